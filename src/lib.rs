@@ -1,1 +1,25 @@
-//! placeholder
+//! Change `volumeClaimTemplates` of a StatefulSet on a stock Kubernetes cluster.
+//!
+//! Two pure decisions and three faces over them.
+//!
+//! | decision | where | says |
+//! |---|---|---|
+//! | `admit` | [`admission`] | what becomes of a request: pass, divert (stage the wish), refuse |
+//! | `plan` | `rollout` | what to do next to bring the claims of a set to its wish |
+//!
+//! | face | where | feature |
+//! |---|---|---|
+//! | the Kubewarden policy, a waPC guest | `policy` | none: it is what is built for wasm32 |
+//! | the controller | `controller` | `controller` |
+//! | AdmissionReview over HTTPS | `webhook` | `webhook` |
+//! | the shell | `cli` | `cli` |
+//!
+//! Dependencies point inwards: faces → [`wire`] → decisions → [`templates`], the vocabulary. A reader starts there.
+
+// The exports of a waPC guest need an unsafe attribute; everywhere else there is none.
+#![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
+#![deny(unsafe_code)]
+
+pub mod admission;
+pub mod templates;
+pub mod wire;

@@ -1,0 +1,42 @@
+//! What admission may ask the cluster, as a border: the decision knows this trait and nothing behind it.
+
+/// Answers from the cluster. The policy asks policy-server, the webhook the API server, `review` a file.
+pub trait Lookups {
+    /// May the user of the request do this?
+    ///
+    /// # Errors
+    /// [`CannotAsk`] if there is nobody who can answer; it says why in one short sentence.
+    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk>;
+}
+
+/// A question of authority: a SubjectAccessReview of the requester.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CanI<'a> {
+    /// `userInfo.username`
+    pub user: &'a str,
+    /// `userInfo.groups`
+    pub groups: Vec<&'a str>,
+    /// The namespace.
+    pub namespace: &'a str,
+    /// The API group, empty for the core group.
+    pub group: &'a str,
+    /// The plural resource, such as `persistentvolumeclaims`.
+    pub resource: &'a str,
+    /// The verb, such as `patch`.
+    pub verb: &'a str,
+}
+
+/// The question could not be put.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CannotAsk(pub String);
+
+/// Lookups where there is no cluster: nothing can be asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoCluster;
+
+impl Lookups for NoCluster {
+    fn can_i(&mut self, _: &CanI<'_>) -> Result<bool, CannotAsk> {
+        Err(CannotAsk("there is no cluster to ask".to_owned()))
+    }
+}

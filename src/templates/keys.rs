@@ -1,0 +1,144 @@
+//! The annotations and labels of `claim-rollout.io`, and the values that users may give them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How existing claims follow the templates (user; [`UpdatePolicy`]).
+pub const UPDATE_POLICY: &str = "claim-rollout.io/update-policy";
+/// How claims and Pods are coordinated (user; [`Sync`]).
+pub const SYNC: &str = "claim-rollout.io/sync";
+/// `"true"`: start nothing new (user).
+pub const PAUSED: &str = "claim-rollout.io/paused";
+/// A revision whose staged change is to be dropped (user; consumed by the policy).
+pub const WITHDRAW: &str = "claim-rollout.io/withdraw";
+/// The [`Record`](super::Record) of the staged change (policy).
+pub const STAGED: &str = "claim-rollout.io/staged";
+/// The user's own partition while the controller drives it (policy, controller).
+pub const HELD_PARTITION: &str = "claim-rollout.io/held-partition";
+/// The label on claims: the revision that was applied to them (controller).
+pub const REVISION: &str = "claim-rollout.io/revision";
+/// What all keys of this project begin with.
+pub const PREFIX: &str = "claim-rollout.io/";
+
+/// How existing claims follow the templates: KEP-4650's `volumeClaimUpdatePolicy` and OpenKruise's `ReCreate`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UpdatePolicy {
+    /// Only claims created from now on get the new templates (the default of KEP-4650).
+    #[default]
+    OnClaimDelete,
+    /// Existing claims are patched.
+    InPlace,
+    /// Claims and Pods are deleted and made anew (OpenKruise's proposal).
+    ReCreate,
+}
+
+impl UpdatePolicy {
+    /// Every value, in the order in which messages name them.
+    pub const ALL: [Self; 3] = [Self::OnClaimDelete, Self::InPlace, Self::ReCreate];
+
+    /// The value as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OnClaimDelete => "OnClaimDelete",
+            Self::InPlace => "InPlace",
+            Self::ReCreate => "ReCreate",
+        }
+    }
+}
+
+/// How the claims and the Pod of a replica are coordinated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Sync {
+    /// The claims of a replica first, then its Pod.
+    #[default]
+    LockStep,
+    /// Pods roll by themselves.
+    Async,
+}
+
+impl Sync {
+    /// Every value, in the order in which messages name them.
+    pub const ALL: [Self; 2] = [Self::LockStep, Self::Async];
+
+    /// The value as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::LockStep => "LockStep",
+            Self::Async => "Async",
+        }
+    }
+}
+
+/// A user key holds a value that it does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: expected one of {allowed}")]
+pub struct UnknownValue {
+    /// The annotation.
+    pub key: &'static str,
+    /// The values that it may have.
+    pub allowed: &'static str,
+}
+
+impl FromStr for UpdatePolicy {
+    type Err = UnknownValue;
+
+    /// `OnDelete`, OpenKruise's word, is an alias of `OnClaimDelete`.
+    fn from_str(text: &str) -> Result<Self, UnknownValue> {
+        match text {
+            "OnClaimDelete" | "OnDelete" => Ok(Self::OnClaimDelete),
+            "InPlace" => Ok(Self::InPlace),
+            "ReCreate" => Ok(Self::ReCreate),
+            _ => Err(UnknownValue { key: UPDATE_POLICY, allowed: "OnClaimDelete, InPlace, ReCreate" }),
+        }
+    }
+}
+
+impl FromStr for Sync {
+    type Err = UnknownValue;
+
+    fn from_str(text: &str) -> Result<Self, UnknownValue> {
+        match text {
+            "LockStep" => Ok(Self::LockStep),
+            "Async" => Ok(Self::Async),
+            _ => Err(UnknownValue { key: SYNC, allowed: "LockStep, Async" }),
+        }
+    }
+}
+
+impl fmt::Display for UpdatePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Sync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sync, UpdatePolicy};
+
+    #[test]
+    fn every_value_reads_back_as_it_is_written() {
+        for policy in UpdatePolicy::ALL {
+            assert_eq!(policy.to_string().parse(), Ok(policy));
+        }
+        for sync in Sync::ALL {
+            assert_eq!(sync.to_string().parse(), Ok(sync));
+        }
+    }
+
+    #[test]
+    fn on_delete_is_an_alias_and_other_spellings_are_refused_with_the_allowed_ones() {
+        assert_eq!("OnDelete".parse(), Ok(UpdatePolicy::OnClaimDelete));
+        let error = "inplace".parse::<UpdatePolicy>().expect_err("case matters");
+        assert_eq!(error.to_string(), "claim-rollout.io/update-policy: expected one of OnClaimDelete, InPlace, ReCreate");
+        let error = "Lockstep".parse::<Sync>().expect_err("case matters");
+        assert_eq!(error.to_string(), "claim-rollout.io/sync: expected one of LockStep, Async");
+    }
+}

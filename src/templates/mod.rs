@@ -1,0 +1,21 @@
+//! The vocabulary: what a claim template is, when two of them are equal, what changed between them, and the record in
+//! which a wish travels from the policy to the controller.
+//!
+//! Pure data and functions: no I/O, no clock. Everything else in the crate rests on this folder.
+
+pub mod diff;
+pub mod json;
+pub mod keys;
+pub mod names;
+pub mod quantity;
+pub mod record;
+pub mod revision;
+pub mod template;
+
+pub use diff::{Change, Diff, FrozenChange, TemplateChange};
+pub use keys::{Sync, UpdatePolicy};
+pub use names::ClaimName;
+pub use quantity::Quantity;
+pub use record::{Phase, Record, RecordError};
+pub use revision::Revision;
+pub use template::{ClaimTemplate, TemplateError};

@@ -1,0 +1,320 @@
+//! Kubernetes quantities, exactly.
+//!
+//! A quantity is a whole number of 10⁻⁹ units; nothing here is a float and nothing wraps. The set of accepted texts is
+//! that of `resource.ParseQuantity` in k8s.io/apimachinery, but for exponents and amounts that wrap there: those are
+//! refused here (see [`QuantityError`]).
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// 10⁻⁹ units in one unit.
+const NANOS: i128 = 1_000_000_000;
+
+/// The largest number of bytes that Kubernetes can hold: 2⁶³ − 1.
+const MAX_BYTES: i128 = i64::MAX as i128;
+
+/// An amount as Kubernetes writes it, such as `10Gi`.
+///
+/// Equality, order and hash go by the exact amount, never by the spelling: `1Gi` equals `1024Mi` and `1073741824`.
+/// [`fmt::Display`] prints the canonical form of Kubernetes, which keeps the family of the suffix.
+///
+/// # Guarantees
+/// Parsing takes time linear in the text and never panics; `q.to_string().parse()` gives a quantity equal to `q`.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantity {
+    nanos: i128,
+    format: Format,
+}
+
+/// The family of suffixes that a quantity was written with, kept for printing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    /// `Ki`, `Mi`, `Gi` …
+    Binary,
+    /// no suffix, `n`, `u`, `m`, `k`, `M`, `G` …
+    Decimal,
+    /// `e3`, `E3`
+    Exponent,
+}
+
+/// Why a text is no quantity. What was found is left to the caller to show, because it may be of any length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// The text does not have the form `<sign><digits>.<digits><suffix>`.
+    #[error("expected a quantity such as 10Gi")]
+    Malformed,
+    /// The exponent does not fit 32 bits; `resource.ParseQuantity` wraps it.
+    #[error("expected a quantity with an exponent of at most 32 bits")]
+    Exponent,
+    /// The amount is beyond what can be compared exactly (about 1.7 · 10²⁹ units).
+    #[error("expected a quantity below 10^29")]
+    TooLarge,
+}
+
+/// Why a quantity cannot be wished for as an amount of storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotBytes {
+    /// Zero or less.
+    #[error("expected more than 0 bytes")]
+    NotPositive,
+    /// More than 2⁶³ − 1 bytes, where the API server's own arithmetic wraps.
+    #[error("expected at most 9223372036854775807 bytes")]
+    TooLarge,
+}
+
+impl Quantity {
+    /// A number of bytes, printed with a binary suffix.
+    #[must_use]
+    pub const fn from_bytes(bytes: u64) -> Self {
+        Self { nanos: bytes as i128 * NANOS, format: Format::Binary }
+    }
+
+    /// The whole bytes that hold this amount, fractions rounded up (as `Quantity.Value()` does), if it can be wished
+    /// for: more than zero and at most 2⁶³ − 1.
+    ///
+    /// # Errors
+    /// [`NotBytes`] says on which side it lies outside.
+    pub fn bytes(&self) -> Result<u64, NotBytes> {
+        let whole = self.whole();
+        if whole <= 0 {
+            return Err(NotBytes::NotPositive);
+        }
+        if whole > MAX_BYTES {
+            return Err(NotBytes::TooLarge);
+        }
+        u64::try_from(whole).map_err(|_| NotBytes::TooLarge)
+    }
+
+    /// The amount in whole units, fractions rounded away from zero. Equal amounts give equal numbers.
+    #[must_use]
+    pub fn whole(&self) -> i128 {
+        let quotient = self.nanos / NANOS;
+        match self.nanos % NANOS {
+            0 => quotient,
+            rest => quotient + rest.signum(),
+        }
+    }
+
+    /// True iff the amount is zero.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.nanos == 0
+    }
+}
+
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Self) -> bool {
+        self.nanos == other.nanos
+    }
+}
+
+impl Eq for Quantity {}
+
+impl PartialOrd for Quantity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Quantity {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.nanos.cmp(&other.nanos)
+    }
+}
+
+impl std::hash::Hash for Quantity {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.nanos.hash(state);
+    }
+}
+
+/// What multiplies the number before a suffix.
+enum Scale {
+    Binary(u32),
+    Decimal(i64),
+}
+
+/// The parts of a quantity's text: sign, digits before and after the point, suffix.
+struct Parts<'a> {
+    negative: bool,
+    integer: &'a [u8],
+    fraction: &'a [u8],
+    suffix: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        let (negative, rest) = match text.first() {
+            Some(b'-') => (true, &text[1..]),
+            Some(b'+') => (false, &text[1..]),
+            _ => (false, text),
+        };
+        let (integer, rest) = rest.split_at(digits(rest));
+        let (fraction, suffix) = match rest.first() {
+            Some(b'.') => rest[1..].split_at(digits(&rest[1..])),
+            _ => (&rest[..0], rest),
+        };
+        Self { negative, integer, fraction, suffix }
+    }
+
+    fn scale(&self) -> Result<(Scale, Format), QuantityError> {
+        let decimal = |exponent| Ok((Scale::Decimal(exponent), Format::Decimal));
+        let binary = |exponent| Ok((Scale::Binary(exponent), Format::Binary));
+        match self.suffix {
+            b"" => decimal(0),
+            b"n" => decimal(-9),
+            b"u" => decimal(-6),
+            b"m" => decimal(-3),
+            b"k" => decimal(3),
+            b"M" => decimal(6),
+            b"G" => decimal(9),
+            b"T" => decimal(12),
+            b"P" => decimal(15),
+            b"E" => decimal(18),
+            b"Ki" => binary(10),
+            b"Mi" => binary(20),
+            b"Gi" => binary(30),
+            b"Ti" => binary(40),
+            b"Pi" => binary(50),
+            b"Ei" => binary(60),
+            [b'e' | b'E', exponent @ ..] => Ok((Scale::Decimal(parse_exponent(exponent)?), Format::Exponent)),
+            _ => Err(QuantityError::Malformed),
+        }
+    }
+}
+
+impl FromStr for Quantity {
+    type Err = QuantityError;
+
+    /// Reads what `resource.ParseQuantity` reads: an optional sign, digits with an optional point, and a suffix. A
+    /// number without digits is zero there (`Gi`), and so it is here. Fractions of 10⁻⁹ are rounded away from zero.
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        if text.is_empty() {
+            return Err(QuantityError::Malformed);
+        }
+        let parts = Parts::of(text.as_bytes());
+        let (scale, format) = parts.scale()?;
+        let amount = match scale {
+            Scale::Binary(shift) => scaled(parts.integer, parts.fraction, NANOS << shift),
+            Scale::Decimal(exponent) if exponent >= -9 => match power_of_ten(exponent + 9) {
+                Some(factor) => scaled(parts.integer, parts.fraction, factor),
+                None => only_zero(&parts),
+            },
+            Scale::Decimal(exponent) => divided(&parts, exponent.unsigned_abs() - 9),
+        };
+        let amount = amount.ok_or(QuantityError::TooLarge)?;
+        // Kubernetes prints 0.5Ki as 512: below 1 a binary suffix would only mislead.
+        let format = if format == Format::Binary && amount < NANOS { Format::Decimal } else { format };
+        Ok(Self { nanos: if parts.negative { -amount } else { amount }, format })
+    }
+}
+
+fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// An exponent of at most 32 bits: an optional sign and at least one digit.
+fn parse_exponent(text: &[u8]) -> Result<i64, QuantityError> {
+    let (negative, number) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    if number.is_empty() || digits(number) != number.len() {
+        return Err(QuantityError::Malformed);
+    }
+    let mut value: i64 = 0;
+    for digit in number {
+        value = value * 10 + i64::from(digit - b'0');
+        if value > i64::from(i32::MAX) {
+            return Err(QuantityError::Exponent);
+        }
+    }
+    Ok(if negative { -value } else { value })
+}
+
+/// 10 to the power, if an i128 holds it.
+fn power_of_ten(exponent: i64) -> Option<i128> {
+    10_i128.checked_pow(u32::try_from(exponent).ok()?)
+}
+
+fn only_zero(parts: &Parts<'_>) -> Option<i128> {
+    let zero = parts.integer.iter().chain(parts.fraction).all(|digit| *digit == b'0');
+    zero.then_some(0)
+}
+
+/// `integer.fraction · factor`, rounded up; `None` if an i128 cannot hold it.
+fn scaled(integer: &[u8], fraction: &[u8], factor: i128) -> Option<i128> {
+    let mut whole: i128 = 0;
+    for digit in integer {
+        whole = whole.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
+    }
+    let whole = whole.checked_mul(factor)?;
+    if fraction.is_empty() {
+        return Some(whole);
+    }
+    // Horner's scheme from the last digit. The quotients nest exactly; only that something was cut off must be kept.
+    let mut part: i128 = 0;
+    let mut inexact = false;
+    for digit in fraction.iter().rev() {
+        let sum = factor.checked_mul(i128::from(digit - b'0'))?.checked_add(part)?;
+        part = sum / 10;
+        inexact |= sum % 10 != 0;
+    }
+    whole.checked_add(part)?.checked_add(i128::from(inexact))
+}
+
+/// `integer.fraction · 10⁹ / 10^(9 + places)`, rounded up: what is left of the number when its last `places` digits
+/// before the point are cut off.
+fn divided(parts: &Parts<'_>, places: u64) -> Option<i128> {
+    let places = usize::try_from(places).unwrap_or(usize::MAX);
+    let kept = parts.integer.len().saturating_sub(places);
+    let (kept, cut) = parts.integer.split_at(kept);
+    let amount = scaled(kept, &[], 1)?;
+    let inexact = cut.iter().chain(parts.fraction).any(|digit| *digit != b'0');
+    amount.checked_add(i128::from(inexact))
+}
+
+impl fmt::Display for Quantity {
+    /// The canonical form of Kubernetes: no fraction, the largest suffix that allows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.nanos == 0 {
+            return f.write_str("0");
+        }
+        let binary = self.format == Format::Binary && self.nanos % NANOS == 0 && self.nanos.abs() >= 1024 * NANOS;
+        if binary { self.write_binary(f) } else { self.write_decimal(f) }
+    }
+}
+
+impl Quantity {
+    fn write_binary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut amount = self.nanos / NANOS;
+        let mut suffix = 0;
+        while suffix < 6 && amount % 1024 == 0 {
+            amount /= 1024;
+            suffix += 1;
+        }
+        write!(f, "{amount}{}", ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"][suffix])
+    }
+
+    fn write_decimal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut amount = self.nanos;
+        let mut thousands = 0;
+        while amount % 1000 == 0 && (thousands < 9 || self.format == Format::Exponent) {
+            amount /= 1000;
+            thousands += 1;
+        }
+        if self.format != Format::Exponent {
+            return write!(f, "{amount}{}", ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"][thousands]);
+        }
+        match thousands {
+            3 => write!(f, "{amount}"),
+            _ => write!(f, "{amount}e{}", 3 * i64::try_from(thousands).unwrap_or(0) - 9),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "quantity_tests.rs"]
+mod tests;

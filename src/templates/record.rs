@@ -1,0 +1,168 @@
+//! The record: `claim-rollout.io/staged`, in which a wish travels from the policy to the controller.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::json;
+use super::keys::UpdatePolicy;
+use super::revision::Revision;
+use super::template::{ClaimTemplate, TemplateError};
+
+/// The longest record, in bytes. It must never push an object over what an admission webhook can receive.
+pub const MAX_BYTES: usize = 8 * 1024;
+
+/// The only version of the format.
+pub const VERSION: u64 = 1;
+
+/// A staged change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The user who asked for it.
+    pub by: String,
+    /// The field manager that the request named (`options.fieldManager`), or nothing.
+    pub manager: String,
+    /// How far the controller has come.
+    pub phase: Phase,
+    /// The whole wanted list.
+    pub templates: Vec<ClaimTemplate>,
+    /// The uid of the set that it is for.
+    pub uid: String,
+    /// The update policy in force when it was staged; an annotation on the set rules when there is one.
+    pub update_policy: UpdatePolicy,
+}
+
+/// How far the rollout of a record has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Some replica may not be at the wish.
+    RollingOut,
+    /// Every replica has been brought to it.
+    Complete,
+}
+
+/// Why a text is no record for a set. None of them shows the text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// Longer than [`MAX_BYTES`].
+    #[error("expected at most 8192 bytes, but found {found}")]
+    TooLong {
+        /// The length in bytes.
+        found: usize,
+    },
+    /// Not a JSON object with exactly the fields of a record.
+    #[error("expected a record, but found {found}")]
+    Malformed {
+        /// What was found.
+        found: &'static str,
+    },
+    /// A version that this program does not know.
+    #[error("expected version 1")]
+    Version,
+    /// The record of another set, or of one that was deleted and made again.
+    #[error("expected the uid of the set, but found another")]
+    Uid,
+    /// The content was changed after it was written.
+    #[error("expected the revision of its templates, but found another")]
+    Revision,
+    /// The templates cannot be read.
+    #[error(transparent)]
+    Templates(#[from] TemplateError),
+}
+
+impl Phase {
+    /// The phase as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RollingOut => "RollingOut",
+            Self::Complete => "Complete",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Record {
+    /// The revision of the wanted templates.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        Revision::of(&self.templates)
+    }
+
+    /// Reads the record of the set with this uid.
+    ///
+    /// What it does not do: prove that the policy wrote it. Whoever may edit the set could have; so the policy rewrites
+    /// or removes what it did not write, and the controller checks every rule again.
+    ///
+    /// # Errors
+    /// A text with an error is no record: it stands for no wish at all.
+    pub fn read(text: &str, uid: &str) -> Result<Self, RecordError> {
+        if text.len() > MAX_BYTES {
+            return Err(RecordError::TooLong { found: text.len() });
+        }
+        let Ok(Value::Object(mut fields)) = json::read(text) else {
+            return Err(RecordError::Malformed { found: "no JSON object" });
+        };
+        if fields.remove("version").as_ref().and_then(Value::as_u64) != Some(VERSION) {
+            return Err(RecordError::Version);
+        }
+        let mut text_of = |key: &str, found| match fields.remove(key) {
+            Some(Value::String(text)) => Ok(text),
+            _ => Err(RecordError::Malformed { found }),
+        };
+        if uid.is_empty() || text_of("uid", "no uid")? != uid {
+            return Err(RecordError::Uid);
+        }
+        let by = text_of("by", "no user")?;
+        let manager = text_of("manager", "no manager")?;
+        let revision = text_of("revision", "no revision")?;
+        let phase = match text_of("phase", "no phase")?.as_str() {
+            "RollingOut" => Phase::RollingOut,
+            "Complete" => Phase::Complete,
+            _ => return Err(RecordError::Malformed { found: "an unknown phase" }),
+        };
+        let update_policy = text_of("updatePolicy", "no update policy")?
+            .parse()
+            .map_err(|_| RecordError::Malformed { found: "an unknown update policy" })?;
+        let templates = fields.remove("templates").ok_or(RecordError::Malformed { found: "no templates" })?;
+        if !fields.is_empty() {
+            return Err(RecordError::Malformed { found: "an unknown field" });
+        }
+        let record =
+            Self { by, manager, phase, templates: ClaimTemplate::list_from_value(templates)?, uid: uid.to_owned(), update_policy };
+        if record.revision().as_str() != revision {
+            return Err(RecordError::Revision);
+        }
+        Ok(record)
+    }
+
+    /// The text of the annotation: canonical JSON.
+    ///
+    /// # Errors
+    /// [`RecordError::TooLong`] if it exceeds [`MAX_BYTES`].
+    pub fn write(&self) -> Result<String, RecordError> {
+        let mut fields = Map::new();
+        fields.insert("by".to_owned(), self.by.clone().into());
+        fields.insert("manager".to_owned(), self.manager.clone().into());
+        fields.insert("phase".to_owned(), self.phase.as_str().into());
+        fields.insert("revision".to_owned(), self.revision().as_str().into());
+        fields.insert("templates".to_owned(), self.templates.iter().map(ClaimTemplate::to_value).collect());
+        fields.insert("uid".to_owned(), self.uid.clone().into());
+        fields.insert("updatePolicy".to_owned(), self.update_policy.as_str().into());
+        fields.insert("version".to_owned(), VERSION.into());
+        let text = json::canonical(&Value::Object(fields));
+        if text.len() > MAX_BYTES {
+            return Err(RecordError::TooLong { found: text.len() });
+        }
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

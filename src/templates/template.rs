@@ -1,0 +1,308 @@
+//! One entry of `spec.volumeClaimTemplates`, without what the API server adds to it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::json::{self, Strict};
+use super::quantity::{Quantity, QuantityError};
+
+/// A claim template: the four fields that KEP-4650 lets change, and everything else.
+///
+/// Equality is semantic: quantities by amount, absent = `null` = empty map or list, and what the API server fills in
+/// (`apiVersion`, `kind`, `status`, `creationTimestamp`, `volumeMode: Filesystem`) does not count. Strings count as
+/// they are: `storageClassName: ""` is a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimTemplate {
+    /// `metadata.name`: what templates are matched by.
+    pub name: String,
+    /// `metadata.labels`
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`
+    pub annotations: BTreeMap<String, String>,
+    /// `spec.resources.requests.storage`
+    pub storage: Option<Quantity>,
+    /// `spec.volumeAttributesClassName`
+    pub volume_attributes_class_name: Option<String>,
+    /// `spec.resources.requests` but for `storage`
+    pub other_requests: BTreeMap<String, Quantity>,
+    /// `spec.resources.limits`
+    pub limits: BTreeMap<String, Quantity>,
+    /// What is left of `metadata`, fields unknown to us included.
+    pub metadata: Map<String, Value>,
+    /// What is left of `spec`, fields unknown to us included.
+    pub spec: Map<String, Value>,
+}
+
+/// Why a JSON text is no list of claim templates.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// The text is not JSON, has a key twice or is nested too deep.
+    #[error("volumeClaimTemplates: expected JSON, but found an error at line {line} column {column} ({reason})")]
+    Json {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// `syntax`, `data` (a duplicate key) or `end of input`
+        reason: &'static str,
+    },
+    /// A field holds another type than it must.
+    #[error("{path}: expected {expected}")]
+    Expected {
+        /// The field.
+        path: String,
+        /// What it must hold.
+        expected: &'static str,
+    },
+    /// A field holds no quantity.
+    #[error("{path}: {source}")]
+    Quantity {
+        /// The field.
+        path: String,
+        /// What is wrong with it.
+        source: QuantityError,
+    },
+    /// Templates are matched by name, so each name may stand only once.
+    #[error("spec.volumeClaimTemplates: expected each name once, but found {name:?} twice")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+}
+
+/// Objects that mean something else when they are empty than when they are absent, because they are pointers in the API.
+const POINTERS: [&str; 3] = ["selector", "dataSource", "dataSourceRef"];
+
+impl ClaimTemplate {
+    /// Reads the JSON text of `spec.volumeClaimTemplates`; `null` is an empty list.
+    ///
+    /// # Errors
+    /// [`TemplateError`]; it names fields and templates and shows nothing else of the text.
+    pub fn read_list(text: &str) -> Result<Vec<Self>, TemplateError> {
+        let Strict(value) = serde_json::from_str(text).map_err(|error| TemplateError::Json {
+            line: error.line(),
+            column: error.column(),
+            reason: match error.classify() {
+                serde_json::error::Category::Data => "data",
+                serde_json::error::Category::Eof => "end of input",
+                _ => "syntax",
+            },
+        })?;
+        Self::list_from_value(value)
+    }
+
+    /// Reads the JSON value of `spec.volumeClaimTemplates`.
+    ///
+    /// # Errors
+    /// As [`ClaimTemplate::read_list`].
+    pub fn list_from_value(value: Value) -> Result<Vec<Self>, TemplateError> {
+        let items = match value {
+            Value::Null => return Ok(Vec::new()),
+            Value::Array(items) => items,
+            _ => return Err(expected("spec.volumeClaimTemplates", "a list")),
+        };
+        let mut templates: Vec<Self> = Vec::with_capacity(items.len());
+        let mut names = std::collections::BTreeSet::new();
+        for (index, item) in items.into_iter().enumerate() {
+            let template = Self::from_value(&format!("spec.volumeClaimTemplates[{index}]"), item)?;
+            if !names.insert(template.name.clone()) {
+                return Err(TemplateError::DuplicateName { name: template.name });
+            }
+            templates.push(template);
+        }
+        Ok(templates)
+    }
+
+    fn from_value(path: &str, value: Value) -> Result<Self, TemplateError> {
+        let mut top = object(path, Some(value))?;
+        let metadata_path = format!("{path}.metadata");
+        let mut metadata = object(&metadata_path, top.remove("metadata"))?;
+        let name = string(&format!("{metadata_path}.name"), metadata.remove("name"))?
+            .ok_or_else(|| expected(&format!("{metadata_path}.name"), "a name"))?;
+        let labels = strings(&format!("{metadata_path}.labels"), metadata.remove("labels"))?;
+        let annotations = strings(&format!("{metadata_path}.annotations"), metadata.remove("annotations"))?;
+        metadata.remove("creationTimestamp");
+
+        let spec_path = format!("{path}.spec");
+        let mut spec = object(&spec_path, top.remove("spec"))?;
+        let resources_path = format!("{spec_path}.resources");
+        let mut resources = object(&resources_path, spec.remove("resources"))?;
+        let mut requests = quantities(&format!("{resources_path}.requests"), resources.remove("requests"))?;
+        let limits = quantities(&format!("{resources_path}.limits"), resources.remove("limits"))?;
+        // A field of resources that is unknown today is kept, and so is frozen.
+        if !resources.is_empty() {
+            spec.insert("resources".to_owned(), Value::Object(resources));
+        }
+        let class_path = format!("{spec_path}.volumeAttributesClassName");
+        let volume_attributes_class_name = string(&class_path, spec.remove("volumeAttributesClassName"))?;
+        if spec.get("volumeMode").and_then(Value::as_str) == Some("Filesystem") {
+            spec.remove("volumeMode");
+        }
+
+        for server_set in ["apiVersion", "kind", "status"] {
+            top.remove(server_set);
+        }
+        if let Some(unknown) = top.keys().next() {
+            return Err(expected(&format!("{path}.{unknown}"), "no such field"));
+        }
+        prune(&mut metadata);
+        prune(&mut spec);
+        Ok(Self {
+            name,
+            labels,
+            annotations,
+            storage: requests.remove("storage"),
+            volume_attributes_class_name,
+            other_requests: requests,
+            limits,
+            metadata,
+            spec,
+        })
+    }
+
+    /// The template as the record holds it: without defaults, quantities in canonical form.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        self.assemble(&Quantity::to_string)
+    }
+
+    /// The template as the revision is made from it: as [`ClaimTemplate::to_value`], but quantities in whole units, so
+    /// that equal amounts give equal text.
+    #[must_use]
+    pub fn identity(&self) -> Value {
+        self.assemble(&|quantity| quantity.whole().to_string())
+    }
+
+    fn assemble(&self, print: &dyn Fn(&Quantity) -> String) -> Value {
+        let mut metadata = self.metadata.clone();
+        metadata.insert("name".to_owned(), self.name.clone().into());
+        insert_strings(&mut metadata, "labels", &self.labels);
+        insert_strings(&mut metadata, "annotations", &self.annotations);
+
+        let print_all = |amounts: &BTreeMap<String, Quantity>| -> Map<String, Value> {
+            amounts.iter().map(|(key, amount)| (key.clone(), print(amount).into())).collect()
+        };
+        let mut requests = print_all(&self.other_requests);
+        if let Some(storage) = &self.storage {
+            requests.insert("storage".to_owned(), print(storage).into());
+        }
+        let limits = print_all(&self.limits);
+        let mut spec = self.spec.clone();
+        let mut resources = match spec.remove("resources") {
+            Some(Value::Object(unknown)) => unknown,
+            _ => Map::new(),
+        };
+        for (key, amounts) in [("requests", requests), ("limits", limits)] {
+            if !amounts.is_empty() {
+                resources.insert(key.to_owned(), Value::Object(amounts));
+            }
+        }
+        if !resources.is_empty() {
+            spec.insert("resources".to_owned(), Value::Object(resources));
+        }
+        if let Some(class) = &self.volume_attributes_class_name {
+            spec.insert("volumeAttributesClassName".to_owned(), class.clone().into());
+        }
+        let mut top = Map::new();
+        top.insert("metadata".to_owned(), Value::Object(metadata));
+        if !spec.is_empty() {
+            top.insert("spec".to_owned(), Value::Object(spec));
+        }
+        Value::Object(top)
+    }
+
+    /// `spec.storageClassName`, where the template sets it.
+    #[must_use]
+    pub fn storage_class_name(&self) -> Option<&str> {
+        self.spec.get("storageClassName").and_then(Value::as_str)
+    }
+}
+
+/// The canonical text of a list of templates, as it stands in the record.
+#[must_use]
+pub fn canonical_list(templates: &[ClaimTemplate]) -> String {
+    json::canonical(&Value::Array(templates.iter().map(ClaimTemplate::to_value).collect()))
+}
+
+fn expected(path: &str, expected: &'static str) -> TemplateError {
+    TemplateError::Expected { path: path.to_owned(), expected }
+}
+
+fn object(path: &str, value: Option<Value>) -> Result<Map<String, Value>, TemplateError> {
+    match value {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(map)) => Ok(map),
+        Some(_) => Err(expected(path, "an object")),
+    }
+}
+
+fn string(path: &str, value: Option<Value>) -> Result<Option<String>, TemplateError> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(expected(path, "a string")),
+    }
+}
+
+fn strings(path: &str, value: Option<Value>) -> Result<BTreeMap<String, String>, TemplateError> {
+    let map = object(path, value)?;
+    map.into_iter()
+        .map(|(key, value)| match value {
+            Value::String(text) => Ok((key, text)),
+            _ => Err(expected(path, "strings only")),
+        })
+        .collect()
+}
+
+fn quantities(path: &str, value: Option<Value>) -> Result<BTreeMap<String, Quantity>, TemplateError> {
+    let map = object(path, value)?;
+    map.into_iter()
+        .map(|(key, value)| {
+            let text = match value {
+                Value::String(text) => text,
+                // A number with a point or an exponent has lost its digits already.
+                Value::Number(number) if !number.is_f64() => number.to_string(),
+                _ => return Err(expected(&format!("{path}.{key}"), "a quantity as a string, such as \"10Gi\"")),
+            };
+            let quantity = text
+                .parse()
+                .map_err(|source| TemplateError::Quantity { path: format!("{path}.{key}"), source })?;
+            Ok((key, quantity))
+        })
+        .collect()
+}
+
+fn insert_strings(map: &mut Map<String, Value>, key: &str, strings: &BTreeMap<String, String>) {
+    if !strings.is_empty() {
+        let object = strings.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
+        map.insert(key.to_owned(), Value::Object(object));
+    }
+}
+
+/// Removes `null` and empty maps and lists, from the inside out, because the API server treats them as absent.
+fn prune(map: &mut Map<String, Value>) {
+    map.retain(|key, value| {
+        match value {
+            Value::Object(inner) => prune(inner),
+            Value::Array(items) => {
+                for item in items {
+                    if let Value::Object(inner) = item {
+                        prune(inner);
+                    }
+                }
+                return !matches!(value, Value::Array(items) if items.is_empty());
+            }
+            _ => {}
+        }
+        match value {
+            Value::Null => false,
+            Value::Object(inner) => !inner.is_empty() || POINTERS.contains(&key.as_str()),
+            _ => true,
+        }
+    });
+}
+
+#[cfg(test)]
+#[path = "template_tests.rs"]
+mod tests;
