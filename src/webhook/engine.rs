@@ -1,0 +1,153 @@
+//! What decides behind the envelope, as a border: the server knows this trait and nothing behind it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::admission::Lookups;
+use crate::wire;
+
+/// An evaluation in progress: Kubewarden's ValidationResponse in JSON, or why there is none.
+pub type Evaluation<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, EngineError>> + Send + 'a>>;
+
+/// Something that answers requests: the decision itself, or a policy in a runtime.
+pub trait Engine: Send + Sync {
+    /// Answers one AdmissionRequest, given as the API server wrote it.
+    fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a>;
+}
+
+/// Why an engine cannot answer. The request is refused with it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// The settings are not what the policy expects.
+    #[error("policy settings are invalid: {0}")]
+    Settings(String),
+    /// The evaluation ended without an answer.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Opens the look-ups of one request, on the thread that evaluates it.
+type Source = dyn Fn() -> Box<dyn Lookups> + Send + Sync;
+
+/// The decision of this crate, compiled for this machine.
+#[derive(Clone)]
+pub struct Native {
+    settings: Arc<RawValue>,
+    lookups: Arc<Source>,
+}
+
+impl std::fmt::Debug for Native {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Native")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Native {
+    /// An engine with these settings. `lookups` opens the look-ups of one request; they may block.
+    ///
+    /// # Errors
+    /// [`EngineError::Settings`] names all faults of the settings.
+    pub fn new(
+        settings: Box<RawValue>,
+        lookups: impl Fn() -> Box<dyn Lookups> + Send + Sync + 'static,
+    ) -> Result<Self, EngineError> {
+        check_settings(&settings)?;
+        Ok(Self {
+            settings: settings.into(),
+            lookups: Arc::new(lookups),
+        })
+    }
+}
+
+impl Engine for Native {
+    fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a> {
+        let payload = payload(request, &self.settings);
+        let lookups = Arc::clone(&self.lookups);
+        Box::pin(async move {
+            let evaluation = tokio::task::spawn_blocking(move || wire::validate(&payload, &mut *lookups()));
+            evaluation
+                .await
+                .map_err(|_| EngineError::Failed("the evaluation did not end".to_owned()))
+        })
+    }
+}
+
+/// The payload of the waPC call `validate`.
+#[must_use]
+pub fn payload(request: &RawValue, settings: &RawValue) -> Vec<u8> {
+    let (request, settings) = (request.get(), settings.get());
+    let mut payload = Vec::with_capacity(request.len() + settings.len() + 32);
+    for part in [r#"{"request":"#, request, r#","settings":"#, settings, "}"] {
+        payload.extend_from_slice(part.as_bytes());
+    }
+    payload
+}
+
+/// Checks settings with the decision's own rules.
+///
+/// # Errors
+/// [`EngineError::Settings`] names all faults.
+pub fn check_settings(settings: &RawValue) -> Result<(), EngineError> {
+    settings_verdict(&wire::validate_settings(settings.get().as_bytes()))
+}
+
+/// Reads the answer to the waPC call `validate_settings`.
+///
+/// # Errors
+/// [`EngineError::Settings`] if it says that they are invalid, or says nothing.
+pub fn settings_verdict(answer: &[u8]) -> Result<(), EngineError> {
+    #[derive(Deserialize)]
+    struct Answer {
+        valid: bool,
+        message: Option<String>,
+    }
+    match serde_json::from_slice::<Answer>(answer) {
+        Ok(Answer { valid: true, .. }) => Ok(()),
+        Ok(Answer { message, .. }) => Err(EngineError::Settings(
+            message.unwrap_or_else(|| "no reason given".to_owned()),
+        )),
+        Err(_) => Err(EngineError::Settings("the policy gave no verdict".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::{EngineError, payload, settings_verdict};
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).expect("JSON")
+    }
+
+    #[test]
+    fn request_and_settings_are_spliced_as_they_were_written() {
+        let payload = payload(&raw(r#"{"b": 1.0,"a":2}"#), &raw(r#"{ }"#));
+        assert_eq!(
+            String::from_utf8(payload).expect("text"),
+            r#"{"request":{"b": 1.0,"a":2},"settings":{ }}"#
+        );
+    }
+
+    #[test]
+    fn only_a_clear_yes_makes_settings_valid() {
+        assert_eq!(settings_verdict(br#"{"valid":true,"message":null}"#), Ok(()));
+        for answer in [
+            r#"{"valid":false,"message":"mode: what"}"#,
+            r#"{"valid":false}"#,
+            "",
+            "{}",
+            "null",
+        ] {
+            assert!(
+                matches!(settings_verdict(answer.as_bytes()), Err(EngineError::Settings(_))),
+                "{answer}"
+            );
+        }
+    }
+}

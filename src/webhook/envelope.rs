@@ -1,0 +1,267 @@
+//! The envelope: an AdmissionReview (`admission.k8s.io/v1`) in, an AdmissionReview with the answer out.
+//!
+//! Pure functions over bytes. The request inside is never decoded here but for its uid: what the API server wrote is
+//! what the engine reads.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+/// The only version of the protocol that is spoken.
+pub const API_VERSION: &str = "admission.k8s.io/v1";
+
+/// A review, as far as the envelope goes.
+#[derive(Clone, Debug)]
+pub struct Review<'a> {
+    /// The uid that the answer must repeat.
+    pub uid: Cow<'a, str>,
+    /// The whole AdmissionRequest as it came.
+    pub request: &'a RawValue,
+    /// The object as it came; none for DELETE.
+    pub object: Option<&'a RawValue>,
+}
+
+/// Why a body is no review. None of them shows the body.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// There is nothing.
+    #[error("expected an AdmissionReview, but found nothing")]
+    Empty,
+    /// Not text.
+    #[error("expected UTF-8, but found another byte at offset {offset}")]
+    NotUtf8 {
+        /// Where the text stops being text.
+        offset: usize,
+    },
+    /// Text, but no JSON.
+    #[error("expected JSON, but found something else at line {line}, column {column}")]
+    NotJson {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// JSON, but no review.
+    #[error("expected an AdmissionReview of admission.k8s.io/v1, but found {found}")]
+    NotAReview {
+        /// What was found.
+        found: &'static str,
+    },
+}
+
+/// The answer to a review.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Response {
+    /// The uid of the request.
+    pub uid: String,
+    /// True iff the request may go on.
+    pub allowed: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// `JSONPatch` iff there is a patch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch_type: Option<&'static str>,
+    /// The patch, in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
+    /// For the audit log.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub audit_annotations: BTreeMap<String, String>,
+    /// For the user.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// What a refusal says: the part of `metav1.Status` that a webhook can set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// The HTTP code; without one the API server answers 400.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<u16>,
+    /// The reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// Kubewarden's ValidationResponse.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    accepted: bool,
+    message: Option<String>,
+    code: Option<u16>,
+    #[serde(borrow)]
+    mutated_object: Option<&'a RawValue>,
+    audit_annotations: Option<BTreeMap<String, String>>,
+    warnings: Option<Vec<String>>,
+}
+
+impl<'a> Review<'a> {
+    /// Reads the body of a call by the API server.
+    ///
+    /// What it does not do: look into the objects, so nothing in them can make it fail, however deeply they nest.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] if there is no uid to answer to.
+    pub fn read(body: &'a [u8]) -> Result<Self, EnvelopeError> {
+        #[derive(Deserialize)]
+        struct Outer<'a> {
+            #[serde(borrow, rename = "apiVersion")]
+            api_version: Option<Cow<'a, str>>,
+            #[serde(borrow)]
+            kind: Option<Cow<'a, str>>,
+            #[serde(borrow)]
+            request: Option<&'a RawValue>,
+        }
+        #[derive(Deserialize)]
+        struct Request<'a> {
+            #[serde(borrow)]
+            uid: Option<Cow<'a, str>>,
+            #[serde(borrow)]
+            object: Option<&'a RawValue>,
+        }
+
+        let text = std::str::from_utf8(body).map_err(|error| EnvelopeError::NotUtf8 {
+            offset: error.valid_up_to(),
+        })?;
+        if text.trim_ascii().is_empty() {
+            return Err(EnvelopeError::Empty);
+        }
+        let not_a_review = |found| EnvelopeError::NotAReview { found };
+        let outer: Outer<'_> = serde_json::from_str(text).map_err(|error| match error.classify() {
+            Category::Data => not_a_review("another JSON value"),
+            _ => EnvelopeError::NotJson {
+                line: error.line(),
+                column: error.column(),
+            },
+        })?;
+        // A list of the right length would be read as the fields in their order.
+        if !text.trim_ascii_start().starts_with('{') {
+            return Err(not_a_review("another JSON value"));
+        }
+        if outer.kind.as_deref() != Some("AdmissionReview") {
+            return Err(not_a_review("another kind"));
+        }
+        if outer.api_version.as_deref() != Some(API_VERSION) {
+            return Err(not_a_review("another apiVersion"));
+        }
+        let request = outer.request.ok_or(not_a_review("no request"))?;
+        let object = Some(request.get()).filter(|text| text.starts_with('{'));
+        let inner: Request<'_> = object
+            .and_then(|text| serde_json::from_str(text).ok())
+            .ok_or(not_a_review("a request that is none"))?;
+        let uid = inner
+            .uid
+            .filter(|uid| !uid.is_empty())
+            .ok_or(not_a_review("a request without uid"))?;
+        Ok(Self {
+            uid,
+            request,
+            object: inner.object,
+        })
+    }
+
+    /// The response to this review, given the engine's answer (Kubewarden's ValidationResponse in JSON).
+    ///
+    /// The patch is the difference between the object as it came and `mutated_object`, made with the crate that
+    /// policy-server makes it with; equal objects make no patch. Total: an answer that cannot be used is a refusal.
+    #[must_use]
+    pub fn respond(&self, answer: &[u8]) -> Response {
+        let Ok(answer) = serde_json::from_slice::<Answer<'_>>(answer) else {
+            return self.fail("expected a ValidationResponse from the policy, but found something else");
+        };
+        let patch = match (answer.accepted, answer.mutated_object, self.object) {
+            (false, _, _) | (true, None, _) => None,
+            (true, Some(_), None) => return self.refuse(None, NULL_OBJECT),
+            (true, Some(after), Some(before)) => match patch(before, after) {
+                Ok(patch) => patch,
+                Err(side) => return self.fail(&format!("expected {side} that can be decoded, but found another")),
+            },
+        };
+        let told = answer.message.is_some() || answer.code.is_some();
+        Response {
+            uid: self.uid.to_string(),
+            allowed: answer.accepted,
+            status: told.then_some(Status {
+                code: answer.code,
+                message: answer.message,
+            }),
+            patch_type: patch.is_some().then_some("JSONPatch"),
+            patch,
+            audit_annotations: answer.audit_annotations.unwrap_or_default(),
+            warnings: answer.warnings.unwrap_or_default(),
+        }
+    }
+
+    /// A refusal.
+    #[must_use]
+    pub fn refuse(&self, code: Option<u16>, message: &str) -> Response {
+        Response {
+            uid: self.uid.to_string(),
+            allowed: false,
+            status: Some(Status {
+                code,
+                message: Some(message.to_owned()),
+            }),
+            patch_type: None,
+            patch: None,
+            audit_annotations: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// A refusal because something went wrong on this side, in the words of policy-server.
+    #[must_use]
+    pub fn fail(&self, message: &str) -> Response {
+        self.refuse(Some(500), &format!("internal server error: {message}"))
+    }
+}
+
+impl Response {
+    /// The AdmissionReview that carries this response.
+    #[must_use]
+    pub fn to_review(&self) -> Vec<u8> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Outer<'a> {
+            api_version: &'static str,
+            kind: &'static str,
+            response: &'a Response,
+        }
+        let review = Outer {
+            api_version: API_VERSION,
+            kind: "AdmissionReview",
+            response: self,
+        };
+        // Strings, numbers and maps with string keys always have a JSON form.
+        serde_json::to_vec(&review).unwrap_or_default()
+    }
+}
+
+/// What policy-server says to a policy that mutates nothing into something.
+const NULL_OBJECT: &str = "Incoming object is null, which happens only with DELETE operations, but the policy is attempting a mutation. This is not allowed";
+
+/// The JSON patch in base64 that makes `after` of `before`; none if they are equal. The error names the side that
+/// cannot be decoded, for example because it nests deeper than 128.
+fn patch(before: &RawValue, after: &RawValue) -> Result<Option<String>, &'static str> {
+    let before: Value = serde_json::from_str(before.get()).map_err(|_| "an object")?;
+    let after: Value = serde_json::from_str(after.get()).map_err(|_| "a mutated object")?;
+    let patch = json_patch::diff(&before, &after);
+    if patch.0.is_empty() {
+        return Ok(None);
+    }
+    serde_json::to_vec(&patch)
+        .map(|bytes| Some(STANDARD.encode(bytes)))
+        .map_err(|_| "a patch")
+}
+
+#[cfg(test)]
+#[path = "envelope_tests.rs"]
+mod tests;

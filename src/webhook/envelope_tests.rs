@@ -1,0 +1,201 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::{EnvelopeError, Response, Review};
+
+fn body(request: &Value) -> Vec<u8> {
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+        .to_string()
+        .into_bytes()
+}
+
+fn web() -> Value {
+    json!({"uid": "u-1", "object": {"metadata": {"name": "web"}, "spec": {"replicas": 3, "x": 1.50}}})
+}
+
+fn respond(request: &Value, answer: &Value) -> Response {
+    Review::read(&body(request))
+        .expect("a review")
+        .respond(answer.to_string().as_bytes())
+}
+
+fn patch(response: &Response) -> Value {
+    let bytes = STANDARD
+        .decode(response.patch.as_ref().expect("a patch"))
+        .expect("base64");
+    serde_json::from_slice(&bytes).expect("a JSON patch")
+}
+
+fn nested(depth: usize) -> String {
+    format!("{}{}", "[".repeat(depth), "]".repeat(depth))
+}
+
+#[test]
+fn the_request_is_handed_on_as_it_was_written() {
+    let text = r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{ "uid" : "a\u002d1", "object":{"b":1.0, "a":1e0} }}"#;
+    let review = Review::read(text.as_bytes()).expect("a review");
+    assert_eq!(review.uid, "a-1");
+    assert_eq!(
+        review.request.get(),
+        r#"{ "uid" : "a\u002d1", "object":{"b":1.0, "a":1e0} }"#
+    );
+    assert_eq!(review.object.expect("an object").get(), r#"{"b":1.0, "a":1e0}"#);
+}
+
+#[test]
+fn a_deleted_object_is_no_object() {
+    let body = body(&json!({"uid": "u", "object": null, "oldObject": {}}));
+    assert!(Review::read(&body).expect("a review").object.is_none());
+}
+
+#[test]
+fn what_is_no_review_is_refused_with_what_was_found_and_nothing_of_it() {
+    let review = |rest: &str| format!(r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"{rest}}}"#);
+    for (body, found) in [
+        ("{}".to_owned(), "another kind"),
+        ("[1]".to_owned(), "another JSON value"),
+        ("null".to_owned(), "another JSON value"),
+        (r#"{"kind":7}"#.to_owned(), "another JSON value"),
+        (
+            r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1"}"#.to_owned(),
+            "another apiVersion",
+        ),
+        (review(""), "no request"),
+        (review(r#","request":null"#), "no request"),
+        (
+            review(r#","request":{"uid":"a"},"request":{"uid":"b"}"#),
+            "another JSON value",
+        ),
+        (
+            r#"["admission.k8s.io/v1","AdmissionReview",{"uid":"u"}]"#.to_owned(),
+            "another JSON value",
+        ),
+        (review(r#","request":["u",{}]"#), "a request that is none"),
+        (review(r#","request":"secret""#), "a request that is none"),
+        (review(r#","request":{"uid":7}"#), "a request that is none"),
+        (review(r#","request":{"uid":"a","uid":"b"}"#), "a request that is none"),
+        (review(r#","request":{"uid":""}"#), "a request without uid"),
+    ] {
+        let error = Review::read(body.as_bytes()).expect_err(&body);
+        assert_eq!(error, EnvelopeError::NotAReview { found }, "{body}");
+    }
+    assert_eq!(Review::read(b" \n").expect_err("blank"), EnvelopeError::Empty);
+    assert_eq!(
+        Review::read(b"{\xff}").expect_err("no text"),
+        EnvelopeError::NotUtf8 { offset: 1 }
+    );
+    assert_eq!(
+        Review::read(b"{\n  secret").expect_err("cut off"),
+        EnvelopeError::NotJson { line: 2, column: 3 }
+    );
+    let deep = Review::read(nested(1_000_000).as_bytes()).expect_err("a deep list");
+    assert_eq!(
+        deep,
+        EnvelopeError::NotAReview {
+            found: "another JSON value"
+        }
+    );
+}
+
+#[test]
+fn every_prefix_of_a_review_gets_an_answer() {
+    let body = body(&web());
+    for length in 0..body.len() {
+        assert!(Review::read(&body[..length]).is_err(), "cut at {length}");
+    }
+}
+
+#[test]
+fn an_accepted_request_without_change_is_allowed_and_nothing_else() {
+    let response = respond(&web(), &json!({"accepted": true, "mutated_object": null}));
+    let review = String::from_utf8(response.to_review()).expect("text");
+    assert_eq!(
+        review,
+        r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u-1","allowed":true}}"#
+    );
+}
+
+#[test]
+fn a_refusal_carries_code_and_message() {
+    let response = respond(&web(), &json!({"accepted": false, "code": 422, "message": "no"}));
+    let value = serde_json::to_value(&response).expect("JSON");
+    assert_eq!(
+        value,
+        json!({"uid": "u-1", "allowed": false, "status": {"code": 422, "message": "no"}})
+    );
+}
+
+#[test]
+fn a_change_becomes_a_patch_of_only_what_changed() {
+    let answer = json!({
+        "accepted": true,
+        "mutated_object": {"metadata": {"name": "web", "annotations": {"a/b": "c"}}, "spec": {"replicas": 3, "x": 1.5}},
+        "warnings": ["w"],
+        "audit_annotations": {"k": "v"},
+    });
+    let response = respond(&web(), &answer);
+    assert!(response.allowed);
+    assert_eq!(response.patch_type, Some("JSONPatch"));
+    assert_eq!(
+        patch(&response),
+        json!([{"op": "add", "path": "/metadata/annotations", "value": {"a/b": "c"}}])
+    );
+    assert_eq!(response.warnings, ["w"]);
+    assert_eq!(response.audit_annotations["k"], "v");
+}
+
+#[test]
+fn an_equal_object_makes_no_patch() {
+    let response = respond(&web(), &json!({"accepted": true, "mutated_object": web()["object"]}));
+    assert_eq!((response.patch, response.patch_type), (None, None));
+}
+
+#[test]
+fn a_refused_request_is_not_patched() {
+    let response = respond(
+        &web(),
+        &json!({"accepted": false, "message": "no", "mutated_object": {}}),
+    );
+    assert_eq!((response.allowed, response.patch), (false, None));
+}
+
+#[test]
+fn a_mutation_of_no_object_is_refused_as_policy_server_does() {
+    let response = respond(
+        &json!({"uid": "u", "object": null}),
+        &json!({"accepted": true, "mutated_object": {}}),
+    );
+    assert!(!response.allowed);
+    let message = response.status.and_then(|status| status.message).expect("a message");
+    assert!(message.starts_with("Incoming object is null"), "{message}");
+}
+
+#[test]
+fn an_answer_that_is_none_is_a_refusal() {
+    let body = body(&web());
+    let review = Review::read(&body).expect("a review");
+    for answer in [
+        "",
+        "null",
+        "{}",
+        r#"{"accepted":"yes"}"#,
+        r#"{"accepted":true,"code":99999}"#,
+        "\u{0}",
+    ] {
+        let response = review.respond(answer.as_bytes());
+        assert!(!response.allowed, "{answer}");
+        assert_eq!(response.status.and_then(|status| status.code), Some(500), "{answer}");
+    }
+}
+
+#[test]
+fn objects_that_nest_too_deeply_to_compare_are_a_refusal() {
+    let text = format!(
+        r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{"uid":"u","object":{}}}}}"#,
+        nested(500)
+    );
+    let review = Review::read(text.as_bytes()).expect("a review");
+    assert!(review.respond(br#"{"accepted":true}"#).allowed);
+    assert!(!review.respond(br#"{"accepted":true,"mutated_object":{}}"#).allowed);
+}
