@@ -1,0 +1,191 @@
+//! Test code, and it says so: hosts compiled policies as policy-server does, so that tests run what a cluster runs.
+//!
+//! The same engine (wasmtime through waPC), the same calls, a fresh instance per request, the same limits, the same
+//! refusals of what an entry does not grant. What it does not do: pull, verify or group policies, monitor, audit.
+#![allow(dead_code, reason = "the tests use some of it, the playground the rest")]
+
+mod api;
+mod capabilities;
+mod module;
+mod registration;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use claim_rollout::webhook::engine::{payload, settings_verdict};
+use claim_rollout::webhook::server::Engines;
+use claim_rollout::webhook::{Engine, EngineError, Evaluation, Identity, Limits, Running, serve};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+pub(crate) use api::{Api, KubeApi, NoApi};
+pub(crate) use capabilities::{Capabilities, Resource};
+pub(crate) use module::{Module, Runtime};
+pub(crate) use registration::Registration;
+
+/// The longest body that policy-server takes: the default of axum.
+const BODY_LIMIT: usize = 2_097_152;
+
+/// One entry of policy-server's policies file.
+#[derive(Clone)]
+pub(crate) struct Policy {
+    /// The name in the URL.
+    pub(crate) name: String,
+    /// The compiled module; entries may share it.
+    pub(crate) module: Module,
+    /// The settings, as JSON.
+    pub(crate) settings: Value,
+    /// `hostCapabilities`: paths such as `kubernetes/can_i`, or patterns such as `kubernetes/*`.
+    pub(crate) host_capabilities: Vec<String>,
+    /// `contextAwareResources`: what `get_resource` may read.
+    pub(crate) context_aware_resources: Vec<Resource>,
+    /// `allowedToMutate`.
+    pub(crate) allowed_to_mutate: bool,
+}
+
+impl Policy {
+    /// An entry that may mutate and is granted no capability.
+    pub(crate) fn new(name: &str, module: &Module, settings: Value) -> Self {
+        Self {
+            name: name.to_owned(),
+            module: module.clone(),
+            settings,
+            host_capabilities: Vec::new(),
+            context_aware_resources: Vec::new(),
+            allowed_to_mutate: true,
+        }
+    }
+
+    /// Grants a capability, or all that match a pattern.
+    pub(crate) fn granting(mut self, capability: &str) -> Self {
+        self.host_capabilities.push(capability.to_owned());
+        self
+    }
+
+    /// Lets the policy read a kind of resource.
+    pub(crate) fn reading(mut self, api_version: &str, kind: &str) -> Self {
+        self.context_aware_resources.push(Resource { api_version: api_version.to_owned(), kind: kind.to_owned() });
+        self
+    }
+
+    /// What the policy may ask, and who answers.
+    fn capabilities(&self, api: Arc<dyn Api>) -> Arc<Capabilities> {
+        Arc::new(Capabilities::new(self.host_capabilities.clone(), self.context_aware_resources.clone(), api))
+    }
+}
+
+/// A policy behind the webhook.
+struct Hosted {
+    policy: Policy,
+    settings: Box<RawValue>,
+    capabilities: Arc<Capabilities>,
+    pool: Arc<Semaphore>,
+    requests: Arc<AtomicU64>,
+}
+
+/// Policies that are served over HTTPS on a port of 127.0.0.1.
+pub(crate) struct PolicyHost {
+    running: Running,
+    certificate: String,
+    requests: BTreeMap<String, Arc<AtomicU64>>,
+}
+
+impl PolicyHost {
+    /// Serves the policies; `api` answers what they ask. Fails, as policy-server does, if a policy cannot be initialised
+    /// or finds its settings invalid.
+    pub(crate) async fn start(policies: Vec<Policy>, api: Arc<dyn Api>) -> anyhow::Result<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let pool = Arc::new(Semaphore::new(cores));
+        let mut engines = Engines::new();
+        let mut requests = BTreeMap::new();
+        for policy in policies {
+            let name = policy.name.clone();
+            let capabilities = policy.capabilities(Arc::clone(&api));
+            let settings = to_raw_value(&policy.settings)?;
+            let hosted = Hosted { policy, settings, capabilities, pool: Arc::clone(&pool), requests: Arc::default() };
+            hosted.check().await.with_context(|| format!("policy {name}"))?;
+            requests.insert(name.clone(), Arc::clone(&hosted.requests));
+            engines.insert(name, Arc::new(hosted));
+        }
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
+        let identity = Identity { certificates: made.cert.pem(), key: made.signing_key.serialize_pem() };
+        let limits = Limits { body: BODY_LIMIT, time: Duration::from_secs(10), ..Limits::default() };
+        let running = serve(([127, 0, 0, 1], 0).into(), &identity, engines, limits)?;
+        Ok(Self { running, certificate: identity.certificates, requests })
+    }
+
+    /// Where the API server finds a policy.
+    pub(crate) fn url(&self, policy: &str) -> String {
+        format!("https://{}/validate/{policy}", self.running.address())
+    }
+
+    /// The certificate that the API server must trust, in PEM.
+    pub(crate) fn certificate(&self) -> &str {
+        &self.certificate
+    }
+
+    /// How many requests a policy has been asked about since the start.
+    pub(crate) fn requests(&self, policy: &str) -> u64 {
+        self.requests.get(policy).map_or(0, |count| count.load(Ordering::SeqCst))
+    }
+
+    /// Answers what is in flight, and ends.
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        Ok(self.running.stop().await?)
+    }
+}
+
+impl Hosted {
+    /// What policy-server does with a policy before it listens.
+    async fn check(&self) -> anyhow::Result<()> {
+        let version = self.call("protocol_version", Vec::new()).await?;
+        ensure!(version == br#""v1""#, "expected protocol v1, but found another");
+        settings_verdict(&self.call("validate_settings", self.settings.get().into()).await?)?;
+        Ok(())
+    }
+
+    /// Calls a fresh instance, on a thread that may block, as soon as one of the pool is free.
+    async fn call(&self, operation: &'static str, payload: Vec<u8>) -> Result<Vec<u8>, EngineError> {
+        let failed = |error: String| EngineError::Failed(error);
+        let _permit = self.pool.acquire().await.map_err(|error| failed(error.to_string()))?;
+        let (module, capabilities) = (self.policy.module.clone(), Arc::clone(&self.capabilities));
+        let call = move || module.call(operation, &payload, capabilities);
+        let answer = tokio::task::spawn_blocking(call).await.map_err(|error| failed(error.to_string()))?;
+        answer.map_err(|error| failed(error.to_string()))
+    }
+
+    /// The answer, or a refusal if it would change the object of an entry that is not allowed to.
+    fn constrain(&self, answer: Vec<u8>, object: Option<&Value>) -> Vec<u8> {
+        let mutated = || serde_json::from_slice::<Value>(&answer).ok()?.get("mutated_object").cloned();
+        if self.policy.allowed_to_mutate || mutated().filter(|new| !new.is_null()).is_none_or(|new| Some(&new) == object) {
+            return answer;
+        }
+        let message = format!(
+            "Request rejected by policy {}. The policy attempted to mutate the request, but it is currently configured to not allow mutations.",
+            self.policy.name
+        );
+        json!({"accepted": false, "message": message}).to_string().into_bytes()
+    }
+}
+
+impl Engine for Hosted {
+    fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a> {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async {
+            // policy-server decodes the request and encodes it again: keys get sorted, of equal keys the last stays.
+            let again: Value = serde_json::from_str(request.get()).map_err(|error| EngineError::Failed(error.to_string()))?;
+            let raw = to_raw_value(&again).map_err(|error| EngineError::Failed(error.to_string()))?;
+            let answer = self.call("validate", payload(&raw, &self.settings)).await?;
+            Ok(self.constrain(answer, again.get("object")))
+        })
+    }
+}
+
+/// `kwctl run`: asks one policy about one payload (`{"request": …, "settings": …}`), and gives the answer's bytes.
+pub(crate) fn run(module: &Module, payload: &[u8], capabilities: Capabilities) -> Result<Vec<u8>, String> {
+    module.call("validate", payload, Arc::new(capabilities)).map_err(|error| error.to_string())
+}

@@ -1,0 +1,82 @@
+//! The engine of policy-server: wasmtime behind waPC.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use wapc::WapcHost;
+use wasmtime_provider::wasmtime::{self, Config, Engine};
+use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+
+use super::capabilities::Capabilities;
+
+/// policy-server lets its clock tick once a second …
+const TICK: Duration = Duration::from_secs(1);
+/// … and interrupts a guest after `--policy-timeout`, by default two of them.
+const DEADLINES: EpochDeadlines = EpochDeadlines { wapc_init: 2, wapc_func: 2 };
+
+/// Compiles modules, and lets the time pass for their instances.
+pub(crate) struct Runtime {
+    engine: Engine,
+}
+
+/// A compiled module, ready to be instantiated.
+#[derive(Clone)]
+pub(crate) struct Module {
+    pre: Arc<WasmtimeEngineProviderPre>,
+}
+
+impl Runtime {
+    /// A runtime whose clock runs until the last of its modules is gone.
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        let mut config = Config::new();
+        config.wasm_function_references(true);
+        config.epoch_interruption(true);
+        let engine = Engine::new(&config).map_err(wrong)?;
+        let weak = engine.weak();
+        thread::spawn(move || {
+            while let Some(engine) = weak.upgrade() {
+                engine.increment_epoch();
+                drop(engine);
+                thread::sleep(TICK);
+            }
+        });
+        Ok(Self { engine })
+    }
+
+    /// Compiles a module once, for all entries and requests.
+    pub(crate) fn compile(&self, bytes: &[u8]) -> anyhow::Result<Module> {
+        let module = wasmtime::Module::new(&self.engine, bytes).map_err(wrong)?;
+        let pre = WasmtimeEngineProviderBuilder::new().engine(self.engine.clone()).module(module).build_pre()?;
+        Ok(Module { pre: Arc::new(pre) })
+    }
+
+    /// Compiles the module in a file.
+    pub(crate) fn load(&self, path: &Path) -> anyhow::Result<Module> {
+        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+        self.compile(&bytes).with_context(|| path.display().to_string())
+    }
+}
+
+impl Module {
+    /// Calls a fresh instance. It is gone afterwards: no state outlives a request.
+    pub(crate) fn call(
+        &self,
+        operation: &str,
+        payload: &[u8],
+        capabilities: Arc<Capabilities>,
+    ) -> Result<Vec<u8>, wapc::errors::Error> {
+        let instance = self.pre.rehydrate(Some(DEADLINES))?;
+        let answer = move |_: u64, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
+            capabilities.answer(binding, namespace, operation, payload).map_err(Into::into)
+        };
+        WapcHost::new(Box::new(instance), Some(Box::new(answer)))?.call(operation, payload)
+    }
+}
+
+/// wasmtime has an error type of its own.
+fn wrong(error: wasmtime::Error) -> anyhow::Error {
+    anyhow::anyhow!("{error:#}")
+}
