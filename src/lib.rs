@@ -21,5 +21,9 @@
 #![deny(unsafe_code)]
 
 pub mod admission;
+#[cfg(all(feature = "cli", not(target_family = "wasm")))]
+pub mod cli;
 pub mod templates;
+#[cfg(all(feature = "webhook", not(target_family = "wasm")))]
+pub mod webhook;
 pub mod wire;
