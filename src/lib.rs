@@ -23,3 +23,5 @@
 pub mod admission;
 pub mod templates;
 pub mod wire;
+#[cfg(target_family = "wasm")]
+mod policy;
