@@ -27,3 +27,5 @@ pub mod templates;
 #[cfg(all(feature = "webhook", not(target_family = "wasm")))]
 pub mod webhook;
 pub mod wire;
+#[cfg(target_family = "wasm")]
+mod policy;

@@ -1,1 +1,96 @@
+use super::{ClaimTemplate, TemplateError, canonical_list};
 
+fn read(text: &str) -> Vec<ClaimTemplate> {
+    ClaimTemplate::read_list(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+const PLAIN: &str = r#"[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"10Gi"}}}}]"#;
+
+#[test]
+fn what_the_api_server_adds_is_no_difference() {
+    let stored = r#"[{"apiVersion":"v1","kind":"PersistentVolumeClaim",
+        "metadata":{"name":"data","creationTimestamp":null,"labels":{},"annotations":null},
+        "spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"10240Mi"},"limits":{}},
+                "volumeMode":"Filesystem","selector":null},
+        "status":{"phase":"Pending"}}]"#;
+    assert_eq!(read(stored), read(PLAIN));
+}
+
+#[test]
+fn strings_and_pointers_that_are_empty_are_values() {
+    let class = |class: &str| PLAIN.replace("\"accessModes\"", &format!("\"storageClassName\":{class},\"accessModes\""));
+    assert_ne!(read(&class("\"\"")), read(PLAIN));
+    assert_eq!(read(&class("null")), read(PLAIN));
+    let selector = PLAIN.replace("\"accessModes\"", "\"selector\":{},\"accessModes\"");
+    assert_ne!(read(&selector), read(PLAIN));
+    let block = PLAIN.replace("\"accessModes\"", "\"volumeMode\":\"Block\",\"accessModes\"");
+    assert_ne!(read(&block), read(PLAIN));
+}
+
+#[test]
+fn the_canonical_text_has_no_defaults_sorted_keys_and_canonical_quantities() {
+    let text = r#"[{"spec":{"volumeAttributesClassName":"fast","volumeMode":"Filesystem","resources":{"requests":{"storage":"5120Mi","x":"1000m"}},
+        "accessModes":["ReadWriteOnce"]},"metadata":{"name":"data","labels":{"tier":"a","app":"b"}},"status":{"phase":"Pending"}}]"#;
+    assert_eq!(
+        canonical_list(&read(text)),
+        r#"[{"metadata":{"labels":{"app":"b","tier":"a"},"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"5Gi","x":"1"}},"volumeAttributesClassName":"fast"}}]"#
+    );
+}
+
+#[test]
+fn fields_that_are_unknown_today_are_kept() {
+    let text = r#"[{"metadata":{"name":"data","newer":{"a":[]}},"spec":{"alsoNewer":[1,{"b":null}],"resources":{"claims":[{"name":"x"}]}}}]"#;
+    let expected = r#"[{"metadata":{"name":"data"},"spec":{"alsoNewer":[1,{}],"resources":{"claims":[{"name":"x"}]}}}]"#;
+    assert_eq!(canonical_list(&read(text)), expected);
+    assert_eq!(read(expected), read(text));
+}
+
+#[test]
+fn what_is_no_list_of_templates_is_refused_with_the_path() {
+    let data = |inner: &str| format!(r#"[{{"metadata":{{"name":"data"}},"spec":{inner}}}]"#);
+    let table = [
+        ("{}".to_owned(), "spec.volumeClaimTemplates: expected a list"),
+        ("[1]".to_owned(), "spec.volumeClaimTemplates[0]: expected an object"),
+        ("[{}]".to_owned(), "spec.volumeClaimTemplates[0].metadata.name: expected a name"),
+        (r#"[{"metadata":{"name":1}}]"#.to_owned(), "spec.volumeClaimTemplates[0].metadata.name: expected a string"),
+        (r#"[{"metadata":{"name":"a","labels":{"b":1}}}]"#.to_owned(), "spec.volumeClaimTemplates[0].metadata.labels: expected strings only"),
+        (data("1"), "spec.volumeClaimTemplates[0].spec: expected an object"),
+        (
+            data(r#"{"resources":{"requests":{"storage":"10 Gi"}}}"#),
+            "spec.volumeClaimTemplates[0].spec.resources.requests.storage: expected a quantity such as 10Gi",
+        ),
+        (
+            data(r#"{"resources":{"requests":{"storage":1e3}}}"#),
+            "spec.volumeClaimTemplates[0].spec.resources.requests.storage: expected a quantity as a string, such as \"10Gi\"",
+        ),
+        (
+            data(r#"{"resources":{"requests":{"storage":"1e9999999999"}}}"#),
+            "spec.volumeClaimTemplates[0].spec.resources.requests.storage: expected a quantity with an exponent of at most 32 bits",
+        ),
+        (r#"[{"metadata":{"name":"a"}},{"metadata":{"name":"a"}}]"#.to_owned(), "spec.volumeClaimTemplates: expected each name once, but found \"a\" twice"),
+        (r#"[{"metadata":{"name":"a","name":"b"}}]"#.to_owned(), "volumeClaimTemplates: expected JSON, but found an error at line 1 column 36 (data)"),
+        ("[".to_owned(), "volumeClaimTemplates: expected JSON, but found an error at line 1 column 1 (end of input)"),
+    ];
+    for (text, message) in table {
+        let error = ClaimTemplate::read_list(&text).expect_err(&text);
+        assert_eq!(error.to_string(), message, "{text}");
+    }
+}
+
+#[test]
+fn whole_numbers_are_quantities_too() {
+    let number = r#"[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":10737418240}}}}]"#;
+    assert_eq!(read(number), read(PLAIN));
+}
+
+#[test]
+fn ten_thousand_templates_are_read() {
+    let list: Vec<String> = (0..10_000).map(|index| format!(r#"{{"metadata":{{"name":"t{index}"}}}}"#)).collect();
+    assert_eq!(read(&format!("[{}]", list.join(","))).len(), 10_000);
+}
+
+#[test]
+fn null_is_an_empty_list() {
+    assert_eq!(ClaimTemplate::read_list("null"), Ok(vec![]));
+    assert!(matches!(ClaimTemplate::read_list("nul"), Err(TemplateError::Json { .. })));
+}

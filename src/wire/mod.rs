@@ -1,17 +1,49 @@
 //! Between bytes and decision one: decodes a request, encodes the answer. The guest, the webhook and `review` all go
 //! through here, so they give the same answer byte for byte.
 
-use crate::admission::Lookups;
+mod answer;
+mod limits;
+mod request;
+mod splice;
+
+use crate::admission::{Lookups, Refusal, Settings, Verdict, admit};
 
 /// Answers the waPC call `validate`: `{"request": <AdmissionRequest>, "settings": <object>}` in, Kubewarden's
-/// ValidationResponse out. Never fails: what cannot be understood is refused in the answer.
+/// ValidationResponse out.
+///
+/// # Guarantees
+/// Never fails and never panics: what cannot be understood is refused in the answer, which shows nothing of the
+/// payload but names. Time and memory are linear in the payload.
 #[must_use]
-pub fn validate(_payload: &[u8], _lookups: &mut dyn Lookups) -> Vec<u8> {
-    Vec::new()
+pub fn validate(payload: &[u8], lookups: &mut dyn Lookups) -> Vec<u8> {
+    let outcome = decide(payload, lookups);
+    answer::encode(&outcome.unwrap_or_else(|refusal| (Verdict::Refuse(refusal), None)))
 }
 
 /// Answers the waPC call `validate_settings`: settings in, `{"valid": bool, "message": string|null}` out.
 #[must_use]
-pub fn validate_settings(_payload: &[u8]) -> Vec<u8> {
-    Vec::new()
+pub fn validate_settings(payload: &[u8]) -> Vec<u8> {
+    let outcome = std::str::from_utf8(payload)
+        .map_err(|_| "settings: expected UTF-8".to_owned())
+        .and_then(|text| Settings::read(text).map(|_| ()));
+    answer::encode_settings(outcome.err().as_deref())
 }
+
+/// The verdict, with the whole edited object where there are edits.
+fn decide(payload: &[u8], lookups: &mut dyn Lookups) -> Result<(Verdict, Option<String>), Refusal> {
+    let payload = limits::check(payload)?;
+    let Some((review, settings)) = request::decode(payload)? else {
+        return Ok((Verdict::Pass, None));
+    };
+    let settings = Settings::read(settings).map_err(|faults| Refusal::malformed(format!("claim-rollout: {faults}")))?;
+    let verdict = admit(&review, &settings, lookups);
+    let object = match &verdict {
+        Verdict::Divert(divert) => Some(splice::edited_object(payload, &divert.edits)?),
+        _ => None,
+    };
+    Ok((verdict, object))
+}
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;

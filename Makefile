@@ -1,0 +1,95 @@
+# `make` lists what there is to do. Each target installs what it needs where it can; otherwise it says what is missing
+# and how to get it.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# The parts of `test` share a build folder: side by side they would only wait for each other, and mix their output.
+.NOTPARALLEL:
+
+# The Kubernetes minor that the end-to-end tests run against
+K8S ?= 1.37
+# Tests and benchmarks load the module from here, so that they judge the one that ships.
+CLAIM_ROLLOUT_POLICY := $(CURDIR)/policy.wasm
+export K8S CLAIM_ROLLOUT_POLICY
+
+CARGO ?= cargo
+WASM := hack/cargo-wasm
+SDK_GUEST := benches/sdk-guest
+
+.PHONY: help
+help: ## This list
+	@echo 'make TARGET [K8S=$(K8S)]'
+	@sed -nE 's/^([a-z0-9.-]+):.*## (.*)$$/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 26
+
+.PHONY: needs-cargo
+needs-cargo:
+	@command -v $(CARGO) >/dev/null || \
+	  { echo 'Rust is missing: install rustup (https://rustup.rs), or rustc and cargo of the version in Cargo.toml or newer.' >&2; exit 2; }
+
+# Whether the module is up to date is for cargo to say; the copy keeps its date if nothing changed.
+.PHONY: FORCE
+policy.wasm: needs-cargo FORCE ## The policy, with its metadata inside: ready for policy-server
+	$(WASM) build --lib --profile policy
+	@built="$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"; cmp -s "$$built" $@ || cp "$$built" $@
+
+annotated-policy.wasm: needs-cargo FORCE ## The policy, annotated by kwctl instead (policy.wasm already is)
+	@command -v kwctl >/dev/null || { echo 'kwctl is missing: https://github.com/kubewarden/kwctl/releases.' \
+	  'It is not needed: policy.wasm carries the same metadata.' >&2; exit 2; }
+	CLAIM_ROLLOUT_METADATA=none $(WASM) build --lib --profile policy
+	kwctl annotate -m policy-metadata.yml $(if $(wildcard README.md),-u README.md) -o $@ \
+	  "$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"
+
+.PHONY: check
+check: lint ## The quick loop: format, lints, unit tests
+	$(CARGO) test --lib --bins
+
+.PHONY: test
+test: check wasm-test e2e ## Everything, from a clean clone: what CI runs
+
+.PHONY: wasm-test
+wasm-test: needs-cargo ## The tests of the guest's own code, in Node
+	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER="$$(hack/wasm-bindgen-runner)" NODE_PATH=$(CURDIR)/hack/node $(WASM) test --lib
+
+.PHONY: e2e
+e2e: policy.wasm control-plane ## The end-to-end tests against a real control plane, K8S=1.33 or newer
+	$(CARGO) test --test e2e
+
+.PHONY: control-plane
+control-plane: ## Build that control plane (minutes the first time, then cached)
+	e2e-tests/cluster/go/build.sh $(K8S)
+
+.PHONY: cluster
+cluster: policy.wasm control-plane ## A control plane with claim-rollout in it, to play with
+	$(CARGO) run --example playground -- up
+
+.PHONY: demo
+demo: policy.wasm control-plane ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster running
+	$(CARGO) build --bin claim-rollout
+	$(CARGO) run --example playground -- demo $(if $(KEEP),--keep)
+
+.PHONY: bench
+bench: policy.wasm ## The policy beside one made with the SDK: answers, speed, size
+	cd $(SDK_GUEST) && ../../$(WASM) build --release
+	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
+	  CLAIM_ROLLOUT_SDK_GUEST="$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm" $(CARGO) bench --bench guest
+
+.PHONY: fmt
+fmt: needs-cargo ## Format the code
+	$(CARGO) fmt
+	$(CARGO) fmt --manifest-path $(SDK_GUEST)/Cargo.toml
+
+.PHONY: lint
+lint: needs-cargo ## Format and lints, native and wasm32
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	$(WASM) clippy --lib -- -D warnings
+
+.PHONY: deny
+deny: needs-cargo ## Licences, advisories and sources of all dependencies
+	@$(CARGO) deny --version >/dev/null 2>&1 || { echo 'cargo-deny is missing: cargo install --locked cargo-deny' >&2; exit 2; }
+	$(CARGO) deny check
+
+.PHONY: clean
+clean: ## Remove what was built here; the control plane's cache outside the tree stays
+	rm -rf target $(SDK_GUEST)/target policy.wasm annotated-policy.wasm

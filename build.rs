@@ -1,0 +1,116 @@
+//! Turns policy-metadata.yml into the JSON that the wasm module carries in its section `io.kubewarden.metadata`.
+//!
+//! `CLAIM_ROLLOUT_METADATA=none` sets `cfg(claim_rollout_no_metadata)`: a module without the section, because
+//! `kwctl annotate` appends its own and only the first of two would be read.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::{env, fs};
+
+use serde_json::{Map, Value};
+
+const SOURCE: &str = "policy-metadata.yml";
+const SWITCH: &str = "CLAIM_ROLLOUT_METADATA";
+
+/// A key of the metadata, what its value must be, and whether Kubewarden can do without it.
+struct Key {
+    name: &'static str,
+    expected: &'static str,
+    is: fn(&Value) -> bool,
+    required: bool,
+}
+
+const fn key(name: &'static str, expected: &'static str, is: fn(&Value) -> bool, required: bool) -> Key {
+    Key {
+        name,
+        expected,
+        is,
+        required,
+    }
+}
+
+const KEYS: &[Key] = &[
+    key(
+        "rules",
+        "a list that is not empty",
+        |v| v.as_array().is_some_and(|rules| !rules.is_empty()),
+        true,
+    ),
+    key("mutating", "true or false", Value::is_boolean, true),
+    // Kubewarden's default is true, which is wrong for this policy: so it has to be said.
+    key("backgroundAudit", "true or false", Value::is_boolean, true),
+    key("executionMode", "kubewarden-wapc", |v| v == "kubewarden-wapc", true),
+    key("policyType", "kubernetes", |v| v == "kubernetes", true),
+    // Without it policy-server refuses a waPC module.
+    key("protocolVersion", "v1", |v| v == "v1", true),
+    key("contextAwareResources", "a list", Value::is_array, true),
+    key("hostCapabilities", "a list", Value::is_array, true),
+    key("minimumKubewardenVersion", "a version", Value::is_string, false),
+    key(
+        "annotations",
+        "a map of strings",
+        |v| v.as_object().is_some_and(|all| all.values().all(Value::is_string)),
+        true,
+    ),
+];
+
+fn main() -> ExitCode {
+    println!("cargo::rustc-check-cfg=cfg(claim_rollout_no_metadata)");
+    println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-env-changed={SWITCH}");
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            println!("cargo::error={message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
+    match env::var(SWITCH).as_deref() {
+        Err(_) | Ok("") => {}
+        Ok("none") => println!("cargo::rustc-cfg=claim_rollout_no_metadata"),
+        Ok(other) => return Err(format!("{SWITCH}: expected none or nothing, but found {other}")),
+    }
+    let text = fs::read_to_string(SOURCE).map_err(|error| format!("{SOURCE}: {error}"))?;
+    let metadata: Map<String, Value> = serde_saphyr::from_str(&text).map_err(|error| format!("{SOURCE}: {error}"))?;
+    check(&metadata)?;
+    let out = env::var("OUT_DIR").map_err(|error| format!("OUT_DIR: {error}"))?;
+    let json = serde_json::to_string(&metadata).map_err(|error| format!("{SOURCE}: {error}"))?;
+    fs::write(Path::new(&out).join("metadata.json"), json).map_err(|error| format!("{out}: {error}"))
+}
+
+/// Every fault at once, in one line.
+fn check(metadata: &Map<String, Value>) -> Result<(), String> {
+    let mut faults = Vec::new();
+    for Key {
+        name,
+        expected,
+        is,
+        required,
+    } in KEYS
+    {
+        match metadata.get(*name) {
+            None if *required => faults.push(format!("{name} is missing (expected {expected})")),
+            Some(value) if !is(value) => faults.push(format!("{name}: expected {expected}, but found {value}")),
+            _ => {}
+        }
+    }
+    // A misspelt key would be ignored by Kubewarden without a word.
+    for name in metadata.keys().filter(|name| KEYS.iter().all(|key| key.name != **name)) {
+        faults.push(format!("{name} is not a key of the metadata"));
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let stated = &metadata.get("annotations").unwrap_or(&Value::Null)["io.kubewarden.policy.version"];
+    if stated != version {
+        faults.push(format!(
+            "io.kubewarden.policy.version: expected {version} as in Cargo.toml, but found {stated}"
+        ));
+    }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{SOURCE}: {}", faults.join("; ")))
+    }
+}

@@ -1,0 +1,62 @@
+//! Bytes out: Kubewarden's ValidationResponse, written by hand so that the object goes into it as it is.
+
+use std::fmt::Write;
+
+use crate::admission::Verdict;
+use crate::templates::json::write_string;
+
+/// The answer to `validate`. Fields that say nothing are left out.
+pub(super) fn encode((verdict, object): &(Verdict, Option<String>)) -> Vec<u8> {
+    let mut text = String::with_capacity(512 + object.as_ref().map_or(0, String::len));
+    match verdict {
+        Verdict::Pass => text.push_str("{\"accepted\":true}"),
+        Verdict::Refuse(refusal) => {
+            text.push_str("{\"accepted\":false,\"message\":");
+            write_string(&refusal.message, &mut text);
+            let _ = write!(text, ",\"code\":{}}}", refusal.code);
+        }
+        Verdict::Divert(divert) => {
+            text.push_str("{\"accepted\":true,\"mutated_object\":");
+            text.push_str(object.as_deref().unwrap_or("null"));
+            if !divert.audit.is_empty() {
+                text.push_str(",\"audit_annotations\":");
+                separated(&mut text, '{', '}', &divert.audit, |text, (key, value)| {
+                    write_string(key, text);
+                    text.push(':');
+                    write_string(value, text);
+                });
+            }
+            if !divert.warnings.is_empty() {
+                text.push_str(",\"warnings\":");
+                separated(&mut text, '[', ']', &divert.warnings, |text, warning| write_string(warning, text));
+            }
+            text.push('}');
+        }
+    }
+    text.into_bytes()
+}
+
+/// The answer to `validate_settings`.
+pub(super) fn encode_settings(fault: Option<&str>) -> Vec<u8> {
+    let mut text = String::new();
+    match fault {
+        None => text.push_str("{\"valid\":true,\"message\":null}"),
+        Some(fault) => {
+            text.push_str("{\"valid\":false,\"message\":");
+            write_string(fault, &mut text);
+            text.push('}');
+        }
+    }
+    text.into_bytes()
+}
+
+fn separated<T>(text: &mut String, open: char, close: char, items: &[T], write: impl Fn(&mut String, &T)) {
+    text.push(open);
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        write(text, item);
+    }
+    text.push(close);
+}
