@@ -1,1 +1,152 @@
-//! placeholder
+//! The shell: `claim-rollout`, also installed as `kubectl-claim_rollout`, which makes it `kubectl claim-rollout`.
+//!
+//! One file (or folder) per subcommand. Errors are for people here: `anyhow`, one line on stderr.
+
+mod recorded;
+mod review;
+mod status;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+/// Change volumeClaimTemplates of StatefulSets on a stock Kubernetes cluster.
+#[derive(Debug, Parser)]
+#[command(name = "claim-rollout", version)]
+struct Arguments {
+    #[command(flatten)]
+    cluster: ClusterArguments,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Which cluster, in kubectl's words.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArguments {
+    /// The kubeconfig file to use.
+    #[arg(long, global = true, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig to use.
+    #[arg(long, global = true, value_name = "NAME")]
+    context: Option<String>,
+    /// The namespace; that of the context if none is named.
+    #[arg(short, long, global = true)]
+    namespace: Option<String>,
+}
+
+// The place for a further subcommand: a file beside this one, a variant here with the arguments, an arm in `dispatch`.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Review(review::Arguments),
+    Status(status::Arguments),
+}
+
+/// Parses the arguments of this process and does what they say.
+#[must_use]
+pub fn main() -> ExitCode {
+    run(std::env::args_os().collect())
+}
+
+/// The same for given arguments; the first is the name that it was called by.
+fn run(arguments: Vec<OsString>) -> ExitCode {
+    let parsed = command(arguments.first()).try_get_matches_from(arguments);
+    match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(arguments) => dispatch(arguments),
+        Err(error) => {
+            // Help is no error; whether the text arrives does not change what is answered.
+            error.print().ok();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments) -> ExitCode {
+    match arguments.command {
+        Command::Review(review) => review::run(&review),
+        Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
+    }
+}
+
+/// The parser, with the words that the user typed in its usage lines.
+fn command(called: Option<&OsString>) -> clap::Command {
+    let command = Arguments::command();
+    let name = called.and_then(|path| Path::new(path).file_stem());
+    if name.is_some_and(|name| name == "kubectl-claim_rollout") {
+        command.bin_name("kubectl claim-rollout")
+    } else {
+        command
+    }
+}
+
+/// Runs a subcommand that talks to a cluster: 0, or 1 and one line that says why.
+fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
+    let runtime = tokio::runtime::Runtime::new().context("expected threads, but found none");
+    match runtime.and_then(|runtime| runtime.block_on(task)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl ClusterArguments {
+    /// A client for the cluster that was named, and the namespace to work in.
+    pub(crate) async fn connect(&self) -> anyhow::Result<(Client, String)> {
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let config = match (&self.kubeconfig, &self.context) {
+            (Some(path), _) => {
+                let kubeconfig = Kubeconfig::read_from(path)?;
+                Config::from_custom_kubeconfig(kubeconfig, &options).await?
+            }
+            (None, Some(_)) => Config::from_kubeconfig(&options).await?,
+            (None, None) => Config::infer().await?,
+        };
+        let namespace = self
+            .namespace
+            .clone()
+            .unwrap_or_else(|| config.default_namespace.clone());
+        Ok((Client::try_from(config)?, namespace))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use clap::Parser as _;
+
+    use super::{Arguments, command};
+
+    #[test]
+    fn the_parser_is_consistent() {
+        command(None).debug_assert();
+    }
+
+    #[test]
+    fn as_a_plugin_it_speaks_of_kubectl() {
+        let usage = |path: &str| command(Some(&OsString::from(path))).render_usage().to_string();
+        assert!(usage("/usr/bin/kubectl-claim_rollout").starts_with("Usage: kubectl claim-rollout "));
+        assert!(usage("/usr/bin/claim-rollout").starts_with("Usage: claim-rollout "));
+    }
+
+    #[test]
+    fn the_namespace_may_stand_before_or_after_the_subcommand() {
+        for line in [
+            "claim-rollout -n a status web",
+            "claim-rollout status web -n a",
+            "claim-rollout status -n a web",
+        ] {
+            let arguments = Arguments::try_parse_from(line.split(' ')).expect(line);
+            assert_eq!(arguments.cluster.namespace.as_deref(), Some("a"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Look-ups answered from a file: what `--claims` stands for.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::admission::{CanI, CannotAsk, Lookups};
+
+/// The answers in a List.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    reviews: Vec<AccessReview>,
+}
+
+/// Why a file is no List of objects.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RecordedError {
+    /// Neither a List nor an object.
+    #[error("expected a List or an object, but found none")]
+    NotAList,
+    /// A SubjectAccessReview that cannot be read.
+    #[error("item {index}: expected a SubjectAccessReview, but found: {found}")]
+    NotAReview {
+        /// Its place in the List, from 0.
+        index: usize,
+        /// What is wrong with it.
+        found: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct AccessReview {
+    spec: Spec,
+    status: Option<Status>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    user: Option<String>,
+    groups: Option<Vec<String>>,
+    resource_attributes: Option<Attributes>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Attributes {
+    namespace: String,
+    verb: String,
+    group: String,
+    resource: String,
+    subresource: String,
+    name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Status {
+    allowed: bool,
+    #[serde(default)]
+    denied: bool,
+}
+
+impl Recorded {
+    /// Reads a List, or a single object. Objects of other kinds are for other look-ups, and left aside.
+    pub(crate) fn read(value: &Value) -> Result<Self, RecordedError> {
+        let items = match (value["items"].as_array(), value["kind"].as_str()) {
+            (Some(items), _) => items.iter().collect(),
+            (None, Some(_)) => vec![value],
+            (None, None) => return Err(RecordedError::NotAList),
+        };
+        let mut reviews = Vec::new();
+        for (index, item) in items.into_iter().enumerate() {
+            if matches!(
+                item["kind"].as_str(),
+                Some("SubjectAccessReview" | "LocalSubjectAccessReview")
+            ) {
+                let review = AccessReview::deserialize(item).map_err(|error| RecordedError::NotAReview {
+                    index,
+                    found: error.to_string(),
+                })?;
+                reviews.push(review);
+            }
+        }
+        Ok(Self { reviews })
+    }
+}
+
+impl AccessReview {
+    /// True iff this review asked what `question` asks: the same user in the same groups (any groups, if it names
+    /// none), the same verb on the same resource in the same namespace. `*` stands for any, as in RBAC.
+    fn asked(&self, question: &CanI<'_>) -> bool {
+        let same = |recorded: &str, asked: &str| recorded == "*" || recorded == asked;
+        let groups = self.spec.groups.as_ref().is_none_or(|groups| {
+            let recorded: std::collections::BTreeSet<&str> = groups.iter().map(String::as_str).collect();
+            recorded == question.groups.iter().copied().collect()
+        });
+        groups
+            && self.spec.user.as_deref() == Some(question.user)
+            && self.spec.resource_attributes.as_ref().is_some_and(|attributes| {
+                same(&attributes.namespace, question.namespace)
+                    && same(&attributes.group, question.group)
+                    && same(&attributes.resource, question.resource)
+                    && same(&attributes.verb, question.verb)
+                    && attributes.subresource.is_empty()
+                    && attributes.name.is_empty()
+            })
+    }
+}
+
+impl Lookups for Recorded {
+    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
+        self.reviews
+            .iter()
+            .filter(|review| review.asked(question))
+            .find_map(|review| review.status.as_ref())
+            .map(|status| status.allowed && !status.denied)
+            .ok_or_else(|| CannotAsk("no SubjectAccessReview with a status was given for this user".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Recorded, RecordedError};
+    use crate::admission::{CanI, Lookups as _};
+
+    fn question<'a>(user: &'a str, groups: &[&'a str]) -> CanI<'a> {
+        CanI {
+            user,
+            groups: groups.to_vec(),
+            namespace: "shop",
+            group: "",
+            resource: "persistentvolumeclaims",
+            verb: "patch",
+        }
+    }
+
+    fn review(user: &str, groups: &Value, verb: &str, status: &Value) -> Value {
+        let attributes = json!({"namespace": "shop", "verb": verb, "resource": "persistentvolumeclaims"});
+        let spec = json!({"user": user, "groups": groups, "resourceAttributes": attributes});
+        json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec, "status": status})
+    }
+
+    fn ask(items: &[Value], user: &str, groups: &[&str]) -> Option<bool> {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+        Recorded::read(&list)
+            .expect("a list")
+            .can_i(&question(user, groups))
+            .ok()
+    }
+
+    #[test]
+    fn a_review_answers_for_its_user_groups_and_verb_only() {
+        let yes = json!({"allowed": true});
+        let reviews = [
+            review("alice", &json!(["dev", "ops"]), "patch", &yes),
+            review("bob", &Value::Null, "*", &yes),
+            review("carol", &Value::Null, "get", &yes),
+            review("dave", &Value::Null, "patch", &Value::Null),
+            review("erin", &Value::Null, "patch", &json!({"allowed": false})),
+            review(
+                "frank",
+                &Value::Null,
+                "patch",
+                &json!({"allowed": true, "denied": true}),
+            ),
+            json!({"kind": "PersistentVolumeClaim"}),
+        ];
+        for (user, groups, expected) in [
+            ("alice", ["ops", "dev"].as_slice(), Some(true)),
+            ("alice", &["ops"], None),
+            ("bob", &["whatever"], Some(true)),
+            ("carol", &[], None),
+            ("dave", &[], None),
+            ("erin", &[], Some(false)),
+            ("frank", &[], Some(false)),
+            ("grace", &[], None),
+        ] {
+            assert_eq!(ask(&reviews, user, groups), expected, "{user} {groups:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        for value in [Value::Null, json!([]), json!({}), json!("x")] {
+            assert_eq!(Recorded::read(&value), Err(RecordedError::NotAList));
+        }
+        let broken = Recorded::read(&json!({"kind": "SubjectAccessReview"}));
+        assert!(
+            matches!(broken, Err(RecordedError::NotAReview { index: 0, .. })),
+            "{broken:?}"
+        );
+    }
+}

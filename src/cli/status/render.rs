@@ -1,0 +1,249 @@
+//! Draws views as text: a pure function.
+
+use super::view::{ClaimView, SetView, State, Wish};
+
+/// How to draw.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) paint: Paint,
+    /// The columns that a line may have; without a limit there are more of them.
+    pub(crate) width: Option<usize>,
+}
+
+/// With colours or without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paint {
+    Plain,
+    Coloured,
+}
+
+/// What a piece of text stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ink {
+    Text,
+    Name,
+    Quiet,
+    Good,
+    Busy,
+    Bad,
+}
+
+/// A line in pieces, so that it can be cut before it is painted.
+struct Line(Vec<(Ink, String)>);
+
+/// The width of a bar.
+const BAR: usize = 10;
+
+/// All views, one below the other.
+pub(crate) fn render(views: &[SetView], shape: Shape) -> String {
+    if views.is_empty() {
+        return "nothing is being rolled out here (-A looks in all namespaces)\n".to_owned();
+    }
+    let blocks: Vec<String> = views.iter().map(|view| block(view, shape)).collect();
+    blocks.join("\n")
+}
+
+/// One line for every claim and every rollout that is not what it was.
+pub(crate) fn changes(before: &[SetView], after: &[SetView]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for view in after {
+        let old = before
+            .iter()
+            .find(|old| (&old.namespace, &old.name) == (&view.namespace, &view.name));
+        let set = format!("{}/{}", view.namespace, view.name);
+        for claim in &view.claims {
+            let same = old.is_some_and(|old| old.claims.contains(claim));
+            if !same {
+                let ClaimView {
+                    name,
+                    request,
+                    capacity,
+                    state,
+                    reason,
+                    ..
+                } = claim;
+                lines.push(clean(
+                    format!("{set} {name}: {request} -> {capacity} {state} {reason}").trim_end(),
+                ));
+            }
+        }
+        if old.is_none_or(|old| (&old.wish, &old.note) != (&view.wish, &view.note)) {
+            let wish = view
+                .wish
+                .as_ref()
+                .map(|wish| format!("{} {}", wish.revision, progress(wish)));
+            let parts: Vec<String> = wish.into_iter().chain(view.note.clone()).collect();
+            lines.push(clean(&format!("{set}: {}", parts.join("; "))));
+        }
+    }
+    lines
+}
+
+/// A set and its claims.
+fn block(view: &SetView, shape: Shape) -> String {
+    let mut lines = vec![heading(view, shape)];
+    if let Some(note) = &view.note {
+        let ink = if view.wish.as_ref().is_some_and(|wish| wish.state == State::Stalled) {
+            Ink::Bad
+        } else {
+            Ink::Text
+        };
+        lines.push(Line(vec![(Ink::Text, "  ".to_owned()), (ink, note.clone())]));
+    }
+    let columns = Columns::of(&view.claims);
+    for (index, claim) in view.claims.iter().enumerate() {
+        let branch = if index + 1 == view.claims.len() {
+            "└─"
+        } else {
+            "├─"
+        };
+        lines.push(row(claim, branch, &columns, shape));
+    }
+    lines.iter().map(|line| line.draw(shape) + "\n").collect()
+}
+
+/// `default/web  6c9f7d5b84  InPlace, LockStep                2/3 replicas, Reconciling`, with the end at the right.
+fn heading(view: &SetView, shape: Shape) -> Line {
+    let mut pieces = vec![
+        (Ink::Quiet, format!("{}/", view.namespace)),
+        (Ink::Name, view.name.clone()),
+    ];
+    if let Some(wish) = &view.wish {
+        let how: Vec<&str> = [wish.policy.as_str(), wish.sync.as_str()]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect();
+        pieces.push((Ink::Text, format!("  {}", wish.revision)));
+        pieces.push((Ink::Quiet, format!("  {}", how.join(", "))));
+        let end = progress(wish);
+        let used: usize = pieces.iter().map(|(_, text)| text.chars().count()).sum();
+        let gap = shape
+            .width
+            .map_or(2, |width| width.saturating_sub(used + end.chars().count()).max(2));
+        let ink = match wish.state {
+            State::Reconciling => Ink::Busy,
+            State::Stalled => Ink::Bad,
+            State::Complete => Ink::Good,
+        };
+        pieces.push((ink, format!("{}{end}", " ".repeat(gap))));
+    }
+    Line(pieces)
+}
+
+fn progress(wish: &Wish) -> String {
+    format!("{}/{} replicas, {:?}", wish.updated, wish.replicas, wish.state)
+}
+
+/// The widths of the columns of a block.
+struct Columns {
+    ordinal: usize,
+    name: usize,
+    request: usize,
+    capacity: usize,
+    state: usize,
+}
+
+impl Columns {
+    fn of(claims: &[ClaimView]) -> Self {
+        let widest = |width: fn(&ClaimView) -> usize| claims.iter().map(width).max().unwrap_or(0);
+        Self {
+            ordinal: widest(|claim| claim.ordinal.to_string().len()),
+            name: widest(|claim| claim.name.chars().count()),
+            request: widest(|claim| claim.request.chars().count()),
+            capacity: widest(|claim| claim.capacity.chars().count()),
+            state: widest(|claim| claim.state.chars().count()),
+        }
+    }
+}
+
+/// `├─ 1  data-web-1  20Gi -> 10Gi  █████░░░░░  Expanding  the driver says so`
+fn row(claim: &ClaimView, branch: &str, columns: &Columns, shape: Shape) -> Line {
+    let ink = ink(&claim.state);
+    let (request, capacity) = (columns.request, columns.capacity);
+    let mut pieces = vec![
+        (Ink::Quiet, format!("  {branch} ")),
+        (Ink::Text, format!("{:>1$}  ", claim.ordinal, columns.ordinal)),
+        (Ink::Name, format!("{:<1$}  ", claim.name, columns.name)),
+        (
+            Ink::Text,
+            format!("{:>request$} -> {:<capacity$}  ", claim.request, claim.capacity),
+        ),
+        (ink, bar(claim.percent)),
+    ];
+    if columns.state > 0 {
+        pieces.push((ink, format!("  {:<1$}", claim.state, columns.state)));
+    }
+    if shape.width.is_none() {
+        let class = claim.attributes_class.as_deref().unwrap_or("-");
+        let revision = claim.revision.as_deref().unwrap_or("-");
+        pieces.push((Ink::Quiet, format!("  class {class}  revision {revision}")));
+    }
+    if !claim.reason.is_empty() {
+        pieces.push((Ink::Quiet, format!("  {}", claim.reason)));
+    }
+    Line(pieces)
+}
+
+/// A bar that is full only at 100.
+fn bar(percent: u8) -> String {
+    let full = usize::from(percent.min(100)) * BAR / 100;
+    format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
+}
+
+fn ink(state: &str) -> Ink {
+    match state {
+        "Done" => Ink::Good,
+        "Infeasible" | "Refused" | "Foreign" | "Missing" => Ink::Bad,
+        "" | "Pending" => Ink::Quiet,
+        _ => Ink::Busy,
+    }
+}
+
+/// Text that others wrote must not command the terminal.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|character| if character.is_control() { ' ' } else { character })
+        .collect()
+}
+
+impl Ink {
+    /// The parameters of the escape sequence.
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Text => None,
+            Self::Name => Some("1"),
+            Self::Quiet => Some("2"),
+            Self::Good => Some("32"),
+            Self::Busy => Some("33"),
+            Self::Bad => Some("31"),
+        }
+    }
+}
+
+impl Line {
+    /// The line, cut to the width and painted.
+    fn draw(&self, shape: Shape) -> String {
+        let total: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
+        let cut = shape.width.filter(|width| total > *width);
+        let mut room = cut.map_or(usize::MAX, |width| width.saturating_sub(1));
+        let mut line = String::new();
+        for (ink, text) in &self.0 {
+            let text: String = clean(text).chars().take(room).collect();
+            room -= text.chars().count();
+            match (shape.paint, ink.code()) {
+                (Paint::Coloured, Some(code)) if !text.is_empty() => {
+                    line.push_str(&format!("\x1b[{code}m{text}\x1b[0m"))
+                }
+                _ => line.push_str(&text),
+            }
+        }
+        if cut.is_some() {
+            line.push('…');
+        }
+        line.trim_end().to_owned()
+    }
+}
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

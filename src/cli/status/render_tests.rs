@@ -1,0 +1,143 @@
+use super::{Paint, Shape, changes, render};
+use crate::cli::status::view::{ClaimView, SetView, State, Wish};
+
+const PLAIN: Shape = Shape {
+    paint: Paint::Plain,
+    width: Some(80),
+};
+
+fn claim(ordinal: u32, capacity: &str, percent: u8, state: &str, reason: &str) -> ClaimView {
+    ClaimView {
+        name: format!("data-web-{ordinal}"),
+        ordinal,
+        request: if state == "Pending" { "10Gi" } else { "20Gi" }.to_owned(),
+        capacity: capacity.to_owned(),
+        percent,
+        state: state.to_owned(),
+        reason: reason.to_owned(),
+        attributes_class: None,
+        revision: None,
+    }
+}
+
+fn web() -> SetView {
+    SetView {
+        namespace: "shop".to_owned(),
+        name: "web".to_owned(),
+        wish: Some(Wish {
+            revision: "6c9f7d5b84".to_owned(),
+            policy: "InPlace".to_owned(),
+            sync: "LockStep".to_owned(),
+            state: State::Reconciling,
+            replicas: 3,
+            updated: 1,
+            ready: 1,
+        }),
+        note: Some("waiting for data-web-1".to_owned()),
+        claims: vec![
+            claim(2, "20Gi", 100, "Done", ""),
+            claim(1, "10Gi", 50, "Expanding", "the driver works"),
+            claim(0, "10Gi", 50, "Pending", ""),
+        ],
+        complete: false,
+    }
+}
+
+#[test]
+fn a_set_is_a_tree_of_its_claims_in_eighty_columns() {
+    let expected = "\
+shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
+  waiting for data-web-1
+  ├─ 2  data-web-2  20Gi -> 20Gi  ██████████  Done
+  ├─ 1  data-web-1  20Gi -> 10Gi  █████░░░░░  Expanding  the driver works
+  └─ 0  data-web-0  10Gi -> 10Gi  █████░░░░░  Pending
+";
+    assert_eq!(render(&[web()], PLAIN), expected);
+}
+
+#[test]
+fn no_line_is_wider_than_asked() {
+    let mut view = web();
+    view.claims[1].reason = "x".repeat(300);
+    view.note = Some("é".repeat(300));
+    for width in [0, 1, 20, 40, 80] {
+        for line in render(
+            &[view.clone()],
+            Shape {
+                width: Some(width),
+                ..PLAIN
+            },
+        )
+        .lines()
+        {
+            assert!(line.chars().count() <= width.max(1), "{width}: {line}");
+        }
+    }
+    let wide = render(&[view], Shape { width: None, ..PLAIN });
+    assert!(
+        wide.contains(&"x".repeat(300)) && wide.contains("class -  revision -"),
+        "{wide}"
+    );
+}
+
+#[test]
+fn colours_change_nothing_but_the_colour() {
+    let coloured = render(
+        &[web()],
+        Shape {
+            paint: Paint::Coloured,
+            ..PLAIN
+        },
+    );
+    assert!(coloured.contains("\x1b[32m██████████\x1b[0m"), "{coloured}");
+    let mut plain = String::new();
+    for (index, part) in coloured.split('\x1b').enumerate() {
+        let end = if index == 0 {
+            0
+        } else {
+            part.find('m').expect("a sequence") + 1
+        };
+        plain.push_str(&part[end..]);
+    }
+    let trimmed: Vec<&str> = plain.lines().map(str::trim_end).collect();
+    assert_eq!(trimmed.join("\n") + "\n", render(&[web()], PLAIN));
+}
+
+#[test]
+fn messages_of_others_cannot_command_the_terminal() {
+    let mut view = web();
+    view.claims[1].reason = "a\x1b[2Jb\r\nc".to_owned();
+    let text = render(&[view.clone()], PLAIN) + &changes(&[], &[view]).concat();
+    assert!(!text.contains('\x1b') && !text.contains('\r'), "{text:?}");
+}
+
+#[test]
+fn where_there_is_nothing_it_says_so() {
+    assert_eq!(
+        render(&[], PLAIN),
+        "nothing is being rolled out here (-A looks in all namespaces)\n"
+    );
+    let view = SetView {
+        wish: None,
+        note: Some("nothing staged".to_owned()),
+        claims: Vec::new(),
+        ..web()
+    };
+    assert_eq!(render(&[view], PLAIN), "shop/web\n  nothing staged\n");
+}
+
+#[test]
+fn only_what_changed_gets_a_line() {
+    let before = web();
+    let mut after = web();
+    assert_eq!(
+        changes(std::slice::from_ref(&before), std::slice::from_ref(&after)),
+        Vec::<String>::new()
+    );
+    after.claims[1] = claim(1, "20Gi", 100, "Done", "");
+    assert_eq!(
+        changes(&[before], &[after.clone()]),
+        ["shop/web data-web-1: 20Gi -> 20Gi Done"]
+    );
+    assert_eq!(changes(&[], &[after]).len(), 4);
+}

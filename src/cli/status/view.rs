@@ -1,0 +1,386 @@
+//! What there is to show of a set: made of the objects as they are, without asking anybody.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
+use kube::api::{DynamicObject, ObjectMeta};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::templates::names::ordinal_of;
+use crate::templates::{Quantity, Record, keys};
+
+/// A set and its claims.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetView {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// What is being rolled out, if anything.
+    pub(crate) wish: Option<Wish>,
+    /// What to know or to do, in one line.
+    pub(crate) note: Option<String>,
+    /// In the order of the rollout: the highest ordinal first.
+    pub(crate) claims: Vec<ClaimView>,
+    /// True iff every replica is at the latest wish.
+    pub(crate) complete: bool,
+}
+
+/// What is being rolled out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Wish {
+    pub(crate) revision: String,
+    pub(crate) policy: String,
+    pub(crate) sync: String,
+    pub(crate) state: State,
+    pub(crate) replicas: u32,
+    pub(crate) updated: u32,
+    pub(crate) ready: u32,
+}
+
+/// The state of a rollout: the condition that rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum State {
+    Reconciling,
+    Stalled,
+    Complete,
+}
+
+/// A claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClaimView {
+    pub(crate) name: String,
+    pub(crate) ordinal: u32,
+    pub(crate) request: String,
+    pub(crate) capacity: String,
+    /// How much of the wished size is there, in percent.
+    pub(crate) percent: u8,
+    /// One of the states of section "Claim states" of the documentation; empty without a rollout.
+    pub(crate) state: String,
+    pub(crate) reason: String,
+    pub(crate) attributes_class: Option<String>,
+    pub(crate) revision: Option<String>,
+}
+
+/// A ClaimRollout, as far as it is shown. Everything is optional: an older or newer controller may have written it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rollout {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: RolloutSpec,
+    pub(crate) status: RolloutStatus,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RolloutSpec {
+    pub(crate) set_ref: SetRef,
+    revision: String,
+    templates: Vec<Value>,
+    update_policy: String,
+    sync: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct SetRef {
+    api_version: String,
+    pub(crate) name: String,
+    uid: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RolloutStatus {
+    observed_generation: i64,
+    replicas: u32,
+    updated_replicas: u32,
+    ready_replicas: u32,
+    claims: Vec<ClaimStatus>,
+    conditions: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct ClaimStatus {
+    name: String,
+    ordinal: u32,
+    state: String,
+    reason: String,
+    message: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Condition {
+    r#type: String,
+    status: String,
+    message: String,
+}
+
+impl Rollout {
+    /// Reads what it can.
+    pub(crate) fn read(object: DynamicObject) -> Self {
+        let part = |key: &str| object.data.get(key).cloned().unwrap_or_default();
+        let spec = RolloutSpec::deserialize(part("spec")).unwrap_or_default();
+        let status = RolloutStatus::deserialize(part("status")).unwrap_or_default();
+        Self {
+            spec,
+            status,
+            metadata: object.metadata,
+        }
+    }
+
+    /// The namespace that it shares with its set.
+    pub(crate) fn namespace(&self) -> &str {
+        self.metadata.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// True iff it is the rollout of this very set, not of an earlier one of the same name.
+    pub(crate) fn is_of(&self, set: &StatefulSet) -> bool {
+        self.spec.set_ref.api_version == "apps/v1"
+            && self.metadata.namespace == set.metadata.namespace
+            && set.metadata.uid.as_deref() == Some(&self.spec.set_ref.uid)
+    }
+
+    fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.status
+            .conditions
+            .iter()
+            .find(|condition| condition.r#type == kind && condition.status == "True")
+    }
+
+    fn state(&self) -> State {
+        let seen = self
+            .metadata
+            .generation
+            .is_none_or(|generation| self.status.observed_generation >= generation);
+        if self.condition("Stalled").is_some() {
+            State::Stalled
+        } else if seen && self.condition("Ready").is_some() {
+            State::Complete
+        } else {
+            State::Reconciling
+        }
+    }
+
+    /// The size that the wish has for a template, by name.
+    fn sizes(&self) -> BTreeMap<&str, Quantity> {
+        let size = |template: &Value| {
+            template["spec"]["resources"]["requests"]["storage"]
+                .as_str()?
+                .parse()
+                .ok()
+        };
+        let templates = self.spec.templates.iter();
+        templates
+            .filter_map(|template| Some((template["metadata"]["name"].as_str()?, size(template)?)))
+            .collect()
+    }
+}
+
+/// What there is to show of the set `name`: at least one of `set` and `rollout` is there.
+pub(crate) fn view(
+    namespace: &str,
+    name: &str,
+    set: Option<&StatefulSet>,
+    rollout: Option<&Rollout>,
+    claims: &[PersistentVolumeClaim],
+) -> SetView {
+    let mut rows: Vec<ClaimView> = claims
+        .iter()
+        .filter_map(|claim| {
+            let (template, ordinal) = place(claim, name, set, rollout)?;
+            Some(claim_view(claim, &template, ordinal, rollout))
+        })
+        .collect();
+    let absent = |status: &&ClaimStatus| !rows.iter().any(|row| row.name == status.name);
+    let listed = rollout.map_or(&[][..], |rollout| &rollout.status.claims);
+    let missing: Vec<ClaimView> = listed.iter().filter(absent).map(missing_claim).collect();
+    rows.extend(missing);
+    rows.sort_by(|a, b| b.ordinal.cmp(&a.ordinal).then_with(|| a.name.cmp(&b.name)));
+    let staged = set.and_then(staged_revision);
+    let current = rollout.is_some_and(|rollout| staged.as_ref().is_none_or(|staged| *staged == rollout.spec.revision));
+    SetView {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        wish: rollout.map(wish),
+        note: note(name, set, rollout, staged.as_deref()),
+        claims: rows,
+        complete: current && rollout.is_some_and(|rollout| rollout.state() == State::Complete),
+    }
+}
+
+fn wish(rollout: &Rollout) -> Wish {
+    Wish {
+        revision: rollout.spec.revision.clone(),
+        policy: rollout.spec.update_policy.clone(),
+        sync: rollout.spec.sync.clone(),
+        state: rollout.state(),
+        replicas: rollout.status.replicas,
+        updated: rollout.status.updated_replicas,
+        ready: rollout.status.ready_replicas,
+    }
+}
+
+/// The template and the ordinal of a claim of this set, if it is one.
+fn place(
+    claim: &PersistentVolumeClaim,
+    set_name: &str,
+    set: Option<&StatefulSet>,
+    rollout: Option<&Rollout>,
+) -> Option<(String, u32)> {
+    let claim_name = claim.metadata.name.as_deref()?;
+    let live = set.and_then(|set| set.spec.as_ref()?.volume_claim_templates.as_ref());
+    let live = live
+        .into_iter()
+        .flatten()
+        .filter_map(|template| template.metadata.name.as_deref());
+    let wished = rollout.map_or(&[][..], |rollout| &rollout.spec.templates);
+    let wished = wished
+        .iter()
+        .filter_map(|template| template["metadata"]["name"].as_str());
+    live.chain(wished)
+        .find_map(|template| Some((template.to_owned(), ordinal_of(claim_name, template, set_name)?)))
+}
+
+fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollout: Option<&Rollout>) -> ClaimView {
+    let name = claim.metadata.name.clone().unwrap_or_default();
+    let spec = claim.spec.as_ref();
+    let requests = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
+    let request = storage(requests);
+    let capacity = storage(claim.status.as_ref().and_then(|status| status.capacity.as_ref()));
+    let revision = claim
+        .metadata
+        .labels
+        .as_ref()
+        .and_then(|labels| labels.get(keys::REVISION))
+        .cloned();
+    let (state, reason) = rollout.map_or((String::new(), String::new()), |rollout| {
+        state(claim, &name, revision.as_deref(), rollout)
+    });
+    let sizes = [
+        rollout.and_then(|rollout| rollout.sizes().remove(template)),
+        request.parse().ok(),
+    ];
+    let wished = sizes.into_iter().flatten().max();
+    ClaimView {
+        percent: percent(capacity.parse().ok().as_ref(), wished.as_ref()),
+        attributes_class: spec.and_then(|spec| spec.volume_attributes_class_name.clone()),
+        name,
+        ordinal,
+        request,
+        capacity,
+        state,
+        reason,
+        revision,
+    }
+}
+
+/// The state of a claim: what the controller says; where it says nothing, what the claim itself shows.
+fn state(claim: &PersistentVolumeClaim, name: &str, revision: Option<&str>, rollout: &Rollout) -> (String, String) {
+    if let Some(status) = rollout.status.claims.iter().find(|status| status.name == name) {
+        return (status.state.clone(), reason(status));
+    }
+    let state = if claim.metadata.deletion_timestamp.is_some() {
+        "Terminating"
+    } else if revision == Some(&rollout.spec.revision) {
+        "Done"
+    } else if rollout.spec.update_policy == "OnClaimDelete" {
+        ""
+    } else {
+        "Pending"
+    };
+    (state.to_owned(), String::new())
+}
+
+fn reason(status: &ClaimStatus) -> String {
+    if status.message.is_empty() {
+        status.reason.clone()
+    } else {
+        status.message.clone()
+    }
+}
+
+fn missing_claim(status: &ClaimStatus) -> ClaimView {
+    ClaimView {
+        name: status.name.clone(),
+        ordinal: status.ordinal,
+        request: "-".to_owned(),
+        capacity: "-".to_owned(),
+        percent: 0,
+        state: status.state.clone(),
+        reason: reason(status),
+        attributes_class: None,
+        revision: None,
+    }
+}
+
+fn storage(amounts: Option<&BTreeMap<String, ApiQuantity>>) -> String {
+    amounts
+        .and_then(|amounts| amounts.get("storage"))
+        .map_or_else(|| "-".to_owned(), |quantity| quantity.0.clone())
+}
+
+/// `part` of `whole`, rounded down, at most 100.
+fn percent(part: Option<&Quantity>, whole: Option<&Quantity>) -> u8 {
+    let (Some(part), Some(whole)) = (part, whole) else {
+        return 0;
+    };
+    let percent = part
+        .whole()
+        .saturating_mul(100)
+        .checked_div(whole.whole())
+        .unwrap_or(100);
+    u8::try_from(percent.clamp(0, 100)).unwrap_or(100)
+}
+
+fn annotation<'a>(set: &'a StatefulSet, key: &str) -> Option<&'a str> {
+    set.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+}
+
+fn staged_revision(set: &StatefulSet) -> Option<String> {
+    let record = Record::read(annotation(set, keys::STAGED)?, set.metadata.uid.as_deref()?).ok()?;
+    Some(record.revision().to_string())
+}
+
+/// What a person should know, or do, now.
+fn note(name: &str, set: Option<&StatefulSet>, rollout: Option<&Rollout>, staged: Option<&str>) -> Option<String> {
+    let Some(rollout) = rollout else {
+        return Some(staged.map_or_else(
+            || "nothing staged: change spec.volumeClaimTemplates and apply it as usual".to_owned(),
+            |revision| format!("{revision} is staged, but nobody rolls it out: is the controller running?"),
+        ));
+    };
+    let Some(set) = set else {
+        return Some("the set is gone".to_owned());
+    };
+    if let Some(newer) = staged.filter(|staged| *staged != rollout.spec.revision) {
+        return Some(format!("{newer} is staged and will be next"));
+    }
+    if annotation(set, keys::PAUSED) == Some("true") {
+        return Some("paused: nothing new is started".to_owned());
+    }
+    let ruling = ["Stalled", "Reconciling"]
+        .into_iter()
+        .find_map(|kind| rollout.condition(kind));
+    let told = ruling
+        .map(|condition| condition.message.clone())
+        .filter(|message| !message.is_empty());
+    if rollout.spec.update_policy == "OnClaimDelete" {
+        return told.or_else(|| {
+            Some(format!(
+                "only new claims; for all: kubectl annotate sts {name} {}=InPlace",
+                keys::UPDATE_POLICY
+            ))
+        });
+    }
+    told
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

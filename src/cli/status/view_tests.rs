@@ -1,0 +1,161 @@
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use serde_json::{Value, json};
+
+use super::{Rollout, SetView, State, view};
+
+fn set(annotations: &Value) -> StatefulSet {
+    let set = json!({
+        "metadata": {"name": "web", "namespace": "shop", "uid": "u-1", "annotations": annotations},
+        "spec": {
+            "selector": {}, "template": {}, "replicas": 3, "serviceName": "web",
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
+        },
+    });
+    serde_json::from_value(set).expect("a set")
+}
+
+fn claim(name: &str, revision: Option<&str>, request: &str, capacity: &str) -> PersistentVolumeClaim {
+    let labels = revision.map(|revision| json!({"claim-rollout.io/revision": revision}));
+    let claim = json!({
+        "metadata": {"name": name, "namespace": "shop", "labels": labels},
+        "spec": {"resources": {"requests": {"storage": request}}},
+        "status": {"capacity": {"storage": capacity}},
+    });
+    serde_json::from_value(claim).expect("a claim")
+}
+
+fn rollout(policy: &str, status: &Value) -> Rollout {
+    let object = json!({
+        "apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout",
+        "metadata": {"name": "web", "namespace": "shop", "generation": 2},
+        "spec": {
+            "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u-1"},
+            "revision": "r2", "updatePolicy": policy, "sync": "LockStep",
+            "templates": [{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "20Gi"}}}}],
+        },
+        "status": status,
+    });
+    Rollout::read(serde_json::from_value(object).expect("an object"))
+}
+
+fn claims() -> Vec<PersistentVolumeClaim> {
+    vec![
+        claim("data-web-0", None, "10Gi", "10Gi"),
+        claim("data-web-2", Some("r2"), "20Gi", "20Gi"),
+        claim("data-web-1", Some("r2"), "20Gi", "10Gi"),
+        claim("data-other-0", None, "1Gi", "1Gi"),
+    ]
+}
+
+fn of(rollout: &Rollout) -> SetView {
+    view("shop", "web", Some(&set(&json!({}))), Some(rollout), &claims())
+}
+
+#[test]
+fn claims_are_shown_in_the_order_of_the_rollout_with_what_the_controller_says_of_them() {
+    let status = json!({
+        "observedGeneration": 2, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 1,
+        "claims": [
+            {"name": "data-web-1", "ordinal": 1, "state": "Expanding", "reason": "R", "message": "the driver is at it"},
+            {"name": "data-web-3", "ordinal": 3, "state": "Missing"},
+        ],
+        "conditions": [{"type": "Ready", "status": "False"}, {"type": "Reconciling", "status": "True", "message": "busy"}],
+    });
+    let view = of(&rollout("InPlace", &status));
+    let rows: Vec<_> = view
+        .claims
+        .iter()
+        .map(|row| (row.name.as_str(), row.state.as_str(), row.percent))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("data-web-3", "Missing", 0),
+            ("data-web-2", "Done", 100),
+            ("data-web-1", "Expanding", 50),
+            ("data-web-0", "Pending", 50),
+        ]
+    );
+    assert_eq!(view.claims[2].reason, "the driver is at it");
+    assert_eq!(view.note.as_deref(), Some("busy"));
+    assert!(!view.complete);
+}
+
+#[test]
+fn a_rollout_is_complete_when_the_controller_says_so_of_the_latest_wish() {
+    let ready = json!([{"type": "Ready", "status": "True"}]);
+    let now = rollout("InPlace", &json!({"observedGeneration": 2, "conditions": ready}));
+    assert!(of(&now).complete);
+    let earlier = rollout("InPlace", &json!({"observedGeneration": 1, "conditions": ready}));
+    assert!(!of(&earlier).complete);
+    let stalled = json!([{"type": "Ready", "status": "True"}, {"type": "Stalled", "status": "True", "message": "no"}]);
+    let view = of(&rollout(
+        "InPlace",
+        &json!({"observedGeneration": 2, "conditions": stalled}),
+    ));
+    assert_eq!(
+        (view.complete, view.wish.expect("a wish").state),
+        (false, State::Stalled)
+    );
+}
+
+#[test]
+fn a_set_without_a_rollout_says_what_to_do() {
+    let note = |annotations: &Value| {
+        view("shop", "web", Some(&set(annotations)), None, &claims())
+            .note
+            .expect("a note")
+    };
+    assert_eq!(
+        note(&json!({})),
+        "nothing staged: change spec.volumeClaimTemplates and apply it as usual"
+    );
+    let templates = [crate::templates::ClaimTemplate::read_list(
+        r#"[{"metadata":{"name":"data"},"spec":{"resources":{"requests":{"storage":"20Gi"}}}}]"#,
+    )
+    .expect("templates")]
+    .concat();
+    let record = crate::templates::Record {
+        by: "alice".to_owned(),
+        manager: String::new(),
+        phase: crate::templates::Phase::RollingOut,
+        templates,
+        uid: "u-1".to_owned(),
+        update_policy: crate::templates::UpdatePolicy::InPlace,
+    };
+    let staged = json!({"claim-rollout.io/staged": record.write().expect("short")});
+    let expected = format!(
+        "{} is staged, but nobody rolls it out: is the controller running?",
+        record.revision()
+    );
+    assert_eq!(note(&staged), expected);
+    let newer = view(
+        "shop",
+        "web",
+        Some(&set(&staged)),
+        Some(&rollout("InPlace", &json!({}))),
+        &[],
+    );
+    assert_eq!(
+        newer.note,
+        Some(format!("{} is staged and will be next", record.revision()))
+    );
+}
+
+#[test]
+fn existing_claims_that_are_left_alone_have_no_state_and_the_way_out_is_named() {
+    let view = of(&rollout("OnClaimDelete", &json!({})));
+    assert_eq!(view.claims[2].state, "");
+    let note = view.note.expect("a note");
+    assert_eq!(
+        note,
+        "only new claims; for all: kubectl annotate sts web claim-rollout.io/update-policy=InPlace"
+    );
+}
+
+#[test]
+fn a_rollout_of_another_shape_is_shown_as_far_as_it_goes() {
+    let view = of(&rollout("InPlace", &json!({"replicas": "three"})));
+    assert_eq!(view.wish.expect("a wish").replicas, 0);
+}
