@@ -1,2 +1,4 @@
-//! placeholder
-fn main(){}
+//! End-to-end tests.
+
+mod host_is_faithful;
+mod policy_host;

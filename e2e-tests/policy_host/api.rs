@@ -39,20 +39,35 @@ pub(crate) struct KubeApi {
 impl KubeApi {
     /// Answers with this client, on the runtime that this is called on.
     pub(crate) fn new(client: kube::Client) -> Self {
-        Self { client, runtime: Handle::current() }
+        Self {
+            client,
+            runtime: Handle::current(),
+        }
     }
 }
 
 impl Api for KubeApi {
     fn get_resource(&self, question: &GetResource) -> Result<Value, String> {
-        let (group, version) = question.api_version.rsplit_once('/').unwrap_or(("", &question.api_version));
+        let (group, version) = question
+            .api_version
+            .rsplit_once('/')
+            .unwrap_or(("", &question.api_version));
         let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &question.kind));
         let objects: KubeResources<DynamicObject> = match &question.namespace {
             Some(namespace) => KubeResources::namespaced_with(self.client.clone(), namespace, &kind),
             None => KubeResources::all_with(self.client.clone(), &kind),
         };
-        let found = self.runtime.block_on(objects.get_opt(&question.name)).map_err(|error| error.to_string())?;
-        let GetResource { api_version, kind, name, namespace, .. } = question;
+        let found = self
+            .runtime
+            .block_on(objects.get_opt(&question.name))
+            .map_err(|error| error.to_string())?;
+        let GetResource {
+            api_version,
+            kind,
+            name,
+            namespace,
+            ..
+        } = question;
         let missing = || format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'");
         serde_json::to_value(found.ok_or_else(missing)?).map_err(|error| error.to_string())
     }
@@ -79,7 +94,10 @@ impl Api for KubeApi {
         };
         let reviews: KubeResources<SubjectAccessReview> = KubeResources::all(self.client.clone());
         let answer = self.runtime.block_on(reviews.create(&PostParams::default(), &review));
-        let status = answer.map_err(|error| error.to_string())?.status.ok_or("expected a status, but found none")?;
+        let status = answer
+            .map_err(|error| error.to_string())?
+            .status
+            .ok_or("expected a status, but found none")?;
         serde_json::to_value(status).map_err(|error| error.to_string())
     }
 }

@@ -67,7 +67,12 @@ pub(crate) struct Capabilities {
 
 impl Capabilities {
     pub(crate) fn new(granted: Vec<String>, readable: Vec<Resource>, api: Arc<dyn Api>) -> Self {
-        Self { granted, readable, api, cache: Mutex::default() }
+        Self {
+            granted,
+            readable,
+            api,
+            cache: Mutex::default(),
+        }
     }
 
     /// Nothing is granted.
@@ -76,7 +81,13 @@ impl Capabilities {
     }
 
     /// Answers a host call; the error is what the guest is told.
-    pub(crate) fn answer(&self, binding: &str, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+    pub(crate) fn answer(
+        &self,
+        binding: &str,
+        namespace: &str,
+        operation: &str,
+        payload: &[u8],
+    ) -> Result<Vec<u8>, String> {
         if binding != "kubewarden" {
             return Err(format!("unknown binding: {binding}"));
         }
@@ -101,7 +112,11 @@ impl Capabilities {
     fn get_resource(&self, payload: &[u8]) -> Result<Vec<u8>, String> {
         let question: GetResource = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
         let GetResource { api_version, kind, .. } = &question;
-        if !self.readable.iter().any(|resource| resource.api_version == *api_version && resource.kind == *kind) {
+        if !self
+            .readable
+            .iter()
+            .any(|resource| resource.api_version == *api_version && resource.kind == *kind)
+        {
             return Err(format!(
                 "Policy has not been granted access to Kubernetes {api_version}/{kind} resources. The violation has been reported."
             ));
@@ -118,7 +133,9 @@ impl Capabilities {
 
     fn can_i(&self, payload: &[u8]) -> Result<Vec<u8>, String> {
         let question: CanI = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
-        self.cached(question.disable_cache, payload, || self.api.can_i(&question.subject_access_review))
+        self.cached(question.disable_cache, payload, || {
+            self.api.can_i(&question.subject_access_review)
+        })
     }
 
     fn cached(
@@ -128,11 +145,17 @@ impl Capabilities {
         ask: impl FnOnce() -> Result<Value, String>,
     ) -> Result<Vec<u8>, String> {
         let cache = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = cache().get(payload).filter(|(since, _)| since.elapsed() < CACHE).map(|(_, answer)| answer.clone());
+        let known = cache()
+            .get(payload)
+            .filter(|(since, _)| since.elapsed() < CACHE)
+            .map(|(_, answer)| answer.clone());
         if let Some(answer) = known.filter(|_| !disabled) {
             return Ok(answer);
         }
-        let answer = ask().map_err(|error| format!("Callback evaluation failure: {error}"))?.to_string().into_bytes();
+        let answer = ask()
+            .map_err(|error| format!("Callback evaluation failure: {error}"))?
+            .to_string()
+            .into_bytes();
         cache().insert(payload.to_owned(), (Instant::now(), answer.clone()));
         Ok(answer)
     }
@@ -151,8 +174,12 @@ pub(crate) fn prune(value: &mut Value, masks: &[&[&str]]) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| prune(item, masks)),
         Value::Object(fields) => fields.retain(|key, field| {
-            let below: Vec<&[&str]> =
-                masks.iter().filter_map(|mask| mask.split_first()).filter(|(first, _)| *first == key).map(|(_, rest)| rest).collect();
+            let below: Vec<&[&str]> = masks
+                .iter()
+                .filter_map(|mask| mask.split_first())
+                .filter(|(first, _)| *first == key)
+                .map(|(_, rest)| rest)
+                .collect();
             if below.iter().all(|mask| !mask.is_empty()) {
                 prune(field, &below);
             }

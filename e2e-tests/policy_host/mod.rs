@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 pub(crate) use api::{Api, KubeApi, NoApi};
-pub(crate) use capabilities::{Capabilities, Resource};
+pub(crate) use capabilities::{Capabilities, GetResource, Resource, Subject};
 pub(crate) use module::{Module, Runtime};
 pub(crate) use registration::Registration;
 
@@ -68,13 +68,20 @@ impl Policy {
 
     /// Lets the policy read a kind of resource.
     pub(crate) fn reading(mut self, api_version: &str, kind: &str) -> Self {
-        self.context_aware_resources.push(Resource { api_version: api_version.to_owned(), kind: kind.to_owned() });
+        self.context_aware_resources.push(Resource {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        });
         self
     }
 
     /// What the policy may ask, and who answers.
     fn capabilities(&self, api: Arc<dyn Api>) -> Arc<Capabilities> {
-        Arc::new(Capabilities::new(self.host_capabilities.clone(), self.context_aware_resources.clone(), api))
+        Arc::new(Capabilities::new(
+            self.host_capabilities.clone(),
+            self.context_aware_resources.clone(),
+            api,
+        ))
     }
 }
 
@@ -106,16 +113,33 @@ impl PolicyHost {
             let name = policy.name.clone();
             let capabilities = policy.capabilities(Arc::clone(&api));
             let settings = to_raw_value(&policy.settings)?;
-            let hosted = Hosted { policy, settings, capabilities, pool: Arc::clone(&pool), requests: Arc::default() };
+            let hosted = Hosted {
+                policy,
+                settings,
+                capabilities,
+                pool: Arc::clone(&pool),
+                requests: Arc::default(),
+            };
             hosted.check().await.with_context(|| format!("policy {name}"))?;
             requests.insert(name.clone(), Arc::clone(&hosted.requests));
             engines.insert(name, Arc::new(hosted));
         }
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
-        let identity = Identity { certificates: made.cert.pem(), key: made.signing_key.serialize_pem() };
-        let limits = Limits { body: BODY_LIMIT, time: Duration::from_secs(10), ..Limits::default() };
+        let identity = Identity {
+            certificates: made.cert.pem(),
+            key: made.signing_key.serialize_pem(),
+        };
+        let limits = Limits {
+            body: BODY_LIMIT,
+            time: Duration::from_secs(10),
+            ..Limits::default()
+        };
         let running = serve(([127, 0, 0, 1], 0).into(), &identity, engines, limits)?;
-        Ok(Self { running, certificate: identity.certificates, requests })
+        Ok(Self {
+            running,
+            certificate: identity.certificates,
+            requests,
+        })
     }
 
     /// Where the API server finds a policy.
@@ -130,7 +154,9 @@ impl PolicyHost {
 
     /// How many requests a policy has been asked about since the start.
     pub(crate) fn requests(&self, policy: &str) -> u64 {
-        self.requests.get(policy).map_or(0, |count| count.load(Ordering::SeqCst))
+        self.requests
+            .get(policy)
+            .map_or(0, |count| count.load(Ordering::SeqCst))
     }
 
     /// Answers what is in flight, and ends.
@@ -154,14 +180,25 @@ impl Hosted {
         let _permit = self.pool.acquire().await.map_err(|error| failed(error.to_string()))?;
         let (module, capabilities) = (self.policy.module.clone(), Arc::clone(&self.capabilities));
         let call = move || module.call(operation, &payload, capabilities);
-        let answer = tokio::task::spawn_blocking(call).await.map_err(|error| failed(error.to_string()))?;
+        let answer = tokio::task::spawn_blocking(call)
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         answer.map_err(|error| failed(error.to_string()))
     }
 
     /// The answer, or a refusal if it would change the object of an entry that is not allowed to.
     fn constrain(&self, answer: Vec<u8>, object: Option<&Value>) -> Vec<u8> {
-        let mutated = || serde_json::from_slice::<Value>(&answer).ok()?.get("mutated_object").cloned();
-        if self.policy.allowed_to_mutate || mutated().filter(|new| !new.is_null()).is_none_or(|new| Some(&new) == object) {
+        let mutated = || {
+            serde_json::from_slice::<Value>(&answer)
+                .ok()?
+                .get("mutated_object")
+                .cloned()
+        };
+        if self.policy.allowed_to_mutate
+            || mutated()
+                .filter(|new| !new.is_null())
+                .is_none_or(|new| Some(&new) == object)
+        {
             return answer;
         }
         let message = format!(
@@ -177,7 +214,8 @@ impl Engine for Hosted {
         self.requests.fetch_add(1, Ordering::SeqCst);
         Box::pin(async {
             // policy-server decodes the request and encodes it again: keys get sorted, of equal keys the last stays.
-            let again: Value = serde_json::from_str(request.get()).map_err(|error| EngineError::Failed(error.to_string()))?;
+            let again: Value =
+                serde_json::from_str(request.get()).map_err(|error| EngineError::Failed(error.to_string()))?;
             let raw = to_raw_value(&again).map_err(|error| EngineError::Failed(error.to_string()))?;
             let answer = self.call("validate", payload(&raw, &self.settings)).await?;
             Ok(self.constrain(answer, again.get("object")))
@@ -187,5 +225,7 @@ impl Engine for Hosted {
 
 /// `kwctl run`: asks one policy about one payload (`{"request": …, "settings": …}`), and gives the answer's bytes.
 pub(crate) fn run(module: &Module, payload: &[u8], capabilities: Capabilities) -> Result<Vec<u8>, String> {
-    module.call("validate", payload, Arc::new(capabilities)).map_err(|error| error.to_string())
+    module
+        .call("validate", payload, Arc::new(capabilities))
+        .map_err(|error| error.to_string())
 }

@@ -15,7 +15,10 @@ use super::capabilities::Capabilities;
 /// policy-server lets its clock tick once a second …
 const TICK: Duration = Duration::from_secs(1);
 /// … and interrupts a guest after `--policy-timeout`, by default two of them.
-const DEADLINES: EpochDeadlines = EpochDeadlines { wapc_init: 2, wapc_func: 2 };
+const DEADLINES: EpochDeadlines = EpochDeadlines {
+    wapc_init: 2,
+    wapc_func: 2,
+};
 
 /// Compiles modules, and lets the time pass for their instances.
 pub(crate) struct Runtime {
@@ -49,7 +52,10 @@ impl Runtime {
     /// Compiles a module once, for all entries and requests.
     pub(crate) fn compile(&self, bytes: &[u8]) -> anyhow::Result<Module> {
         let module = wasmtime::Module::new(&self.engine, bytes).map_err(wrong)?;
-        let pre = WasmtimeEngineProviderBuilder::new().engine(self.engine.clone()).module(module).build_pre()?;
+        let pre = WasmtimeEngineProviderBuilder::new()
+            .engine(self.engine.clone())
+            .module(module)
+            .build_pre()?;
         Ok(Module { pre: Arc::new(pre) })
     }
 
@@ -70,7 +76,9 @@ impl Module {
     ) -> Result<Vec<u8>, wapc::errors::Error> {
         let instance = self.pre.rehydrate(Some(DEADLINES))?;
         let answer = move |_: u64, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
-            capabilities.answer(binding, namespace, operation, payload).map_err(Into::into)
+            capabilities
+                .answer(binding, namespace, operation, payload)
+                .map_err(Into::into)
         };
         WapcHost::new(Box::new(instance), Some(Box::new(answer)))?.call(operation, payload)
     }

@@ -49,7 +49,13 @@ impl Registration {
     /// For claims that are created; fails open.
     pub(crate) fn of_claims(policy: &str) -> Self {
         let resource = "persistentvolumeclaims";
-        Self { group: "", resource, operations: &["CREATE"], failure_policy: "Ignore", ..Self::of_sets(policy) }
+        Self {
+            group: "",
+            resource,
+            operations: &["CREATE"],
+            failure_policy: "Ignore",
+            ..Self::of_sets(policy)
+        }
     }
 
     /// Only in this namespace, and in those named before.
@@ -60,7 +66,10 @@ impl Registration {
 
     /// Only if this CEL expression is true.
     pub(crate) fn when(mut self, name: &str, expression: &str) -> Self {
-        self.conditions.push(MatchCondition { name: name.to_owned(), expression: expression.to_owned() });
+        self.conditions.push(MatchCondition {
+            name: name.to_owned(),
+            expression: expression.to_owned(),
+        });
         self
     }
 
@@ -88,8 +97,10 @@ impl Registration {
             failure_policy: Some(self.failure_policy.to_owned()),
             match_conditions: (!self.conditions.is_empty()).then(|| self.conditions.clone()),
             match_policy: Some("Equivalent".to_owned()),
-            namespace_selector: (!self.namespaces.is_empty())
-                .then(|| LabelSelector { match_expressions: Some(vec![selector]), match_labels: None }),
+            namespace_selector: (!self.namespaces.is_empty()).then(|| LabelSelector {
+                match_expressions: Some(vec![selector]),
+                match_labels: None,
+            }),
             reinvocation_policy: Some("Never".to_owned()),
             rules: Some(vec![RuleWithOperations {
                 api_groups: one(self.group),
@@ -102,8 +113,14 @@ impl Registration {
             timeout_seconds: Some(5),
             ..MutatingWebhook::default()
         };
-        let metadata = ObjectMeta { name: Some(self.policy.clone()), ..ObjectMeta::default() };
-        MutatingWebhookConfiguration { metadata, webhooks: Some(vec![webhook]) }
+        let metadata = ObjectMeta {
+            name: Some(self.policy.clone()),
+            ..ObjectMeta::default()
+        };
+        MutatingWebhookConfiguration {
+            metadata,
+            webhooks: Some(vec![webhook]),
+        }
     }
 }
 
@@ -113,7 +130,9 @@ impl PolicyHost {
         let configurations: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
         let apply = PatchParams::apply("policy-host").force();
         let configuration = registration.configuration(self);
-        configurations.patch(&registration.policy, &apply, &Patch::Apply(configuration)).await?;
+        configurations
+            .patch(&registration.policy, &apply, &Patch::Apply(configuration))
+            .await?;
         Ok(())
     }
 
@@ -137,7 +156,16 @@ impl PolicyHost {
         let before = self.requests(&registration.policy);
         let mut last = None;
         for _ in 0..100 {
-            last = sets.create(&PostParams { dry_run: true, ..PostParams::default() }, &probe).await.err();
+            last = sets
+                .create(
+                    &PostParams {
+                        dry_run: true,
+                        ..PostParams::default()
+                    },
+                    &probe,
+                )
+                .await
+                .err();
             if self.requests(&registration.policy) > before {
                 return Ok(());
             }
@@ -152,7 +180,9 @@ impl PolicyHost {
     /// Takes a registration back.
     pub(crate) async fn unregister(&self, client: &kube::Client, registration: &Registration) -> anyhow::Result<()> {
         let configurations: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
-        configurations.delete(&registration.policy, &kube::api::DeleteParams::default()).await?;
+        configurations
+            .delete(&registration.policy, &kube::api::DeleteParams::default())
+            .await?;
         Ok(())
     }
 }
