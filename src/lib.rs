@@ -21,7 +21,7 @@
 #![deny(unsafe_code)]
 
 pub mod admission;
-pub mod templates;
-pub mod wire;
 #[cfg(target_family = "wasm")]
 mod policy;
+pub mod templates;
+pub mod wire;
