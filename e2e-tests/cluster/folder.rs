@@ -1,5 +1,7 @@
 //! The folder of one control plane: certificates, tokens, data and logs.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -15,7 +17,10 @@ const KEPT: &str = "kept";
 /// Makes a fresh folder, after removing what earlier programs left behind because they were killed.
 pub(super) fn create() -> anyhow::Result<TempDir> {
     sweep();
-    let folder = tempfile::Builder::new().prefix(PREFIX).tempdir().context("making the folder of a control plane")?;
+    // For nobody else's eyes: the tokens are in it.
+    let private = Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir();
+    let folder = folder.context("making the folder of a control plane")?;
     std::fs::write(folder.path().join(OWNER), std::process::id().to_string())?;
     Ok(folder)
 }

@@ -278,7 +278,9 @@ impl Cluster {
     /// Picks a port and starts the API server on it, with what it needs. Returns when it is ready.
     async fn start_api_server(&mut self) -> anyhow::Result<()> {
         self.port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
-        self.kubeconfig_for(ADMIN, &[])?;
+        for user in programs::THEN.into_iter().chain([ADMIN]) {
+            self.kubeconfig_for(user, &[])?;
+        }
         for program in programs::FIRST {
             self.resume(program)?;
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// What the API server needs to exist before it starts, or serves without it.
 pub(super) const FIRST: [&str; 3] = ["etcd", API_SERVER, "csi-driver"];
-/// What needs an API server that is ready.
+/// What needs an API server that is ready. Each is a user of its own name, with `name.kubeconfig`.
 pub(super) const THEN: [&str; 5] =
     ["kube-controller-manager", "kube-scheduler", "csi-provisioner", "csi-resizer", "kwok"];
 
@@ -61,7 +61,7 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
         ),
         // Every controller with its own ServiceAccount, as in production: admission tells them apart by name.
         "kube-controller-manager" => format!(
-            "--kubeconfig=admin.kubeconfig
+            "--kubeconfig={program}.kubeconfig
              --secure-port=0
              --leader-elect=false
              --use-service-account-credentials=true
@@ -72,7 +72,7 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
              {features}"
         ),
         "kube-scheduler" => format!(
-            "--kubeconfig=admin.kubeconfig
+            "--kubeconfig={program}.kubeconfig
              --secure-port=0
              --leader-elect=false
              {features}"
@@ -84,7 +84,7 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
         ),
         // Short retries: a test that lifts a limit wants to see the effect at once.
         "csi-provisioner" | "csi-resizer" => format!(
-            "--kubeconfig=admin.kubeconfig
+            "--kubeconfig={program}.kubeconfig
              --csi-address={folder}/csi.sock
              --retry-interval-start=200ms
              --retry-interval-max=2s
@@ -93,7 +93,7 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
              -v=3"
         ),
         "kwok" => format!(
-            "--kubeconfig=admin.kubeconfig
+            "--kubeconfig={program}.kubeconfig
              --config=kwok-stages.yaml
              --manage-all-nodes=false
              --manage-nodes-with-annotation-selector={NODE_ANNOTATION}=fake

@@ -1,48 +1,50 @@
-//! Who can talk to the control plane: an administrator and two users without any rights of their own, by static tokens;
-//! everybody else by impersonation.
+//! Who can talk to the control plane: an administrator, two users without any rights of their own, and each of the
+//! programs, by static tokens; everybody else by impersonation.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
 
 use serde_json::{Value, json};
 
-/// The administrator; member of `system:masters`.
-pub(super) const ADMIN: &str = "admin";
+use super::programs;
 
-/// The users with tokens, and the group each is in.
-const USERS: [(&str, &str); 3] = [(ADMIN, "system:masters"), ("alice", "users"), ("bob", "users")];
+/// The administrator.
+pub(super) const ADMIN: &str = "admin";
+/// The group that may do everything.
+const MASTERS: &str = "system:masters";
+
+/// A user with a token of its own.
+struct User {
+    name: &'static str,
+    group: &'static str,
+    token: String,
+}
 
 /// The tokens of one control plane.
-pub(super) struct Tokens([String; USERS.len()]);
+pub(super) struct Tokens(Vec<User>);
 
 impl Tokens {
-    /// Draws fresh tokens.
+    /// Draws fresh tokens. The programs are users of their own, so that the audit log tells them from the administrator.
     pub(super) fn new() -> anyhow::Result<Self> {
-        let mut source = std::fs::File::open("/dev/urandom")?;
-        let mut tokens = [const { String::new() }; USERS.len()];
-        for token in &mut tokens {
-            let mut bytes = [0_u8; 16];
-            source.read_exact(&mut bytes)?;
-            for byte in bytes {
-                write!(token, "{byte:02x}")?;
-            }
-        }
-        Ok(Self(tokens))
+        let people = [(ADMIN, MASTERS), ("alice", "users"), ("bob", "users")];
+        let programs = programs::THEN.map(|program| (program, MASTERS));
+        let users = people.into_iter().chain(programs);
+        let users = users.map(|(name, group)| Ok(User { name, group, token: token()? }));
+        Ok(Self(users.collect::<anyhow::Result<_>>()?))
     }
 
     /// The file for the API server's `--token-auth-file`.
     pub(super) fn file(&self) -> String {
-        let lines = USERS.iter().zip(&self.0).map(|((user, group), token)| format!("{token},{user},{user},{group}\n"));
-        lines.collect()
+        self.0.iter().map(|User { name, group, token }| format!("{token},{name},{name},{group}\n")).collect()
     }
 
     /// A kubeconfig (JSON is YAML). A user with a token and no further groups uses it; for anybody else the
     /// administrator impersonates.
     pub(super) fn kubeconfig(&self, port: u16, authority: &str, user: &str, groups: &[&str]) -> Value {
-        let own = USERS.iter().position(|(name, _)| *name == user).filter(|_| groups.is_empty());
-        let credentials = match own {
-            Some(index) => json!({"token": self.0[index]}),
-            None => json!({"token": self.0[0], "as": user, "as-groups": groups}),
+        let token = |name| self.0.iter().find(|user| user.name == name).map(|user| &user.token);
+        let credentials = match token(user) {
+            Some(own) if groups.is_empty() => json!({"token": own}),
+            _ => json!({"token": token(ADMIN), "as": user, "as-groups": groups}),
         };
         json!({
             "apiVersion": "v1",
@@ -56,6 +58,17 @@ impl Tokens {
             "current-context": "e2e",
         })
     }
+}
+
+/// 128 bits nobody can guess: the API server listens where every process of the machine can reach it.
+fn token() -> anyhow::Result<String> {
+    let mut bytes = [0_u8; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let mut token = String::new();
+    for byte in bytes {
+        write!(token, "{byte:02x}")?;
+    }
+    Ok(token)
 }
 
 /// Base64, as kubeconfigs and webhook configurations want certificates.
