@@ -59,7 +59,10 @@ async fn wait_for(
     what: &str,
     wanted: impl Fn(&PersistentVolumeClaim) -> bool,
 ) -> anyhow::Result<()> {
-    eventually(what, PATIENCE, async || Ok(Some(claims.get(name).await?).filter(&wanted).map(drop))).await
+    eventually(what, PATIENCE, async || {
+        Ok(Some(claims.get(name).await?).filter(&wanted).map(drop))
+    })
+    .await
 }
 
 /// Asks for another size.
@@ -71,7 +74,9 @@ async fn resize(claims: &Api<PersistentVolumeClaim>, name: &str, size: &str) -> 
 /// Whether the volume behind the claim has this size.
 fn has_capacity(claim: &PersistentVolumeClaim, size: &str) -> bool {
     let capacity = claim.status.as_ref().and_then(|status| status.capacity.as_ref());
-    capacity.and_then(|capacity| capacity.get("storage")).is_some_and(|storage| storage.0 == size)
+    capacity
+        .and_then(|capacity| capacity.get("storage"))
+        .is_some_and(|storage| storage.0 == size)
 }
 
 /// The HTTP status of a refusal.
@@ -87,6 +92,11 @@ async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
+    let version = client.apiserver_version().await?;
+    assert_eq!(
+        version.git_version.split('.').nth(1),
+        Some(cluster.minor().to_string().as_str())
+    );
     create_ready(&client, &set("web", EXPANDABLE)).await?;
     for claim in claims.list(&ListParams::default()).await? {
         let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
@@ -95,7 +105,10 @@ async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
     }
 
     resize(&claims, "data-web-2", "2Gi").await?;
-    wait_for(&claims, "data-web-2", "the claim to grow", |claim| has_capacity(claim, "2Gi")).await?;
+    wait_for(&claims, "data-web-2", "the claim to grow", |claim| {
+        has_capacity(claim, "2Gi")
+    })
+    .await?;
 
     let gold = ATTRIBUTES_CLASSES[1];
     if cluster.modifies_volumes() {
@@ -115,7 +128,9 @@ async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
     pods.delete("web-0", &DeleteParams::default()).await?;
     let renewed = eventually("a new claim for the new Pod", PATIENCE, async || {
         let claim = claims.get_opt("data-web-0").await?;
-        Ok(claim.filter(|claim| claim.metadata.uid != old && has_capacity(claim, "1Gi")).map(drop))
+        Ok(claim
+            .filter(|claim| claim.metadata.uid != old && has_capacity(claim, "1Gi"))
+            .map(drop))
     });
     renewed.await?;
     cluster.stop();
@@ -125,8 +140,15 @@ async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
 #[tokio::test]
 async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> {
     const GI: u64 = 1 << 30;
-    let driver = Driver { maximum_bytes: 4 * GI, ..Driver::default() };
-    let cluster = Cluster::start(Options { driver: driver.clone(), ..Options::default() }).await?;
+    let driver = Driver {
+        maximum_bytes: 4 * GI,
+        ..Driver::default()
+    };
+    let cluster = Cluster::start(Options {
+        driver: driver.clone(),
+        ..Options::default()
+    })
+    .await?;
     let client = cluster.client().await?;
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
 
@@ -135,15 +157,34 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
 
     create_ready(&client, &set("web", ON_FIRST_USE)).await?;
     resize(&claims, "data-web-0", "5Gi").await?;
-    wait_for(&claims, "data-web-0", "the driver's refusal to be in the status", |claim| {
-        let resources = claim.status.as_ref().and_then(|status| status.allocated_resource_statuses.as_ref());
-        resources.and_then(|resources| resources.get("storage")).is_some_and(|state| state == "ControllerResizeInfeasible")
+    wait_for(
+        &claims,
+        "data-web-0",
+        "the driver's refusal to be in the status",
+        |claim| {
+            let resources = claim
+                .status
+                .as_ref()
+                .and_then(|status| status.allocated_resource_statuses.as_ref());
+            resources
+                .and_then(|resources| resources.get("storage"))
+                .is_some_and(|state| state == "ControllerResizeInfeasible")
+        },
+    )
+    .await?;
+    cluster.set_driver(&Driver {
+        maximum_bytes: 0,
+        ..driver.clone()
+    })?;
+    wait_for(&claims, "data-web-0", "the claim to grow after all", |claim| {
+        has_capacity(claim, "5Gi")
     })
     .await?;
-    cluster.set_driver(&Driver { maximum_bytes: 0, ..driver.clone() })?;
-    wait_for(&claims, "data-web-0", "the claim to grow after all", |claim| has_capacity(claim, "5Gi")).await?;
 
-    cluster.set_driver(&Driver { node_expansion_required: true, ..Driver::default() })?;
+    cluster.set_driver(&Driver {
+        node_expansion_required: true,
+        ..Driver::default()
+    })?;
     resize(&claims, "data-web-1", "2Gi").await?;
     wait_for(&claims, "data-web-1", "the file system's turn", |claim| {
         let conditions = claim.status.as_ref().and_then(|status| status.conditions.as_ref());
@@ -155,7 +196,11 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
     assert_eq!(refusal(resize(&alice, "data-web-2", "2Gi").await), 403);
     let refused = cluster.kubectl(&["--as=carol", "delete", "pvc/data-web-2"], "").await?;
     assert!(!refused.success);
-    assert!(refused.stderr.contains(r#"User "carol" cannot delete"#), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains(r#"User "carol" cannot delete"#),
+        "{}",
+        refused.stderr
+    );
 
     let written: Vec<_> = cluster
         .audit()
@@ -172,7 +217,10 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
         ("alice", "patch", "data-web-2", 403),
         ("carol", "delete", "data-web-2", 403),
     ];
-    assert_eq!(written, expected.map(|(user, verb, name, code)| (user.into(), verb.into(), name.into(), code)));
+    assert_eq!(
+        written,
+        expected.map(|(user, verb, name, code)| (user.into(), verb.into(), name.into(), code))
+    );
     cluster.stop();
     Ok(())
 }
@@ -191,7 +239,10 @@ async fn two_stand_side_by_side_and_one_survives_its_api_server() -> anyhow::Res
     one.wait_for_api_server().await?;
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client);
     resize(&claims, "data-web-2", "2Gi").await?;
-    wait_for(&claims, "data-web-2", "the claim to grow", |claim| has_capacity(claim, "2Gi")).await?;
+    wait_for(&claims, "data-web-2", "the claim to grow", |claim| {
+        has_capacity(claim, "2Gi")
+    })
+    .await?;
     one.stop();
     Ok(())
 }

@@ -5,7 +5,6 @@
 //! cargo run --example playground -- up --k8s 1.34
 //! ```
 
-#[allow(dead_code, reason = "the tests use the rest of it")]
 mod cluster;
 
 use std::io::{IsTerminal as _, Read as _, stdin};
@@ -24,6 +23,7 @@ struct Arguments {
     command: Command,
 }
 
+/// One variant for each thing there is to see; each is a function of its own.
 #[derive(Subcommand)]
 enum Command {
     /// Starts a control plane, prints what to type in another shell to use it, and stops it on Ctrl-C (or on SIGTERM, or
@@ -43,13 +43,14 @@ async fn main() -> anyhow::Result<()> {
 }
 
 async fn up(minor: String) -> anyhow::Result<()> {
+    // Listening begins before the start: whoever gives up early gets an orderly end as well.
     let end = end_of_session()?;
-    tokio::pin!(end);
     let start = Instant::now();
-    let cluster = tokio::select! {
-        cluster = Cluster::start(Options { minor, ..Options::default() }) => cluster?,
-        () = &mut end => return Ok(()),
-    };
+    let cluster = Cluster::start(Options {
+        minor,
+        ..Options::default()
+    })
+    .await?;
     println!("export KUBECONFIG={}", cluster.kubeconfig().display());
     println!("export PATH={}:$PATH", cluster.bin_folder().display());
     eprintln!("up after {:.1} s; Ctrl-C ends it", start.elapsed().as_secs_f64());

@@ -1,7 +1,9 @@
 //! A certificate authority for one control plane. Its API server's certificate comes from here, and so can that of a
 //! webhook under test: [`Authority::pem`] is then the `caBundle`.
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+};
 
 /// Signs serving certificates; lives in memory only.
 pub(crate) struct Authority {
@@ -21,12 +23,17 @@ impl Authority {
     /// Makes a new authority.
     pub(super) fn new() -> anyhow::Result<Self> {
         let mut parameters = CertificateParams::default();
-        parameters.distinguished_name.push(DnType::CommonName, "claim-rollout e2e authority");
+        parameters
+            .distinguished_name
+            .push(DnType::CommonName, "claim-rollout e2e authority");
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign];
         let key = KeyPair::generate()?;
         let pem = parameters.self_signed(&key)?.pem();
-        Ok(Self { issuer: Issuer::new(parameters, key), pem })
+        Ok(Self {
+            issuer: Issuer::new(parameters, key),
+            pem,
+        })
     }
 
     /// The authority's own certificate as PEM.
@@ -37,11 +44,16 @@ impl Authority {
     /// Issues a serving certificate for these host names and addresses.
     pub(crate) fn issue(&self, names: &[&str]) -> anyhow::Result<Identity> {
         let mut parameters = CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())?;
-        parameters.distinguished_name.push(DnType::CommonName, names.first().copied().unwrap_or_default());
+        parameters
+            .distinguished_name
+            .push(DnType::CommonName, names.first().copied().unwrap_or_default());
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate()?;
         let certificate = parameters.signed_by(&key, &self.issuer)?.pem();
-        Ok(Identity { certificate, key: key.serialize_pem() })
+        Ok(Identity {
+            certificate,
+            key: key.serialize_pem(),
+        })
     }
 }
 

@@ -34,8 +34,13 @@ pub(super) fn keep(folder: &mut TempDir) {
 
 /// Removes folders whose owner is dead. Best effort: a folder that resists is somebody else's.
 fn sweep() {
-    let Ok(entries) = std::fs::read_dir(std::env::temp_dir()) else { return };
-    for folder in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
+    let Ok(entries) = std::fs::read_dir(std::env::temp_dir()) else {
+        return;
+    };
+    for folder in entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+    {
         let folder = folder.path();
         let abandoned = std::fs::read_to_string(folder.join(OWNER))
             .is_ok_and(|owner| !owner.is_empty() && !Path::new("/proc").join(owner).exists());

@@ -13,6 +13,12 @@
 //! needs is a free one. Whatever happens to the program that started it, nothing stays behind but, after a failure, the
 //! folder with the logs. Linux only.
 
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "a toolbox: neither the tests nor the playground use all of it"
+)]
+
 mod audit;
 mod certificates;
 mod driver;
@@ -178,7 +184,10 @@ impl Cluster {
     /// Writes a kubeconfig for somebody. `alice` and `bob` have tokens of their own and no rights; everybody else, and
     /// they too if groups are named, is impersonated.
     pub(crate) fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> anyhow::Result<PathBuf> {
-        let path = self.folder().join(format!("{}.kubeconfig", [&[user], groups].concat().join("+").replace('/', "_")));
+        let path = self.folder().join(format!(
+            "{}.kubeconfig",
+            [&[user], groups].concat().join("+").replace('/', "_")
+        ));
         let content = self.tokens.kubeconfig(self.port, self.authority.pem(), user, groups);
         std::fs::write(&path, serde_json::to_vec_pretty(&content)?)?;
         Ok(path)
@@ -191,9 +200,12 @@ impl Cluster {
 
     /// A client of somebody; see [`Cluster::kubeconfig_for`].
     pub(crate) async fn client_for(&self, user: &str, groups: &[&str]) -> anyhow::Result<kube::Client> {
-        let kubeconfig = serde_json::from_value::<Kubeconfig>(
-            self.tokens.kubeconfig(self.port, self.authority.pem(), user, groups),
-        )?;
+        let kubeconfig = serde_json::from_value::<Kubeconfig>(self.tokens.kubeconfig(
+            self.port,
+            self.authority.pem(),
+            user,
+            groups,
+        ))?;
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
         Ok(kube::Client::try_from(config)?)
     }
@@ -240,10 +252,15 @@ impl Cluster {
             let entries = audit::read(&log)?;
             Ok(entries.iter().any(|entry| entry.name == mark).then_some(entries))
         });
-        Ok(entries.await?.into_iter().filter(|entry| !entry.name.starts_with(MARK)).collect())
+        Ok(entries
+            .await?
+            .into_iter()
+            .filter(|entry| !entry.name.starts_with(MARK))
+            .collect())
     }
 
-    /// Kills one of the programs, such as `kube-apiserver`, and waits until it is gone.
+    /// Kills one of the programs, such as `kube-apiserver`, and waits until it is gone. All of them can be resumed; only
+    /// `csi-driver` has then forgotten its volumes.
     pub(crate) fn halt(&self, program: &str) {
         self.lock().retain(|process| process.name != program);
     }
@@ -258,7 +275,9 @@ impl Cluster {
 
     /// Everything the programs read, but for what depends on the port.
     fn write_files(&self, driver: &Driver) -> anyhow::Result<()> {
-        let server = self.authority.issue(&["127.0.0.1", "localhost", "kubernetes.default.svc"])?;
+        let server = self
+            .authority
+            .issue(&["127.0.0.1", "localhost", "kubernetes.default.svc"])?;
         let (private, public) = certificates::signing_keys()?;
         for (name, content) in [
             ("ca.crt", self.authority.pem()),
@@ -307,9 +326,13 @@ impl Cluster {
         let ready = eventually("the node and the first ServiceAccount", PATIENCE, async || {
             self.check()?;
             let node = nodes.get(objects::NODE).await?;
-            let tainted = node.spec.is_none_or(|spec| spec.taints.is_some_and(|taints| !taints.is_empty()));
+            let tainted = node
+                .spec
+                .is_none_or(|spec| spec.taints.is_some_and(|taints| !taints.is_empty()));
             let conditions = node.status.and_then(|status| status.conditions).unwrap_or_default();
-            let up = conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True");
+            let up = conditions
+                .iter()
+                .any(|condition| condition.type_ == "Ready" && condition.status == "True");
             let account = accounts.get_opt("default").await?;
             Ok((up && !tainted && account.is_some()).then_some(()))
         });
@@ -345,7 +368,11 @@ impl Drop for Cluster {
         }
         for process in self.lock().iter_mut() {
             if let Some(end) = process.ended() {
-                eprintln!("{} ended ({end}); its last lines:\n{}\n", process.name, process.last_words());
+                eprintln!(
+                    "{} ended ({end}); its last lines:\n{}\n",
+                    process.name,
+                    process.last_words()
+                );
             }
         }
         eprintln!("the logs of the control plane are kept in {}", self.folder().display());
@@ -356,7 +383,15 @@ impl Drop for Cluster {
 /// Builds the programs of this minor version, which after the first time means finding them, and returns their folder.
 async fn build(minor: &str) -> anyhow::Result<PathBuf> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e-tests/cluster/go/build.sh");
-    let output = tokio::process::Command::new(script).arg(minor).stderr(Stdio::inherit()).output().await?;
-    ensure!(output.status.success(), "building the control plane failed ({})", output.status);
+    let output = tokio::process::Command::new(script)
+        .arg(minor)
+        .stderr(Stdio::inherit())
+        .output()
+        .await?;
+    ensure!(
+        output.status.success(),
+        "building the control plane failed ({})",
+        output.status
+    );
     Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
 }

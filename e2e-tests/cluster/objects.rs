@@ -49,7 +49,11 @@ fn all(minor: u32) -> Vec<Value> {
         }
         objects.push(class);
     }
-    let version = if minor < 34 { "storage.k8s.io/v1beta1" } else { "storage.k8s.io/v1" };
+    let version = if minor < 34 {
+        "storage.k8s.io/v1beta1"
+    } else {
+        "storage.k8s.io/v1"
+    };
     for name in ATTRIBUTES_CLASSES {
         objects.push(json!({
             "apiVersion": version,

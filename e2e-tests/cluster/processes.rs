@@ -25,7 +25,12 @@ pub(super) struct Process {
 impl Process {
     /// Starts `program` in `folder` (its working directory and `HOME`); everything it prints is appended to `name.log`
     /// there. Nothing of the caller's environment but `PATH` reaches it.
-    pub(super) fn start(name: &'static str, program: &Path, arguments: &[String], folder: &Path) -> anyhow::Result<Self> {
+    pub(super) fn start(
+        name: &'static str,
+        program: &Path,
+        arguments: &[String],
+        folder: &Path,
+    ) -> anyhow::Result<Self> {
         let log = folder.join(format!("{name}.log"));
         let output = File::options().create(true).append(true).open(&log)?;
         let mut command = Command::new("setpriv");

@@ -6,8 +6,13 @@ use std::path::Path;
 /// What the API server needs to exist before it starts, or serves without it.
 pub(super) const FIRST: [&str; 3] = ["etcd", API_SERVER, "csi-driver"];
 /// What needs an API server that is ready. Each is a user of its own name, with `name.kubeconfig`.
-pub(super) const THEN: [&str; 5] =
-    ["kube-controller-manager", "kube-scheduler", "csi-provisioner", "csi-resizer", "kwok"];
+pub(super) const THEN: [&str; 5] = [
+    "kube-controller-manager",
+    "kube-scheduler",
+    "csi-provisioner",
+    "csi-resizer",
+    "kwok",
+];
 
 /// The one program that listens on a TCP port.
 pub(super) const API_SERVER: &str = "kube-apiserver";
@@ -20,7 +25,11 @@ pub(super) const NODE_ANNOTATION: &str = "kwok.x-k8s.io/node";
 /// Flags that need the API server's features to be known in this version and are no default of it yet.
 /// VolumeAttributesClass is beta and off in 1.33.
 fn feature_gates(minor: u32) -> &'static str {
-    if minor < 34 { "--feature-gates=VolumeAttributesClass=true" } else { "" }
+    if minor < 34 {
+        "--feature-gates=VolumeAttributesClass=true"
+    } else {
+        ""
+    }
 }
 
 /// The flags of `program`, one a line; lines that are empty in this version are left out.
@@ -57,7 +66,11 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
              --audit-log-mode=blocking
              {features}
              {}",
-            if minor < 34 { "--runtime-config=storage.k8s.io/v1beta1=true" } else { "" },
+            if minor < 34 {
+                "--runtime-config=storage.k8s.io/v1beta1=true"
+            } else {
+                ""
+            },
         ),
         // Every controller with its own ServiceAccount, as in production: admission tells them apart by name.
         "kube-controller-manager" => format!(
@@ -101,5 +114,9 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
         ),
         _ => String::new(),
     };
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

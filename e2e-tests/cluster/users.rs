@@ -29,13 +29,22 @@ impl Tokens {
         let people = [(ADMIN, MASTERS), ("alice", "users"), ("bob", "users")];
         let programs = programs::THEN.map(|program| (program, MASTERS));
         let users = people.into_iter().chain(programs);
-        let users = users.map(|(name, group)| Ok(User { name, group, token: token()? }));
+        let users = users.map(|(name, group)| {
+            Ok(User {
+                name,
+                group,
+                token: token()?,
+            })
+        });
         Ok(Self(users.collect::<anyhow::Result<_>>()?))
     }
 
     /// The file for the API server's `--token-auth-file`.
     pub(super) fn file(&self) -> String {
-        self.0.iter().map(|User { name, group, token }| format!("{token},{name},{name},{group}\n")).collect()
+        self.0
+            .iter()
+            .map(|User { name, group, token }| format!("{token},{name},{name},{group}\n"))
+            .collect()
     }
 
     /// A kubeconfig (JSON is YAML). A user with a token and no further groups uses it; for anybody else the

@@ -39,14 +39,15 @@ func main() {
 	endpoint := flag.String("endpoint", "csi.sock", "Unix socket to listen on")
 	name := flag.String("name", "mock.csi.claim-rollout.io", "name of the driver")
 	file := flag.String("behaviour", "", "JSON file, read at every call")
-	offline := flag.Bool("offline-expansion-only", false, "announce that a volume in use cannot be expanded")
 	flag.Parse()
 
+	// A predecessor that was killed has left it behind; an error shows when listening.
+	_ = os.Remove(*endpoint)
 	listener, err := net.Listen("unix", *endpoint)
 	if err != nil {
 		log.Fatal(err)
 	}
-	mock := service.New(service.Config{DriverName: *name, DisableAttach: true, DisableOnlineExpansion: *offline})
+	mock := service.New(service.Config{DriverName: *name, DisableAttach: true})
 	server := driver.NewCSIDriver(&driver.CSIDriverServers{Controller: mock, Identity: mock, Node: mock})
 	err = server.Start(listener, func(ctx context.Context, request any, call *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		response, err := handle(ctx, *file, request, next)
