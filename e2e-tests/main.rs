@@ -1,2 +1,4 @@
-//! placeholder
-fn main() {}
+//! End-to-end tests, against a real control plane.
+
+mod cluster;
+mod control_plane;
