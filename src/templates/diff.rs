@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::json;
 use super::quantity::Quantity;
-use super::template::{AMOUNTS, ClaimTemplate};
+use super::template::{AMOUNTS, ClaimTemplate, POINTERS};
 
 /// Everything that differs between two lists of templates, matched by name.
 ///
@@ -195,6 +195,9 @@ fn compare_maps(field: &str, old: &Map<String, Value>, new: &Map<String, Value>,
         let inner = format!("{field}.{key}");
         match (old.get(key), new.get(key)) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => compare_maps(&inner, old, new, frozen),
+            // Absent and empty are one, so the innermost fields can be named; but for pointers absent is a value.
+            (Some(Value::Object(old)), None) if !is_pointer(key) => compare_maps(&inner, old, &Map::new(), frozen),
+            (None, Some(Value::Object(new))) if !is_pointer(key) => compare_maps(&inner, &Map::new(), new, frozen),
             (from, to) if from == to || is_same_amount(field, from, to) => {}
             (from, to) => {
                 frozen.push(FrozenChange {
@@ -205,6 +208,10 @@ fn compare_maps(field: &str, old: &Map<String, Value>, new: &Map<String, Value>,
             }
         }
     }
+}
+
+fn is_pointer(key: &str) -> bool {
+    POINTERS.contains(&key)
 }
 
 /// True iff both values are quantities of the same amount, and this is where quantities stand.

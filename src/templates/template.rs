@@ -81,7 +81,7 @@ const MAX_TEMPLATES: usize = 1000;
 pub(super) const AMOUNTS: [&str; 2] = ["requests", "limits"];
 
 /// Objects that mean something else when they are empty than when they are absent, because they are pointers in the API.
-const POINTERS: [&str; 3] = ["selector", "dataSource", "dataSourceRef"];
+pub(super) const POINTERS: [&str; 3] = ["selector", "dataSource", "dataSourceRef"];
 
 impl ClaimTemplate {
     /// Reads the JSON text of `spec.volumeClaimTemplates`; `null` is an empty list.

@@ -108,11 +108,18 @@ fn whole_numbers_are_quantities_too() {
 }
 
 #[test]
-fn ten_thousand_templates_are_read() {
-    let list: Vec<String> = (0..10_000)
-        .map(|index| format!(r#"{{"metadata":{{"name":"t{index}"}}}}"#))
-        .collect();
-    assert_eq!(read(&format!("[{}]", list.join(","))).len(), 10_000);
+fn a_thousand_templates_are_read_and_more_are_refused() {
+    let list = |length: u32| {
+        let items: Vec<String> = (0..length)
+            .map(|index| format!(r#"{{"metadata":{{"name":"t{index}"}}}}"#))
+            .collect();
+        format!("[{}]", items.join(","))
+    };
+    assert_eq!(read(&list(1000)).len(), 1000);
+    assert_eq!(
+        ClaimTemplate::read_list(&list(10_000)),
+        Err(TemplateError::TooMany { found: 10_000 })
+    );
 }
 
 #[test]
