@@ -1,4 +1,6 @@
-//! End-to-end tests.
+//! End-to-end tests, against a real control plane.
 
+mod cluster;
+mod control_plane;
 mod host_is_faithful;
 mod policy_host;

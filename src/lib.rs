@@ -23,9 +23,9 @@
 pub mod admission;
 #[cfg(all(feature = "cli", not(target_family = "wasm")))]
 pub mod cli;
+#[cfg(target_family = "wasm")]
+mod policy;
 pub mod templates;
 #[cfg(all(feature = "webhook", not(target_family = "wasm")))]
 pub mod webhook;
 pub mod wire;
-#[cfg(target_family = "wasm")]
-mod policy;

@@ -38,7 +38,9 @@ pub fn admit(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups
 
 fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
     let operation = review.operation().ok_or_else(|| {
-        Refusal::malformed(format!("{SPEAKER}request.operation: expected CREATE, UPDATE, DELETE or CONNECT"))
+        Refusal::malformed(format!(
+            "{SPEAKER}request.operation: expected CREATE, UPDATE, DELETE or CONNECT"
+        ))
     })?;
     let subresource = review.sub_resource.as_deref().is_some_and(|name| !name.is_empty());
     if subresource || !is_stateful_set(review) || matches!(operation, Operation::Delete | Operation::Connect) {
@@ -46,13 +48,23 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
     let object = consistent(review, review.object.as_ref(), "object")?;
     if operation == Operation::Create {
-        return if is_skipped(object, settings) { Ok(Verdict::Pass) } else { create(object) };
+        return if is_skipped(object, settings) {
+            Ok(Verdict::Pass)
+        } else {
+            create(object)
+        };
     }
     let old = consistent(review, review.old_object.as_ref(), "oldObject")?;
     if is_skipped(old, settings) || review.username() == settings.controller_account {
         return Ok(Verdict::Pass);
     }
-    Update { review, settings, old, object }.decide(lookups)
+    Update {
+        review,
+        settings,
+        old,
+        object,
+    }
+    .decide(lookups)
 }
 
 /// True iff the request is about `apps/v1 StatefulSet`.
@@ -92,12 +104,19 @@ fn create(object: &Set<'_>) -> Result<Verdict, Refusal> {
         .filter(|key| object.metadata.annotations.get(key).is_some())
         .map(Edit::RemoveAnnotation)
         .collect();
-    Ok(divert(Divert { edits, ..Divert::default() }))
+    Ok(divert(Divert {
+        edits,
+        ..Divert::default()
+    }))
 }
 
 /// A divert without edits changes nothing, and so is a Pass.
 fn divert(divert: Divert) -> Verdict {
-    if divert.edits.is_empty() { Verdict::Pass } else { Verdict::Divert(divert) }
+    if divert.edits.is_empty() {
+        Verdict::Pass
+    } else {
+        Verdict::Divert(divert)
+    }
 }
 
 /// The values of user keys that the request sets or changes.
@@ -108,7 +127,9 @@ fn check_user_keys(old: Option<&Set<'_>>, object: &Set<'_>) -> Result<(), Refusa
     };
     let fault = |key: &str, allowed: &str, found: &str| {
         let found = message::shown(found);
-        Refusal::invalid(message::refusal(&format!("annotation {key}: expected one of {allowed}, but found {found}")))
+        Refusal::invalid(message::refusal(&format!(
+            "annotation {key}: expected one of {allowed}, but found {found}"
+        )))
     };
     if let Some(value) = changed(keys::UPDATE_POLICY) {
         match value.parse() {
@@ -151,19 +172,30 @@ impl Update<'_, '_> {
 
         let kept = staged.as_ref().map(|(_, text)| *text);
         if untouched {
-            return Ok(divert(Divert { edits: self.keep(kept), ..Divert::default() }));
+            return Ok(divert(Divert {
+                edits: self.keep(kept),
+                ..Divert::default()
+            }));
         }
         let live = read_templates(self.old, "oldObject")?;
         let asked = read_templates(self.object, "object")?;
-        let same_wish = staged.as_ref().is_some_and(|(record, _)| Diff::between(&record.templates, &asked).is_empty());
+        let same_wish = staged
+            .as_ref()
+            .is_some_and(|(record, _)| Diff::between(&record.templates, &asked).is_empty());
         let nothing_new = Diff::between(&live, &asked).is_empty();
         if nothing_new && same_order(&live, &asked) {
-            return Ok(divert(Divert { edits: self.keep(kept), ..Divert::default() }));
+            return Ok(divert(Divert {
+                edits: self.keep(kept),
+                ..Divert::default()
+            }));
         }
         if nothing_new || same_wish {
             let mut edits = vec![Edit::RestoreTemplates];
             edits.extend(self.keep(kept));
-            return Ok(divert(Divert { edits, ..Divert::default() }));
+            return Ok(divert(Divert {
+                edits,
+                ..Divert::default()
+            }));
         }
         let current = staged.as_ref().map_or(&live, |(record, _)| &record.templates);
         self.stage(current, &live, asked, lookups)
@@ -185,7 +217,10 @@ impl Update<'_, '_> {
     /// Annotations that have no business here: a hold that nothing holds, a withdrawal that is always consumed.
     fn strays(&self) -> impl Iterator<Item = Edit> {
         let found = |key: &&'static str| self.object.metadata.annotations.get(key).is_some();
-        [keys::HELD_PARTITION, keys::WITHDRAW].into_iter().filter(found).map(Edit::RemoveAnnotation)
+        [keys::HELD_PARTITION, keys::WITHDRAW]
+            .into_iter()
+            .filter(found)
+            .map(Edit::RemoveAnnotation)
     }
 
     /// Row U3: a new wish.
@@ -214,7 +249,9 @@ impl Update<'_, '_> {
             update_policy: policy,
         };
         if record.uid.is_empty() {
-            return Err(Refusal::malformed(format!("{SPEAKER}request.oldObject: expected metadata.uid")));
+            return Err(Refusal::malformed(format!(
+                "{SPEAKER}request.oldObject: expected metadata.uid"
+            )));
         }
         let text = record.write().map_err(|error| {
             Refusal::invalid(message::refusal(&format!(
@@ -233,7 +270,9 @@ impl Update<'_, '_> {
     /// The update policy in force after the request: the annotation, else the setting.
     fn update_policy(&self) -> UpdatePolicy {
         let annotation = self.object.metadata.annotations.get(keys::UPDATE_POLICY);
-        annotation.and_then(|text| text.parse().ok()).unwrap_or(self.settings.default_update_policy)
+        annotation
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(self.settings.default_update_policy)
     }
 
     /// Every claim that a replica could have must have a valid name, or the wish could never be reached.
@@ -253,7 +292,12 @@ impl Update<'_, '_> {
         if self.settings.authority == Authority::TrustSetEditors {
             return Ok(());
         }
-        let namespace = self.review.namespace.as_deref().or(self.old.metadata.namespace.as_deref()).unwrap_or("");
+        let namespace = self
+            .review
+            .namespace
+            .as_deref()
+            .or(self.old.metadata.namespace.as_deref())
+            .unwrap_or("");
         let question = CanI {
             user: self.review.username(),
             groups: self.review.groups(),
@@ -286,11 +330,19 @@ fn read_templates(set: &Set<'_>, which: &str) -> Result<Vec<ClaimTemplate>, Refu
 }
 
 fn same_order(live: &[ClaimTemplate], asked: &[ClaimTemplate]) -> bool {
-    live.iter().map(|template| &template.name).eq(asked.iter().map(|template| &template.name))
+    live.iter()
+        .map(|template| &template.name)
+        .eq(asked.iter().map(|template| &template.name))
 }
 
 /// The asked templates in the order of the live ones, the only one that the API server accepts.
 fn in_order_of(live: &[ClaimTemplate], mut asked: Vec<ClaimTemplate>) -> Vec<ClaimTemplate> {
-    asked.sort_by_key(|template| live.iter().position(|other| other.name == template.name));
-    asked
+    let mut ordered = Vec::with_capacity(asked.len());
+    for template in live {
+        if let Some(index) = asked.iter().position(|other| other.name == template.name) {
+            ordered.push(asked.remove(index));
+        }
+    }
+    ordered.extend(asked);
+    ordered
 }

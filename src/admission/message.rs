@@ -45,7 +45,8 @@ fn printable(text: &str) -> String {
 
 /// Control characters, and those that turn the direction of a text.
 fn is_unprintable(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A refusal, cut to a bounded length.
@@ -57,8 +58,11 @@ pub fn refusal(text: &str) -> String {
 /// The line that says what was staged and what will happen.
 #[must_use]
 pub fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy) -> String {
-    let changes: Vec<String> =
-        diff.changed.iter().flat_map(|change| change.changes.iter().map(|one| summary(&change.template, one))).collect();
+    let changes: Vec<String> = diff
+        .changed
+        .iter()
+        .flat_map(|change| change.changes.iter().map(|one| summary(&change.template, one)))
+        .collect();
     let mut line = format!("{SPEAKER}staged ");
     // Where all do not fit, the first few and a count say more than a line that breaks off.
     let room = 96;
@@ -101,12 +105,23 @@ fn summary(template: &str, change: &Change) -> String {
     };
     match change {
         Change::Storage { from, to } => {
-            format!("{template} {}", arrow(from.map(|q| q.to_string()), to.map(|q| q.to_string())))
+            format!(
+                "{template} {}",
+                arrow(from.map(|q| q.to_string()), to.map(|q| q.to_string()))
+            )
         }
         Change::VolumeAttributesClass { from, to } => format!("{template} class {}", arrow(from.clone(), to.clone())),
-        Change::Label(one) => format!("{template} label {} {}", shown(&one.key), arrow(one.from.clone(), one.to.clone())),
+        Change::Label(one) => format!(
+            "{template} label {} {}",
+            shown(&one.key),
+            arrow(one.from.clone(), one.to.clone())
+        ),
         Change::Annotation(one) => {
-            format!("{template} annotation {} {}", shown(&one.key), arrow(one.from.clone(), one.to.clone()))
+            format!(
+                "{template} annotation {} {}",
+                shown(&one.key),
+                arrow(one.from.clone(), one.to.clone())
+            )
         }
     }
 }
@@ -132,14 +147,20 @@ mod tests {
         let quantity = |text: &str| Some(text.parse().expect("a quantity"));
         TemplateChange {
             template: template.to_owned(),
-            changes: vec![Change::Storage { from: quantity("10Gi"), to: quantity("20Gi") }],
+            changes: vec![Change::Storage {
+                from: quantity("10Gi"),
+                to: quantity("20Gi"),
+            }],
             frozen: vec![],
         }
     }
 
     #[test]
     fn the_warning_says_what_was_staged_and_what_will_happen() {
-        let diff = Diff { changed: vec![growth("data")], ..Diff::default() };
+        let diff = Diff {
+            changed: vec![growth("data")],
+            ..Diff::default()
+        };
         assert_eq!(
             staged("web", &diff, 3, UpdatePolicy::InPlace),
             "claim-rollout: staged data 10Gi -> 20Gi; 3 claims will be updated in place, highest ordinal first \
@@ -154,8 +175,13 @@ mod tests {
 
     #[test]
     fn a_warning_is_never_longer_than_the_api_server_lets_through() {
-        let changed: Vec<_> = (0..50).map(|index| growth(&format!("a-template-with-a-long-name-{index}"))).collect();
-        let diff = Diff { changed, ..Diff::default() };
+        let changed: Vec<_> = (0..50)
+            .map(|index| growth(&format!("a-template-with-a-long-name-{index}")))
+            .collect();
+        let diff = Diff {
+            changed,
+            ..Diff::default()
+        };
         for policy in UpdatePolicy::ALL {
             let line = staged(&"w".repeat(63), &diff, i64::MAX, policy);
             assert!(line.chars().count() <= MAX_WARNING, "{line}");

@@ -153,7 +153,10 @@ impl Annotations<'_> {
     /// The value of an annotation.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(found, _)| &**found == key).map(|(_, value)| &**value)
+        self.0
+            .iter()
+            .find(|(found, _)| &**found == key)
+            .map(|(_, value)| &**value)
     }
 
     /// True iff there is none of ours.
@@ -226,20 +229,28 @@ impl Review<'_> {
     /// The requester's name, empty if the request has none (as the audit scanner's).
     #[must_use]
     pub fn username(&self) -> &str {
-        self.user_info.as_ref().and_then(|user| user.username.as_deref()).unwrap_or("")
+        self.user_info
+            .as_ref()
+            .and_then(|user| user.username.as_deref())
+            .unwrap_or("")
     }
 
     /// The requester's groups.
     #[must_use]
     pub fn groups(&self) -> Vec<&str> {
         let groups = self.user_info.as_ref().and_then(|user| user.groups.as_ref());
-        groups.map(|groups| groups.iter().map(|group| &**group).collect()).unwrap_or_default()
+        groups
+            .map(|groups| groups.iter().map(|group| &**group).collect())
+            .unwrap_or_default()
     }
 
     /// The field manager that the client named, or nothing.
     #[must_use]
     pub fn field_manager(&self) -> &str {
-        self.options.as_ref().and_then(|options| options.field_manager.as_deref()).unwrap_or("")
+        self.options
+            .as_ref()
+            .and_then(|options| options.field_manager.as_deref())
+            .unwrap_or("")
     }
 }
 
@@ -247,7 +258,10 @@ impl Set<'_> {
     /// The JSON text of `spec.volumeClaimTemplates`; `null` where there is none.
     #[must_use]
     pub fn templates(&self) -> &str {
-        self.spec.as_ref().and_then(|spec| spec.volume_claim_templates).map_or("null", RawValue::get)
+        self.spec
+            .as_ref()
+            .and_then(|spec| spec.volume_claim_templates)
+            .map_or("null", RawValue::get)
     }
 
     /// The number of replicas that the set asks for.

@@ -13,10 +13,16 @@ const ALLOWED: &str = "what can change is spec.resources.requests.storage (large
 pub fn faults(diff: &Diff) -> Vec<String> {
     let mut faults = Vec::new();
     for template in &diff.added {
-        faults.push(format!("{}: a template cannot be added", message::path_of_template(template)));
+        faults.push(format!(
+            "{}: a template cannot be added",
+            message::path_of_template(template)
+        ));
     }
     for template in &diff.removed {
-        faults.push(format!("{}: a template cannot be removed or renamed", message::path_of_template(template)));
+        faults.push(format!(
+            "{}: a template cannot be removed or renamed",
+            message::path_of_template(template)
+        ));
     }
     for change in &diff.changed {
         for frozen in &change.frozen {
@@ -47,7 +53,9 @@ fn frozen_fault(template: &str, frozen: &FrozenChange) -> String {
 
 /// Growth to an amount that a volume can have is allowed, everything else is not.
 fn storage_fault(template: &str, change: &Change) -> Option<String> {
-    let Change::Storage { from, to } = change else { return None };
+    let Change::Storage { from, to } = change else {
+        return None;
+    };
     let path = message::path(template, &change.field());
     let Some(to) = to else {
         return Some(format!("{path}: cannot be removed"));
@@ -56,7 +64,9 @@ fn storage_fault(template: &str, change: &Change) -> Option<String> {
         return Some(format!("{path}: {error}, but found {to}"));
     }
     match from {
-        Some(from) if to < from => Some(format!("{path}: cannot shrink, expected at least {from}, but found {to}")),
+        Some(from) if to < from => Some(format!(
+            "{path}: cannot shrink, expected at least {from}, but found {to}"
+        )),
         _ => None,
     }
 }

@@ -74,7 +74,12 @@ impl Settings {
         for (key, value) in fields {
             let text = value.as_str().unwrap_or_default();
             let outcome = match key.as_str() {
-                "authority" => set(&mut settings.authority, text, Authority::parse, "RequirePatchOnClaims, TrustSetEditors"),
+                "authority" => set(
+                    &mut settings.authority,
+                    text,
+                    Authority::parse,
+                    "RequirePatchOnClaims, TrustSetEditors",
+                ),
                 "controllerAccount" => {
                     let parse = |text: &str| (!text.is_empty()).then(|| text.to_owned());
                     set(&mut settings.controller_account, text, parse, "a user name")
@@ -82,7 +87,12 @@ impl Settings {
                 "defaultUpdatePolicy" => {
                     // ReCreate deletes claims: it is never a default.
                     let parse = |text: &str| text.parse().ok().filter(|policy| *policy != UpdatePolicy::ReCreate);
-                    set(&mut settings.default_update_policy, text, parse, "OnClaimDelete, InPlace")
+                    set(
+                        &mut settings.default_update_policy,
+                        text,
+                        parse,
+                        "OnClaimDelete, InPlace",
+                    )
                 }
                 "ownedSets" => set(&mut settings.owned_sets, text, OwnedSets::parse, "Skip, Divert"),
                 _ => Err("no such setting"),
@@ -93,7 +103,11 @@ impl Settings {
                 Err(allowed) => faults.push(format!("{key}: expected {allowed}")),
             }
         }
-        if faults.is_empty() { Ok(settings) } else { Err(format!("settings: {}", faults.join("; "))) }
+        if faults.is_empty() {
+            Ok(settings)
+        } else {
+            Err(format!("settings: {}", faults.join("; ")))
+        }
     }
 }
 

@@ -46,18 +46,27 @@ impl Refusal {
     /// The request cannot be understood.
     #[must_use]
     pub fn malformed(message: impl Into<String>) -> Self {
-        Self { code: 400, message: message.into() }
+        Self {
+            code: 400,
+            message: message.into(),
+        }
     }
 
     /// The requester may not do this.
     #[must_use]
     pub fn forbidden(message: impl Into<String>) -> Self {
-        Self { code: 403, message: message.into() }
+        Self {
+            code: 403,
+            message: message.into(),
+        }
     }
 
     /// What is asked for may not be.
     #[must_use]
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self { code: 422, message: message.into() }
+        Self {
+            code: 422,
+            message: message.into(),
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! The entry points. The one place in the crate with an unsafe attribute: a waPC host finds `wapc_init` by its name.
+//! The entry points. With the metadata, the one place in the crate with an unsafe attribute: a waPC host finds
+//! `wapc_init` by its name.
 
 use kubewarden_policy_sdk::metadata::ProtocolVersion;
 use wapc_guest::{CallResult, register_function};
@@ -10,7 +11,7 @@ use crate::wire;
 /// request, so nothing else is done here.
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
-pub extern "C" fn wapc_init() {
+pub(super) extern "C" fn wapc_init() {
     register_function("validate", validate);
     register_function("validate_settings", validate_settings);
     register_function("protocol_version", protocol_version);

@@ -53,8 +53,10 @@ impl Lookups for Host {
         };
         let cannot = |why: &dyn std::fmt::Display| CannotAsk(why.to_string());
         let payload = serde_json::to_vec(&request).map_err(|error| cannot(&error))?;
-        let answer = wapc_guest::host_call("kubewarden", "kubernetes", "can_i", &payload).map_err(|error| cannot(&error))?;
-        let status: Status = serde_json::from_slice(&answer).map_err(|_| CannotAsk("the host's answer is no SubjectAccessReviewStatus".to_owned()))?;
+        let answer =
+            wapc_guest::host_call("kubewarden", "kubernetes", "can_i", &payload).map_err(|error| cannot(&error))?;
+        let status: Status = serde_json::from_slice(&answer)
+            .map_err(|_| CannotAsk("the host's answer is no SubjectAccessReviewStatus".to_owned()))?;
         Ok(status.allowed)
     }
 }

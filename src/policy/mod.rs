@@ -4,4 +4,5 @@
 
 mod exports;
 mod host;
+#[cfg(not(claim_rollout_no_metadata))]
 mod metadata;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::json;
 use super::quantity::Quantity;
-use super::template::ClaimTemplate;
+use super::template::{AMOUNTS, ClaimTemplate, POINTERS};
 
 /// Everything that differs between two lists of templates, matched by name.
 ///
@@ -87,22 +87,22 @@ impl Diff {
     /// What changes from `old` to `new`.
     #[must_use]
     pub fn between(old: &[ClaimTemplate], new: &[ClaimTemplate]) -> Self {
-        let by_name: BTreeMap<&str, &ClaimTemplate> = old.iter().map(|template| (template.name.as_str(), template)).collect();
         let mut diff = Self::default();
-        let mut kept = std::collections::BTreeSet::new();
-        for template in new {
-            let Some(before) = by_name.get(template.name.as_str()) else {
+        for (index, template) in new.iter().enumerate() {
+            let Some(before) = find(old, index, &template.name) else {
                 diff.added.push(template.name.clone());
                 continue;
             };
-            kept.insert(template.name.as_str());
             let change = TemplateChange::between(before, template);
-            if !change.changes.is_empty() || !change.frozen.is_empty() {
+            if !change.is_empty() {
                 diff.changed.push(change);
             }
         }
-        diff.removed =
-            old.iter().filter(|template| !kept.contains(template.name.as_str())).map(|template| template.name.clone()).collect();
+        for (index, template) in old.iter().enumerate() {
+            if find(new, index, &template.name).is_none() {
+                diff.removed.push(template.name.clone());
+            }
+        }
         diff
     }
 
@@ -113,11 +113,30 @@ impl Diff {
     }
 }
 
+/// The template of a name; most lists have it where the other list has it.
+fn find<'a>(list: &'a [ClaimTemplate], likely: usize, name: &str) -> Option<&'a ClaimTemplate> {
+    match list.get(likely) {
+        Some(template) if template.name == name => Some(template),
+        _ => list.iter().find(|template| template.name == name),
+    }
+}
+
 impl TemplateChange {
-    fn between(old: &ClaimTemplate, new: &ClaimTemplate) -> Self {
+    /// True iff the templates mean the same.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.frozen.is_empty()
+    }
+
+    /// What changes in one template; its name is not compared.
+    #[must_use]
+    pub fn between(old: &ClaimTemplate, new: &ClaimTemplate) -> Self {
         let mut changes = Vec::new();
         if old.storage != new.storage {
-            changes.push(Change::Storage { from: old.storage, to: new.storage });
+            changes.push(Change::Storage {
+                from: old.storage,
+                to: new.storage,
+            });
         }
         if old.volume_attributes_class_name != new.volume_attributes_class_name {
             changes.push(Change::VolumeAttributesClass {
@@ -125,15 +144,19 @@ impl TemplateChange {
                 to: new.volume_attributes_class_name.clone(),
             });
         }
-        changes.extend(key_changes(&old.labels, &new.labels).map(Change::Label));
-        changes.extend(key_changes(&old.annotations, &new.annotations).map(Change::Annotation));
+        compare_strings(&old.labels, &new.labels, |change| changes.push(Change::Label(change)));
+        compare_strings(&old.annotations, &new.annotations, |change| {
+            changes.push(Change::Annotation(change));
+        });
 
         let mut frozen = Vec::new();
         compare_maps("metadata", &old.metadata, &new.metadata, &mut frozen);
-        compare_quantities("spec.resources.requests", &old.other_requests, &new.other_requests, &mut frozen);
-        compare_quantities("spec.resources.limits", &old.limits, &new.limits, &mut frozen);
         compare_maps("spec", &old.spec, &new.spec, &mut frozen);
-        Self { template: new.name.clone(), changes, frozen }
+        Self {
+            template: new.name.clone(),
+            changes,
+            frozen,
+        }
     }
 }
 
@@ -150,32 +173,16 @@ impl Change {
     }
 }
 
-/// Keys of either map whose values differ, sorted.
-fn key_changes<'a>(
-    old: &'a BTreeMap<String, String>,
-    new: &'a BTreeMap<String, String>,
-) -> impl Iterator<Item = KeyChange> + 'a {
-    let keys: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    keys.into_iter().filter(|key| old.get(*key) != new.get(*key)).map(|key| KeyChange {
-        key: key.clone(),
-        from: old.get(key).cloned(),
-        to: new.get(key).cloned(),
-    })
-}
-
-fn compare_quantities(
-    field: &str,
-    old: &BTreeMap<String, Quantity>,
-    new: &BTreeMap<String, Quantity>,
-    frozen: &mut Vec<FrozenChange>,
-) {
-    let keys: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    for key in keys {
-        if old.get(key) != new.get(key) {
-            frozen.push(FrozenChange {
-                field: format!("{field}.{key}"),
-                from: old.get(key).map(Quantity::to_string),
-                to: new.get(key).map(Quantity::to_string),
+/// Reports each key whose values differ: those of the old map, then those that only the new one has.
+fn compare_strings(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>, mut report: impl FnMut(KeyChange)) {
+    let only_new = new.keys().filter(|key| !old.contains_key(*key));
+    for key in old.keys().chain(only_new) {
+        let (from, to) = (old.get(key), new.get(key));
+        if from != to {
+            report(KeyChange {
+                key: key.clone(),
+                from: from.cloned(),
+                to: to.cloned(),
             });
         }
     }
@@ -183,17 +190,37 @@ fn compare_quantities(
 
 /// Compares two objects key by key, down to the first value that is not an object on both sides.
 fn compare_maps(field: &str, old: &Map<String, Value>, new: &Map<String, Value>, frozen: &mut Vec<FrozenChange>) {
-    let keys: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    for key in keys {
-        let field = format!("{field}.{key}");
+    let only_new = new.keys().filter(|key| !old.contains_key(*key));
+    for key in old.keys().chain(only_new) {
+        let inner = format!("{field}.{key}");
         match (old.get(key), new.get(key)) {
-            (Some(Value::Object(old)), Some(Value::Object(new))) => compare_maps(&field, old, new, frozen),
-            (from, to) if from != to => {
-                frozen.push(FrozenChange { field, from: from.map(json::canonical), to: to.map(json::canonical) });
+            (Some(Value::Object(old)), Some(Value::Object(new))) => compare_maps(&inner, old, new, frozen),
+            // Absent and empty are one, so the innermost fields can be named; but for pointers absent is a value.
+            (Some(Value::Object(old)), None) if !is_pointer(key) => compare_maps(&inner, old, &Map::new(), frozen),
+            (None, Some(Value::Object(new))) if !is_pointer(key) => compare_maps(&inner, &Map::new(), new, frozen),
+            (from, to) if from == to || is_same_amount(field, from, to) => {}
+            (from, to) => {
+                frozen.push(FrozenChange {
+                    field: inner,
+                    from: from.map(json::canonical),
+                    to: to.map(json::canonical),
+                });
             }
-            _ => {}
         }
     }
+}
+
+fn is_pointer(key: &str) -> bool {
+    POINTERS.contains(&key)
+}
+
+/// True iff both values are quantities of the same amount, and this is where quantities stand.
+fn is_same_amount(field: &str, from: Option<&Value>, to: Option<&Value>) -> bool {
+    let amount = |value: Option<&Value>| value?.as_str()?.parse::<Quantity>().ok();
+    AMOUNTS
+        .iter()
+        .any(|amounts| field.strip_prefix("spec.resources.") == Some(amounts))
+        && amount(from).is_some_and(|from| Some(from) == amount(to))
 }
 
 #[cfg(test)]

@@ -18,10 +18,18 @@ fn the_four_fields_of_kep_4650_are_changes() {
         ("10Gi", "20Gi", "spec.resources.requests.storage"),
         ("10Gi", "5Gi", "spec.resources.requests.storage"),
         ("silver", "gold", "spec.volumeAttributesClassName"),
-        (",\"volumeAttributesClassName\":\"silver\"", "", "spec.volumeAttributesClassName"),
+        (
+            ",\"volumeAttributesClassName\":\"silver\"",
+            "",
+            "spec.volumeAttributesClassName",
+        ),
         ("\"app\":\"web\"", "\"app\":\"db\"", "metadata.labels[app]"),
         ("\"app\":\"web\"", "", "metadata.labels[app]"),
-        ("\"note\":\"a\"", "\"note\":\"a\",\"b\":\"c\"", "metadata.annotations[b]"),
+        (
+            "\"note\":\"a\"",
+            "\"note\":\"a\",\"b\":\"c\"",
+            "metadata.annotations[b]",
+        ),
     ];
     for (from, to, field) in table {
         let diff = diff(from, to);
@@ -34,41 +42,82 @@ fn the_four_fields_of_kep_4650_are_changes() {
 
 #[test]
 fn every_other_field_of_a_claim_spec_is_frozen() {
-    let spec = |member: &str| BASE.replace("\"storageClassName\":\"ssd\"", &format!("\"storageClassName\":\"ssd\",{member}"));
+    let spec = |member: &str| {
+        BASE.replace(
+            "\"storageClassName\":\"ssd\"",
+            &format!("\"storageClassName\":\"ssd\",{member}"),
+        )
+    };
     let table = [
         (BASE.replace("ReadWriteOnce", "ReadWriteMany"), "spec.accessModes"),
-        (BASE.replace("[\"ReadWriteOnce\"]", "[\"ReadWriteOnce\",\"ReadOnlyMany\"]"), "spec.accessModes"),
+        (
+            BASE.replace("[\"ReadWriteOnce\"]", "[\"ReadWriteOnce\",\"ReadOnlyMany\"]"),
+            "spec.accessModes",
+        ),
         (BASE.replace("\"ssd\"", "\"hdd\""), "spec.storageClassName"),
         (BASE.replace("\"ssd\"", "\"\""), "spec.storageClassName"),
-        (BASE.replace("\"storageClassName\":\"ssd\",", ""), "spec.storageClassName"),
+        (
+            BASE.replace("\"storageClassName\":\"ssd\",", ""),
+            "spec.storageClassName",
+        ),
         (spec("\"volumeMode\":\"Block\""), "spec.volumeMode"),
         (spec("\"volumeName\":\"pv-1\""), "spec.volumeName"),
         (spec("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}"), "spec.selector"),
-        (spec("\"dataSource\":{\"kind\":\"PersistentVolumeClaim\",\"name\":\"x\"}"), "spec.dataSource"),
-        (spec("\"dataSourceRef\":{\"kind\":\"VolumeSnapshot\",\"name\":\"x\"}"), "spec.dataSourceRef"),
-        (BASE.replace("\"requests\"", "\"limits\":{\"storage\":\"1Ti\"},\"requests\""), "spec.resources.limits.storage"),
-        (BASE.replace("\"storage\":\"10Gi\"", "\"storage\":\"10Gi\",\"iops\":\"1\""), "spec.resources.requests.iops"),
+        (
+            spec("\"dataSource\":{\"kind\":\"PersistentVolumeClaim\",\"name\":\"x\"}"),
+            "spec.dataSource",
+        ),
+        (
+            spec("\"dataSourceRef\":{\"kind\":\"VolumeSnapshot\",\"name\":\"x\"}"),
+            "spec.dataSourceRef",
+        ),
+        (
+            BASE.replace("\"requests\"", "\"limits\":{\"storage\":\"1Ti\"},\"requests\""),
+            "spec.resources.limits.storage",
+        ),
+        (
+            BASE.replace("\"storage\":\"10Gi\"", "\"storage\":\"10Gi\",\"iops\":\"1\""),
+            "spec.resources.requests.iops",
+        ),
         (spec("\"newerField\":true"), "spec.newerField"),
-        (BASE.replace("\"labels\"", "\"finalizers\":[\"a/b\"],\"labels\""), "metadata.finalizers"),
-        (BASE.replace("\"labels\"", "\"namespace\":\"x\",\"labels\""), "metadata.namespace"),
+        (
+            BASE.replace("\"labels\"", "\"finalizers\":[\"a/b\"],\"labels\""),
+            "metadata.finalizers",
+        ),
+        (
+            BASE.replace("\"labels\"", "\"namespace\":\"x\",\"labels\""),
+            "metadata.namespace",
+        ),
     ];
     for (changed, field) in table {
         let diff = Diff::between(&list(&[BASE]), &list(&[&changed]));
         assert_eq!(diff.changed.len(), 1, "{field}");
         assert!(diff.changed[0].changes.is_empty(), "{field}");
-        let fields: Vec<&str> = diff.changed[0].frozen.iter().map(|frozen| frozen.field.as_str()).collect();
+        let fields: Vec<&str> = diff.changed[0]
+            .frozen
+            .iter()
+            .map(|frozen| frozen.field.as_str())
+            .collect();
         assert_eq!(fields, [field]);
     }
 }
 
 #[test]
 fn inside_of_an_object_the_innermost_field_is_named() {
-    let with = |value: &str| BASE.replace("\"accessModes\"", &format!("\"selector\":{{\"matchLabels\":{{\"a\":\"{value}\"}}}},\"accessModes\""));
+    let with = |value: &str| {
+        BASE.replace(
+            "\"accessModes\"",
+            &format!("\"selector\":{{\"matchLabels\":{{\"a\":\"{value}\"}}}},\"accessModes\""),
+        )
+    };
     let diff = Diff::between(&list(&[&with("x")]), &list(&[&with("y")]));
     let frozen = &diff.changed[0].frozen;
     assert_eq!(frozen.len(), 1);
     assert_eq!(frozen[0].field, "spec.selector.matchLabels.a");
-    assert_eq!((frozen[0].from.as_deref(), frozen[0].to.as_deref()), (Some("\"x\""), Some("\"y\"")));
+    assert_eq!(
+        (frozen[0].from.as_deref(), frozen[0].to.as_deref()),
+        (Some("\"x\""), Some("\"y\""))
+    );
 }
 
 #[test]
@@ -77,7 +126,10 @@ fn templates_are_matched_by_name_never_by_position() {
     let diff = Diff::between(&list(&[BASE, &other]), &list(&[&other, BASE]));
     assert!(diff.is_empty(), "{diff:?}");
     let renamed = Diff::between(&list(&[BASE]), &list(&[&other]));
-    assert_eq!((renamed.added, renamed.removed, renamed.changed), (vec!["log".to_owned()], vec!["data".to_owned()], vec![]));
+    assert_eq!(
+        (renamed.added, renamed.removed, renamed.changed),
+        (vec!["log".to_owned()], vec!["data".to_owned()], vec![])
+    );
 }
 
 #[test]
@@ -89,7 +141,10 @@ fn equal_wishes_have_equal_revisions_and_others_do_not() {
         list(&[&other, BASE]),
         list(&[&BASE.replace("10Gi", "10240Mi"), &other]),
         list(&[&BASE.replace("10Gi", "10737418240"), &other]),
-        list(&[&BASE.replace("\"spec\"", "\"status\":{\"phase\":\"Pending\"},\"spec\""), &other]),
+        list(&[
+            &BASE.replace("\"spec\"", "\"status\":{\"phase\":\"Pending\"},\"spec\""),
+            &other,
+        ]),
     ];
     for list in same {
         assert_eq!(Revision::of(&list), base);

@@ -97,7 +97,7 @@ pub fn canonical(value: &Value) -> String {
 fn write_canonical(value: &Value, text: &mut String) {
     match value {
         Value::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
+            let mut keys: Vec<&str> = map.keys().map(String::as_str).collect();
             keys.sort_unstable();
             text.push('{');
             for (index, key) in keys.into_iter().enumerate() {
@@ -139,7 +139,9 @@ pub fn write_string(string: &str, text: &mut String) {
             '\r' => text.push_str("\\r"),
             '\t' => text.push_str("\\t"),
             control if u32::from(control) < 0x20 => {
-                const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+                const HEX: [char; 16] = [
+                    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+                ];
                 text.push_str("\\u00");
                 text.push(HEX[(u32::from(control) >> 4) as usize]);
                 text.push(HEX[(u32::from(control) & 15) as usize]);
@@ -177,7 +179,10 @@ mod tests {
 
     #[test]
     fn every_control_character_reads_back() {
-        let string: String = (0..0x20_u8).map(char::from).chain("\"\\/\u{7f}\u{2028}😀".chars()).collect();
+        let string: String = (0..0x20_u8)
+            .map(char::from)
+            .chain("\"\\/\u{7f}\u{2028}😀".chars())
+            .collect();
         let text = canonical(&string.clone().into());
         assert_eq!(read(&text).expect("valid"), string);
     }

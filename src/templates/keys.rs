@@ -90,7 +90,10 @@ impl FromStr for UpdatePolicy {
             "OnClaimDelete" | "OnDelete" => Ok(Self::OnClaimDelete),
             "InPlace" => Ok(Self::InPlace),
             "ReCreate" => Ok(Self::ReCreate),
-            _ => Err(UnknownValue { key: UPDATE_POLICY, allowed: "OnClaimDelete, InPlace, ReCreate" }),
+            _ => Err(UnknownValue {
+                key: UPDATE_POLICY,
+                allowed: "OnClaimDelete, InPlace, ReCreate",
+            }),
         }
     }
 }
@@ -102,7 +105,10 @@ impl FromStr for Sync {
         match text {
             "LockStep" => Ok(Self::LockStep),
             "Async" => Ok(Self::Async),
-            _ => Err(UnknownValue { key: SYNC, allowed: "LockStep, Async" }),
+            _ => Err(UnknownValue {
+                key: SYNC,
+                allowed: "LockStep, Async",
+            }),
         }
     }
 }
@@ -137,8 +143,14 @@ mod tests {
     fn on_delete_is_an_alias_and_other_spellings_are_refused_with_the_allowed_ones() {
         assert_eq!("OnDelete".parse(), Ok(UpdatePolicy::OnClaimDelete));
         let error = "inplace".parse::<UpdatePolicy>().expect_err("case matters");
-        assert_eq!(error.to_string(), "claim-rollout.io/update-policy: expected one of OnClaimDelete, InPlace, ReCreate");
+        assert_eq!(
+            error.to_string(),
+            "claim-rollout.io/update-policy: expected one of OnClaimDelete, InPlace, ReCreate"
+        );
         let error = "Lockstep".parse::<Sync>().expect_err("case matters");
-        assert_eq!(error.to_string(), "claim-rollout.io/sync: expected one of LockStep, Async");
+        assert_eq!(
+            error.to_string(),
+            "claim-rollout.io/sync: expected one of LockStep, Async"
+        );
     }
 }

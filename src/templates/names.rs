@@ -13,7 +13,9 @@ pub struct ClaimName(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// The template's name is not made of DNS labels.
-    #[error("expected a template name of lower case letters, digits, '-' and '.', beginning and ending with a letter or digit")]
+    #[error(
+        "expected a template name of lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+    )]
     Malformed,
     /// The joined name is too long.
     #[error("expected a claim name of at most 253 characters, but found {length}")]
@@ -59,7 +61,11 @@ impl ClaimName {
 /// Only the spelling that the StatefulSet controller writes counts: no sign, no leading zero.
 #[must_use]
 pub fn ordinal_of(name: &str, template: &str, set: &str) -> Option<u32> {
-    let digits = name.strip_prefix(template)?.strip_prefix('-')?.strip_prefix(set)?.strip_prefix('-')?;
+    let digits = name
+        .strip_prefix(template)?
+        .strip_prefix('-')?
+        .strip_prefix(set)?
+        .strip_prefix('-')?;
     let written = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if written { digits.parse().ok() } else { None }
 }
@@ -67,7 +73,9 @@ pub fn ordinal_of(name: &str, template: &str, set: &str) -> Option<u32> {
 /// True iff the text is an RFC 1123 label without its limit of 63: lower case letters, digits, and '-' between them.
 fn is_dns_label(label: &str) -> bool {
     let bytes = label.as_bytes();
-    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return false;
+    };
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     alphanumeric(first) && alphanumeric(last) && bytes.iter().all(|byte| alphanumeric(byte) || *byte == b'-')
 }
@@ -90,7 +98,11 @@ mod tests {
     #[test]
     fn names_that_the_api_server_would_refuse_are_refused() {
         for template in ["", "-a", "a.", "A", "a_b", "a b", "é", "a\n", ".a"] {
-            assert_eq!(ClaimName::new(template, "web", 0), Err(NameError::Malformed), "{template:?}");
+            assert_eq!(
+                ClaimName::new(template, "web", 0),
+                Err(NameError::Malformed),
+                "{template:?}"
+            );
         }
         let long = "a".repeat(250);
         assert_eq!(ClaimName::new(&long, "web", 0), Err(NameError::TooLong { length: 256 }));
@@ -100,7 +112,15 @@ mod tests {
     #[test]
     fn the_ordinal_is_read_back_only_from_the_spelling_of_the_controller() {
         assert_eq!(ordinal_of("data-web-12", "data", "web"), Some(12));
-        for name in ["data-web-", "data-web-01", "data-web-+1", "data-web-1-0", "data-web-99999999999", "data-web1", "log-web-1"] {
+        for name in [
+            "data-web-",
+            "data-web-01",
+            "data-web-+1",
+            "data-web-1-0",
+            "data-web-99999999999",
+            "data-web1",
+            "log-web-1",
+        ] {
             assert_eq!(ordinal_of(name, "data", "web"), None, "{name}");
         }
     }

@@ -67,7 +67,10 @@ impl Quantity {
     /// A number of bytes, printed with a binary suffix.
     #[must_use]
     pub const fn from_bytes(bytes: u64) -> Self {
-        Self { nanos: bytes as i128 * NANOS, format: Format::Binary }
+        Self {
+            nanos: bytes as i128 * NANOS,
+            format: Format::Binary,
+        }
     }
 
     /// The whole bytes that hold this amount, fractions rounded up (as `Quantity.Value()` does), if it can be wished
@@ -155,7 +158,12 @@ impl<'a> Parts<'a> {
             Some(b'.') => rest[1..].split_at(digits(&rest[1..])),
             _ => (&rest[..0], rest),
         };
-        Self { negative, integer, fraction, suffix }
+        Self {
+            negative,
+            integer,
+            fraction,
+            suffix,
+        }
     }
 
     fn scale(&self) -> Result<(Scale, Format), QuantityError> {
@@ -205,8 +213,15 @@ impl FromStr for Quantity {
         };
         let amount = amount.ok_or(QuantityError::TooLarge)?;
         // Kubernetes prints 0.5Ki as 512: below 1 a binary suffix would only mislead.
-        let format = if format == Format::Binary && amount < NANOS { Format::Decimal } else { format };
-        Ok(Self { nanos: if parts.negative { -amount } else { amount }, format })
+        let format = if format == Format::Binary && amount < NANOS {
+            Format::Decimal
+        } else {
+            format
+        };
+        Ok(Self {
+            nanos: if parts.negative { -amount } else { amount },
+            format,
+        })
     }
 }
 
@@ -283,7 +298,11 @@ impl fmt::Display for Quantity {
             return f.write_str("0");
         }
         let binary = self.format == Format::Binary && self.nanos % NANOS == 0 && self.nanos.abs() >= 1024 * NANOS;
-        if binary { self.write_binary(f) } else { self.write_decimal(f) }
+        if binary {
+            self.write_binary(f)
+        } else {
+            self.write_decimal(f)
+        }
     }
 }
 
@@ -306,7 +325,11 @@ impl Quantity {
             thousands += 1;
         }
         if self.format != Format::Exponent {
-            return write!(f, "{amount}{}", ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"][thousands]);
+            return write!(
+                f,
+                "{amount}{}",
+                ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"][thousands]
+            );
         }
         match thousands {
             3 => write!(f, "{amount}"),

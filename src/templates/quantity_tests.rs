@@ -56,23 +56,38 @@ fn texts_that_kubernetes_accepts_are_accepted_and_printed_as_it_prints_them() {
     ];
     for (text, printed, whole) in table {
         let quantity = q(text);
-        assert_eq!((quantity.to_string().as_str(), quantity.whole()), (*printed, *whole), "{text:?}");
+        assert_eq!(
+            (quantity.to_string().as_str(), quantity.whole()),
+            (*printed, *whole),
+            "{text:?}"
+        );
     }
 }
 
 #[test]
 fn texts_that_kubernetes_refuses_or_wraps_are_refused() {
     let malformed = [
-        "", "1K", " 10Gi", "1Mi ", "1_000", "0x10", "1e", "1e+", "1Ee3", "1ki", "1Gib", "Gi1", "1..0", "1.0.0", "--1", "+-1", "1,5",
-        "１０Gi", "1\u{0}", "NaN", "inf", "∞", "1e3Gi", "1Gie3", "i", "1i", "1Zi", "1Y",
+        "", "1K", " 10Gi", "1Mi ", "1_000", "0x10", "1e", "1e+", "1Ee3", "1ki", "1Gib", "Gi1", "1..0", "1.0.0", "--1",
+        "+-1", "1,5", "１０Gi", "1\u{0}", "NaN", "inf", "∞", "1e3Gi", "1Gie3", "i", "1i", "1Zi", "1Y",
     ];
     for text in malformed {
         assert_eq!(text.parse::<Quantity>(), Err(QuantityError::Malformed), "{text:?}");
     }
-    for text in ["1e9999999999", "1e2147483648", "0e99999999999999999999", "1e-9999999999"] {
+    for text in [
+        "1e9999999999",
+        "1e2147483648",
+        "0e99999999999999999999",
+        "1e-9999999999",
+    ] {
         assert_eq!(text.parse::<Quantity>(), Err(QuantityError::Exponent), "{text:?}");
     }
-    for text in ["1e30", "1e2147483647", "1000000000000000000000000000000", "170141183460469231732Ei", "999999999999999999E"] {
+    for text in [
+        "1e30",
+        "1e2147483647",
+        "1000000000000000000000000000000",
+        "170141183460469231732Ei",
+        "999999999999999999E",
+    ] {
         assert_eq!(text.parse::<Quantity>(), Err(QuantityError::TooLarge), "{text:?}");
     }
 }
@@ -99,11 +114,26 @@ fn only_more_than_zero_and_at_most_the_largest_int64_can_be_wished_for() {
 
 #[test]
 fn equal_amounts_are_equal_however_they_are_spelt() {
-    let same = ["1Gi", "1024Mi", "1048576Ki", "1073741824", "1.0Gi", "1073741824e0", "1073741824000m", "0.0009765625Ti"];
+    let same = [
+        "1Gi",
+        "1024Mi",
+        "1048576Ki",
+        "1073741824",
+        "1.0Gi",
+        "1073741824e0",
+        "1073741824000m",
+        "0.0009765625Ti",
+    ];
     for (one, other) in same.iter().flat_map(|one| same.map(|other| (*one, other))) {
         assert_eq!(q(one), q(other), "{one} and {other}");
     }
-    for (less, more) in [("6G", "6Gi"), ("1000Gi", "1Ti"), ("1", "1.000000001"), ("-1", "0"), ("9223372036854775807", "8Ei")] {
+    for (less, more) in [
+        ("6G", "6Gi"),
+        ("1000Gi", "1Ti"),
+        ("1", "1.000000001"),
+        ("-1", "0"),
+        ("9223372036854775807", "8Ei"),
+    ] {
         assert!(q(less) < q(more), "{less} < {more}");
     }
 }

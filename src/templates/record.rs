@@ -106,7 +106,9 @@ impl Record {
             return Err(RecordError::TooLong { found: text.len() });
         }
         let Ok(Value::Object(mut fields)) = json::read(text) else {
-            return Err(RecordError::Malformed { found: "no JSON object" });
+            return Err(RecordError::Malformed {
+                found: "no JSON object",
+            });
         };
         if fields.remove("version").as_ref().and_then(Value::as_u64) != Some(VERSION) {
             return Err(RecordError::Version);
@@ -124,17 +126,34 @@ impl Record {
         let phase = match text_of("phase", "no phase")?.as_str() {
             "RollingOut" => Phase::RollingOut,
             "Complete" => Phase::Complete,
-            _ => return Err(RecordError::Malformed { found: "an unknown phase" }),
+            _ => {
+                return Err(RecordError::Malformed {
+                    found: "an unknown phase",
+                });
+            }
         };
-        let update_policy = text_of("updatePolicy", "no update policy")?
-            .parse()
-            .map_err(|_| RecordError::Malformed { found: "an unknown update policy" })?;
-        let templates = fields.remove("templates").ok_or(RecordError::Malformed { found: "no templates" })?;
+        let update_policy =
+            text_of("updatePolicy", "no update policy")?
+                .parse()
+                .map_err(|_| RecordError::Malformed {
+                    found: "an unknown update policy",
+                })?;
+        let templates = fields
+            .remove("templates")
+            .ok_or(RecordError::Malformed { found: "no templates" })?;
         if !fields.is_empty() {
-            return Err(RecordError::Malformed { found: "an unknown field" });
+            return Err(RecordError::Malformed {
+                found: "an unknown field",
+            });
         }
-        let record =
-            Self { by, manager, phase, templates: ClaimTemplate::list_from_value(templates)?, uid: uid.to_owned(), update_policy };
+        let record = Self {
+            by,
+            manager,
+            phase,
+            templates: ClaimTemplate::list_from_value(templates)?,
+            uid: uid.to_owned(),
+            update_policy,
+        };
         if record.revision().as_str() != revision {
             return Err(RecordError::Revision);
         }
@@ -151,7 +170,10 @@ impl Record {
         fields.insert("manager".to_owned(), self.manager.clone().into());
         fields.insert("phase".to_owned(), self.phase.as_str().into());
         fields.insert("revision".to_owned(), self.revision().as_str().into());
-        fields.insert("templates".to_owned(), self.templates.iter().map(ClaimTemplate::to_value).collect());
+        fields.insert(
+            "templates".to_owned(),
+            self.templates.iter().map(ClaimTemplate::to_value).collect(),
+        );
         fields.insert("uid".to_owned(), self.uid.clone().into());
         fields.insert("updatePolicy".to_owned(), self.update_policy.as_str().into());
         fields.insert("version".to_owned(), VERSION.into());

@@ -31,8 +31,15 @@ fn a_record_reads_back_as_it_was_written() {
     let record = record();
     let text = record.write().expect("short");
     assert_eq!(Record::read(&text, UID).expect("valid"), record);
-    let complete = Record { phase: Phase::Complete, update_policy: UpdatePolicy::ReCreate, ..record };
-    assert_eq!(Record::read(&complete.write().expect("short"), UID).expect("valid"), complete);
+    let complete = Record {
+        phase: Phase::Complete,
+        update_policy: UpdatePolicy::ReCreate,
+        ..record
+    };
+    assert_eq!(
+        Record::read(&complete.write().expect("short"), UID).expect("valid"),
+        complete
+    );
 }
 
 #[test]
@@ -44,14 +51,50 @@ fn what_is_no_record_of_this_set_is_no_record() {
         (text.replace(",\"version\":1", ""), RecordError::Version),
         (text.replace(UID, "another"), RecordError::Uid),
         (text.replace("5Gi", "500Gi"), RecordError::Revision),
-        (text.replace("\"name\":\"data\"", "\"name\":\"date\""), RecordError::Revision),
-        (text.replace("RollingOut", "Rolling"), RecordError::Malformed { found: "an unknown phase" }),
-        (text.replace("InPlace", "Inplace"), RecordError::Malformed { found: "an unknown update policy" }),
-        (text.replace("\"by\":\"alice\"", "\"by\":1"), RecordError::Malformed { found: "no user" }),
-        (text.replace("\"by\":\"alice\"", "\"by\":\"alice\",\"more\":1"), RecordError::Malformed { found: "an unknown field" }),
-        (text.replace("\"by\":\"alice\"", "\"by\":\"alice\",\"by\":\"bob\""), RecordError::Malformed { found: "no JSON object" }),
-        ("[]".to_owned(), RecordError::Malformed { found: "no JSON object" }),
-        (String::new(), RecordError::Malformed { found: "no JSON object" }),
+        (
+            text.replace("\"name\":\"data\"", "\"name\":\"date\""),
+            RecordError::Revision,
+        ),
+        (
+            text.replace("RollingOut", "Rolling"),
+            RecordError::Malformed {
+                found: "an unknown phase",
+            },
+        ),
+        (
+            text.replace("InPlace", "Inplace"),
+            RecordError::Malformed {
+                found: "an unknown update policy",
+            },
+        ),
+        (
+            text.replace("\"by\":\"alice\"", "\"by\":1"),
+            RecordError::Malformed { found: "no user" },
+        ),
+        (
+            text.replace("\"by\":\"alice\"", "\"by\":\"alice\",\"more\":1"),
+            RecordError::Malformed {
+                found: "an unknown field",
+            },
+        ),
+        (
+            text.replace("\"by\":\"alice\"", "\"by\":\"alice\",\"by\":\"bob\""),
+            RecordError::Malformed {
+                found: "no JSON object",
+            },
+        ),
+        (
+            "[]".to_owned(),
+            RecordError::Malformed {
+                found: "no JSON object",
+            },
+        ),
+        (
+            String::new(),
+            RecordError::Malformed {
+                found: "no JSON object",
+            },
+        ),
         ("x".repeat(8193), RecordError::TooLong { found: 8193 }),
     ];
     for (text, error) in table {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::diff::TemplateChange;
 use super::json::{self, Strict};
 use super::quantity::{Quantity, QuantityError};
 
@@ -12,7 +13,7 @@ use super::quantity::{Quantity, QuantityError};
 /// Equality is semantic: quantities by amount, absent = `null` = empty map or list, and what the API server fills in
 /// (`apiVersion`, `kind`, `status`, `creationTimestamp`, `volumeMode: Filesystem`) does not count. Strings count as
 /// they are: `storageClassName: ""` is a value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ClaimTemplate {
     /// `metadata.name`: what templates are matched by.
     pub name: String,
@@ -24,13 +25,9 @@ pub struct ClaimTemplate {
     pub storage: Option<Quantity>,
     /// `spec.volumeAttributesClassName`
     pub volume_attributes_class_name: Option<String>,
-    /// `spec.resources.requests` but for `storage`
-    pub other_requests: BTreeMap<String, Quantity>,
-    /// `spec.resources.limits`
-    pub limits: BTreeMap<String, Quantity>,
     /// What is left of `metadata`, fields unknown to us included.
     pub metadata: Map<String, Value>,
-    /// What is left of `spec`, fields unknown to us included.
+    /// What is left of `spec`, fields unknown to us included; the quantities in it are canonical.
     pub spec: Map<String, Value>,
 }
 
@@ -63,6 +60,12 @@ pub enum TemplateError {
         /// What is wrong with it.
         source: QuantityError,
     },
+    /// More templates than anybody has.
+    #[error("spec.volumeClaimTemplates: expected at most 1000 templates, but found {found}")]
+    TooMany {
+        /// Their number.
+        found: usize,
+    },
     /// Templates are matched by name, so each name may stand only once.
     #[error("spec.volumeClaimTemplates: expected each name once, but found {name:?} twice")]
     DuplicateName {
@@ -71,8 +74,14 @@ pub enum TemplateError {
     },
 }
 
+/// The longest list that is read. A record holds about a hundred templates, so a longer wish could not be staged anyway.
+const MAX_TEMPLATES: usize = 1000;
+
+/// The maps of quantities in `spec.resources`.
+pub(super) const AMOUNTS: [&str; 2] = ["requests", "limits"];
+
 /// Objects that mean something else when they are empty than when they are absent, because they are pointers in the API.
-const POINTERS: [&str; 3] = ["selector", "dataSource", "dataSourceRef"];
+pub(super) const POINTERS: [&str; 3] = ["selector", "dataSource", "dataSourceRef"];
 
 impl ClaimTemplate {
     /// Reads the JSON text of `spec.volumeClaimTemplates`; `null` is an empty list.
@@ -102,11 +111,13 @@ impl ClaimTemplate {
             Value::Array(items) => items,
             _ => return Err(expected("spec.volumeClaimTemplates", "a list")),
         };
+        if items.len() > MAX_TEMPLATES {
+            return Err(TemplateError::TooMany { found: items.len() });
+        }
         let mut templates: Vec<Self> = Vec::with_capacity(items.len());
-        let mut names = std::collections::BTreeSet::new();
         for (index, item) in items.into_iter().enumerate() {
             let template = Self::from_value(&format!("spec.volumeClaimTemplates[{index}]"), item)?;
-            if !names.insert(template.name.clone()) {
+            if templates.iter().any(|other| other.name == template.name) {
                 return Err(TemplateError::DuplicateName { name: template.name });
             }
             templates.push(template);
@@ -128,12 +139,21 @@ impl ClaimTemplate {
         let mut spec = object(&spec_path, top.remove("spec"))?;
         let resources_path = format!("{spec_path}.resources");
         let mut resources = object(&resources_path, spec.remove("resources"))?;
-        let mut requests = quantities(&format!("{resources_path}.requests"), resources.remove("requests"))?;
-        let limits = quantities(&format!("{resources_path}.limits"), resources.remove("limits"))?;
-        // A field of resources that is unknown today is kept, and so is frozen.
-        if !resources.is_empty() {
-            spec.insert("resources".to_owned(), Value::Object(resources));
+        let mut storage = None;
+        for amounts in AMOUNTS {
+            let path = format!("{resources_path}.{amounts}");
+            let mut canonical = Map::new();
+            for (key, value) in object(&path, resources.remove(amounts))? {
+                let amount = quantity(&format!("{path}.{key}"), &value)?;
+                if amounts == "requests" && key == "storage" {
+                    storage = Some(amount);
+                } else {
+                    canonical.insert(key, amount.to_string().into());
+                }
+            }
+            insert_object(&mut resources, amounts, canonical);
         }
+        insert_object(&mut spec, "resources", resources);
         let class_path = format!("{spec_path}.volumeAttributesClassName");
         let volume_attributes_class_name = string(&class_path, spec.remove("volumeAttributesClassName"))?;
         if spec.get("volumeMode").and_then(Value::as_str) == Some("Filesystem") {
@@ -152,10 +172,8 @@ impl ClaimTemplate {
             name,
             labels,
             annotations,
-            storage: requests.remove("storage"),
+            storage,
             volume_attributes_class_name,
-            other_requests: requests,
-            limits,
             metadata,
             spec,
         })
@@ -180,35 +198,29 @@ impl ClaimTemplate {
         insert_strings(&mut metadata, "labels", &self.labels);
         insert_strings(&mut metadata, "annotations", &self.annotations);
 
-        let print_all = |amounts: &BTreeMap<String, Quantity>| -> Map<String, Value> {
-            amounts.iter().map(|(key, amount)| (key.clone(), print(amount).into())).collect()
-        };
-        let mut requests = print_all(&self.other_requests);
-        if let Some(storage) = &self.storage {
-            requests.insert("storage".to_owned(), print(storage).into());
-        }
-        let limits = print_all(&self.limits);
         let mut spec = self.spec.clone();
-        let mut resources = match spec.remove("resources") {
-            Some(Value::Object(unknown)) => unknown,
-            _ => Map::new(),
-        };
-        for (key, amounts) in [("requests", requests), ("limits", limits)] {
-            if !amounts.is_empty() {
-                resources.insert(key.to_owned(), Value::Object(amounts));
+        let mut resources = taken_object(&mut spec, "resources");
+        for amounts in AMOUNTS {
+            let mut printed = taken_object(&mut resources, amounts);
+            for value in printed.values_mut() {
+                if let Some(amount) = value.as_str().and_then(|text| text.parse().ok()) {
+                    *value = print(&amount).into();
+                }
             }
+            if amounts == "requests"
+                && let Some(storage) = &self.storage
+            {
+                printed.insert("storage".to_owned(), print(storage).into());
+            }
+            insert_object(&mut resources, amounts, printed);
         }
-        if !resources.is_empty() {
-            spec.insert("resources".to_owned(), Value::Object(resources));
-        }
+        insert_object(&mut spec, "resources", resources);
         if let Some(class) = &self.volume_attributes_class_name {
             spec.insert("volumeAttributesClassName".to_owned(), class.clone().into());
         }
         let mut top = Map::new();
         top.insert("metadata".to_owned(), Value::Object(metadata));
-        if !spec.is_empty() {
-            top.insert("spec".to_owned(), Value::Object(spec));
-        }
+        insert_object(&mut top, "spec", spec);
         Value::Object(top)
     }
 
@@ -219,6 +231,12 @@ impl ClaimTemplate {
     }
 }
 
+impl PartialEq for ClaimTemplate {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && TemplateChange::between(self, other).is_empty()
+    }
+}
+
 /// The canonical text of a list of templates, as it stands in the record.
 #[must_use]
 pub fn canonical_list(templates: &[ClaimTemplate]) -> String {
@@ -226,7 +244,10 @@ pub fn canonical_list(templates: &[ClaimTemplate]) -> String {
 }
 
 fn expected(path: &str, expected: &'static str) -> TemplateError {
-    TemplateError::Expected { path: path.to_owned(), expected }
+    TemplateError::Expected {
+        path: path.to_owned(),
+        expected,
+    }
 }
 
 fn object(path: &str, value: Option<Value>) -> Result<Map<String, Value>, TemplateError> {
@@ -246,38 +267,48 @@ fn string(path: &str, value: Option<Value>) -> Result<Option<String>, TemplateEr
 }
 
 fn strings(path: &str, value: Option<Value>) -> Result<BTreeMap<String, String>, TemplateError> {
-    let map = object(path, value)?;
-    map.into_iter()
-        .map(|(key, value)| match value {
-            Value::String(text) => Ok((key, text)),
-            _ => Err(expected(path, "strings only")),
-        })
-        .collect()
+    let mut strings = BTreeMap::new();
+    for (key, value) in object(path, value)? {
+        let Value::String(text) = value else {
+            return Err(expected(path, "strings only"));
+        };
+        strings.insert(key, text);
+    }
+    Ok(strings)
 }
 
-fn quantities(path: &str, value: Option<Value>) -> Result<BTreeMap<String, Quantity>, TemplateError> {
-    let map = object(path, value)?;
-    map.into_iter()
-        .map(|(key, value)| {
-            let text = match value {
-                Value::String(text) => text,
-                // A number with a point or an exponent has lost its digits already.
-                Value::Number(number) if !number.is_f64() => number.to_string(),
-                _ => return Err(expected(&format!("{path}.{key}"), "a quantity as a string, such as \"10Gi\"")),
-            };
-            let quantity = text
-                .parse()
-                .map_err(|source| TemplateError::Quantity { path: format!("{path}.{key}"), source })?;
-            Ok((key, quantity))
-        })
-        .collect()
+fn quantity(path: &str, value: &Value) -> Result<Quantity, TemplateError> {
+    let parsed = match value {
+        Value::String(text) => text.parse(),
+        // A number with a point or an exponent has lost its digits already.
+        Value::Number(number) if !number.is_f64() => number.to_string().parse(),
+        _ => return Err(expected(path, "a quantity as a string, such as \"10Gi\"")),
+    };
+    parsed.map_err(|source| TemplateError::Quantity {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn taken_object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
+    match map.remove(key) {
+        Some(Value::Object(inner)) => inner,
+        _ => Map::new(),
+    }
+}
+
+fn insert_object(map: &mut Map<String, Value>, key: &str, inner: Map<String, Value>) {
+    if !inner.is_empty() {
+        map.insert(key.to_owned(), Value::Object(inner));
+    }
 }
 
 fn insert_strings(map: &mut Map<String, Value>, key: &str, strings: &BTreeMap<String, String>) {
-    if !strings.is_empty() {
-        let object = strings.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
-        map.insert(key.to_owned(), Value::Object(object));
+    let mut object = Map::new();
+    for (key, value) in strings {
+        object.insert(key.clone(), value.clone().into());
     }
+    insert_object(map, key, object);
 }
 
 /// Removes `null` and empty maps and lists, from the inside out, because the API server treats them as absent.

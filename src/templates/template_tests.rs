@@ -18,7 +18,12 @@ fn what_the_api_server_adds_is_no_difference() {
 
 #[test]
 fn strings_and_pointers_that_are_empty_are_values() {
-    let class = |class: &str| PLAIN.replace("\"accessModes\"", &format!("\"storageClassName\":{class},\"accessModes\""));
+    let class = |class: &str| {
+        PLAIN.replace(
+            "\"accessModes\"",
+            &format!("\"storageClassName\":{class},\"accessModes\""),
+        )
+    };
     assert_ne!(read(&class("\"\"")), read(PLAIN));
     assert_eq!(read(&class("null")), read(PLAIN));
     let selector = PLAIN.replace("\"accessModes\"", "\"selector\":{},\"accessModes\"");
@@ -40,7 +45,8 @@ fn the_canonical_text_has_no_defaults_sorted_keys_and_canonical_quantities() {
 #[test]
 fn fields_that_are_unknown_today_are_kept() {
     let text = r#"[{"metadata":{"name":"data","newer":{"a":[]}},"spec":{"alsoNewer":[1,{"b":null}],"resources":{"claims":[{"name":"x"}]}}}]"#;
-    let expected = r#"[{"metadata":{"name":"data"},"spec":{"alsoNewer":[1,{}],"resources":{"claims":[{"name":"x"}]}}}]"#;
+    let expected =
+        r#"[{"metadata":{"name":"data"},"spec":{"alsoNewer":[1,{}],"resources":{"claims":[{"name":"x"}]}}}]"#;
     assert_eq!(canonical_list(&read(text)), expected);
     assert_eq!(read(expected), read(text));
 }
@@ -51,9 +57,18 @@ fn what_is_no_list_of_templates_is_refused_with_the_path() {
     let table = [
         ("{}".to_owned(), "spec.volumeClaimTemplates: expected a list"),
         ("[1]".to_owned(), "spec.volumeClaimTemplates[0]: expected an object"),
-        ("[{}]".to_owned(), "spec.volumeClaimTemplates[0].metadata.name: expected a name"),
-        (r#"[{"metadata":{"name":1}}]"#.to_owned(), "spec.volumeClaimTemplates[0].metadata.name: expected a string"),
-        (r#"[{"metadata":{"name":"a","labels":{"b":1}}}]"#.to_owned(), "spec.volumeClaimTemplates[0].metadata.labels: expected strings only"),
+        (
+            "[{}]".to_owned(),
+            "spec.volumeClaimTemplates[0].metadata.name: expected a name",
+        ),
+        (
+            r#"[{"metadata":{"name":1}}]"#.to_owned(),
+            "spec.volumeClaimTemplates[0].metadata.name: expected a string",
+        ),
+        (
+            r#"[{"metadata":{"name":"a","labels":{"b":1}}}]"#.to_owned(),
+            "spec.volumeClaimTemplates[0].metadata.labels: expected strings only",
+        ),
         (data("1"), "spec.volumeClaimTemplates[0].spec: expected an object"),
         (
             data(r#"{"resources":{"requests":{"storage":"10 Gi"}}}"#),
@@ -67,9 +82,18 @@ fn what_is_no_list_of_templates_is_refused_with_the_path() {
             data(r#"{"resources":{"requests":{"storage":"1e9999999999"}}}"#),
             "spec.volumeClaimTemplates[0].spec.resources.requests.storage: expected a quantity with an exponent of at most 32 bits",
         ),
-        (r#"[{"metadata":{"name":"a"}},{"metadata":{"name":"a"}}]"#.to_owned(), "spec.volumeClaimTemplates: expected each name once, but found \"a\" twice"),
-        (r#"[{"metadata":{"name":"a","name":"b"}}]"#.to_owned(), "volumeClaimTemplates: expected JSON, but found an error at line 1 column 36 (data)"),
-        ("[".to_owned(), "volumeClaimTemplates: expected JSON, but found an error at line 1 column 1 (end of input)"),
+        (
+            r#"[{"metadata":{"name":"a"}},{"metadata":{"name":"a"}}]"#.to_owned(),
+            "spec.volumeClaimTemplates: expected each name once, but found \"a\" twice",
+        ),
+        (
+            r#"[{"metadata":{"name":"a","name":"b"}}]"#.to_owned(),
+            "volumeClaimTemplates: expected JSON, but found an error at line 1 column 36 (data)",
+        ),
+        (
+            "[".to_owned(),
+            "volumeClaimTemplates: expected JSON, but found an error at line 1 column 1 (end of input)",
+        ),
     ];
     for (text, message) in table {
         let error = ClaimTemplate::read_list(&text).expect_err(&text);
@@ -84,13 +108,25 @@ fn whole_numbers_are_quantities_too() {
 }
 
 #[test]
-fn ten_thousand_templates_are_read() {
-    let list: Vec<String> = (0..10_000).map(|index| format!(r#"{{"metadata":{{"name":"t{index}"}}}}"#)).collect();
-    assert_eq!(read(&format!("[{}]", list.join(","))).len(), 10_000);
+fn a_thousand_templates_are_read_and_more_are_refused() {
+    let list = |length: u32| {
+        let items: Vec<String> = (0..length)
+            .map(|index| format!(r#"{{"metadata":{{"name":"t{index}"}}}}"#))
+            .collect();
+        format!("[{}]", items.join(","))
+    };
+    assert_eq!(read(&list(1000)).len(), 1000);
+    assert_eq!(
+        ClaimTemplate::read_list(&list(10_000)),
+        Err(TemplateError::TooMany { found: 10_000 })
+    );
 }
 
 #[test]
 fn null_is_an_empty_list() {
     assert_eq!(ClaimTemplate::read_list("null"), Ok(vec![]));
-    assert!(matches!(ClaimTemplate::read_list("nul"), Err(TemplateError::Json { .. })));
+    assert!(matches!(
+        ClaimTemplate::read_list("nul"),
+        Err(TemplateError::Json { .. })
+    ));
 }

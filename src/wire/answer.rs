@@ -28,7 +28,9 @@ pub(super) fn encode((verdict, object): &(Verdict, Option<String>)) -> Vec<u8> {
             }
             if !divert.warnings.is_empty() {
                 text.push_str(",\"warnings\":");
-                separated(&mut text, '[', ']', &divert.warnings, |text, warning| write_string(warning, text));
+                separated(&mut text, '[', ']', &divert.warnings, |text, warning| {
+                    write_string(warning, text);
+                });
             }
             text.push('}');
         }

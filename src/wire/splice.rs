@@ -69,16 +69,21 @@ pub(super) fn edited_object(payload: &str, edits: &[Edit]) -> Result<String, Ref
 fn splice(request: &Request<'_>, edits: &[Edit]) -> Result<String, serde_json::Error> {
     let text = request.object.get();
     let object: Object<'_> = serde_json::from_str(text)?;
-    let mut splices = Vec::new();
-    if edits.contains(&Edit::RestoreTemplates) {
+    let restored = if edits.contains(&Edit::RestoreTemplates) {
         let old = match request.old_object {
             Some(old) => templates_of(old)?.map_or("null", RawValue::get),
             None => "null",
         };
-        splices.extend(restore(text, &object, old)?);
+        restore(text, &object, old)?
+    } else {
+        None
+    };
+    let annotated = annotate(text, &object, edits)?;
+    let mut splices: Vec<Splice> = annotated.into_iter().chain(restored).collect();
+    // metadata usually comes before spec, but JSON has no order.
+    if splices.len() == 2 && splices[1].range.start < splices[0].range.start {
+        splices.swap(0, 1);
     }
-    splices.extend(annotate(text, &object, edits)?);
-    splices.sort_by_key(|splice| splice.range.start);
 
     let added: usize = splices.iter().map(|splice| splice.text.len()).sum();
     let mut edited = String::with_capacity(text.len() + added);
@@ -105,7 +110,10 @@ fn restore(text: &str, object: &Object<'_>, old: &str) -> Result<Option<Splice>,
     let Some(spec) = object.spec else { return Ok(None) };
     let templates = serde_json::from_str::<Spec<'_>>(spec.get())?.volume_claim_templates;
     Ok(Some(match templates {
-        Some(templates) => Splice { range: range_in(text, templates.get()), text: old.to_owned() },
+        Some(templates) => Splice {
+            range: range_in(text, templates.get()),
+            text: old.to_owned(),
+        },
         None => first_member(text, spec.get(), "volumeClaimTemplates", old),
     }))
 }
@@ -113,7 +121,9 @@ fn restore(text: &str, object: &Object<'_>, old: &str) -> Result<Option<Splice>,
 /// `metadata.annotations` with the edits applied.
 fn annotate(text: &str, object: &Object<'_>, edits: &[Edit]) -> Result<Option<Splice>, serde_json::Error> {
     let touches = |edit: &Edit| !matches!(edit, Edit::RestoreTemplates);
-    let Some(metadata) = object.metadata.filter(|_| edits.iter().any(touches)) else { return Ok(None) };
+    let Some(metadata) = object.metadata.filter(|_| edits.iter().any(touches)) else {
+        return Ok(None);
+    };
     let annotations = serde_json::from_str::<Metadata<'_>>(metadata.get())?.annotations;
     let pairs = match annotations {
         Some(annotations) => serde_json::from_str::<Option<Pairs<'_>>>(annotations.get())?.unwrap_or_default(),
@@ -121,7 +131,10 @@ fn annotate(text: &str, object: &Object<'_>, edits: &[Edit]) -> Result<Option<Sp
     };
     let map = pairs.edited(edits);
     Ok(Some(match annotations {
-        Some(annotations) => Splice { range: range_in(text, annotations.get()), text: map },
+        Some(annotations) => Splice {
+            range: range_in(text, annotations.get()),
+            text: map,
+        },
         None => first_member(text, metadata.get(), "annotations", &map),
     }))
 }
@@ -131,7 +144,10 @@ fn first_member(text: &str, object: &str, key: &str, value: &str) -> Splice {
     let start = range_in(text, object).start + 1;
     let empty = object[1..].trim_start().starts_with('}');
     let comma = if empty { "" } else { "," };
-    Splice { range: start..start, text: format!("\"{key}\":{value}{comma}") }
+    Splice {
+        range: start..start,
+        text: format!("\"{key}\":{value}{comma}"),
+    }
 }
 
 /// Where a text lies in another that it was borrowed from.

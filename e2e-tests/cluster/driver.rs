@@ -1,0 +1,37 @@
+//! What the mock CSI driver does besides succeeding; see `go/parts/csi-driver/main.go`, which reads this at every call.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+/// The behaviour of the driver. The default is the kind one: no limit, no delay, no error.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Driver {
+    /// A volume that would be larger is refused with `OUT_OF_RANGE`, at creation and at expansion; 0 means no limit.
+    pub(crate) maximum_bytes: u64,
+    /// How long an expansion takes. The resizer gives up waiting after ten seconds and asks again.
+    pub(crate) expand_delay_millis: u64,
+    /// The gRPC status every expansion fails with, such as `FAILED_PRECONDITION` (the volume is in use).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) expand_error: Option<&'static str>,
+    /// The gRPC status every change of the attributes class fails with, such as `INVALID_ARGUMENT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) modify_error: Option<&'static str>,
+    /// After an expansion the claim is `FileSystemResizePending`. There is no kubelet: to finish, patch the claim's
+    /// status as a kubelet would.
+    pub(crate) node_expansion_required: bool,
+}
+
+impl Driver {
+    /// The name of the file in the folder of the control plane.
+    pub(super) const FILE: &'static str = "driver.json";
+
+    /// Writes the file, in one step, so that the driver never reads half of it.
+    pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        let fresh = folder.join("driver.json.new");
+        std::fs::write(&fresh, serde_json::to_vec(self)?)?;
+        std::fs::rename(fresh, folder.join(Self::FILE))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+// Command csi-driver is the mock CSI driver of Kubernetes' own storage tests, as a process: volumes are entries in a
+// list, creating, growing and modifying them succeeds at once. What a test wants otherwise it writes into a file, which
+// is read at every call, so that a driver can change its mind while it runs.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"log"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/kubernetes/test/e2e/storage/drivers/csi-test/driver"
+	"k8s.io/kubernetes/test/e2e/storage/drivers/csi-test/mock/service"
+)
+
+// behaviour is what the file holds. Everything left out is the kind driver: no limit, no delay, no error.
+type behaviour struct {
+	// MaximumBytes: a volume that would be larger is refused with OutOfRange, at creation and at expansion.
+	MaximumBytes int64 `json:"maximumBytes"`
+	// ExpandDelayMillis: how long an expansion takes.
+	ExpandDelayMillis int64 `json:"expandDelayMillis"`
+	// ExpandError and ModifyError: the name of a gRPC status, such as FAILED_PRECONDITION, that every such call answers.
+	ExpandError codes.Code `json:"expandError"`
+	ModifyError codes.Code `json:"modifyError"`
+	// NodeExpansionRequired: after an expansion the file system must be grown by the node as well.
+	NodeExpansionRequired bool `json:"nodeExpansionRequired"`
+}
+
+func main() {
+	endpoint := flag.String("endpoint", "csi.sock", "Unix socket to listen on")
+	name := flag.String("name", "mock.csi.claim-rollout.io", "name of the driver")
+	file := flag.String("behaviour", "", "JSON file, read at every call")
+	flag.Parse()
+
+	// A predecessor that was killed has left it behind; an error shows when listening.
+	_ = os.Remove(*endpoint)
+	listener, err := net.Listen("unix", *endpoint)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mock := service.New(service.Config{DriverName: *name, DisableAttach: true})
+	server := driver.NewCSIDriver(&driver.CSIDriverServers{Controller: mock, Identity: mock, Node: mock})
+	err = server.Start(listener, func(ctx context.Context, request any, call *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		response, err := handle(ctx, *file, request, next)
+		log.Printf("%s %v -> %v %v", call.FullMethod, request, response, err)
+		return response, err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
+	<-stop
+	server.Stop()
+}
+
+func handle(ctx context.Context, file string, request any, next grpc.UnaryHandler) (any, error) {
+	wanted, err := read(file)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "the behaviour file: %v", err)
+	}
+	switch request := request.(type) {
+	case *csi.CreateVolumeRequest:
+		if err := wanted.limit(request.GetCapacityRange()); err != nil {
+			return nil, err
+		}
+	case *csi.ControllerExpandVolumeRequest:
+		select {
+		case <-time.After(time.Duration(wanted.ExpandDelayMillis) * time.Millisecond):
+		case <-ctx.Done():
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
+		if wanted.ExpandError != codes.OK {
+			return nil, status.Errorf(wanted.ExpandError, "the test wants the expansion to fail with %s", wanted.ExpandError)
+		}
+		if err := wanted.limit(request.GetCapacityRange()); err != nil {
+			return nil, err
+		}
+	case *csi.ControllerModifyVolumeRequest:
+		if wanted.ModifyError != codes.OK {
+			return nil, status.Errorf(wanted.ModifyError, "the test wants the modification to fail with %s", wanted.ModifyError)
+		}
+	}
+	response, err := next(ctx, request)
+	if expanded, ok := response.(*csi.ControllerExpandVolumeResponse); ok && err == nil {
+		expanded.NodeExpansionRequired = wanted.NodeExpansionRequired
+	}
+	return response, err
+}
+
+func read(file string) (wanted behaviour, err error) {
+	if file == "" {
+		return wanted, nil
+	}
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &wanted)
+	}
+	return wanted, err
+}
+
+func (b behaviour) limit(wanted *csi.CapacityRange) error {
+	if b.MaximumBytes > 0 && wanted.GetRequiredBytes() > b.MaximumBytes {
+		return status.Errorf(codes.OutOfRange, "a volume of %d bytes is more than the largest, %d", wanted.GetRequiredBytes(), b.MaximumBytes)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+//! The processes of a control plane, and the promise that none of them outlives the program that started them.
+//!
+//! Every child is started through `setpriv --pdeathsig KILL`: the kernel kills it when its parent dies, however that
+//! comes about. "Parent" there means the *thread* that forked, and test threads come and go; so one thread, which lives
+//! as long as the program, forks them all.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+
+use anyhow::Context as _;
+
+/// A running program of the control plane. Dropping it kills it and waits until it is gone.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// The name of the program, which is also the name of its log.
+    pub(super) name: &'static str,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts `program` in `folder` (its working directory and `HOME`); everything it prints is appended to `name.log`
+    /// there. Nothing of the caller's environment but `PATH` reaches it.
+    pub(super) fn start(
+        name: &'static str,
+        program: &Path,
+        arguments: &[String],
+        folder: &Path,
+    ) -> anyhow::Result<Self> {
+        let log = folder.join(format!("{name}.log"));
+        let output = File::options().create(true).append(true).open(&log)?;
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(program)
+            .args(arguments)
+            .current_dir(folder)
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            .env("HOME", folder)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output);
+        let child = spawn(command).with_context(|| format!("starting {name} through setpriv (util-linux)"))?;
+        Ok(Self { name, child, log })
+    }
+
+    /// How the process ended, if it did.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some(status.to_string()),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// The last lines it printed.
+    pub(super) fn last_words(&self) -> String {
+        const LINES: usize = 15;
+        let text = std::fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LINES)..].join("\n")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only for a process that is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command to spawn, and where the answer goes.
+type Order = (Command, SyncSender<io::Result<Child>>);
+
+/// The door to the thread that forks; it is never joined.
+static FORKER: LazyLock<Sender<Order>> = LazyLock::new(|| {
+    let (orders, inbox) = channel::<Order>();
+    std::thread::spawn(move || {
+        for (mut command, answer) in inbox {
+            // Whoever asked waits for the answer, so the send cannot fail.
+            let _ = answer.send(command.spawn());
+        }
+    });
+    orders
+});
+
+/// Spawns `command` on the thread that lives as long as the program.
+fn spawn(command: Command) -> io::Result<Child> {
+    let (answer, reply) = sync_channel(1);
+    FORKER.send((command, answer)).map_err(io::Error::other)?;
+    reply.recv().map_err(io::Error::other)?
+}
