@@ -77,7 +77,7 @@ fn module(text: &str) -> Module {
 }
 
 /// The shipped policy.
-fn policy() -> Module {
+pub(crate) fn policy() -> Module {
     let path = std::env::var_os("CLAIM_ROLLOUT_POLICY").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("policy.wasm"),
         PathBuf::from,

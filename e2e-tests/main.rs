@@ -4,3 +4,4 @@ mod cluster;
 mod control_plane;
 mod host_is_faithful;
 mod policy_host;
+mod policy_is_called;
