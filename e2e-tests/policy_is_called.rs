@@ -46,6 +46,32 @@ async fn resize(cluster: &Cluster, user: &[&str], size: &str) -> anyhow::Result<
     cluster.kubectl(&arguments, "").await
 }
 
+/// Who may edit sets but no claims is refused, because the policy asks.
+async fn a_stranger_is_refused(cluster: &Cluster) -> anyhow::Result<()> {
+    let role = [
+        "create",
+        "clusterrole",
+        "sets",
+        "--verb=get,patch",
+        "--resource=statefulsets.apps",
+    ];
+    assert!(cluster.kubectl(&role, "").await?.success);
+    let binding = [
+        "create",
+        "clusterrolebinding",
+        "sets",
+        "--user=sam",
+        "--clusterrole=sets",
+    ];
+    assert!(cluster.kubectl(&binding, "").await?.success);
+    let refused = resize(cluster, &["--as=sam"], "2Gi").await?;
+    assert!(
+        !refused.success && refused.stderr.contains("patch persistentvolumeclaims"),
+        "{refused:?}"
+    );
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what_it_says() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
@@ -74,28 +100,7 @@ async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what
         "an unrelated change does not reach the policy"
     );
 
-    let role = [
-        "create",
-        "clusterrole",
-        "sets",
-        "--verb=get,patch",
-        "--resource=statefulsets.apps",
-    ];
-    assert!(cluster.kubectl(&role, "").await?.success);
-    let binding = [
-        "create",
-        "clusterrolebinding",
-        "sets",
-        "--user=sam",
-        "--clusterrole=sets",
-    ];
-    assert!(cluster.kubectl(&binding, "").await?.success);
-    let refused = resize(&cluster, &["--as=sam"], "2Gi").await?;
-    assert!(
-        !refused.success && refused.stderr.contains("patch persistentvolumeclaims"),
-        "{refused:?}"
-    );
-
+    a_stranger_is_refused(&cluster).await?;
     let staged = resize(&cluster, &[], "2Gi").await?;
     assert!(
         staged.success && staged.stderr.contains("staged data 1Gi -> 2Gi"),

@@ -57,12 +57,15 @@ pub(crate) struct Attributes {
     pub(crate) version: Option<String>,
 }
 
+/// When a question was answered, and with what.
+type Cache = HashMap<Vec<u8>, (Instant, Vec<u8>)>;
+
 /// What one entry is granted, who answers, and what was answered a moment ago.
 pub(crate) struct Capabilities {
     granted: Vec<String>,
     readable: Vec<Resource>,
     api: Arc<dyn Api>,
-    cache: Mutex<HashMap<Vec<u8>, (Instant, Vec<u8>)>>,
+    cache: Mutex<Cache>,
 }
 
 impl Capabilities {

@@ -2,7 +2,11 @@
 //!
 //! The same engine (wasmtime through waPC), the same calls, a fresh instance per request, the same limits, the same
 //! refusals of what an entry does not grant. What it does not do: pull, verify or group policies, monitor, audit.
-#![allow(dead_code, unused_imports, reason = "the tests use some of it, the playground the rest")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the tests use some of it, the playground the rest"
+)]
 
 mod api;
 mod capabilities;

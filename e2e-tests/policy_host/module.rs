@@ -37,7 +37,7 @@ impl Runtime {
         let mut config = Config::new();
         config.wasm_function_references(true);
         config.epoch_interruption(true);
-        let engine = Engine::new(&config).map_err(wrong)?;
+        let engine = Engine::new(&config).map_err(|error| wrong(&error))?;
         let weak = engine.weak();
         thread::spawn(move || {
             while let Some(engine) = weak.upgrade() {
@@ -51,7 +51,7 @@ impl Runtime {
 
     /// Compiles a module once, for all entries and requests.
     pub(crate) fn compile(&self, bytes: &[u8]) -> anyhow::Result<Module> {
-        let module = wasmtime::Module::new(&self.engine, bytes).map_err(wrong)?;
+        let module = wasmtime::Module::new(&self.engine, bytes).map_err(|error| wrong(&error))?;
         let pre = WasmtimeEngineProviderBuilder::new()
             .engine(self.engine.clone())
             .module(module)
@@ -85,6 +85,6 @@ impl Module {
 }
 
 /// wasmtime has an error type of its own.
-fn wrong(error: wasmtime::Error) -> anyhow::Error {
+fn wrong(error: &wasmtime::Error) -> anyhow::Error {
     anyhow::anyhow!("{error:#}")
 }

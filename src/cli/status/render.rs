@@ -230,12 +230,10 @@ impl Line {
         for (ink, text) in &self.0 {
             let text: String = clean(text).chars().take(room).collect();
             room -= text.chars().count();
-            match (shape.paint, ink.code()) {
-                (Paint::Coloured, Some(code)) if !text.is_empty() => {
-                    line.push_str(&format!("\x1b[{code}m{text}\x1b[0m"))
-                }
-                _ => line.push_str(&text),
-            }
+            let code = ink
+                .code()
+                .filter(|_| shape.paint == Paint::Coloured && !text.is_empty());
+            line.push_str(&code.map_or_else(|| text.clone(), |code| format!("\x1b[{code}m{text}\x1b[0m")));
         }
         if cut.is_some() {
             line.push('…');
