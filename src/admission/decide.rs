@@ -346,3 +346,7 @@ fn in_order_of(live: &[ClaimTemplate], mut asked: Vec<ClaimTemplate>) -> Vec<Cla
     ordered.extend(asked);
     ordered
 }
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,33 +1,12 @@
 //! Look-ups through the policy's host.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::admission::{CanI, CannotAsk, Lookups};
+use crate::templates::json::write_string;
 
 /// The policy-server that runs this guest.
 pub(super) struct Host;
-
-/// Kubewarden's CanIRequest. The SDK's own type comes with the whole of k8s-openapi.
-#[derive(Serialize)]
-struct CanIRequest<'a> {
-    subject_access_review: SubjectAccessReview<'a>,
-    disable_cache: bool,
-}
-
-#[derive(Serialize)]
-struct SubjectAccessReview<'a> {
-    groups: &'a [&'a str],
-    resource_attributes: ResourceAttributes<'a>,
-    user: &'a str,
-}
-
-#[derive(Serialize)]
-struct ResourceAttributes<'a> {
-    group: &'a str,
-    namespace: &'a str,
-    resource: &'a str,
-    verb: &'a str,
-}
 
 /// What is read of a SubjectAccessReviewStatus.
 #[derive(Deserialize)]
@@ -37,26 +16,42 @@ struct Status {
 
 impl Lookups for Host {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
-        let request = CanIRequest {
-            subject_access_review: SubjectAccessReview {
-                groups: &question.groups,
-                resource_attributes: ResourceAttributes {
-                    group: question.group,
-                    namespace: question.namespace,
-                    resource: question.resource,
-                    verb: question.verb,
-                },
-                user: question.user,
-            },
-            // A right that was just taken away must not be used for another five seconds.
-            disable_cache: true,
-        };
-        let cannot = |why: &dyn std::fmt::Display| CannotAsk(why.to_string());
-        let payload = serde_json::to_vec(&request).map_err(|error| cannot(&error))?;
-        let answer =
-            wapc_guest::host_call("kubewarden", "kubernetes", "can_i", &payload).map_err(|error| cannot(&error))?;
-        let status: Status = serde_json::from_slice(&answer)
-            .map_err(|_| CannotAsk("the host's answer is no SubjectAccessReviewStatus".to_owned()))?;
+        let payload = can_i_request(question);
+        let answer = wapc_guest::host_call("kubewarden", "kubernetes", "can_i", payload.as_bytes())
+            .map_err(|error| CannotAsk(error.to_string()))?;
+        let status: Status = std::str::from_utf8(&answer)
+            .ok()
+            .and_then(|text| serde_json::from_str(text).ok())
+            .ok_or_else(|| CannotAsk("the host's answer is no SubjectAccessReviewStatus".to_owned()))?;
         Ok(status.allowed)
     }
+}
+
+/// Kubewarden's CanIRequest. The SDK's own type comes with the whole of k8s-openapi.
+fn can_i_request(question: &CanI<'_>) -> String {
+    let mut json = String::from("{\"subject_access_review\":{\"groups\":[");
+    for (index, group) in question.groups.iter().enumerate() {
+        if index > 0 {
+            json.push(',');
+        }
+        write_string(group, &mut json);
+    }
+    json.push_str("],\"resource_attributes\":");
+    let attributes = [
+        ("group", question.group),
+        ("namespace", question.namespace),
+        ("resource", question.resource),
+        ("verb", question.verb),
+    ];
+    for (index, (key, value)) in attributes.into_iter().enumerate() {
+        json.push(if index == 0 { '{' } else { ',' });
+        write_string(key, &mut json);
+        json.push(':');
+        write_string(value, &mut json);
+    }
+    json.push_str("},\"user\":");
+    write_string(question.user, &mut json);
+    // A right that was just taken away must not be used for another five seconds.
+    json.push_str("},\"disable_cache\":true}");
+    json
 }

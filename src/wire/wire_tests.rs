@@ -1,1 +1,184 @@
+use serde_json::{Value, json};
 
+use super::{validate, validate_settings};
+use crate::admission::NoCluster;
+use crate::templates::keys;
+
+/// A set with parts that nobody here knows, spelt in ways that a re-serialised object would lose.
+const SET: &str = r#"{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"web","namespace":"shop","uid":"u-1",
+  "annotations":{"a\u0062":"\u00e9","claim-rollout.io/update-policy":"InPlace"}, "managedFields":[{"x":1.50}]},
+  "spec":{"newField":[1e2,{"deep":null}],"replicas":3,"volumeClaimTemplates":[{"metadata":{"name":"data"},
+  "spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"10Gi"}}}}]},"status":{"replicas":3}}"#;
+
+fn payload(old: &str, new: &str) -> String {
+    format!(
+        r#"{{"settings":{{"authority":"TrustSetEditors"}},"request":{{"uid":"1","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},
+        "operation":"UPDATE","name":"web","namespace":"shop","userInfo":{{"username":"alice"}},"oldObject":{old},"object":{new}}}}}"#
+    )
+}
+
+fn answer(payload: &str) -> Value {
+    let bytes = validate(payload.as_bytes(), &mut NoCluster);
+    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&bytes)))
+}
+
+#[test]
+fn nothing_changed_is_accepted_without_an_object() {
+    assert_eq!(answer(&payload(SET, SET)), json!({"accepted": true}));
+}
+
+#[test]
+fn a_diverted_object_differs_only_in_the_templates_and_the_record() {
+    let new = SET.replace("10Gi", "20Gi");
+    let answer = answer(&payload(SET, &new));
+    let mut object = answer["mutated_object"].clone();
+    let annotations = object["metadata"]["annotations"].as_object_mut().expect("annotations");
+    let record = annotations.remove(keys::STAGED).expect("a record");
+    assert!(record.as_str().is_some_and(|text| text.contains("20Gi")));
+    assert_eq!(object, serde_json::from_str::<Value>(SET).expect("valid"));
+    assert_eq!(answer["accepted"], true);
+    assert_eq!(answer["warnings"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_no_edit_touches_stays_byte_for_byte() {
+    let new = SET.replace("10Gi", "20Gi");
+    let bytes = validate(payload(SET, &new).as_bytes(), &mut NoCluster);
+    let text = String::from_utf8(bytes).expect("UTF-8");
+    for part in [
+        r#""\u00e9""#,
+        r#""managedFields":[{"x":1.50}]"#,
+        r#""newField":[1e2,{"deep":null}],"replicas":3"#,
+        r#""status":{"replicas":3}"#,
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn annotations_are_made_where_there_are_none() {
+    let bare = |size: &str| {
+        format!(
+            r#"{{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{{"name":"web","uid":"u-1"ANNOTATIONS}},"spec":{{"volumeClaimTemplates":[{{"metadata":{{"name":"data"}},"spec":{{"resources":{{"requests":{{"storage":"{size}"}}}}}}}}]}}}}"#
+        )
+    };
+    for annotations in ["", r#","annotations":null"#, r#","annotations":{}"#] {
+        let [old, new] = ["10Gi", "20Gi"].map(|size| bare(size).replace("ANNOTATIONS", annotations));
+        let object = answer(&payload(&old, &new))["mutated_object"].clone();
+        assert!(
+            object["metadata"]["annotations"][keys::STAGED].is_string(),
+            "{annotations}"
+        );
+        assert_eq!(
+            object["spec"],
+            serde_json::from_str::<Value>(&old).expect("valid")["spec"]
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_understood_is_refused_without_showing_it() {
+    let secret = "s3cr3t";
+    let good = payload(SET, SET);
+    let table = [
+        (String::new(), "it ends too early at line 1 column 0"),
+        (secret.to_owned(), "found no JSON at line 1 column 1"),
+        (
+            format!("\"{secret}\""),
+            "found a field of another type, twice or not at all",
+        ),
+        ("[]".to_owned(), "found a field of another type, twice or not at all"),
+        ("{}".to_owned(), "found a field of another type, twice or not at all"),
+        (good[..good.len() / 2].to_owned(), "it ends too early"),
+        (
+            good.replace("\"replicas\":3,", &format!("\"replicas\":\"{secret}\",")),
+            "found a field of another type",
+        ),
+        (
+            good.replace(
+                "\"operation\":\"UPDATE\"",
+                "\"operation\":\"UPDATE\",\"operation\":\"DELETE\"",
+            ),
+            "twice",
+        ),
+        (
+            good.replace("\"replicas\":3,", "\"replicas\":3,\"replicas\":4,"),
+            "twice",
+        ),
+        (
+            good.replace(
+                "\"claim-rollout.io/update-policy\":\"InPlace\"",
+                "\"claim-rollout.io/paused\":\"\",\"claim-rollout.io/pause\\u0064\":\"\"",
+            ),
+            "twice",
+        ),
+    ];
+    for (payload, reason) in table {
+        let answer = answer(&payload);
+        let message = answer["message"].as_str().unwrap_or_default();
+        assert_eq!(
+            (&answer["accepted"], &answer["code"]),
+            (&json!(false), &json!(400)),
+            "{payload}"
+        );
+        assert!(message.contains(reason), "{message}");
+        assert!(!message.contains(secret), "{message}");
+    }
+    let bytes = validate(b"\xff\xfe", &mut NoCluster);
+    assert!(String::from_utf8(bytes).expect("UTF-8").contains("expected UTF-8"));
+}
+
+#[test]
+fn a_request_about_another_kind_passes_whatever_its_object_looks_like() {
+    let other =
+        payload(SET, r#"{"metadata":1,"spec":"x"}"#).replace("\"kind\":\"StatefulSet\"}", "\"kind\":\"Widget\"}");
+    assert_eq!(answer(&other), json!({"accepted": true}));
+    let scale = payload(SET, r#"{"metadata":{},"spec":{"replicas":"x"}}"#)
+        .replace("\"operation\"", "\"subResource\":\"scale\",\"operation\"");
+    assert_eq!(answer(&scale), json!({"accepted": true}));
+}
+
+#[test]
+fn nesting_beyond_128_is_refused_wherever_it_is() {
+    let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let with = |depth: usize| payload(SET, &SET.replace("1e2", &deep(depth)));
+    assert_eq!(answer(&with(100)), json!({"accepted": true}));
+    for depth in [128, 10_000] {
+        assert_eq!(
+            answer(&with(depth))["message"],
+            "claim-rollout: request: expected JSON nested at most 128 deep; it is deeper"
+        );
+    }
+    // Brackets in strings do not nest, also behind an escaped quote.
+    let text = format!(r#""\"{}""#, "[".repeat(1000));
+    assert_eq!(
+        answer(&payload(SET, &SET.replace("1e2", &text))),
+        json!({"accepted": true})
+    );
+}
+
+#[test]
+fn six_megabytes_get_an_answer() {
+    let huge = |bytes: usize| payload(SET, &SET.replace("1e2", &format!("\"{}\"", "x".repeat(bytes))));
+    assert_eq!(answer(&huge(5 << 20)), json!({"accepted": true}));
+    assert_eq!(answer(&huge(7 << 20))["code"], 400);
+}
+
+#[test]
+fn settings_are_read_with_the_request_and_their_faults_refused() {
+    let wrong = payload(SET, SET).replace("TrustSetEditors", "Nobody");
+    assert_eq!(
+        answer(&wrong)["message"],
+        "claim-rollout: settings: authority: expected RequirePatchOnClaims, TrustSetEditors"
+    );
+    assert_eq!(validate_settings(b"{}"), br#"{"valid":true,"message":null}"#);
+    assert_eq!(validate_settings(b""), br#"{"valid":true,"message":null}"#);
+    assert_eq!(
+        validate_settings(br#"{"x":1}"#),
+        br#"{"valid":false,"message":"settings: x: no such setting"}"#
+    );
+    assert_eq!(
+        validate_settings(b"\xff"),
+        br#"{"valid":false,"message":"settings: expected UTF-8"}"#
+    );
+}

@@ -1,0 +1,493 @@
+//! Each test is a row of the table in `decide`, or an edge of one.
+
+use serde_json::{Value, json};
+
+use super::admit;
+use crate::admission::{CanI, CannotAsk, Edit, Lookups, NoCluster, Review, Settings, Verdict};
+use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
+
+const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
+
+/// Answers every question in one way and counts them.
+struct Cluster {
+    answer: Result<bool, CannotAsk>,
+    asked: Vec<String>,
+}
+
+impl Lookups for Cluster {
+    fn can_i(&mut self, q: &CanI<'_>) -> Result<bool, CannotAsk> {
+        self.asked.push(format!(
+            "{} {} {} {}/{}",
+            q.user,
+            q.groups.join(","),
+            q.verb,
+            q.namespace,
+            q.resource
+        ));
+        self.answer.clone()
+    }
+}
+
+fn template(name: &str, size: &str) -> Value {
+    json!({"metadata": {"name": name}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}})
+}
+
+fn set(templates: &[Value]) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "web", "namespace": "shop", "uid": UID},
+        "spec": {"replicas": 3, "volumeClaimTemplates": templates},
+    })
+}
+
+fn annotated(mut set: Value, key: &str, value: &str) -> Value {
+    set["metadata"]["annotations"][key] = value.into();
+    set
+}
+
+fn review(operation: &str, old: Option<Value>, new: Option<Value>) -> Value {
+    json!({
+        "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"}, "operation": operation,
+        "name": "web", "namespace": "shop", "userInfo": {"username": "alice", "groups": ["dev", "ops"]},
+        "options": {"fieldManager": "helm"}, "object": new, "oldObject": old,
+    })
+}
+
+fn update(old: &Value, new: &Value) -> Value {
+    review("UPDATE", Some(old.clone()), Some(new.clone()))
+}
+
+fn decide_with(review: &Value, settings: &str, lookups: &mut dyn Lookups) -> Verdict {
+    let text = review.to_string();
+    let review: Review<'_> = serde_json::from_str(&text).expect("a review");
+    admit(&review, &Settings::read(settings).expect("settings"), lookups)
+}
+
+fn decide(review: &Value) -> Verdict {
+    decide_with(
+        review,
+        r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace"}"#,
+        &mut NoCluster,
+    )
+}
+
+fn record(templates: &[Value], phase: Phase) -> String {
+    let templates = ClaimTemplate::list_from_value(Value::from(templates)).expect("templates");
+    let (by, manager) = ("alice".to_owned(), "helm".to_owned());
+    let record = Record {
+        by,
+        manager,
+        phase,
+        templates,
+        uid: UID.to_owned(),
+        update_policy: UpdatePolicy::InPlace,
+    };
+    record.write().expect("short")
+}
+
+fn edits(verdict: Verdict) -> Vec<Edit> {
+    match verdict {
+        Verdict::Divert(divert) => divert.edits,
+        other => panic!("expected Divert, but found {other:?}"),
+    }
+}
+
+fn refusal(verdict: Verdict) -> (u16, String) {
+    match verdict {
+        Verdict::Refuse(refusal) => (refusal.code, refusal.message),
+        other => panic!("expected Refuse, but found {other:?}"),
+    }
+}
+
+#[test]
+fn u0_an_update_that_leaves_the_templates_alone_passes() {
+    let old = set(&[template("data", "10Gi")]);
+    let scaled = json!({"replicas": 5, "volumeClaimTemplates": [template("data", "10Gi")]});
+    let mut new = old.clone();
+    new["spec"] = scaled;
+    assert_eq!(decide(&update(&old, &new)), Verdict::Pass);
+    // Another spelling and what the API server adds.
+    let mut spelt = template("data", "10240Mi");
+    spelt["status"] = json!({"phase": "Pending"});
+    spelt["spec"]["volumeMode"] = "Filesystem".into();
+    assert_eq!(decide(&update(&old, &set(&[spelt]))), Verdict::Pass);
+}
+
+#[test]
+fn u0_a_forged_record_a_hold_and_a_withdrawal_that_concern_nothing_are_removed() {
+    let old = set(&[template("data", "10Gi")]);
+    let foreign = record(&[template("data", "99Gi")], Phase::RollingOut).replace(UID, "another-uid");
+    for (key, value) in [
+        (keys::STAGED, foreign.as_str()),
+        (keys::STAGED, "{}"),
+        (keys::STAGED, ""),
+        (keys::HELD_PARTITION, "0"),
+        (keys::WITHDRAW, "abc"),
+    ] {
+        let new = annotated(old.clone(), key, value);
+        assert_eq!(
+            edits(decide(&update(&old, &new))),
+            [Edit::RemoveAnnotation(key_of(key))],
+            "{key}={value}"
+        );
+        // Also if it was there before: it never becomes valid by age.
+        assert_eq!(
+            edits(decide(&update(&new, &new))),
+            [Edit::RemoveAnnotation(key_of(key))],
+            "{key}={value}"
+        );
+    }
+}
+
+fn key_of(key: &str) -> &'static str {
+    [keys::STAGED, keys::HELD_PARTITION, keys::WITHDRAW]
+        .into_iter()
+        .find(|known| *known == key)
+        .expect("a key")
+}
+
+#[test]
+fn u1_an_unrelated_edit_keeps_the_record_as_it_was() {
+    let text = record(&[template("data", "20Gi")], Phase::RollingOut);
+    let plain = set(&[template("data", "10Gi")]);
+    let old = annotated(plain.clone(), keys::STAGED, &text);
+    assert_eq!(decide(&update(&old, &old)), Verdict::Pass, "kept");
+    let kept = [Edit::SetAnnotation(keys::STAGED, text.clone())];
+    assert_eq!(edits(decide(&update(&old, &plain))), kept, "dropped by a replace");
+    let changed = annotated(
+        plain,
+        keys::STAGED,
+        &record(&[template("data", "900Gi")], Phase::RollingOut),
+    );
+    assert_eq!(edits(decide(&update(&old, &changed))), kept, "changed by hand");
+}
+
+#[test]
+fn u2_the_same_wish_again_restores_the_live_templates_and_keeps_the_record() {
+    let old = annotated(
+        set(&[template("data", "10Gi")]),
+        keys::STAGED,
+        &record(&[template("data", "20Gi")], Phase::Complete),
+    );
+    let mut again = old.clone();
+    again["spec"]["volumeClaimTemplates"][0] = template("data", "20480Mi");
+    // Nobody is asked: nothing new is staged.
+    let verdict = decide_with(&update(&old, &again), "{}", &mut NoCluster);
+    let Verdict::Divert(divert) = verdict else {
+        panic!("{verdict:?}")
+    };
+    assert_eq!(
+        (divert.edits, divert.warnings.len(), divert.audit.len()),
+        (vec![Edit::RestoreTemplates], 0, 0)
+    );
+}
+
+#[test]
+fn u3_a_growth_is_staged_with_who_asked_for_it_and_how() {
+    let old = set(&[template("data", "10Gi")]);
+    let new = set(&[template("data", "20Gi")]);
+    let Verdict::Divert(divert) = decide(&update(&old, &new)) else {
+        panic!()
+    };
+    let text = record(&[template("data", "20Gi")], Phase::RollingOut);
+    assert_eq!(
+        divert.edits,
+        [Edit::RestoreTemplates, Edit::SetAnnotation(keys::STAGED, text)]
+    );
+    assert_eq!(
+        divert.warnings,
+        [
+            "claim-rollout: staged data 10Gi -> 20Gi; 3 claims will be updated in place, highest ordinal first (kubectl claim-rollout status web)"
+        ]
+    );
+    assert_eq!(divert.audit.len(), 1);
+}
+
+#[test]
+fn u3_the_annotation_rules_over_the_default_update_policy() {
+    let old = annotated(set(&[template("data", "10Gi")]), keys::UPDATE_POLICY, "OnDelete");
+    let new = annotated(set(&[template("data", "20Gi")]), keys::UPDATE_POLICY, "OnDelete");
+    let Verdict::Divert(divert) = decide(&update(&old, &new)) else {
+        panic!()
+    };
+    let Edit::SetAnnotation(_, text) = &divert.edits[1] else {
+        panic!()
+    };
+    assert_eq!(
+        Record::read(text, UID).expect("valid").update_policy,
+        UpdatePolicy::OnClaimDelete
+    );
+    assert!(
+        divert.warnings[0].contains("existing claims stay as they are"),
+        "{}",
+        divert.warnings[0]
+    );
+}
+
+#[test]
+fn u3_a_second_wish_is_compared_with_the_first_one() {
+    let old = annotated(
+        set(&[template("data", "10Gi")]),
+        keys::STAGED,
+        &record(&[template("data", "20Gi")], Phase::RollingOut),
+    );
+    let grown = set(&[template("data", "30Gi")]);
+    let text = record(&[template("data", "30Gi")], Phase::RollingOut);
+    assert_eq!(
+        edits(decide(&update(&old, &grown))),
+        [Edit::RestoreTemplates, Edit::SetAnnotation(keys::STAGED, text)]
+    );
+    let (code, message) = refusal(decide(&update(&old, &set(&[template("data", "15Gi")]))));
+    assert_eq!(code, 422);
+    assert!(
+        message.contains("cannot shrink, expected at least 20Gi, but found 15Gi"),
+        "{message}"
+    );
+}
+
+#[test]
+fn u3_templates_that_are_only_reordered_are_put_back_and_nothing_is_staged() {
+    let old = set(&[template("data", "10Gi"), template("log", "1Gi")]);
+    let new = set(&[template("log", "1Gi"), template("data", "10Gi")]);
+    assert_eq!(edits(decide(&update(&old, &new))), [Edit::RestoreTemplates]);
+    let grown = set(&[template("log", "2Gi"), template("data", "10Gi")]);
+    let staged = record(&[template("data", "10Gi"), template("log", "2Gi")], Phase::RollingOut);
+    assert_eq!(
+        edits(decide(&update(&old, &grown))),
+        [Edit::RestoreTemplates, Edit::SetAnnotation(keys::STAGED, staged)]
+    );
+}
+
+#[test]
+fn u3_every_offending_path_is_named_and_what_is_allowed() {
+    let mut other = template("data", "5Gi");
+    other["spec"]["accessModes"] = json!(["ReadWriteMany"]);
+    other["spec"]["storageClassName"] = "fast".into();
+    let old = set(&[template("data", "10Gi"), template("log", "1Gi")]);
+    let (code, message) = refusal(decide(&update(&old, &set(&[other, template("new", "1Gi")]))));
+    assert_eq!(code, 422);
+    assert_eq!(
+        message,
+        "claim-rollout: spec.volumeClaimTemplates[new]: a template cannot be added; \
+         spec.volumeClaimTemplates[log]: a template cannot be removed or renamed; \
+         spec.volumeClaimTemplates[data].spec.accessModes: cannot change, expected [\"ReadWriteOnce\"], but found [\"ReadWriteMany\"]; \
+         spec.volumeClaimTemplates[data].spec.storageClassName: cannot change, expected nothing, but found \"fast\"; \
+         spec.volumeClaimTemplates[data].spec.resources.requests.storage: cannot shrink, expected at least 10Gi, but found 5Gi; \
+         what can change is spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, metadata.labels and \
+         metadata.annotations"
+    );
+}
+
+#[test]
+fn u3_an_amount_that_no_volume_can_have_is_refused() {
+    let old = set(&[template("data", "10Gi")]);
+    for (size, fault) in [
+        (
+            "9223372036854775808",
+            "expected at most 9223372036854775807 bytes, but found 9223372036854775808",
+        ),
+        ("8Ei", "expected at most 9223372036854775807 bytes, but found 8Ei"),
+        (
+            "1e9999999999",
+            "expected a quantity with an exponent of at most 32 bits",
+        ),
+        ("20 Gi", "expected a quantity such as 10Gi"),
+    ] {
+        let (code, message) = refusal(decide(&update(&old, &set(&[template("data", size)]))));
+        assert_eq!(code, 422);
+        assert!(message.contains(fault), "{message}");
+    }
+}
+
+#[test]
+fn u3_a_name_that_forms_no_claim_name_and_a_wish_that_does_not_fit_are_refused() {
+    let old = set(&[template("Data", "10Gi")]);
+    let (code, message) = refusal(decide(&update(&old, &set(&[template("Data", "20Gi")]))));
+    assert_eq!(
+        (code, message.contains("metadata.name: expected a template name")),
+        (422, true),
+        "{message}"
+    );
+    let mut long = template("data", "20Gi");
+    long["metadata"]["labels"] = json!({"a": "x".repeat(9000)});
+    let (code, message) = refusal(decide(&update(&set(&[template("data", "10Gi")]), &set(&[long]))));
+    assert_eq!(
+        (code, message.contains("expected at most 8192 bytes")),
+        (422, true),
+        "{message}"
+    );
+}
+
+#[test]
+fn authority_is_asked_for_the_requester_and_only_when_something_is_staged() {
+    let old = set(&[template("data", "10Gi")]);
+    let new = set(&[template("data", "20Gi")]);
+    let ask = |review: &Value, answer: Result<bool, CannotAsk>| {
+        let mut cluster = Cluster { answer, asked: vec![] };
+        let verdict = decide_with(review, "{}", &mut cluster);
+        (verdict, cluster.asked)
+    };
+    let question = ["alice dev,ops patch shop/persistentvolumeclaims"];
+
+    let (verdict, asked) = ask(&update(&old, &new), Ok(true));
+    assert_eq!(
+        (matches!(verdict, Verdict::Divert(_)), asked.as_slice()),
+        (true, question.map(str::to_owned).as_slice())
+    );
+    let (verdict, _) = ask(&update(&old, &new), Ok(false));
+    let (code, message) = refusal(verdict);
+    assert_eq!(code, 403);
+    assert!(
+        message.contains("user alice cannot patch persistentvolumeclaims in namespace shop"),
+        "{message}"
+    );
+    let (verdict, _) = ask(&update(&old, &new), Err(CannotAsk("not granted".to_owned())));
+    let (code, message) = refusal(verdict);
+    assert_eq!(code, 403);
+    assert!(
+        message.contains("(not granted)") && message.contains("TrustSetEditors"),
+        "{message}"
+    );
+
+    let mut frozen = template("data", "10Gi");
+    frozen["spec"]["storageClassName"] = "fast".into();
+    for review in [
+        update(&old, &old),
+        update(&old, &set(&[frozen])),
+        review("CREATE", None, Some(new.clone())),
+    ] {
+        assert_eq!(ask(&review, Ok(true)).1, Vec::<String>::new(), "{review}");
+    }
+}
+
+#[test]
+fn c1_what_only_the_policy_may_write_is_removed_from_a_new_set() {
+    let new = set(&[template("data", "10Gi")]);
+    assert_eq!(decide(&review("CREATE", None, Some(new.clone()))), Verdict::Pass);
+    for key in [keys::STAGED, keys::HELD_PARTITION, keys::WITHDRAW] {
+        let new = annotated(new.clone(), key, "x");
+        assert_eq!(
+            edits(decide(&review("CREATE", None, Some(new)))),
+            [Edit::RemoveAnnotation(key)]
+        );
+    }
+}
+
+#[test]
+fn c2_the_controllers_own_updates_pass() {
+    let old = annotated(
+        set(&[template("data", "10Gi")]),
+        keys::STAGED,
+        &record(&[template("data", "20Gi")], Phase::RollingOut),
+    );
+    let new = annotated(
+        set(&[template("data", "10Gi")]),
+        keys::STAGED,
+        &record(&[template("data", "20Gi")], Phase::Complete),
+    );
+    let mut review = update(&old, &new);
+    assert!(
+        matches!(decide(&review), Verdict::Divert(_)),
+        "by somebody else the record is put back"
+    );
+    review["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
+    assert_eq!(decide(&review), Verdict::Pass);
+}
+
+#[test]
+fn c3_what_is_none_of_our_business_passes() {
+    let old = set(&[template("data", "10Gi")]);
+    let new = set(&[template("data", "20Gi")]);
+    for subresource in ["status", "scale"] {
+        let mut review = update(&old, &new);
+        review["subResource"] = subresource.into();
+        assert_eq!(decide(&review), Verdict::Pass, "{subresource}");
+    }
+    let mut daemon = update(&old, &new);
+    daemon["kind"]["kind"] = "DaemonSet".into();
+    assert_eq!(decide(&daemon), Verdict::Pass);
+    for operation in ["DELETE", "CONNECT"] {
+        assert_eq!(
+            decide(&review(operation, Some(old.clone()), None)),
+            Verdict::Pass,
+            "{operation}"
+        );
+    }
+    let owned = |mut set: Value, controller: Value| {
+        set["metadata"]["ownerReferences"] = json!([{"kind": "Database", "controller": controller}]);
+        set
+    };
+    let managed = update(&owned(old.clone(), true.into()), &owned(new.clone(), true.into()));
+    assert_eq!(decide(&managed), Verdict::Pass);
+    let divert = decide_with(
+        &managed,
+        r#"{"ownedSets":"Divert","authority":"TrustSetEditors"}"#,
+        &mut NoCluster,
+    );
+    assert!(matches!(divert, Verdict::Divert(_)), "{divert:?}");
+    let merely_owned = update(&owned(old, Value::Null), &owned(new, Value::Null));
+    assert!(matches!(decide(&merely_owned), Verdict::Divert(_)));
+}
+
+#[test]
+fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
+    let plain = set(&[template("data", "10Gi")]);
+    for (key, value, allowed) in [
+        (keys::UPDATE_POLICY, "inplace", "OnClaimDelete, InPlace"),
+        (keys::UPDATE_POLICY, "ReCreate", "OnClaimDelete, InPlace"),
+        (keys::SYNC, "", "LockStep, Async"),
+        (keys::PAUSED, "yes", "true, false"),
+    ] {
+        let wrong = annotated(plain.clone(), key, value);
+        let expected = format!("claim-rollout: annotation {key}: expected one of {allowed}, but found {value}");
+        assert_eq!(refusal(decide(&update(&plain, &wrong))), (422, expected.clone()));
+        assert_eq!(
+            refusal(decide(&review("CREATE", None, Some(wrong.clone())))),
+            (422, expected)
+        );
+        assert_eq!(decide(&update(&wrong, &wrong)), Verdict::Pass, "{key} was there before");
+    }
+}
+
+#[test]
+fn what_is_inconsistent_is_refused() {
+    let old = set(&[template("data", "10Gi")]);
+    let with = |path: &str, value: Value| {
+        let mut review = update(&old, &old);
+        *review.pointer_mut(path).expect(path) = value;
+        review
+    };
+    let table = [
+        (
+            with("/operation", "PATCH".into()),
+            "request.operation: expected CREATE, UPDATE, DELETE or CONNECT",
+        ),
+        (
+            with("/object", Value::Null),
+            "request.object: expected a StatefulSet, but found nothing",
+        ),
+        (
+            with("/oldObject", Value::Null),
+            "request.oldObject: expected a StatefulSet, but found nothing",
+        ),
+        (
+            with("/object/kind", "Deployment".into()),
+            "request.object: expected an object of the kind that request.kind says",
+        ),
+        (
+            with("/oldObject/apiVersion", "apps/v1beta1".into()),
+            "request.oldObject: expected an object of the kind that request.kind says",
+        ),
+        (
+            with("/object/metadata/name", "db".into()),
+            "request.object: expected the name that request.name says",
+        ),
+        (
+            with("/object/metadata/namespace", "x".into()),
+            "request.object: expected the namespace that request.namespace says",
+        ),
+    ];
+    for (review, message) in table {
+        assert_eq!(refusal(decide(&review)), (400, format!("claim-rollout: {message}")));
+    }
+}
