@@ -21,5 +21,6 @@
 #![deny(unsafe_code)]
 
 pub mod admission;
+pub mod rollout;
 pub mod templates;
 pub mod wire;
