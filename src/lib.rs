@@ -21,6 +21,10 @@
 #![deny(unsafe_code)]
 
 pub mod admission;
+#[cfg(all(feature = "cli", not(target_family = "wasm")))]
+pub mod cli;
+#[cfg(all(feature = "controller", not(target_family = "wasm")))]
+pub mod controller;
 pub mod rollout;
 pub mod templates;
 pub mod wire;
