@@ -1,5 +1,6 @@
 //! `claim-rollout controller`
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 
 use anyhow::Context;
@@ -67,6 +68,7 @@ fn log(format: LogFormat) {
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
+    let log = log.with_ansi(std::io::stderr().is_terminal());
     match format {
         LogFormat::Json => log.json().flatten_event(true).init(),
         LogFormat::Text => log.init(),

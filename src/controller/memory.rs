@@ -15,6 +15,7 @@ use crate::rollout::{ApplyClaim, ClaimView, Refusal, Seconds};
 pub(super) struct Memory {
     written: HashMap<String, ClaimView>,
     rollout: Option<ClaimRollout>,
+    settled: Option<(String, String)>,
     /// Applies that were refused, by the uid of the claim.
     pub(super) refusals: BTreeMap<String, Refusal>,
     /// Failures in a row.
@@ -50,6 +51,20 @@ impl Memory {
         self.rollout = Some(rollout);
     }
 
+    /// Nothing was left to do for the set at this resourceVersion, and this is what was reported.
+    pub(super) fn settle(&mut self, set: String, rollout: Option<&ClaimRollout>) {
+        self.settled = Some((set, rollout.map(version).unwrap_or_default()));
+        self.written.clear();
+        self.refusals.clear();
+    }
+
+    /// True iff neither the set nor its report has changed since there was nothing left to do.
+    pub(super) fn is_settled(&self, set: &str, rollout: Option<&ClaimRollout>) -> bool {
+        self.settled
+            .as_ref()
+            .is_some_and(|(known, report)| known == set && *report == rollout.map(version).unwrap_or_default())
+    }
+
     /// Brings what the watches show up to what is known, and forgets what they have caught up with.
     pub(super) fn bring_up(&mut self, claims: &mut BTreeMap<String, ClaimView>) {
         self.written.retain(|uid, written| match claims.get_mut(&written.name) {
@@ -69,13 +84,16 @@ impl Memory {
         let (Some(seen), Some(written)) = (&seen, written) else {
             return seen;
         };
-        let version = |rollout: &ClaimRollout| rollout.resource_version().unwrap_or_default();
         if seen.uid() == written.uid() && is_older(&version(seen), &version(&written)) {
             self.rollout = Some(written.clone());
             return Some(written);
         }
         Some(seen.clone())
     }
+}
+
+fn version(rollout: &ClaimRollout) -> String {
+    rollout.resource_version().unwrap_or_default()
 }
 
 /// True iff both are numbers, as they have been in every release, and the first one is the smaller.
@@ -85,3 +103,7 @@ fn is_older(seen: &str, written: &str) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

@@ -5,7 +5,7 @@
 //! | [`crd`] | ClaimRollout, which users read |
 //! | `slim`, `views` | the objects of the API, and what the decision reads of them |
 //! | `watch` | what is watched, and when |
-//! | `reconcile` | one look at one set |
+//! | `reconcile`, `gather` | one look at one set, and what is seen |
 //! | `act` | the writes, and what became of them |
 //! | `memory` | replies that the watches have not caught up with |
 //! | `status`, `events` | the reports |
@@ -15,6 +15,7 @@ pub mod crd;
 
 mod act;
 mod events;
+mod gather;
 mod health;
 mod memory;
 mod metrics;
@@ -95,7 +96,7 @@ pub async fn run(
     let shutdown = shutdown.shared();
     let metrics = Arc::new(Metrics::default());
     let (wake, woken) = mpsc::unbounded();
-    let (forget, mut forgotten) = mpsc::unbounded();
+    let (forget, forgotten) = mpsc::unbounded();
 
     let sets = api::<Set>(&client, config.namespace.as_deref());
     let (sets, _sets_task) = watch::follow(sets, Set::trim, Arc::clone(&metrics), set_changed(wake.clone(), forget));
@@ -121,25 +122,11 @@ pub async fn run(
         memories: Memories::default(),
         stopping: Arc::clone(&stopping),
     });
-    let forgetting = Arc::clone(&context);
-    let _forget_task = watch::Task::spawn(async move {
-        while let Some(set) = forgotten.next().await {
-            forgetting.leave(&set);
-        }
-    });
+    let _forget_task = watch::Task::spawn(forget_sets(Arc::clone(&context), forgotten));
 
     // What was reported is read before anything is decided, or it would be said again.
-    let lists = async {
-        sets.wait_until_ready()
-            .await
-            .map_err(|_| Error::Watch("statefulsets"))?;
-        rollouts
-            .wait_until_ready()
-            .await
-            .map_err(|_| Error::Watch("claimrollouts"))
-    };
     tokio::select! {
-        lists = lists => lists?,
+        lists = first_lists(&context) => lists?,
         () = shutdown.clone() => return Ok(()),
     }
     ready.store(true, Ordering::Release);
@@ -157,16 +144,49 @@ pub async fn run(
         .take_until(stop);
     let concurrency = Concurrency::default().concurrency(config.max_concurrent);
     applier(look, reconcile::after_failure, context, sets, queue, concurrency)
-        .for_each(|looked| async move {
-            // A set that was deleted before its turn is no error; failed looks have been logged.
-            if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = looked {
-                tracing::error!(%error, "the queue broke");
-            }
-        })
+        .for_each(async |looked| log(looked))
         .await;
     tracing::info!("stopped");
     health.await.map_err(std::io::Error::other)??;
     Ok(())
+}
+
+/// Waits until the first lists have been read.
+async fn first_lists(context: &Context) -> Result<(), Error> {
+    context
+        .sets
+        .wait_until_ready()
+        .await
+        .map_err(|_| Error::Watch("statefulsets"))?;
+    context
+        .rollouts
+        .wait_until_ready()
+        .await
+        .map_err(|_| Error::Watch("claimrollouts"))
+}
+
+/// What is to be forgotten.
+enum Forget {
+    /// What was known of this set, which is gone.
+    Set(Box<Set>),
+    /// What was known of sets that are not in a new list.
+    Unlisted,
+}
+
+async fn forget_sets(context: Arc<Context>, mut forgotten: mpsc::UnboundedReceiver<Forget>) {
+    while let Some(forget) = forgotten.next().await {
+        match forget {
+            Forget::Set(set) => context.leave(&set),
+            Forget::Unlisted => context.prune(),
+        }
+    }
+}
+
+/// A set that was deleted before its turn is no error, and failed looks have been logged.
+fn log<T>(looked: Result<T, QueueError<reconcile::LookError, std::convert::Infallible>>) {
+    if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = looked {
+        tracing::error!(%error, "the queue broke");
+    }
 }
 
 fn look(
@@ -187,15 +207,15 @@ where
 }
 
 /// Every change of a set is looked at; what was known of one that is gone is forgotten.
-fn set_changed(wake: Wake, forget: mpsc::UnboundedSender<Set>) -> impl FnMut(Event<Set>) + Send + 'static {
+fn set_changed(wake: Wake, forget: mpsc::UnboundedSender<Forget>) -> impl FnMut(Event<Set>) + Send + 'static {
+    // At the end nobody listens any more, and that is well.
     move |event| match event {
-        Event::Init | Event::InitDone => {}
+        Event::Init => {}
+        Event::InitDone => _ = forget.unbounded_send(Forget::Unlisted),
         Event::Apply(set) | Event::InitApply(set) => {
             watch::send(&wake, &set.namespace().unwrap_or_default(), &set.name_any());
         }
-        Event::Delete(set) => {
-            let _ = forget.unbounded_send(set);
-        }
+        Event::Delete(set) => _ = forget.unbounded_send(Forget::Set(Box::new(set))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! One look at one set: gather what is seen, decide, act, report.
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,11 +15,9 @@ use super::memory::Memory;
 use super::metrics::Metrics;
 use super::slim::{Claim, Set};
 use super::status::{self, Written};
-use super::watch::{Namespace, Namespaces, lock};
+use super::watch::{Namespaces, lock};
 use super::{Clock, events, views};
-use crate::rollout::{
-    Action, ApplyClaim, ClaimView, Neighbour, Plan, PodView, Reason, SetRecord, SetView, Snapshot, Tell, Wish, plan,
-};
+use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetRecord, Tell, Wish, plan};
 use crate::templates::{Quantity, RecordError};
 
 /// How many times a look may go round before others have their turn.
@@ -42,7 +40,7 @@ pub(super) struct Context {
 }
 
 /// What is remembered of each set, by uid.
-pub(super) type Memories = std::sync::Mutex<std::collections::HashMap<String, Memory>>;
+pub(super) type Memories = std::sync::Mutex<HashMap<String, Memory>>;
 
 /// Why a look failed. It is repeated.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +69,7 @@ pub(super) async fn reconcile(set: Arc<Set>, context: Arc<Context>) -> Result<Ne
     let result = look(&set, &context).await;
     context.metrics.look(begun.elapsed().as_secs_f64());
     if result.is_ok() {
-        context.remember(&set, |memory| memory.failures = 0);
+        context.remembered(&set, |memory| memory.failures = 0);
     }
     result
 }
@@ -94,13 +92,8 @@ pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Conte
 }
 
 async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
-    let seen = context.report_of(set);
-    if seen.is_none() && set.annotation(crate::templates::keys::STAGED).is_none() {
-        context.leave(set);
+    if context.has_nothing_to_do(set) {
         return Ok(Next::await_change());
-    }
-    if let Some(Err(error)) = views::record(set) {
-        tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, "the record is not honoured");
     }
     let view = views::set(set)?;
     let opened = if Wish::of(&view).is_ok() {
@@ -126,7 +119,7 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
             Acted::Nothing => {
                 context.report(set, &plan).await?;
                 if plan.settled {
-                    context.leave(set);
+                    context.settle(set);
                 }
                 return Ok(plan
                     .wake
@@ -164,61 +157,6 @@ enum Acted {
 }
 
 impl Context {
-    /// Everything that is seen of the set.
-    fn snapshot(&self, set: &Set, view: &SetView, opened: Option<&Namespace>) -> Result<Snapshot, LookError> {
-        let mut claims = BTreeMap::new();
-        let mut pods = BTreeMap::new();
-        if let Some(opened) = opened {
-            claims = claims_of(view, opened)?;
-            pods = pods_of(view, opened, &claims);
-        }
-        let earlier = self
-            .report_of(set)
-            .and_then(|rollout| views::earlier(&rollout, &view.uid));
-        let refusals = self.remember(set, |memory| {
-            memory.bring_up(&mut claims);
-            memory.refusals.clone()
-        });
-        let neighbours = if opened.is_some() {
-            self.neighbours(view)
-        } else {
-            Vec::new()
-        };
-        Ok(Snapshot {
-            now: (self.clock)(),
-            set: view.clone(),
-            claims,
-            pods,
-            neighbours,
-            refusals,
-            earlier,
-        })
-    }
-
-    /// The other sets of the namespace that could give a name to a claim of this one: where `<template>-<set>` can be
-    /// cut at another dash, and the set after it exists.
-    fn neighbours(&self, set: &SetView) -> Vec<Neighbour> {
-        let stems = set
-            .live
-            .iter()
-            .map(|template| format!("{}-{}", template.name, set.name));
-        let mut names: Vec<String> = Vec::new();
-        for stem in stems {
-            let cuts = stem.match_indices('-').map(|(at, _)| stem[at + 1..].to_owned());
-            names.extend(cuts.filter(|name| *name != set.name));
-        }
-        names.sort_unstable();
-        names.dedup();
-        let found = names.into_iter().filter_map(|name| {
-            let other = self.sets.get(&ObjectRef::new(&name).within(&set.namespace))?;
-            Some(Neighbour {
-                set: name,
-                templates: other.template_names(),
-            })
-        });
-        found.collect()
-    }
-
     /// Executes the writes of a plan, one after the other.
     async fn act(&self, set: &Set, plan: &Plan) -> Result<Acted, LookError> {
         let mut acted = Acted::Nothing;
@@ -336,18 +274,62 @@ impl Context {
     }
 
     /// The ClaimRollout of the set, as new as it is known.
-    fn report_of(&self, set: &Set) -> Option<ClaimRollout> {
+    pub(super) fn report_of(&self, set: &Set) -> Option<ClaimRollout> {
         let seen = self
             .rollouts
             .get(&ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default()));
-        self.remember(set, |memory| memory.latest(seen.map(|seen| (*seen).clone())))
+        let seen = seen.map(|seen| (*seen).clone());
+        self.remembered(set, |memory| memory.latest(seen.clone()))
+            .unwrap_or(seen)
     }
 
-    fn remember<T>(&self, set: &Set, then: impl FnOnce(&mut Memory) -> T) -> T {
+    /// Forgets the sets that are not there any more; some may have gone while nobody was watching.
+    pub(super) fn prune(&self) {
+        let there: HashSet<String> = self.sets.state().iter().filter_map(|set| set.uid()).collect();
+        lock(&self.memories).retain(|uid, _| there.contains(uid));
+        self.namespaces
+            .retain(|namespace, set| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some());
+    }
+
+    /// Something of what is remembered of the set, if anything is.
+    fn remembered<T>(&self, set: &Set, then: impl FnOnce(&mut Memory) -> T) -> Option<T> {
+        lock(&self.memories).get_mut(&set.uid().unwrap_or_default()).map(then)
+    }
+
+    /// What is remembered of the set, from now on.
+    pub(super) fn remember<T>(&self, set: &Set, then: impl FnOnce(&mut Memory) -> T) -> T {
         then(lock(&self.memories).entry(set.uid().unwrap_or_default()).or_default())
     }
 
-    /// Nothing is to be done for the set: its claims need not be watched, nor anything remembered.
+    /// True iff the set is none of ours: it has no record and was never reported. Or nothing was left to do for it, and
+    /// nothing has changed since.
+    fn has_nothing_to_do(&self, set: &Set) -> bool {
+        let record = views::record(set);
+        if let Some(Err(error)) = &record {
+            tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, "the record is not honoured");
+        }
+        let report = self.report_of(set);
+        if report.is_none() && !matches!(record, Some(Ok(_))) {
+            self.leave(set);
+            return true;
+        }
+        self.remembered(set, |memory| {
+            memory.is_settled(&set.resource_version().unwrap_or_default(), report.as_ref())
+        })
+        .unwrap_or(false)
+    }
+
+    /// Nothing is left to do for the set: its claims need not be watched until it changes.
+    fn settle(&self, set: &Set) {
+        let report = self.report_of(set);
+        self.remember(set, |memory| {
+            memory.settle(set.resource_version().unwrap_or_default(), report.as_ref());
+        });
+        self.namespaces
+            .close(&set.namespace().unwrap_or_default(), &set.name_any());
+    }
+
+    /// The set is gone, or none of ours: nothing is remembered.
     pub(super) fn leave(&self, set: &Set) {
         self.namespaces
             .close(&set.namespace().unwrap_or_default(), &set.name_any());
@@ -372,28 +354,4 @@ fn updated(set: &Set, apply: &ApplyClaim) -> Tell {
             class.unwrap_or_default()
         ),
     }
-}
-
-/// The claims that exist under the names of the set's claims.
-fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, ClaimView>, LookError> {
-    let mut claims = BTreeMap::new();
-    for template in set.staged.iter().flat_map(|record| &record.templates) {
-        for ordinal in set.ordinals() {
-            let name = format!("{}-{}-{ordinal}", template.name, set.name);
-            if let Some(claim) = opened.claims.get(&ObjectRef::new(&name).within(&set.namespace)) {
-                claims.insert(name, views::claim(&claim)?);
-            }
-        }
-    }
-    Ok(claims)
-}
-
-/// The Pods of the set, and those that mount one of its claims.
-fn pods_of(set: &SetView, opened: &Namespace, claims: &BTreeMap<String, ClaimView>) -> BTreeMap<String, PodView> {
-    let pods = opened.pods.state();
-    let views = pods.iter().filter_map(|pod| views::pod(pod));
-    let concerned = views.filter(|pod| {
-        set.controls(pod.controller.as_ref()) || pod.claims.iter().any(|claim| claims.contains_key(claim))
-    });
-    concerned.map(|pod| (pod.name.clone(), pod)).collect()
 }

@@ -6,8 +6,8 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::StreamExt;
 use futures::channel::mpsc::UnboundedSender;
-use futures::{Stream, StreamExt};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::reflector::{ObjectRef, Store, store};
 use kube::runtime::watcher::{self, Event, watcher};
@@ -62,7 +62,7 @@ where
     let task = Task::spawn(async move {
         let resource = resource_label::<K>();
         let mut events = std::pin::pin!(events);
-        while let Some(event) = next(&mut events).await {
+        while let Some(event) = events.next().await {
             match event {
                 Ok(event) => on_event(event),
                 Err(error) => {
@@ -73,10 +73,6 @@ where
         }
     });
     (reader, task)
-}
-
-async fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
-    stream.next().await
 }
 
 fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
@@ -149,6 +145,17 @@ impl Namespaces {
             tracing::debug!(namespace, "claims and Pods are not watched any more");
             open.remove(namespace);
         }
+        self.metrics.watched_namespaces(open.len());
+    }
+
+    /// Closes for the sets that are not to be kept.
+    pub(super) fn retain(&self, keep: impl Fn(&str, &str) -> bool) {
+        let mut open = lock(&self.open);
+        open.retain(|namespace, watched| {
+            let mut sets = lock(&watched.watchers.sets);
+            sets.retain(|set, _| keep(namespace, set));
+            !sets.is_empty()
+        });
         self.metrics.watched_namespaces(open.len());
     }
 

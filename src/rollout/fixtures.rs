@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::snapshot::{ClaimView, Earlier, Owner, PodManagement, PodView, SetView, Snapshot, Strategy};
-use crate::templates::{ClaimTemplate, Phase, Quantity, Record, Revision, UpdatePolicy, keys};
+use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
+use super::plan::plan;
+use super::readiness::ClaimState;
+use super::snapshot::{ClaimView, Earlier, Owner, PodManagement, PodView, Refusal, SetView, Snapshot, Strategy};
+use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Record, Revision, UpdatePolicy, keys};
 
 pub(crate) fn gi(amount: u64) -> Quantity {
     Quantity::from_bytes(amount << 30)
@@ -154,4 +157,60 @@ impl Snapshot {
             earlier.revision = revision;
         }
     }
+}
+
+/// The apply that brings `data-web-<ordinal>` to 2Gi.
+pub(crate) fn apply(snapshot: &Snapshot, ordinal: u32) -> Action {
+    let name = ClaimName::new("data", "web", ordinal).unwrap();
+    Action::ApplyClaim(ApplyClaim {
+        uid: format!("{name}-uid"),
+        name,
+        resource_version: "7".to_owned(),
+        storage: gi(2),
+        volume_attributes_class_name: None,
+        labels: [].into(),
+        annotations: [].into(),
+        revision: snapshot.wish(),
+    })
+}
+
+pub(crate) fn complete(snapshot: &Snapshot) -> Action {
+    let record = snapshot.set.staged.as_ref().unwrap();
+    Action::SetRecord(SetRecord::phase("set-uid", "100", record, Phase::Complete))
+}
+
+pub(crate) fn told(snapshot: &Snapshot) -> Vec<(Reason, String)> {
+    let tells = plan(snapshot).actions.into_iter().filter_map(|action| match action {
+        Action::Tell(Tell { reason, message, .. }) => Some((reason, message)),
+        _ => None,
+    });
+    tells.collect()
+}
+
+pub(crate) fn writes(snapshot: &Snapshot) -> Vec<Action> {
+    plan(snapshot)
+        .actions
+        .into_iter()
+        .filter(|action| !matches!(action, Action::Tell(_)))
+        .collect()
+}
+
+pub(crate) fn state(snapshot: &Snapshot, claim: &str) -> ClaimState {
+    let listed = plan(snapshot).progress.claims;
+    listed
+        .into_iter()
+        .find(|listed| listed.name == claim)
+        .map_or(ClaimState::Done, |listed| listed.state)
+}
+
+pub(crate) fn refused(web: &mut Snapshot, last: u64) {
+    let refusal = Refusal {
+        revision: web.wish(),
+        resource_version: "7".to_owned(),
+        cause: "Forbidden".to_owned(),
+        message: "exceeded quota".to_owned(),
+        attempts: 3,
+        last,
+    };
+    web.refusals.insert("data-web-2-uid".to_owned(), refusal);
 }

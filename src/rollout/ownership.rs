@@ -114,3 +114,7 @@ impl fmt::Display for Foreign {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "ownership_tests.rs"]
+mod tests;

@@ -124,3 +124,7 @@ fn newly_ready<'a>(
             })
         })
 }
+
+#[cfg(test)]
+#[path = "tell_tests.rs"]
+mod tests;

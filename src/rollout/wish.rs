@@ -162,3 +162,7 @@ impl fmt::Display for Idle {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "wish_tests.rs"]
+mod tests;
