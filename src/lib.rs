@@ -23,8 +23,11 @@
 pub mod admission;
 #[cfg(all(feature = "cli", not(target_family = "wasm")))]
 pub mod cli;
+#[cfg(all(feature = "controller", not(target_family = "wasm")))]
+pub mod controller;
 #[cfg(target_family = "wasm")]
 mod policy;
+pub mod rollout;
 pub mod templates;
 #[cfg(all(feature = "webhook", not(target_family = "wasm")))]
 pub mod webhook;

@@ -2,6 +2,8 @@
 //!
 //! One file (or folder) per subcommand. Errors are for people here: `anyhow`, one line on stderr.
 
+mod controller;
+mod crd;
 mod recorded;
 mod review;
 mod status;
@@ -42,6 +44,8 @@ pub(crate) struct ClusterArguments {
 // The place for a further subcommand: a file beside this one, a variant here with the arguments, an arm in `dispatch`.
 #[derive(Debug, Subcommand)]
 enum Command {
+    Controller(controller::Arguments),
+    Crd(crd::Arguments),
     Review(review::Arguments),
     Status(status::Arguments),
 }
@@ -67,6 +71,8 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(arguments: Arguments) -> ExitCode {
     match arguments.command {
+        Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
+        Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
         Command::Review(review) => review::run(&review),
         Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
     }

@@ -1,0 +1,80 @@
+use kube::core::Status;
+use serde_json::json;
+
+use super::{Outcome, body, refusal};
+use crate::rollout::ApplyClaim;
+use crate::templates::{ClaimName, Revision};
+
+#[test]
+fn the_body_holds_the_fields_of_the_action_and_always_uid_and_resource_version() {
+    let mut apply = ApplyClaim {
+        name: ClaimName::new("data", "web", 2).unwrap(),
+        uid: "u".to_owned(),
+        resource_version: "7".to_owned(),
+        storage: "2Gi".parse().unwrap(),
+        volume_attributes_class_name: None,
+        labels: [].into(),
+        annotations: [].into(),
+        revision: Revision::from_text("b"),
+    };
+    let expected = json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "data-web-2",
+            "uid": "u",
+            "resourceVersion": "7",
+            "labels": { "claim-rollout.io/revision": "b" },
+        },
+        "spec": { "resources": { "requests": { "storage": "2Gi" } } },
+    });
+    assert_eq!(body(&apply), expected);
+
+    apply.labels.insert("tier".to_owned(), "a".to_owned());
+    apply.annotations.insert("note".to_owned(), "n".to_owned());
+    apply.volume_attributes_class_name = Some("fast".to_owned());
+    let mut expected = expected;
+    expected["metadata"]["labels"]["tier"] = json!("a");
+    expected["metadata"]["annotations"] = json!({ "note": "n" });
+    expected["spec"]["volumeAttributesClassName"] = json!("fast");
+    assert_eq!(body(&apply), expected);
+}
+
+#[test]
+fn answers_of_the_api_server_are_told_apart() {
+    let status = |code: u16, field: &str| -> Status {
+        serde_json::from_value(json!({
+            "status": "Failure", "message": "no\nwith a diff", "reason": "Why", "code": code,
+            "details": { "causes": [{ "field": field }], "retryAfterSeconds": 7 },
+        }))
+        .unwrap()
+    };
+    let refused = Outcome::<()>::Refused {
+        cause: "Why".to_owned(),
+        message: "no".to_owned(),
+    };
+    let rows = [
+        (404, "", Outcome::Gone),
+        (409, "", Outcome::Conflict),
+        (422, "metadata.uid", Outcome::Gone),
+        (422, "spec", refused.clone()),
+        (400, "", refused.clone()),
+        (403, "", refused),
+    ];
+    for (code, field, expected) in rows {
+        assert_eq!(refusal::<()>(status(code, field)), expected, "{code} {field}");
+    }
+    for code in [401, 408, 429, 500, 503, 504] {
+        let outcome = refusal::<()>(status(code, ""));
+        assert!(
+            matches!(
+                outcome,
+                Outcome::Unsure {
+                    retry_after: Some(7),
+                    ..
+                }
+            ),
+            "{code}"
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! `ClaimRollout`: what users read of a rollout. The controller writes it and never decides from it.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::CustomResource;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What is being rolled out to the claims of a StatefulSet. Its generation counts the wishes.
+#[derive(Clone, CustomResource, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[kube(
+    group = "claim-rollout.io",
+    version = "v1alpha1",
+    kind = "ClaimRollout",
+    plural = "claimrollouts",
+    namespaced,
+    status = "ClaimRolloutStatus",
+    shortname = "vcr",
+    category = "all",
+    derive = "PartialEq",
+    doc = "The rollout of changed volumeClaimTemplates to the claims of a StatefulSet. Written by the controller, for reading.",
+    printcolumn = r#"{"name":"Set","type":"string","jsonPath":".spec.setRef.name"}"#,
+    printcolumn = r#"{"name":"Policy","type":"string","jsonPath":".spec.updatePolicy"}"#,
+    printcolumn = r#"{"name":"Revision","type":"string","jsonPath":".spec.revision"}"#,
+    printcolumn = r#"{"name":"Updated","type":"integer","jsonPath":".status.updatedReplicas"}"#,
+    printcolumn = r#"{"name":"Ready","type":"integer","jsonPath":".status.readyReplicas"}"#,
+    printcolumn = r#"{"name":"State","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimRolloutSpec {
+    /// The set.
+    pub set_ref: SetRef,
+    /// The revision of the wanted templates.
+    pub revision: String,
+    /// The wanted templates.
+    #[schemars(schema_with = "any_objects")]
+    pub templates: Vec<Value>,
+    /// How existing claims follow: OnClaimDelete, InPlace or ReCreate.
+    pub update_policy: String,
+    /// How claims and Pods are coordinated: LockStep or Async.
+    pub sync: String,
+    /// Whether the set is replaced at the end: Never or WhenComplete.
+    pub replace_set: String,
+}
+
+/// Which object is meant.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SetRef {
+    /// Its API version.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+}
+
+/// How far the rollout has come.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClaimRolloutStatus {
+    /// The generation that this status is about.
+    pub observed_generation: i64,
+    /// The revision of the claims that are not at the wish; at the end that of the wish.
+    pub current_revision: String,
+    /// The revision of the wish.
+    pub update_revision: String,
+    /// Replicas of the set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i64>,
+    /// Replicas of which no claim is at the wish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_replicas: Option<i64>,
+    /// Replicas of which every claim is at the wish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_replicas: Option<i64>,
+    /// Replicas of which every claim is at the wish and ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_replicas: Option<i64>,
+    /// The same for the claims of each template.
+    pub volume_claim_templates: Vec<TemplateStatus>,
+    /// Claims that are not done, highest ordinal first, at most 50.
+    pub claims: Vec<ClaimStatus>,
+    /// Ready, Reconciling and Stalled.
+    pub conditions: Vec<Condition>,
+}
+
+/// How far the claims of one template have come.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TemplateStatus {
+    /// The name of the template.
+    pub template_name: String,
+    /// Claims at the wish.
+    pub updated_replicas: i64,
+    /// Claims at the wish and ready.
+    pub ready_replicas: i64,
+    /// Claims that ask for at least what the template asks for.
+    pub compatible_replicas: i64,
+    /// Such claims that have it.
+    pub compatible_ready_replicas: i64,
+    /// The last generation whose wish every claim has reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished_reconciliation_generation: Option<i64>,
+}
+
+/// One claim that is not done.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimStatus {
+    /// Its name.
+    pub name: String,
+    /// The ordinal of its replica.
+    pub ordinal: i64,
+    /// How far it has come.
+    pub state: String,
+    /// Why, as one word.
+    pub reason: String,
+    /// Why, in words.
+    pub message: String,
+    /// Since when it has been in this state for this reason.
+    pub since: Time,
+}
+
+/// Objects of any fields: the templates are those of another API, whose schema is not repeated here.
+fn any_objects(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "description": "The wanted templates.",
+        "type": "array",
+        "items": { "type": "object", "x-kubernetes-preserve-unknown-fields": true }
+    })
+}

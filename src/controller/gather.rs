@@ -1,0 +1,97 @@
+//! What the decision reads, gathered from the watches.
+
+use std::collections::BTreeMap;
+
+use kube::runtime::reflector::ObjectRef;
+
+use super::reconcile::Context;
+use super::slim::Set;
+use super::views::{self, ViewError};
+use super::watch::Namespace;
+use crate::rollout::{ClaimView, Neighbour, PodView, SetView, Snapshot};
+
+impl Context {
+    /// Everything that is seen of the set.
+    pub(super) fn snapshot(
+        &self,
+        set: &Set,
+        view: &SetView,
+        opened: Option<&Namespace>,
+    ) -> Result<Snapshot, ViewError> {
+        let mut claims = BTreeMap::new();
+        let mut pods = BTreeMap::new();
+        if let Some(opened) = opened {
+            claims = claims_of(view, opened)?;
+            pods = pods_of(view, opened, &claims);
+        }
+        let earlier = self
+            .report_of(set)
+            .and_then(|rollout| views::earlier(&rollout, &view.uid));
+        let refusals = self.remember(set, |memory| {
+            memory.bring_up(&mut claims);
+            memory.refusals.clone()
+        });
+        let neighbours = if opened.is_some() {
+            self.neighbours(view)
+        } else {
+            Vec::new()
+        };
+        Ok(Snapshot {
+            now: (self.clock)(),
+            set: view.clone(),
+            claims,
+            pods,
+            neighbours,
+            refusals,
+            earlier,
+        })
+    }
+
+    /// The other sets of the namespace that could give a name to a claim of this one: where `<template>-<set>` can be
+    /// cut at another dash, and the set after it exists.
+    fn neighbours(&self, set: &SetView) -> Vec<Neighbour> {
+        let stems = set
+            .live
+            .iter()
+            .map(|template| format!("{}-{}", template.name, set.name));
+        let mut names: Vec<String> = Vec::new();
+        for stem in stems {
+            let cuts = stem.match_indices('-').map(|(at, _)| stem[at + 1..].to_owned());
+            names.extend(cuts.filter(|name| *name != set.name));
+        }
+        names.sort_unstable();
+        names.dedup();
+        let found = names.into_iter().filter_map(|name| {
+            let other = self.sets.get(&ObjectRef::new(&name).within(&set.namespace))?;
+            Some(Neighbour {
+                set: name,
+                templates: other.template_names(),
+            })
+        });
+        found.collect()
+    }
+}
+
+/// The claims that exist under the names of the set's claims.
+fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, ClaimView>, ViewError> {
+    let mut claims = BTreeMap::new();
+    for template in set.staged.iter().flat_map(|record| &record.templates) {
+        for ordinal in set.ordinals() {
+            let name = format!("{}-{}-{ordinal}", template.name, set.name);
+            if let Some(claim) = opened.claims.get(&ObjectRef::new(&name).within(&set.namespace)) {
+                claims.insert(name, views::claim(&claim)?);
+            }
+        }
+    }
+    Ok(claims)
+}
+
+/// The Pods of the set, and those that mount one of its claims.
+fn pods_of(set: &SetView, opened: &Namespace, claims: &BTreeMap<String, ClaimView>) -> BTreeMap<String, PodView> {
+    let pods = opened.pods.state();
+    let views = pods.iter().filter_map(|pod| views::pod(pod));
+    let concerned = views.filter(|pod| {
+        set.controls(pod.controller.as_ref()) || pod.claims.iter().any(|claim| claims.contains_key(claim))
+    });
+    concerned.map(|pod| (pod.name.clone(), pod)).collect()
+}

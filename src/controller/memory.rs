@@ -1,0 +1,109 @@
+//! What the shell remembers of a set between two looks: replies that the watches have not caught up with, and refusals.
+//!
+//! Nothing depends on it. A controller that has just started knows none of it, and the server's own checks (uid,
+//! resourceVersion, and that an apply which changes nothing writes nothing) hold all the same.
+
+use std::collections::{BTreeMap, HashMap};
+
+use kube::ResourceExt;
+
+use super::crd::ClaimRollout;
+use crate::rollout::{ApplyClaim, ClaimView, Refusal, Seconds};
+
+/// What is remembered of one set.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    written: HashMap<String, ClaimView>,
+    rollout: Option<ClaimRollout>,
+    settled: Option<(String, String)>,
+    /// Applies that were refused, by the uid of the claim.
+    pub(super) refusals: BTreeMap<String, Refusal>,
+    /// Failures in a row.
+    pub(super) failures: u32,
+}
+
+impl Memory {
+    /// The apply succeeded, and this is what the claim looks like since.
+    pub(super) fn applied(&mut self, claim: ClaimView) {
+        self.refusals.remove(&claim.uid);
+        self.written.insert(claim.uid.clone(), claim);
+    }
+
+    /// The apply was refused.
+    pub(super) fn refused(&mut self, apply: &ApplyClaim, cause: String, message: String, now: Seconds) {
+        let before = self
+            .refusals
+            .get(&apply.uid)
+            .filter(|refusal| refusal.revision == apply.revision);
+        let refusal = Refusal {
+            revision: apply.revision.clone(),
+            resource_version: apply.resource_version.clone(),
+            cause,
+            message,
+            attempts: before.map_or(0, |refusal| refusal.attempts).saturating_add(1),
+            last: now,
+        };
+        self.refusals.insert(apply.uid.clone(), refusal);
+    }
+
+    /// The report was written.
+    pub(super) fn reported(&mut self, rollout: ClaimRollout) {
+        self.rollout = Some(rollout);
+    }
+
+    /// Nothing was left to do for the set at this resourceVersion, and this is what was reported.
+    pub(super) fn settle(&mut self, set: String, rollout: Option<&ClaimRollout>) {
+        self.settled = Some((set, rollout.map(version).unwrap_or_default()));
+        self.written.clear();
+        self.refusals.clear();
+    }
+
+    /// True iff neither the set nor its report has changed since there was nothing left to do.
+    pub(super) fn is_settled(&self, set: &str, rollout: Option<&ClaimRollout>) -> bool {
+        self.settled
+            .as_ref()
+            .is_some_and(|(known, report)| known == set && *report == rollout.map(version).unwrap_or_default())
+    }
+
+    /// Brings what the watches show up to what is known, and forgets what they have caught up with.
+    pub(super) fn bring_up(&mut self, claims: &mut BTreeMap<String, ClaimView>) {
+        self.written.retain(|uid, written| match claims.get_mut(&written.name) {
+            Some(seen) if seen.uid == *uid && is_older(&seen.resource_version, &written.resource_version) => {
+                *seen = written.clone();
+                true
+            }
+            _ => false,
+        });
+        self.refusals
+            .retain(|uid, _| claims.values().any(|claim| claim.uid == *uid));
+    }
+
+    /// The report as it is known: as the watch shows it, or as it was last written.
+    pub(super) fn latest(&mut self, seen: Option<ClaimRollout>) -> Option<ClaimRollout> {
+        let written = self.rollout.take();
+        let (Some(seen), Some(written)) = (&seen, written) else {
+            return seen;
+        };
+        if seen.uid() == written.uid() && is_older(&version(seen), &version(&written)) {
+            self.rollout = Some(written.clone());
+            return Some(written);
+        }
+        Some(seen.clone())
+    }
+}
+
+fn version(rollout: &ClaimRollout) -> String {
+    rollout.resource_version().unwrap_or_default()
+}
+
+/// True iff both are numbers, as they have been in every release, and the first one is the smaller.
+fn is_older(seen: &str, written: &str) -> bool {
+    match (seen.parse::<u64>(), written.parse::<u64>()) {
+        (Ok(seen), Ok(written)) => seen < written,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

@@ -1,0 +1,64 @@
+use std::collections::BTreeMap;
+
+use super::Memory;
+use crate::controller::slim::Claim;
+use crate::controller::views;
+use crate::rollout::{ApplyClaim, ClaimView};
+use crate::templates::{ClaimName, Quantity, Revision};
+
+fn claim(uid: &str, resource_version: &str) -> ClaimView {
+    let claim: Claim = serde_json::from_value(serde_json::json!({
+        "metadata": { "name": "data-web-0", "uid": uid, "resourceVersion": resource_version },
+    }))
+    .unwrap();
+    views::claim(&claim).unwrap()
+}
+
+fn seen(claim: ClaimView) -> BTreeMap<String, ClaimView> {
+    [(claim.name.clone(), claim)].into()
+}
+
+#[test]
+fn an_older_view_is_brought_up_to_the_reply_until_the_watch_has_caught_up() {
+    let mut memory = Memory::default();
+    memory.applied(claim("a", "10"));
+    // Numbers, not texts: 9 is older than 10.
+    for (version, expected) in [("9", "10"), ("10", "10"), ("9", "9")] {
+        let mut claims = seen(claim("a", version));
+        memory.bring_up(&mut claims);
+        assert_eq!(claims["data-web-0"].resource_version, expected, "{version}");
+    }
+}
+
+#[test]
+fn a_reply_of_a_claim_that_is_gone_is_forgotten() {
+    let mut memory = Memory::default();
+    memory.applied(claim("a", "10"));
+    let mut claims = seen(claim("b", "9"));
+    memory.bring_up(&mut claims);
+    assert_eq!(claims["data-web-0"].uid, "b");
+}
+
+#[test]
+fn refusals_count_up_for_one_revision_and_end_with_the_claim() {
+    let mut memory = Memory::default();
+    let mut apply = ApplyClaim {
+        name: ClaimName::new("data", "web", 0).unwrap(),
+        uid: "a".to_owned(),
+        resource_version: "9".to_owned(),
+        storage: Quantity::from_bytes(1),
+        volume_attributes_class_name: None,
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        revision: Revision::from_text("one"),
+    };
+    for attempts in [1, 2, 3] {
+        memory.refused(&apply, "Forbidden".to_owned(), "quota".to_owned(), 5);
+        assert_eq!(memory.refusals["a"].attempts, attempts);
+    }
+    apply.revision = Revision::from_text("two");
+    memory.refused(&apply, "Forbidden".to_owned(), "quota".to_owned(), 5);
+    assert_eq!(memory.refusals["a"].attempts, 1);
+    memory.bring_up(&mut seen(claim("b", "9")));
+    assert!(memory.refusals.is_empty());
+}

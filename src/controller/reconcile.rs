@@ -1,0 +1,357 @@
+//! One look at one set: gather what is seen, decide, act, report.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use kube::runtime::controller::Action as Next;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::{Api, Client, ResourceExt};
+
+use super::act::{self, Outcome};
+use super::crd::ClaimRollout;
+use super::memory::Memory;
+use super::metrics::Metrics;
+use super::slim::{Claim, Set};
+use super::status::{self, Written};
+use super::watch::{Namespaces, lock};
+use super::{Clock, events, views};
+use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetRecord, Tell, Wish, plan};
+use crate::templates::{Quantity, RecordError};
+
+/// How many times a look may go round before others have their turn.
+const MAX_ROUNDS: u32 = 32;
+
+/// Time before another look after a conflict; the watch usually is faster.
+const AFTER_CONFLICT: Duration = Duration::from_secs(1);
+
+/// What every look needs.
+pub(super) struct Context {
+    pub(super) client: Client,
+    pub(super) clock: Clock,
+    pub(super) sets: Store<Set>,
+    pub(super) rollouts: Store<ClaimRollout>,
+    pub(super) namespaces: Namespaces,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) memories: Memories,
+    /// Set once: nothing new is begun.
+    pub(super) stopping: Arc<AtomicBool>,
+}
+
+/// What is remembered of each set, by uid.
+pub(super) type Memories = std::sync::Mutex<HashMap<String, Memory>>;
+
+/// Why a look failed. It is repeated.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LookError {
+    /// An object of the API cannot be read.
+    #[error(transparent)]
+    View(#[from] views::ViewError),
+    /// The record cannot be written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A write did not succeed, or nobody knows.
+    #[error("{what}: {why}")]
+    Write {
+        /// What was to be written.
+        what: &'static str,
+        /// Why it was not.
+        why: String,
+        /// Seconds that the API server asked to wait.
+        retry_after: Option<u32>,
+    },
+}
+
+/// Looks at a set once, and says when to look again.
+pub(super) async fn reconcile(set: Arc<Set>, context: Arc<Context>) -> Result<Next, LookError> {
+    let begun = tokio::time::Instant::now();
+    let result = look(&set, &context).await;
+    context.metrics.look(begun.elapsed().as_secs_f64());
+    if result.is_ok() {
+        context.remembered(&set, |memory| memory.failures = 0);
+    }
+    result
+}
+
+/// When to look again after a failure: after a second, doubling up to five minutes, or as the API server asks.
+#[expect(clippy::needless_pass_by_value, reason = "the signature is kube's")]
+pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Context>) -> Next {
+    context.metrics.failure();
+    let failures = context.remember(&set, |memory| {
+        memory.failures = memory.failures.saturating_add(1);
+        memory.failures
+    });
+    let asked = match error {
+        LookError::Write { retry_after, .. } => retry_after.unwrap_or(0),
+        _ => 0,
+    };
+    let pause = (1_u32 << (failures - 1).min(9)).clamp(1, 300).max(asked);
+    tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, pause, "the look failed");
+    Next::requeue(Duration::from_secs(pause.into()))
+}
+
+async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
+    if context.has_nothing_to_do(set) {
+        return Ok(Next::await_change());
+    }
+    let view = views::set(set)?;
+    let opened = if Wish::of(&view).is_ok() {
+        let opened = context
+            .namespaces
+            .open(&view.namespace, &view.name, set.template_names());
+        if !opened.is_ready() {
+            // It is woken when the lists have been read.
+            return Ok(Next::await_change());
+        }
+        Some(opened)
+    } else {
+        None
+    };
+    for _ in 0..MAX_ROUNDS {
+        let snapshot = context.snapshot(set, &view, opened.as_deref())?;
+        let plan = plan(&snapshot);
+        if plan.actions.iter().any(is_beginning) {
+            context.report(set, &plan).await?;
+        }
+        match context.act(set, &plan).await? {
+            Acted::LookAgain => {}
+            Acted::Nothing => {
+                context.report(set, &plan).await?;
+                if plan.settled {
+                    context.settle(set);
+                }
+                return Ok(plan
+                    .wake
+                    .map_or_else(Next::await_change, |wake| Next::requeue(Duration::from_secs(wake))));
+            }
+            Acted::Overtaken => return Ok(Next::requeue(AFTER_CONFLICT)),
+        }
+        if context.stopping.load(Ordering::Acquire) {
+            return Ok(Next::await_change());
+        }
+    }
+    Ok(Next::requeue(Duration::ZERO))
+}
+
+/// True iff a wish is new: it is reported before the first claim is written for it.
+fn is_beginning(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Tell(Tell {
+            reason: Reason::ClaimsStaged,
+            ..
+        })
+    )
+}
+
+/// What came of the writes of one round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Acted {
+    /// There was nothing to write.
+    Nothing,
+    /// Something is known now that was not.
+    LookAgain,
+    /// Something had changed since it was seen; the watches will show it.
+    Overtaken,
+}
+
+impl Context {
+    /// Executes the writes of a plan, one after the other.
+    async fn act(&self, set: &Set, plan: &Plan) -> Result<Acted, LookError> {
+        let mut acted = Acted::Nothing;
+        for action in &plan.actions {
+            if self.stopping.load(Ordering::Acquire) {
+                return Ok(Acted::Overtaken);
+            }
+            acted = acted.max(match action {
+                Action::ApplyClaim(apply) => self.apply(set, apply).await?,
+                Action::SetRecord(record) => self.set_record(set, record).await?,
+                Action::Tell(_) => Acted::Nothing,
+            });
+        }
+        Ok(acted)
+    }
+
+    async fn apply(&self, set: &Set, apply: &ApplyClaim) -> Result<Acted, LookError> {
+        let claims: Api<Claim> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let outcome = act::apply_claim(&claims, apply).await;
+        self.metrics.claim_write(outcome.as_str());
+        tracing::info!(
+            namespace = set.namespace(),
+            set = set.name_any(),
+            claim = apply.name.as_str(),
+            revision = apply.revision.as_str(),
+            storage = %apply.storage,
+            outcome = outcome.as_str(),
+            "apply claim"
+        );
+        match outcome {
+            Outcome::Done(claim) => {
+                self.remember(set, |memory| memory.applied(claim));
+                self.tell(set, &updated(set, apply)).await;
+                Ok(Acted::LookAgain)
+            }
+            Outcome::Refused { cause, message } => {
+                let now = (self.clock)();
+                self.remember(set, |memory| memory.refused(apply, cause, message, now));
+                Ok(Acted::LookAgain)
+            }
+            Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
+            Outcome::Unsure { why, retry_after } => Err(LookError::Write {
+                what: "claim",
+                why,
+                retry_after,
+            }),
+        }
+    }
+
+    async fn set_record(&self, set: &Set, action: &SetRecord) -> Result<Acted, LookError> {
+        let sets: Api<Set> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let outcome = act::set_record(&sets, &set.name_any(), action).await?;
+        self.metrics.record_write(outcome.as_str());
+        tracing::info!(
+            namespace = set.namespace(),
+            set = set.name_any(),
+            revision = action.record.revision().as_str(),
+            phase = action.record.phase.as_str(),
+            outcome = outcome.as_str(),
+            "set record"
+        );
+        match outcome {
+            // The set is seen to have changed, and looked at again.
+            Outcome::Done(_) => Ok(Acted::Nothing),
+            Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
+            Outcome::Refused { message: why, .. } => Err(LookError::Write {
+                what: "record",
+                why,
+                retry_after: None,
+            }),
+            Outcome::Unsure { why, retry_after } => Err(LookError::Write {
+                what: "record",
+                why,
+                retry_after,
+            }),
+        }
+    }
+
+    /// Writes the progress of a plan where users read it, and then says what is to be said once.
+    async fn report(&self, set: &Set, plan: &Plan) -> Result<(), LookError> {
+        let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let seen = self.report_of(set);
+        let outcome = status::report(&rollouts, set, &plan.progress, seen, (self.clock)()).await;
+        let label = outcome.as_str();
+        match outcome {
+            Outcome::Done((_, Written::Nothing)) => {}
+            Outcome::Done((rollout, Written::Something)) => {
+                self.metrics.report_write(label);
+                self.remember(set, |memory| memory.reported(rollout));
+            }
+            other => {
+                self.metrics.report_write(label);
+                let (why, retry_after) = match other {
+                    Outcome::Refused { message, .. } => (message, None),
+                    Outcome::Unsure { why, retry_after } => (why, retry_after),
+                    _ => (label.to_owned(), None),
+                };
+                return Err(LookError::Write {
+                    what: "ClaimRollout",
+                    why,
+                    retry_after,
+                });
+            }
+        }
+        for action in &plan.actions {
+            if let Action::Tell(tell) = action {
+                self.tell(set, tell).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell(&self, set: &Set, tell: &Tell) {
+        events::publish(&self.client, &self.metrics, self.clock, set, tell).await;
+    }
+
+    /// The ClaimRollout of the set, as new as it is known.
+    pub(super) fn report_of(&self, set: &Set) -> Option<ClaimRollout> {
+        let seen = self
+            .rollouts
+            .get(&ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default()));
+        let seen = seen.map(|seen| (*seen).clone());
+        self.remembered(set, |memory| memory.latest(seen.clone()))
+            .unwrap_or(seen)
+    }
+
+    /// Forgets the sets that are not there any more; some may have gone while nobody was watching.
+    pub(super) fn prune(&self) {
+        let there: HashSet<String> = self.sets.state().iter().filter_map(|set| set.uid()).collect();
+        lock(&self.memories).retain(|uid, _| there.contains(uid));
+        self.namespaces
+            .retain(|namespace, set| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some());
+    }
+
+    /// Something of what is remembered of the set, if anything is.
+    fn remembered<T>(&self, set: &Set, then: impl FnOnce(&mut Memory) -> T) -> Option<T> {
+        lock(&self.memories).get_mut(&set.uid().unwrap_or_default()).map(then)
+    }
+
+    /// What is remembered of the set, from now on.
+    pub(super) fn remember<T>(&self, set: &Set, then: impl FnOnce(&mut Memory) -> T) -> T {
+        then(lock(&self.memories).entry(set.uid().unwrap_or_default()).or_default())
+    }
+
+    /// True iff the set is none of ours: it has no record and was never reported. Or nothing was left to do for it, and
+    /// nothing has changed since.
+    fn has_nothing_to_do(&self, set: &Set) -> bool {
+        let record = views::record(set);
+        if let Some(Err(error)) = &record {
+            tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, "the record is not honoured");
+        }
+        let report = self.report_of(set);
+        if report.is_none() && !matches!(record, Some(Ok(_))) {
+            self.leave(set);
+            return true;
+        }
+        self.remembered(set, |memory| {
+            memory.is_settled(&set.resource_version().unwrap_or_default(), report.as_ref())
+        })
+        .unwrap_or(false)
+    }
+
+    /// Nothing is left to do for the set: its claims need not be watched until it changes.
+    fn settle(&self, set: &Set) {
+        let report = self.report_of(set);
+        self.remember(set, |memory| {
+            memory.settle(set.resource_version().unwrap_or_default(), report.as_ref());
+        });
+        self.namespaces
+            .close(&set.namespace().unwrap_or_default(), &set.name_any());
+    }
+
+    /// The set is gone, or none of ours: nothing is remembered.
+    pub(super) fn leave(&self, set: &Set) {
+        self.namespaces
+            .close(&set.namespace().unwrap_or_default(), &set.name_any());
+        lock(&self.memories).remove(&set.uid().unwrap_or_default());
+    }
+}
+
+fn updated(set: &Set, apply: &ApplyClaim) -> Tell {
+    let class = apply
+        .volume_attributes_class_name
+        .as_ref()
+        .map(|class| format!(", attributes class {class}"));
+    Tell {
+        set_uid: set.uid().unwrap_or_default(),
+        claim: Some((apply.name.to_string(), apply.uid.clone())),
+        reason: Reason::ClaimUpdated,
+        message: format!(
+            "{}: revision {}, storage {}{}",
+            apply.name,
+            apply.revision,
+            Quantity::to_string(&apply.storage),
+            class.unwrap_or_default()
+        ),
+    }
+}

@@ -1,0 +1,219 @@
+//! The watched objects, with the fields that are read and no others: what is not here is never decoded into memory.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod as CorePod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta};
+use kube::Resource;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::FIELD_MANAGER;
+use crate::templates::keys;
+
+/// The label of a Pod that names its revision.
+pub(super) const POD_REVISION: &str = "controller-revision-hash";
+
+/// A StatefulSet.
+#[derive(Clone, Debug, Deserialize, Resource)]
+#[resource(inherit = "StatefulSet")]
+pub(super) struct Set {
+    pub(super) metadata: ObjectMeta,
+    #[serde(default)]
+    pub(super) spec: SetSpec,
+    #[serde(default)]
+    pub(super) status: SetStatus,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct SetSpec {
+    pub(super) replicas: Option<i32>,
+    pub(super) selector: Selector,
+    pub(super) volume_claim_templates: Value,
+    pub(super) update_strategy: UpdateStrategy,
+    pub(super) pod_management_policy: String,
+    pub(super) ordinals: Ordinals,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Selector {
+    pub(super) match_labels: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct UpdateStrategy {
+    #[serde(rename = "type")]
+    pub(super) type_: String,
+    pub(super) rolling_update: RollingUpdate,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct RollingUpdate {
+    pub(super) partition: i32,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Ordinals {
+    pub(super) start: i32,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct SetStatus {
+    pub(super) update_revision: String,
+}
+
+/// A PersistentVolumeClaim.
+#[derive(Clone, Debug, Deserialize, Resource)]
+#[resource(inherit = "PersistentVolumeClaim")]
+pub(super) struct Claim {
+    pub(super) metadata: ObjectMeta,
+    #[serde(default)]
+    pub(super) spec: ClaimSpec,
+    #[serde(default)]
+    pub(super) status: ClaimStatus,
+    /// See [`Claim::trim`].
+    #[serde(skip)]
+    pub(super) class_is_ours: bool,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ClaimSpec {
+    pub(super) resources: Resources,
+    pub(super) volume_attributes_class_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Resources {
+    pub(super) requests: Storage,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Storage {
+    pub(super) storage: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ClaimStatus {
+    pub(super) phase: String,
+    pub(super) capacity: Storage,
+    pub(super) current_volume_attributes_class_name: Option<String>,
+    pub(super) allocated_resource_statuses: Storage,
+    pub(super) modify_volume_status: ModifyVolumeStatus,
+    pub(super) conditions: Vec<ClaimCondition>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ModifyVolumeStatus {
+    pub(super) status: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ClaimCondition {
+    #[serde(rename = "type")]
+    pub(super) type_: String,
+    pub(super) status: String,
+    pub(super) message: String,
+}
+
+/// A Pod.
+#[derive(Clone, Debug, Deserialize, Resource)]
+#[resource(inherit = "CorePod")]
+pub(super) struct Pod {
+    pub(super) metadata: ObjectMeta,
+    #[serde(default)]
+    pub(super) spec: PodSpec,
+    #[serde(default)]
+    pub(super) status: PodStatus,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PodSpec {
+    pub(super) volumes: Vec<Volume>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Volume {
+    pub(super) persistent_volume_claim: Option<VolumeClaim>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct VolumeClaim {
+    pub(super) claim_name: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PodStatus {
+    pub(super) phase: String,
+}
+
+impl Set {
+    /// Drops the metadata that is not read.
+    pub(super) fn trim(&mut self) {
+        let metadata = &mut self.metadata;
+        metadata.managed_fields = None;
+        metadata.labels = None;
+        if let Some(annotations) = &mut metadata.annotations {
+            annotations.retain(|key, _| key.starts_with(keys::PREFIX));
+        }
+    }
+
+    /// The value of one of our annotations.
+    pub(super) fn annotation(&self, key: &str) -> Option<&str> {
+        self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    /// The names of the live templates.
+    pub(super) fn template_names(&self) -> Vec<String> {
+        let templates = self
+            .spec
+            .volume_claim_templates
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        let name = |template: &Value| template.pointer("/metadata/name")?.as_str().map(str::to_owned);
+        templates.iter().filter_map(name).collect()
+    }
+}
+
+impl Claim {
+    /// Drops the metadata that is not read, once it is known whether the attributes class came from an apply of ours.
+    pub(super) fn trim(&mut self) {
+        let entries = self.metadata.managed_fields.take().unwrap_or_default();
+        self.class_is_ours = entries.iter().any(applied_the_class);
+        self.metadata.annotations = None;
+    }
+}
+
+fn applied_the_class(entry: &ManagedFieldsEntry) -> bool {
+    let ours = entry.manager.as_deref() == Some(FIELD_MANAGER) && entry.operation.as_deref() == Some("Apply");
+    let owns = |FieldsV1(fields): &FieldsV1| fields.pointer("/f:spec/f:volumeAttributesClassName").is_some();
+    ours && entry.fields_v1.as_ref().is_some_and(owns)
+}
+
+impl Pod {
+    /// Drops the metadata that is not read.
+    pub(super) fn trim(&mut self) {
+        let metadata = &mut self.metadata;
+        metadata.managed_fields = None;
+        metadata.annotations = None;
+        if let Some(labels) = &mut metadata.labels {
+            labels.retain(|key, _| key == POD_REVISION);
+        }
+    }
+}

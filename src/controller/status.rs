@@ -1,0 +1,224 @@
+//! Writes the ClaimRollout of a set, and only what has changed.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as ApiCondition, OwnerReference, Time};
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::FIELD_MANAGER;
+use super::act::{Outcome, call};
+use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, ClaimStatus, SetRef, TemplateStatus};
+use super::slim::Set;
+use crate::rollout::{ClaimProgress, Condition, Progress, Seconds, TemplateProgress};
+use crate::templates::{ClaimTemplate, Sync, keys};
+
+/// Brings the ClaimRollout of the set to this progress; the object as it is then, and whether that took a write.
+///
+/// `seen` is what it was. An object of an earlier set of the same name is taken over: it has the same name.
+pub(super) async fn report(
+    api: &Api<ClaimRollout>,
+    set: &Set,
+    progress: &Progress,
+    seen: Option<ClaimRollout>,
+    now: Seconds,
+) -> Outcome<(ClaimRollout, Written)> {
+    let spec = spec(set, progress);
+    let owners = vec![owner(set)];
+    let current = seen.filter(|seen| seen.spec == spec && seen.metadata.owner_references.as_ref() == Some(&owners));
+    let (rollout, written) = match current {
+        Some(seen) => (seen, Written::Nothing),
+        None => match write_spec(api, set, &spec, &owners).await {
+            Outcome::Done(rollout) => (rollout, Written::Something),
+            other => return other.and_then(|rollout| Outcome::Done((rollout, Written::Something))),
+        },
+    };
+    let generation = rollout.metadata.generation.unwrap_or_default();
+    let status = status(progress, rollout.status.as_ref(), generation, now);
+    if rollout.status.as_ref() == Some(&status) {
+        return Outcome::Done((rollout, written));
+    }
+    let name = rollout.name_any();
+    let body = body(&name, json!({ "uid": rollout.uid() }), "status", &json!(status));
+    let reply = call(api.patch_status(&name, &params(), &Patch::Apply(&body))).await;
+    reply.and_then(|rollout| Outcome::Done((rollout, Written::Something)))
+}
+
+/// Whether a report took a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// It said so already.
+    Nothing,
+    /// It was written.
+    Something,
+}
+
+/// Without the uid of the ClaimRollout: it may have to be created, and who deletes it wants a new one.
+async fn write_spec(
+    api: &Api<ClaimRollout>,
+    set: &Set,
+    spec: &ClaimRolloutSpec,
+    owners: &[OwnerReference],
+) -> Outcome<ClaimRollout> {
+    let name = set.name_any();
+    let body = body(&name, json!({ "ownerReferences": owners }), "spec", &json!(spec));
+    call(api.patch(&name, &params(), &Patch::Apply(&body))).await
+}
+
+fn params() -> PatchParams {
+    PatchParams::apply(FIELD_MANAGER).force()
+}
+
+fn body(name: &str, mut metadata: Value, part: &str, content: &Value) -> Value {
+    metadata["name"] = json!(name);
+    json!({
+        "apiVersion": "claim-rollout.io/v1alpha1",
+        "kind": "ClaimRollout",
+        "metadata": metadata,
+        part: content,
+    })
+}
+
+/// The ClaimRollout goes with its set. It is no controller reference, and it blocks nothing.
+fn owner(set: &Set) -> OwnerReference {
+    OwnerReference {
+        api_version: "apps/v1".to_owned(),
+        kind: "StatefulSet".to_owned(),
+        name: set.name_any(),
+        uid: set.uid().unwrap_or_default(),
+        controller: None,
+        block_owner_deletion: None,
+    }
+}
+
+fn spec(set: &Set, progress: &Progress) -> ClaimRolloutSpec {
+    let sync: Sync = set
+        .annotation(keys::SYNC)
+        .and_then(|sync| sync.parse().ok())
+        .unwrap_or_default();
+    ClaimRolloutSpec {
+        set_ref: SetRef {
+            api_version: "apps/v1".to_owned(),
+            kind: "StatefulSet".to_owned(),
+            name: set.name_any(),
+            uid: set.uid().unwrap_or_default(),
+        },
+        revision: progress.update_revision.to_string(),
+        templates: progress.templates.iter().map(ClaimTemplate::to_value).collect(),
+        update_policy: progress.update_policy.to_string(),
+        sync: sync.to_string(),
+        replace_set: "Never".to_owned(),
+    }
+}
+
+/// The status that says this. Times of what has not changed stay as they were.
+fn status(
+    progress: &Progress,
+    before: Option<&ClaimRolloutStatus>,
+    generation: i64,
+    now: Seconds,
+) -> ClaimRolloutStatus {
+    let now = time(now);
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    let counts = progress.counts;
+    ClaimRolloutStatus {
+        observed_generation: generation,
+        current_revision: progress.current_revision.to_string(),
+        update_revision: progress.update_revision.to_string(),
+        replicas: counts.map(|counts| count(counts.replicas)),
+        current_replicas: counts.map(|counts| count(counts.current)),
+        updated_replicas: counts.map(|counts| count(counts.updated)),
+        ready_replicas: counts.map(|counts| count(counts.ready)),
+        volume_claim_templates: progress
+            .by_template
+            .iter()
+            .map(|template| template_status(template, before, generation))
+            .collect(),
+        claims: progress
+            .claims
+            .iter()
+            .map(|claim| claim_status(claim, before, &now))
+            .collect(),
+        conditions: [
+            ("Ready", &progress.ready),
+            ("Reconciling", &progress.reconciling),
+            ("Stalled", &progress.stalled),
+        ]
+        .map(|(type_, condition)| api_condition(type_, condition, before, generation, &now))
+        .into(),
+    }
+}
+
+fn template_status(
+    progress: &TemplateProgress,
+    before: Option<&ClaimRolloutStatus>,
+    generation: i64,
+) -> TemplateStatus {
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    let before = before.and_then(|before| {
+        before
+            .volume_claim_templates
+            .iter()
+            .find(|template| template.template_name == progress.template)
+    });
+    let finished = before.and_then(|before| before.finished_reconciliation_generation);
+    TemplateStatus {
+        template_name: progress.template.clone(),
+        updated_replicas: count(progress.updated),
+        ready_replicas: count(progress.ready),
+        compatible_replicas: count(progress.compatible),
+        compatible_ready_replicas: count(progress.compatible_ready),
+        finished_reconciliation_generation: if progress.finished { Some(generation) } else { finished },
+    }
+}
+
+fn claim_status(claim: &ClaimProgress, before: Option<&ClaimRolloutStatus>, now: &Time) -> ClaimStatus {
+    let state = claim.state.as_str();
+    let before = before.and_then(|before| {
+        before
+            .claims
+            .iter()
+            .find(|known| known.name == claim.name && known.state == state && known.reason == claim.reason)
+    });
+    ClaimStatus {
+        name: claim.name.clone(),
+        ordinal: i64::from(claim.ordinal),
+        state: state.to_owned(),
+        reason: claim.reason.clone(),
+        message: claim.message.clone(),
+        since: before.map_or_else(|| now.clone(), |before| before.since.clone()),
+    }
+}
+
+fn api_condition(
+    type_: &str,
+    condition: &Condition,
+    before: Option<&ClaimRolloutStatus>,
+    generation: i64,
+    now: &Time,
+) -> ApiCondition {
+    let status = if condition.holds { "True" } else { "False" };
+    let before = before.and_then(|before| {
+        before
+            .conditions
+            .iter()
+            .find(|known| known.type_ == type_ && known.status == status)
+    });
+    ApiCondition {
+        type_: type_.to_owned(),
+        status: status.to_owned(),
+        reason: condition.reason.to_owned(),
+        message: condition.message.clone(),
+        observed_generation: Some(generation),
+        last_transition_time: before.map_or_else(|| now.clone(), |before| before.last_transition_time.clone()),
+    }
+}
+
+fn time(seconds: Seconds) -> Time {
+    Time(
+        i64::try_from(seconds)
+            .ok()
+            .and_then(|seconds| Timestamp::from_second(seconds).ok())
+            .unwrap_or_default(),
+    )
+}

@@ -1,0 +1,210 @@
+//! From the objects of the API to what the decision reads.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::crd::ClaimRollout;
+use super::slim::{Claim, POD_REVISION, Pod, Set};
+use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy, Trouble};
+use crate::rollout::{ClaimView, Earlier, Owner, PodView, SetView};
+use crate::templates::quantity::QuantityError;
+use crate::templates::{ClaimTemplate, Quantity, Record, RecordError, Revision, TemplateError, UpdatePolicy, keys};
+
+/// Why an object of the API cannot be read. The API server would have to have changed its mind about what is valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ViewError {
+    /// The templates of a set.
+    #[error("StatefulSet: {0}")]
+    Templates(#[from] TemplateError),
+    /// An amount of storage in a claim.
+    #[error("PersistentVolumeClaim {claim}: {source}")]
+    Quantity {
+        /// The name of the claim.
+        claim: String,
+        /// What is wrong with the amount.
+        source: QuantityError,
+    },
+}
+
+/// What the decision reads of a set. A record that is none is left out; the caller may ask [`record`] why.
+///
+/// # Errors
+/// [`ViewError`] if the templates cannot be read.
+pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
+    let metadata = &set.metadata;
+    let held = set.annotation(keys::HELD_PARTITION).and_then(|held| held.parse().ok());
+    Ok(SetView {
+        namespace: metadata.namespace.clone().unwrap_or_default(),
+        name: metadata.name.clone().unwrap_or_default(),
+        uid: metadata.uid.clone().unwrap_or_default(),
+        resource_version: metadata.resource_version.clone().unwrap_or_default(),
+        terminating: metadata.deletion_timestamp.is_some(),
+        controller: controller(metadata),
+        replicas: natural(set.spec.replicas.unwrap_or(1)),
+        first_ordinal: natural(set.spec.ordinals.start),
+        match_labels: set.spec.selector.match_labels.clone(),
+        live: ClaimTemplate::list_from_value(set.spec.volume_claim_templates.clone())?,
+        staged: record(set).and_then(Result::ok),
+        update_policy: set
+            .annotation(keys::UPDATE_POLICY)
+            .map(|policy| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete)),
+        paused: set.annotation(keys::PAUSED) == Some("true"),
+        partition: held.unwrap_or_else(|| natural(set.spec.update_strategy.rolling_update.partition)),
+        strategy: match set.spec.update_strategy.type_.as_str() {
+            "RollingUpdate" => Strategy::RollingUpdate,
+            _ => Strategy::OnDelete,
+        },
+        pod_management: match set.spec.pod_management_policy.as_str() {
+            "Parallel" => PodManagement::Parallel,
+            _ => PodManagement::OrderedReady,
+        },
+        update_revision: set.status.update_revision.clone(),
+    })
+}
+
+/// The record among the annotations, or why the annotation is none.
+#[must_use]
+pub(super) fn record(set: &Set) -> Option<Result<Record, RecordError>> {
+    let text = set.annotation(keys::STAGED)?;
+    Some(Record::read(text, set.metadata.uid.as_deref().unwrap_or_default()))
+}
+
+/// What the decision reads of a claim.
+///
+/// # Errors
+/// [`ViewError`] if an amount of storage cannot be read.
+pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
+    let metadata = &claim.metadata;
+    let name = metadata.name.clone().unwrap_or_default();
+    let quantity = |text: &String| {
+        text.parse::<Quantity>().map_err(|source| ViewError::Quantity {
+            claim: name.clone(),
+            source,
+        })
+    };
+    let status = &claim.status;
+    let request = claim
+        .spec
+        .resources
+        .requests
+        .storage
+        .as_ref()
+        .map(quantity)
+        .transpose()?;
+    let holds = |condition: &str| {
+        status
+            .conditions
+            .iter()
+            .any(|held| held.type_ == condition && held.status == "True")
+    };
+    let error = status.conditions.iter().find(|condition| {
+        let types = ["ControllerResizeError", "NodeResizeError", "ModifyVolumeError"];
+        condition.status == "True" && types.contains(&condition.type_.as_str())
+    });
+    Ok(ClaimView {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        resource_version: metadata.resource_version.clone().unwrap_or_default(),
+        labels: metadata.labels.clone().unwrap_or_default(),
+        controller: controller(metadata),
+        terminating: metadata.deletion_timestamp.is_some(),
+        bound: status.phase == "Bound",
+        request: request.unwrap_or_else(|| Quantity::from_bytes(0)),
+        capacity: status.capacity.storage.as_ref().map(quantity).transpose()?,
+        class: claim.spec.volume_attributes_class_name.clone(),
+        class_is_ours: claim.class_is_ours,
+        current_class: status.current_volume_attributes_class_name.clone(),
+        resize: status.allocated_resource_statuses.storage.as_deref().and_then(resize),
+        modify: modify(&status.modify_volume_status.status),
+        resizing: holds("Resizing"),
+        file_system_resize_pending: holds("FileSystemResizePending"),
+        trouble: error.map(|error| Trouble {
+            reason: error.type_.clone(),
+            message: error.message.clone(),
+        }),
+        name,
+    })
+}
+
+/// What the decision reads of a Pod; nothing of one that has ended, because it mounts nothing any more.
+#[must_use]
+pub(super) fn pod(pod: &Pod) -> Option<PodView> {
+    if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
+        return None;
+    }
+    let metadata = &pod.metadata;
+    let claims = pod
+        .spec
+        .volumes
+        .iter()
+        .filter_map(|volume| volume.persistent_volume_claim.as_ref());
+    Some(PodView {
+        name: metadata.name.clone().unwrap_or_default(),
+        uid: metadata.uid.clone().unwrap_or_default(),
+        controller: controller(metadata),
+        revision: metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(POD_REVISION))
+            .cloned()
+            .unwrap_or_default(),
+        claims: claims.map(|claim| claim.claim_name.clone()).collect(),
+    })
+}
+
+/// What was last reported of a set with this uid; nothing if it was reported of an earlier set of the same name.
+#[must_use]
+pub(super) fn earlier(rollout: &ClaimRollout, set_uid: &str) -> Option<Earlier> {
+    if rollout.spec.set_ref.uid != set_uid {
+        return None;
+    }
+    let status = rollout.status.as_ref()?;
+    let claims = status.claims.iter().map(|claim| {
+        (
+            claim.name.clone(),
+            (claim.state.clone(), claim.reason.clone(), claim.message.clone()),
+        )
+    });
+    let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+    Some(Earlier {
+        revision: Revision::from_text(&rollout.spec.revision),
+        claims: claims.collect(),
+        ready: ready.map(|ready| ready.reason.clone()).unwrap_or_default(),
+    })
+}
+
+fn controller(metadata: &ObjectMeta) -> Option<Owner> {
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
+    Some(Owner {
+        kind: owner.kind.clone(),
+        name: owner.name.clone(),
+        uid: owner.uid.clone(),
+    })
+}
+
+fn natural(number: i32) -> u32 {
+    u32::try_from(number).unwrap_or(0)
+}
+
+fn resize(status: &str) -> Option<Resize> {
+    match status {
+        "ControllerResizeInProgress" => Some(Resize::ControllerInProgress),
+        "ControllerResizeInfeasible" => Some(Resize::ControllerInfeasible),
+        "NodeResizePending" => Some(Resize::NodePending),
+        "NodeResizeInProgress" => Some(Resize::NodeInProgress),
+        "NodeResizeInfeasible" => Some(Resize::NodeInfeasible),
+        _ => None,
+    }
+}
+
+fn modify(status: &str) -> Option<Modify> {
+    match status {
+        "Pending" => Some(Modify::Pending),
+        "InProgress" => Some(Modify::InProgress),
+        "Infeasible" => Some(Modify::Infeasible),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "views_tests.rs"]
+mod tests;

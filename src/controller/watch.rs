@@ -1,0 +1,244 @@
+//! What is watched: sets and ClaimRollouts always; claims and Pods only of namespaces where a rollout is in progress.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::StreamExt;
+use futures::channel::mpsc::UnboundedSender;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::reflector::{ObjectRef, Store, store};
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use tokio::task::JoinHandle;
+
+use super::metrics::Metrics;
+use super::slim::{Claim, Pod, Set};
+use crate::templates::names;
+
+/// Where to say that a set is to be looked at.
+pub(super) type Wake = UnboundedSender<ObjectRef<Set>>;
+
+/// A task that ends with its handle.
+#[derive(Debug)]
+pub(super) struct Task(JoinHandle<()>);
+
+impl Task {
+    pub(super) fn spawn(task: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(tokio::spawn(task))
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Locks, also after a panic elsewhere: what is kept here is replaced as a whole or not at all.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Watches one resource into a store for ever, and passes on every event after the store holds it.
+pub(super) fn follow<K>(
+    api: Api<K>,
+    trim: fn(&mut K),
+    metrics: Arc<Metrics>,
+    mut on_event: impl FnMut(Event<K>) + Send + 'static,
+) -> (Store<K>, Task)
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    K::DynamicType: Hash + Eq + Clone,
+{
+    let (reader, writer) = store();
+    let events = watcher(api, watcher::Config::default())
+        .default_backoff()
+        .modify(trim)
+        .reflect(writer);
+    let task = Task::spawn(async move {
+        let resource = resource_label::<K>();
+        let mut events = std::pin::pin!(events);
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => on_event(event),
+                Err(error) => {
+                    metrics.watch_error(resource);
+                    tracing::warn!(resource, %error, "the watch broke and is begun again");
+                }
+            }
+        }
+    });
+    (reader, task)
+}
+
+fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
+    match K::kind(&()).as_ref() {
+        "StatefulSet" => "statefulsets",
+        "ClaimRollout" => "claimrollouts",
+        "PersistentVolumeClaim" => "persistentvolumeclaims",
+        _ => "pods",
+    }
+}
+
+/// The namespaces whose claims and Pods are watched.
+pub(super) struct Namespaces {
+    client: Client,
+    wake: Wake,
+    metrics: Arc<Metrics>,
+    open: Mutex<HashMap<String, Arc<Namespace>>>,
+}
+
+/// The claims and Pods of one namespace, for as long as a rollout is in progress in it.
+pub(super) struct Namespace {
+    pub(super) claims: Store<Claim>,
+    pub(super) pods: Store<Pod>,
+    watchers: Arc<Watchers>,
+    _tasks: [Task; 2],
+}
+
+/// Who waits for what happens in a namespace.
+#[derive(Default)]
+struct Watchers {
+    /// Names of sets, and of their templates.
+    sets: Mutex<BTreeMap<String, Vec<String>>>,
+    claims_listed: AtomicBool,
+    pods_listed: AtomicBool,
+}
+
+impl Namespaces {
+    pub(super) fn new(client: Client, wake: Wake, metrics: Arc<Metrics>) -> Self {
+        Self {
+            client,
+            wake,
+            metrics,
+            open: Mutex::default(),
+        }
+    }
+
+    /// The claims and Pods of the namespace, watched from now on for this set too.
+    pub(super) fn open(&self, namespace: &str, set: &str, templates: Vec<String>) -> Arc<Namespace> {
+        let mut open = lock(&self.open);
+        let entry = open.entry(namespace.to_owned());
+        let watched = entry.or_insert_with(|| {
+            tracing::debug!(namespace, "claims and Pods are watched from now on");
+            Arc::new(self.begin(namespace))
+        });
+        lock(&watched.watchers.sets).insert(set.to_owned(), templates);
+        let watched = Arc::clone(watched);
+        self.metrics.watched_namespaces(open.len());
+        watched
+    }
+
+    /// The set does not need the claims and Pods of its namespace any more.
+    pub(super) fn close(&self, namespace: &str, set: &str) {
+        let mut open = lock(&self.open);
+        let Some(watched) = open.get(namespace) else { return };
+        let mut sets = lock(&watched.watchers.sets);
+        sets.remove(set);
+        let unused = sets.is_empty();
+        drop(sets);
+        if unused {
+            tracing::debug!(namespace, "claims and Pods are not watched any more");
+            open.remove(namespace);
+        }
+        self.metrics.watched_namespaces(open.len());
+    }
+
+    /// Closes for the sets that are not to be kept.
+    pub(super) fn retain(&self, keep: impl Fn(&str, &str) -> bool) {
+        let mut open = lock(&self.open);
+        open.retain(|namespace, watched| {
+            let mut sets = lock(&watched.watchers.sets);
+            sets.retain(|set, _| keep(namespace, set));
+            !sets.is_empty()
+        });
+        self.metrics.watched_namespaces(open.len());
+    }
+
+    fn begin(&self, namespace: &str) -> Namespace {
+        let watchers = Arc::new(Watchers::default());
+        let claims = Api::<Claim>::namespaced(self.client.clone(), namespace);
+        let (of_claims, wake, name) = (Arc::clone(&watchers), self.wake.clone(), namespace.to_owned());
+        let (claims, claims_task) = follow(
+            claims,
+            Claim::trim,
+            Arc::clone(&self.metrics),
+            move |event| match event {
+                Event::Init => {}
+                Event::InitDone => of_claims.listed(&of_claims.claims_listed, &wake, &name),
+                Event::Apply(claim) | Event::InitApply(claim) | Event::Delete(claim) => {
+                    of_claims.claim_changed(&claim.name_any(), &wake, &name);
+                }
+            },
+        );
+        let pods = Api::<Pod>::namespaced(self.client.clone(), namespace);
+        let (of_pods, wake, name) = (Arc::clone(&watchers), self.wake.clone(), namespace.to_owned());
+        let (pods, pods_task) = follow(pods, Pod::trim, Arc::clone(&self.metrics), move |event| match event {
+            Event::Init => {}
+            Event::InitDone => of_pods.listed(&of_pods.pods_listed, &wake, &name),
+            Event::Apply(pod) | Event::InitApply(pod) | Event::Delete(pod) => {
+                for volume in pod
+                    .spec
+                    .volumes
+                    .iter()
+                    .filter_map(|volume| volume.persistent_volume_claim.as_ref())
+                {
+                    of_pods.claim_changed(&volume.claim_name, &wake, &name);
+                }
+            }
+        });
+        Namespace {
+            claims,
+            pods,
+            watchers,
+            _tasks: [claims_task, pods_task],
+        }
+    }
+}
+
+impl Namespace {
+    /// True iff the first lists have been read. When they are, every set that waits is woken.
+    pub(super) fn is_ready(&self) -> bool {
+        self.watchers.is_ready()
+    }
+}
+
+impl Watchers {
+    fn is_ready(&self) -> bool {
+        self.claims_listed.load(Ordering::Acquire) && self.pods_listed.load(Ordering::Acquire)
+    }
+
+    fn listed(&self, which: &AtomicBool, wake: &Wake, namespace: &str) {
+        which.store(true, Ordering::Release);
+        if self.is_ready() {
+            for set in lock(&self.sets).keys() {
+                send(wake, namespace, set);
+            }
+        }
+    }
+
+    /// Wakes the sets one of whose claims could have this name.
+    fn claim_changed(&self, claim: &str, wake: &Wake, namespace: &str) {
+        if !self.is_ready() {
+            return;
+        }
+        let sets = lock(&self.sets);
+        let could_have = |(set, templates): &(&String, &Vec<String>)| {
+            templates
+                .iter()
+                .any(|template| names::ordinal_of(claim, template, set).is_some())
+        };
+        for (set, _) in sets.iter().filter(could_have) {
+            send(wake, namespace, set);
+        }
+    }
+}
+
+/// Says that a set is to be looked at. At the end nobody listens any more, and that is well.
+pub(super) fn send(wake: &Wake, namespace: &str, set: &str) {
+    let _ = wake.unbounded_send(ObjectRef::new(set).within(namespace));
+}

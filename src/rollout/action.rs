@@ -1,0 +1,131 @@
+//! What goes out of the decision: values that the shell executes and tests compare.
+//!
+//! More kinds come as more rows of the design are decided: the partition, replacing the set, re-creating claims.
+
+use std::collections::BTreeMap;
+
+use crate::templates::{ClaimName, Phase, Quantity, Record, Revision};
+
+/// One thing to do. Whatever writes names the uid and the resourceVersion that it was decided for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Server-side apply on a claim.
+    ApplyClaim(ApplyClaim),
+    /// Write the record of a set.
+    SetRecord(SetRecord),
+    /// Say something once.
+    Tell(Tell),
+}
+
+/// One server-side apply: these fields and no others (S2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApplyClaim {
+    /// The claim.
+    pub name: ClaimName,
+    /// Its uid: without it an apply would make a claim that is gone anew, and empty (S3).
+    pub uid: String,
+    /// Its resourceVersion: the size was computed from what it then held (S1).
+    pub resource_version: String,
+    /// `spec.resources.requests.storage`: the larger one of template and claim.
+    pub storage: Quantity,
+    /// `spec.volumeAttributesClassName`
+    pub volume_attributes_class_name: Option<String>,
+    /// `metadata.labels` but for the revision.
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`
+    pub annotations: BTreeMap<String, String>,
+    /// The label `claim-rollout.io/revision`.
+    pub revision: Revision,
+}
+
+/// A write of the annotation `claim-rollout.io/staged`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetRecord {
+    /// The uid of the set.
+    pub set_uid: String,
+    /// Its resourceVersion.
+    pub resource_version: String,
+    /// The whole record.
+    pub record: Record,
+}
+
+impl SetRecord {
+    /// The record that was seen, now in this phase.
+    #[must_use]
+    pub fn phase(set_uid: &str, resource_version: &str, seen: &Record, phase: Phase) -> Self {
+        let record = Record { phase, ..seen.clone() };
+        Self {
+            set_uid: set_uid.to_owned(),
+            resource_version: resource_version.to_owned(),
+            record,
+        }
+    }
+}
+
+/// An Event on the set, and on the claim where it concerns one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tell {
+    /// The uid of the set.
+    pub set_uid: String,
+    /// Name and uid of the claim.
+    pub claim: Option<(String, String)>,
+    /// What happened.
+    pub reason: Reason,
+    /// In words.
+    pub message: String,
+}
+
+/// The reasons of Events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// A wish was found.
+    ClaimsStaged,
+    /// A claim was brought to it.
+    ClaimUpdated,
+    /// A claim has become what was wished.
+    ClaimReady,
+    /// The API server refused the apply.
+    FailedToPatchPVC,
+    /// The driver cannot do it.
+    ClaimExpansionFailed,
+    /// A claim is not the set's, so it is left alone.
+    ClaimForeign,
+    /// Every replica is at the wish.
+    ClaimRolloutComplete,
+}
+
+impl Reason {
+    /// Every reason.
+    pub const ALL: [Self; 7] = [
+        Self::ClaimsStaged,
+        Self::ClaimUpdated,
+        Self::ClaimReady,
+        Self::FailedToPatchPVC,
+        Self::ClaimExpansionFailed,
+        Self::ClaimForeign,
+        Self::ClaimRolloutComplete,
+    ];
+
+    /// The reason as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaimsStaged => "ClaimsStaged",
+            Self::ClaimUpdated => "ClaimUpdated",
+            Self::ClaimReady => "ClaimReady",
+            Self::FailedToPatchPVC => "FailedToPatchPVC",
+            Self::ClaimExpansionFailed => "ClaimExpansionFailed",
+            Self::ClaimForeign => "ClaimForeign",
+            Self::ClaimRolloutComplete => "ClaimRolloutComplete",
+        }
+    }
+
+    /// True iff somebody should look: the Event is a `Warning`.
+    #[must_use]
+    pub const fn is_warning(self) -> bool {
+        matches!(
+            self,
+            Self::FailedToPatchPVC | Self::ClaimExpansionFailed | Self::ClaimForeign
+        )
+    }
+}

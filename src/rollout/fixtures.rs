@@ -1,0 +1,216 @@
+//! A set `web` of three replicas with one template `data` that is to grow from 1Gi to 2Gi, and words to change it with.
+
+use std::collections::BTreeMap;
+
+use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
+use super::plan::plan;
+use super::readiness::ClaimState;
+use super::snapshot::{ClaimView, Earlier, Owner, PodManagement, PodView, Refusal, SetView, Snapshot, Strategy};
+use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Record, Revision, UpdatePolicy, keys};
+
+pub(crate) fn gi(amount: u64) -> Quantity {
+    Quantity::from_bytes(amount << 30)
+}
+
+pub(crate) fn template(name: &str, size: &str) -> ClaimTemplate {
+    let text = format!(
+        r#"[{{"metadata":{{"name":"{name}"}},"spec":{{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"{size}"}}}}}}}}]"#
+    );
+    ClaimTemplate::read_list(&text).expect("a template").remove(0)
+}
+
+pub(crate) fn record(templates: Vec<ClaimTemplate>) -> Record {
+    Record {
+        by: "alice".to_owned(),
+        manager: "kubectl".to_owned(),
+        phase: Phase::RollingOut,
+        templates,
+        uid: "set-uid".to_owned(),
+        update_policy: UpdatePolicy::InPlace,
+    }
+}
+
+pub(crate) fn owner(kind: &str, name: &str, uid: &str) -> Owner {
+    Owner {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        uid: uid.to_owned(),
+    }
+}
+
+/// Three replicas, each with a Pod and a bound claim of 1Gi; 2Gi are staged, and this was reported already.
+pub(crate) fn web() -> Snapshot {
+    let staged = record(vec![template("data", "2Gi")]);
+    let revision = staged.revision();
+    let set = SetView {
+        namespace: "default".to_owned(),
+        name: "web".to_owned(),
+        uid: "set-uid".to_owned(),
+        resource_version: "100".to_owned(),
+        terminating: false,
+        controller: None,
+        replicas: 3,
+        first_ordinal: 0,
+        match_labels: [("app".to_owned(), "web".to_owned())].into(),
+        live: vec![template("data", "1Gi")],
+        staged: Some(staged),
+        update_policy: None,
+        paused: false,
+        partition: 0,
+        strategy: Strategy::RollingUpdate,
+        pod_management: PodManagement::OrderedReady,
+        update_revision: "web-1".to_owned(),
+    };
+    let mut snapshot = Snapshot {
+        now: 1000,
+        set,
+        claims: BTreeMap::new(),
+        pods: BTreeMap::new(),
+        neighbours: Vec::new(),
+        refusals: BTreeMap::new(),
+        earlier: Some(Earlier {
+            revision,
+            claims: BTreeMap::new(),
+            ready: "RollingOut".to_owned(),
+        }),
+    };
+    for ordinal in 0..3 {
+        snapshot.add_claim("data", ordinal);
+        snapshot.add_pod(ordinal);
+    }
+    snapshot
+}
+
+impl Snapshot {
+    pub(crate) fn add_claim(&mut self, template: &str, ordinal: u32) {
+        let name = format!("{template}-web-{ordinal}");
+        let claim = ClaimView {
+            uid: format!("{name}-uid"),
+            name: name.clone(),
+            resource_version: "7".to_owned(),
+            labels: self.set.match_labels.clone(),
+            controller: None,
+            terminating: false,
+            bound: true,
+            request: gi(1),
+            capacity: Some(gi(1)),
+            class: None,
+            class_is_ours: false,
+            current_class: None,
+            resize: None,
+            modify: None,
+            resizing: false,
+            file_system_resize_pending: false,
+            trouble: None,
+        };
+        self.claims.insert(name, claim);
+    }
+
+    pub(crate) fn add_pod(&mut self, ordinal: u32) {
+        let name = format!("web-{ordinal}");
+        let pod = PodView {
+            uid: format!("{name}-uid"),
+            name: name.clone(),
+            controller: Some(owner("StatefulSet", "web", "set-uid")),
+            revision: "web-1".to_owned(),
+            claims: self
+                .set
+                .live
+                .iter()
+                .map(|template| format!("{}-{name}", template.name))
+                .collect(),
+        };
+        self.pods.insert(name, pod);
+    }
+
+    pub(crate) fn claim(&mut self, name: &str) -> &mut ClaimView {
+        self.claims.get_mut(name).expect("a claim of the fixture")
+    }
+
+    pub(crate) fn wish(&self) -> Revision {
+        self.set.staged.as_ref().expect("a record").revision()
+    }
+
+    /// The claim was written: it carries the revision and asks for 2Gi.
+    pub(crate) fn applied(&mut self, name: &str) -> &mut ClaimView {
+        let revision = self.wish();
+        let claim = self.claim(name);
+        claim.labels.insert(keys::REVISION.to_owned(), revision.to_string());
+        claim.request = claim.request.max(gi(2));
+        claim
+    }
+
+    /// The claim was written and is ready.
+    pub(crate) fn done(&mut self, name: &str) {
+        let claim = self.applied(name);
+        claim.capacity = Some(claim.request);
+    }
+
+    pub(crate) fn phase(&mut self, phase: Phase) {
+        self.set.staged.as_mut().expect("a record").phase = phase;
+    }
+
+    pub(crate) fn stage(&mut self, templates: Vec<ClaimTemplate>) {
+        self.set.staged = Some(record(templates));
+        let revision = self.wish();
+        if let Some(earlier) = &mut self.earlier {
+            earlier.revision = revision;
+        }
+    }
+}
+
+/// The apply that brings `data-web-<ordinal>` to 2Gi.
+pub(crate) fn apply(snapshot: &Snapshot, ordinal: u32) -> Action {
+    let name = ClaimName::new("data", "web", ordinal).unwrap();
+    Action::ApplyClaim(ApplyClaim {
+        uid: format!("{name}-uid"),
+        name,
+        resource_version: "7".to_owned(),
+        storage: gi(2),
+        volume_attributes_class_name: None,
+        labels: [].into(),
+        annotations: [].into(),
+        revision: snapshot.wish(),
+    })
+}
+
+pub(crate) fn complete(snapshot: &Snapshot) -> Action {
+    let record = snapshot.set.staged.as_ref().unwrap();
+    Action::SetRecord(SetRecord::phase("set-uid", "100", record, Phase::Complete))
+}
+
+pub(crate) fn told(snapshot: &Snapshot) -> Vec<(Reason, String)> {
+    let tells = plan(snapshot).actions.into_iter().filter_map(|action| match action {
+        Action::Tell(Tell { reason, message, .. }) => Some((reason, message)),
+        _ => None,
+    });
+    tells.collect()
+}
+
+pub(crate) fn writes(snapshot: &Snapshot) -> Vec<Action> {
+    plan(snapshot)
+        .actions
+        .into_iter()
+        .filter(|action| !matches!(action, Action::Tell(_)))
+        .collect()
+}
+
+pub(crate) fn state(snapshot: &Snapshot, claim: &str) -> ClaimState {
+    let listed = plan(snapshot).progress.claims;
+    listed
+        .into_iter()
+        .find(|listed| listed.name == claim)
+        .map_or(ClaimState::Done, |listed| listed.state)
+}
+
+pub(crate) fn refused(web: &mut Snapshot, last: u64) {
+    let refusal = Refusal {
+        revision: web.wish(),
+        resource_version: "7".to_owned(),
+        cause: "Forbidden".to_owned(),
+        message: "exceeded quota".to_owned(),
+        attempts: 3,
+        last,
+    };
+    web.refusals.insert("data-web-2-uid".to_owned(), refusal);
+}

@@ -1,0 +1,36 @@
+//! Decision two: what to do next to bring the claims of a set to its wish.
+//!
+//! Pure: no I/O, no clock, no state. Everything that was seen, the time included, comes in as a [`Snapshot`]; what goes
+//! out is a [`Plan`]: actions as values, and the whole progress. The caller executes, and looks again.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`snapshot`] | what the decision reads |
+//! | [`wish`] | what is wished for a set, if anything is |
+//! | [`ownership`] | whose claim is it |
+//! | [`readiness`] | the words *ready* and the states of a claim |
+//! | [`replica`] | one claim, one replica: the table of KEP-4650 |
+//! | [`plan`](mod@plan) | the order, and the end |
+//! | [`progress`] | what users read |
+//! | [`tell`] | what is said once |
+//! | [`action`] | what goes out |
+
+pub mod action;
+pub mod ownership;
+pub mod plan;
+pub mod progress;
+pub mod readiness;
+pub mod replica;
+pub mod snapshot;
+pub mod tell;
+pub mod wish;
+
+pub use action::{Action, ApplyClaim, Reason, SetRecord, Tell};
+pub use plan::{Plan, plan};
+pub use progress::{ClaimProgress, Condition, Counts, Progress, TemplateProgress};
+pub use readiness::ClaimState;
+pub use snapshot::{ClaimView, Earlier, Neighbour, Owner, PodView, Refusal, Seconds, SetView, Snapshot};
+pub use wish::{Idle, Wish};
+
+#[cfg(test)]
+mod fixtures;

@@ -1,0 +1,126 @@
+//! Each test asserts everything that is done, so that nothing else is.
+
+use crate::rollout::action::{Action, ApplyClaim};
+use crate::rollout::fixtures::{apply, owner, refused, state, template, web as fixture, writes};
+use crate::rollout::plan::{LOOK_AGAIN, plan};
+use crate::rollout::readiness::ClaimState;
+use crate::rollout::snapshot::{Neighbour, PodManagement, Snapshot, Trouble};
+
+#[test]
+fn an_unbound_claim_is_waited_for_while_its_pod_is_there() {
+    let mut web = fixture();
+    let claim = web.claim("data-web-2");
+    (claim.bound, claim.capacity) = (false, None);
+    assert_eq!(plan(&web).actions, []);
+    assert_eq!(state(&web, "data-web-2"), ClaimState::Unbound);
+    // Its Pod may wait for a lower one, and that one for a larger disk.
+    web.pods.remove("web-2");
+    assert_eq!(plan(&web).actions, [apply(&web, 1)]);
+}
+
+#[test]
+fn a_file_system_that_needs_a_pod_is_waited_for_while_the_pod_is_there() {
+    let mut web = fixture();
+    web.applied("data-web-2").file_system_resize_pending = true;
+    assert_eq!(plan(&web).actions, []);
+    assert_eq!(state(&web, "data-web-2"), ClaimState::NodeExpanding);
+    web.pods.remove("web-2");
+    assert_eq!(plan(&web).actions, [apply(&web, 1)]);
+}
+
+#[test]
+fn what_is_stuck_stops_the_rest_with_ordered_ready_and_not_with_parallel() {
+    type Change = (ClaimState, fn(&mut Snapshot));
+    let rows: [Change; 3] = [
+        (ClaimState::Infeasible, |web| {
+            web.applied("data-web-2").trouble = Some(Trouble {
+                reason: "ControllerResizeError".to_owned(),
+                message: "out of range".to_owned(),
+            });
+        }),
+        (ClaimState::Foreign, |web| web.claim("data-web-2").labels.clear()),
+        (ClaimState::Refused, |web| refused(web, 1000)),
+    ];
+    for (expected, change) in rows {
+        let mut web = fixture();
+        change(&mut web);
+        assert_eq!(writes(&web), [], "{expected}");
+        assert_eq!(state(&web, "data-web-2"), expected);
+        assert!(plan(&web).progress.stalled.holds);
+        web.set.pod_management = PodManagement::Parallel;
+        assert_eq!(writes(&web), [apply(&web, 1)], "{expected}");
+    }
+}
+
+#[test]
+fn a_refused_claim_is_tried_again_after_a_pause_or_as_soon_as_it_or_the_wish_changes() {
+    let mut web = fixture();
+    refused(&mut web, 998);
+    assert_eq!((writes(&web), plan(&web).wake), (vec![], Some(2)));
+    web.now = 1002;
+    assert_eq!(
+        (writes(&web), plan(&web).wake),
+        (vec![apply(&web, 2)], Some(LOOK_AGAIN))
+    );
+    web.now = 1000;
+    web.refusals.get_mut("data-web-2-uid").unwrap().resource_version = "6".to_owned();
+    assert_eq!(writes(&web), [apply(&web, 2)]);
+    refused(&mut web, 1000);
+    web.stage(vec![template("data", "2049Mi")]);
+    assert!(matches!(&writes(&web)[..], [Action::ApplyClaim(_)]));
+}
+
+#[test]
+fn a_claim_that_is_not_the_sets_is_reported_and_never_written() {
+    type Change = (&'static str, fn(&mut Snapshot));
+    let rows: [Change; 3] = [
+        ("SelectorMismatch", |web| {
+            _ = web.claim("data-web-2").labels.insert("app".to_owned(), "db".to_owned())
+        }),
+        ("OwnedByAnother", |web| {
+            web.claim("data-web-2").controller = Some(owner("VirtualMachine", "web", "vm"))
+        }),
+        ("MountedByAnother", |web| {
+            web.pods.get_mut("web-2").unwrap().controller = Some(owner("StatefulSet", "web", "older"))
+        }),
+    ];
+    for (reason, change) in rows {
+        let mut web = fixture();
+        change(&mut web);
+        assert_eq!(writes(&web), [], "{reason}");
+        assert_eq!(plan(&web).progress.claims[0].reason, reason);
+        assert_eq!(plan(&web).progress.stalled.reason, "ClaimForeign");
+    }
+}
+
+#[test]
+fn a_name_that_another_set_could_give_is_nobodys() {
+    let mut web = fixture();
+    web.set.name = "a-web".to_owned();
+    let mut claim = web.claims.remove("data-web-2").unwrap();
+    claim.name = "data-a-web-2".to_owned();
+    web.claims.insert(claim.name.clone(), claim);
+    web.neighbours.push(Neighbour {
+        set: "web".to_owned(),
+        templates: vec!["log".to_owned()],
+    });
+    assert!(matches!(&writes(&web)[..], [Action::ApplyClaim(_)]));
+    web.neighbours.push(Neighbour {
+        set: "web".to_owned(),
+        templates: vec!["data-a".to_owned()],
+    });
+    assert_eq!(writes(&web), []);
+    assert_eq!(plan(&web).progress.claims[0].reason, "AmbiguousName");
+}
+
+#[test]
+fn claims_owned_by_the_set_or_by_their_pod_are_the_sets() {
+    for owner in [
+        owner("StatefulSet", "web", "set-uid"),
+        owner("Pod", "web-2", "web-2-uid"),
+    ] {
+        let mut web = fixture();
+        web.claim("data-web-2").controller = Some(owner);
+        assert_eq!(writes(&web), [apply(&web, 2)]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Decision two: the order of the rollout, and its end.
+
+use super::action::{Action, SetRecord};
+use super::progress::{self, Progress};
+use super::readiness::ClaimState;
+use super::replica::{self, Replica};
+use super::snapshot::{Seconds, Snapshot, Strategy};
+use super::tell;
+use super::wish::Wish;
+use crate::templates::Phase;
+
+/// What is to be done, and what is to be reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What to do now, in this order. Actions do not depend on each other's success.
+    pub actions: Vec<Action>,
+    /// What to report.
+    pub progress: Progress,
+    /// Look again after so many seconds, also if nothing is seen to change.
+    pub wake: Option<Seconds>,
+    /// True iff nothing that claims or Pods do could call for an action, so that they need not be watched.
+    pub settled: bool,
+}
+
+/// The longest time between two looks at a rollout, as a net below the watches.
+pub const LOOK_AGAIN: Seconds = 300;
+
+/// What to do next to bring the claims of the set to its wish.
+///
+/// Total and deterministic. It decides from the claims themselves and remembers nothing, so it may be asked again at
+/// any time, after a crash at any point, and by two controllers at once.
+///
+/// # Guarantees
+/// * A claim is written only if it is the set's (S5), not being deleted (S10), bound, and not yet at the revision (S8);
+///   never smaller than it is (S1).
+/// * Highest ordinal first, not below the partition; all claims of a replica, then none of the next one before these
+///   are ready (S6). Pods are not waited for: a Pod that is not Ready because its disk is full is the one to be grown.
+/// * At the wish there is nothing to do (S12).
+#[must_use]
+pub fn plan(snapshot: &Snapshot) -> Plan {
+    let wish = match Wish::of(&snapshot.set) {
+        Ok(wish) => wish,
+        Err(idle) => {
+            let progress = progress::idle(&snapshot.set, &idle);
+            let actions = tell::idle(snapshot, &idle).map(Action::Tell).into_iter().collect();
+            return Plan {
+                actions,
+                progress,
+                wake: None,
+                settled: true,
+            };
+        }
+    };
+    let mounting = replica::mounting(snapshot);
+    let replicas: Vec<Replica<'_>> = snapshot
+        .set
+        .ordinals()
+        .map(|ordinal| Replica::look(snapshot, &wish, &mounting, ordinal))
+        .collect();
+    let hold = hold(snapshot);
+
+    let mut actions = Vec::new();
+    if hold.is_none() {
+        actions.extend(applies(snapshot, &wish, &replicas));
+    }
+    let all_done = replicas.iter().all(Replica::is_done);
+    let complete = wish.record.phase == Phase::Complete;
+    if all_done && !complete && !snapshot.set.paused && snapshot.set.partition == 0 {
+        let set = &snapshot.set;
+        actions.push(Action::SetRecord(SetRecord::phase(
+            &set.uid,
+            &set.resource_version,
+            wish.record,
+            Phase::Complete,
+        )));
+    }
+    let progress = progress::of(snapshot, &wish, &replicas, hold);
+    actions.extend(
+        tell::changes(snapshot, &wish, &replicas, &progress)
+            .into_iter()
+            .map(Action::Tell),
+    );
+    let settled = all_done && complete;
+    let wake = if settled {
+        None
+    } else {
+        Some(wake(snapshot.now, &replicas))
+    };
+    Plan {
+        actions,
+        progress,
+        wake,
+        settled,
+    }
+}
+
+/// Why no claim is written although something is wished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The user said so.
+    Paused,
+    /// `updateStrategy: OnDelete`: a replica is updated by hand.
+    OnDelete,
+}
+
+fn hold(snapshot: &Snapshot) -> Option<Hold> {
+    if snapshot.set.paused {
+        Some(Hold::Paused)
+    } else if snapshot.set.strategy == Strategy::OnDelete {
+        Some(Hold::OnDelete)
+    } else {
+        None
+    }
+}
+
+/// True iff the partition keeps the replica as it is. The partition counts replicas, not ordinals.
+#[must_use]
+pub fn is_below_partition(snapshot: &Snapshot, ordinal: u32) -> bool {
+    ordinal.saturating_sub(snapshot.set.first_ordinal) < snapshot.set.partition
+}
+
+/// The applies that are due: those of the first replica, from the highest ordinal down, that is not yet done. Where
+/// stuck claims stop only themselves, those of the replicas below them as well.
+fn applies(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for replica in replicas
+        .iter()
+        .take_while(|replica| !is_below_partition(snapshot, replica.ordinal))
+    {
+        let due = replica.claims.iter().filter(|claim| claim.wants_apply(snapshot.now));
+        actions.extend(
+            due.filter_map(|claim| claim.apply(snapshot, wish))
+                .map(Action::ApplyClaim),
+        );
+        if !replica.lets_pass(snapshot.set.pod_management) {
+            break;
+        }
+    }
+    actions
+}
+
+/// Seconds until something may be due without anything having changed.
+fn wake(now: Seconds, replicas: &[Replica<'_>]) -> Seconds {
+    let refused = replicas
+        .iter()
+        .flat_map(|replica| &replica.claims)
+        .filter(|claim| claim.state == ClaimState::Refused);
+    let next = refused
+        .filter_map(|claim| claim.retry_at)
+        .filter(|retry_at| *retry_at > now)
+        .min();
+    next.map_or(LOOK_AGAIN, |retry_at| (retry_at - now).min(LOOK_AGAIN))
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

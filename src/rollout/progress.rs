@@ -1,0 +1,325 @@
+//! What users read: the status of the ClaimRollout, as a value.
+
+use super::plan::{Hold, is_below_partition};
+use super::readiness::{self, ClaimState};
+use super::replica::{At, Replica, Standing};
+use super::snapshot::{SetView, Snapshot};
+use super::wish::{self, Idle, Wish};
+use crate::templates::{ClaimTemplate, Phase, Quantity, Revision, UpdatePolicy, keys};
+
+/// How many claims are listed at most.
+pub const MAX_CLAIMS: usize = 50;
+
+/// The progress of one set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// The wanted templates.
+    pub templates: Vec<ClaimTemplate>,
+    /// Their revision.
+    pub update_revision: Revision,
+    /// The revision of the claims that are not at the wish; at the end that of the wish.
+    pub current_revision: Revision,
+    /// What applies to the set.
+    pub update_policy: UpdatePolicy,
+    /// The counters; none where the claims need not be looked at.
+    pub counts: Option<Counts>,
+    /// The counters of each template, in the order of the wanted list.
+    pub by_template: Vec<TemplateProgress>,
+    /// Claims that are not done, highest ordinal first, at most [`MAX_CLAIMS`].
+    pub claims: Vec<ClaimProgress>,
+    /// Everything is as wished.
+    pub ready: Condition,
+    /// It is being worked on.
+    pub reconciling: Condition,
+    /// Somebody has to do something.
+    pub stalled: Condition,
+}
+
+/// KEP-4650's counters, of replicas by their claims.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Replicas of the set.
+    pub replicas: usize,
+    /// Replicas of which no claim is at the wish.
+    pub current: usize,
+    /// Replicas of which every claim is at the wish.
+    pub updated: usize,
+    /// Replicas of which every claim is at the wish and ready.
+    pub ready: usize,
+}
+
+/// The counters of KEP-0661 and OpenKruise, of the claims of one template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateProgress {
+    /// The name of the template.
+    pub template: String,
+    /// Claims at the wish.
+    pub updated: usize,
+    /// Claims at the wish and ready.
+    pub ready: usize,
+    /// Claims that ask for at least what the template asks for.
+    pub compatible: usize,
+    /// Such claims that have what the template asks for.
+    pub compatible_ready: usize,
+    /// Every claim is at the wish and ready.
+    pub finished: bool,
+}
+
+/// One claim that is not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimProgress {
+    /// Its name.
+    pub name: String,
+    /// Its uid, if it exists.
+    pub uid: Option<String>,
+    /// The ordinal of its replica.
+    pub ordinal: u32,
+    /// How far it has come.
+    pub state: ClaimState,
+    /// Why, as one word.
+    pub reason: String,
+    /// Why, in words.
+    pub message: String,
+}
+
+/// One condition in the manner of kstatus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Whether it holds.
+    pub holds: bool,
+    /// Why, as one word.
+    pub reason: &'static str,
+    /// Why, in words.
+    pub message: String,
+}
+
+/// Whether a rollout goes on.
+enum Course {
+    /// It has reached the wish.
+    Complete,
+    /// It goes on by itself.
+    Moving { reason: &'static str, message: String },
+    /// It waits for somebody.
+    Stalled { reason: &'static str, message: String },
+}
+
+/// The progress of a set for which nothing is rolled out.
+#[must_use]
+pub fn idle(set: &SetView, idle: &Idle) -> Progress {
+    let templates = set
+        .staged
+        .as_ref()
+        .map_or(&set.live, |record| &record.templates)
+        .clone();
+    let revision = Revision::of(&templates);
+    let (ready, reconciling, stalled) = conditions(if idle.is_stalled() {
+        Course::Stalled {
+            reason: idle.as_str(),
+            message: idle.to_string(),
+        }
+    } else {
+        Course::Complete
+    });
+    let ready = Condition {
+        reason: idle.as_str(),
+        message: idle.to_string(),
+        ..ready
+    };
+    Progress {
+        templates,
+        current_revision: if idle.is_stalled() {
+            Revision::of(&set.live)
+        } else {
+            revision.clone()
+        },
+        update_revision: revision,
+        update_policy: wish::update_policy(set),
+        counts: None,
+        by_template: Vec::new(),
+        claims: Vec::new(),
+        ready,
+        reconciling,
+        stalled,
+    }
+}
+
+/// The progress of a rollout; `replicas` are highest ordinal first.
+#[must_use]
+pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], hold: Option<Hold>) -> Progress {
+    let claims = replicas
+        .iter()
+        .flat_map(|replica| replica.claims.iter().map(|claim| (replica.ordinal, claim)));
+    let not_done = claims
+        .filter(|(_, claim)| claim.state != ClaimState::Done)
+        .take(MAX_CLAIMS);
+    let (ready, reconciling, stalled) = conditions(course(snapshot, wish, replicas, hold));
+    Progress {
+        templates: wish.record.templates.clone(),
+        current_revision: current_revision(snapshot, wish, replicas),
+        update_revision: wish.revision.clone(),
+        update_policy: wish::update_policy(&snapshot.set),
+        counts: Some(counts(replicas)),
+        by_template: wish
+            .record
+            .templates
+            .iter()
+            .map(|template| by_template(template, replicas))
+            .collect(),
+        claims: not_done
+            .map(|(ordinal, claim)| claim_progress(snapshot, hold, ordinal, claim))
+            .collect(),
+        ready,
+        reconciling,
+        stalled,
+    }
+}
+
+fn claim_progress(snapshot: &Snapshot, hold: Option<Hold>, ordinal: u32, claim: &Standing<'_>) -> ClaimProgress {
+    let held = match hold {
+        Some(Hold::Paused) => Some(("Paused", "the rollout is paused")),
+        Some(Hold::OnDelete) => Some(("OnDelete", "the update strategy is OnDelete")),
+        None if is_below_partition(snapshot, ordinal) => Some(("Partition", "below the partition")),
+        None => None,
+    };
+    let (reason, message) = match held {
+        Some((reason, message)) if claim.state == ClaimState::Pending => (reason.to_owned(), message.to_owned()),
+        _ => (claim.reason.clone(), claim.message.clone()),
+    };
+    let uid = claim.claim.map(|claim| claim.uid.clone());
+    ClaimProgress {
+        name: claim.name.to_string(),
+        uid,
+        ordinal,
+        state: claim.state,
+        reason,
+        message,
+    }
+}
+
+fn counts(replicas: &[Replica<'_>]) -> Counts {
+    let count = |holds: fn(&Replica<'_>) -> bool| replicas.iter().filter(|replica| holds(replica)).count();
+    Counts {
+        replicas: replicas.len(),
+        current: count(|replica| !replica.claims.is_empty() && replica.claims.iter().all(|claim| claim.at != At::B)),
+        updated: count(|replica| replica.claims.iter().all(|claim| claim.at == At::B)),
+        ready: count(|replica| replica.is_done()),
+    }
+}
+
+fn by_template(template: &ClaimTemplate, replicas: &[Replica<'_>]) -> TemplateProgress {
+    let claims: Vec<&Standing<'_>> = replicas
+        .iter()
+        .flat_map(|replica| &replica.claims)
+        .filter(|claim| claim.template.name == template.name)
+        .collect();
+    let count = |holds: &dyn Fn(&Standing<'_>) -> bool| claims.iter().filter(|claim| holds(claim)).count();
+    let compatible = |claim: &Standing<'_>| claim.claim.is_some_and(|view| readiness::is_compatible(view, template));
+    let reached = |capacity: Quantity| template.storage.is_none_or(|wanted| capacity >= wanted);
+    let ready = count(&|claim| claim.state == ClaimState::Done);
+    TemplateProgress {
+        template: template.name.clone(),
+        updated: count(&|claim| claim.at == At::B),
+        ready,
+        compatible: count(&compatible),
+        compatible_ready: count(&|claim| {
+            compatible(claim) && claim.claim.and_then(|view| view.capacity).is_some_and(reached)
+        }),
+        finished: ready == claims.len(),
+    }
+}
+
+/// What the claim with the lowest ordinal that is not at the wish is at: the label on it, else the live templates.
+fn current_revision(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Revision {
+    let behind = replicas
+        .iter()
+        .rev()
+        .flat_map(|replica| &replica.claims)
+        .find(|claim| claim.at == At::A);
+    match behind.and_then(|claim| claim.claim) {
+        Some(view) => view
+            .labels
+            .get(keys::REVISION)
+            .map_or_else(|| Revision::of(&snapshot.set.live), Revision::from_text),
+        None => wish.revision.clone(),
+    }
+}
+
+fn course(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], hold: Option<Hold>) -> Course {
+    let claims = || replicas.iter().flat_map(|replica| &replica.claims);
+    if let Some(stuck) = claims().find(|claim| claim.state.is_stalled()) {
+        let reason = match stuck.state {
+            ClaimState::Refused => "ClaimRefused",
+            ClaimState::Foreign => "ClaimForeign",
+            _ => "ClaimInfeasible",
+        };
+        return Course::Stalled {
+            reason,
+            message: format!("{}: {}", stuck.name, stuck.message),
+        };
+    }
+    let ready = replicas.iter().filter(|replica| replica.is_done()).count();
+    let progress = format!("{ready} of {} replicas are ready", replicas.len());
+    let moving = |reason| Course::Moving {
+        reason,
+        message: progress.clone(),
+    };
+    let reachable = |replica: &&Replica<'_>| !is_below_partition(snapshot, replica.ordinal);
+    match hold {
+        _ if ready == replicas.len() && wish.record.phase == Phase::Complete => Course::Complete,
+        Some(Hold::Paused) => moving("Paused"),
+        Some(Hold::OnDelete) => moving("OnDelete"),
+        None if snapshot.set.partition > 0 && replicas.iter().filter(reachable).all(Replica::is_done) => {
+            moving("Partitioned")
+        }
+        None => moving("RollingOut"),
+    }
+}
+
+/// Ready, Reconciling and Stalled. At most one of the three holds, which is how kstatus reads them.
+fn conditions(course: Course) -> (Condition, Condition, Condition) {
+    let not = |reason: &'static str| Condition {
+        holds: false,
+        reason,
+        message: String::new(),
+    };
+    match course {
+        Course::Complete => {
+            let message = "every claim is at the wish and ready".to_owned();
+            (
+                Condition {
+                    holds: true,
+                    reason: "Complete",
+                    message,
+                },
+                not("Complete"),
+                not("Complete"),
+            )
+        }
+        Course::Moving { reason, message } => (
+            Condition {
+                holds: false,
+                reason,
+                message: message.clone(),
+            },
+            Condition {
+                holds: true,
+                reason,
+                message,
+            },
+            not("NotStalled"),
+        ),
+        Course::Stalled { reason, message } => (
+            Condition {
+                holds: false,
+                reason,
+                message: message.clone(),
+            },
+            not("Stalled"),
+            Condition {
+                holds: true,
+                reason,
+                message,
+            },
+        ),
+    }
+}

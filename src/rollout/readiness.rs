@@ -1,0 +1,166 @@
+//! The words *at the wish* and *ready*, and the states of a claim.
+
+use std::fmt;
+
+use super::snapshot::{ClaimView, Modify, Resize};
+use crate::templates::{ClaimTemplate, Revision, keys};
+
+/// How far a claim has come. One vocabulary everywhere: status, events, metrics, command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ClaimState {
+    /// Not yet reached.
+    Pending,
+    /// It has no volume, so it can neither be written nor become ready.
+    Unbound,
+    /// Written; nobody has begun to work on it.
+    Applied,
+    /// The volume is being expanded.
+    Expanding,
+    /// The file system is to be expanded by the node.
+    NodeExpanding,
+    /// The attributes class is being changed.
+    Modifying,
+    /// The driver says that it cannot be done.
+    Infeasible,
+    /// The API server says no.
+    Refused,
+    /// It is not the set's.
+    Foreign,
+    /// It is being deleted.
+    Terminating,
+    /// It does not exist.
+    Missing,
+    /// It is at the wish, and ready.
+    Done,
+}
+
+impl ClaimState {
+    /// Every state, in the order in which a claim usually goes through them.
+    pub const ALL: [Self; 12] = [
+        Self::Pending,
+        Self::Unbound,
+        Self::Applied,
+        Self::Expanding,
+        Self::NodeExpanding,
+        Self::Modifying,
+        Self::Infeasible,
+        Self::Refused,
+        Self::Foreign,
+        Self::Terminating,
+        Self::Missing,
+        Self::Done,
+    ];
+
+    /// The state as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Unbound => "Unbound",
+            Self::Applied => "Applied",
+            Self::Expanding => "Expanding",
+            Self::NodeExpanding => "NodeExpanding",
+            Self::Modifying => "Modifying",
+            Self::Infeasible => "Infeasible",
+            Self::Refused => "Refused",
+            Self::Foreign => "Foreign",
+            Self::Terminating => "Terminating",
+            Self::Missing => "Missing",
+            Self::Done => "Done",
+        }
+    }
+
+    /// True iff somebody has to do something before it goes on.
+    #[must_use]
+    pub const fn is_stalled(self) -> bool {
+        matches!(self, Self::Infeasible | Self::Refused | Self::Foreign)
+    }
+
+    /// True iff it was written and is on its way.
+    #[must_use]
+    pub const fn is_in_motion(self) -> bool {
+        matches!(
+            self,
+            Self::Applied | Self::Expanding | Self::NodeExpanding | Self::Modifying
+        )
+    }
+}
+
+impl fmt::Display for ClaimState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// True iff the claim carries the revision. Such a claim is never written again, whatever it holds now (S8).
+#[must_use]
+pub fn is_at(claim: &ClaimView, revision: &Revision) -> bool {
+    claim
+        .labels
+        .get(keys::REVISION)
+        .is_some_and(|label| label == revision.as_str())
+}
+
+/// True iff the claim asks for at least what the template asks for.
+#[must_use]
+pub fn is_compatible(claim: &ClaimView, template: &ClaimTemplate) -> bool {
+    template.storage.is_none_or(|wanted| claim.request >= wanted)
+}
+
+/// True iff the capacity is at least the smaller one of the template's and the claim's request (KEP-4650).
+///
+/// A claim that was grown beyond the template need only have reached the template.
+#[must_use]
+pub fn has_capacity(claim: &ClaimView, template: &ClaimTemplate) -> bool {
+    let wanted = template
+        .storage
+        .map_or(claim.request, |wanted| wanted.min(claim.request));
+    claim.capacity.is_some_and(|capacity| capacity >= wanted)
+}
+
+/// True iff the volume has the attributes class that the claim asks for; none and `""` are the same.
+#[must_use]
+pub fn has_class(claim: &ClaimView) -> bool {
+    let name = |class: &Option<String>| class.clone().unwrap_or_default();
+    name(&claim.class) == name(&claim.current_class)
+}
+
+/// True iff the claim is bound, and has the capacity and the attributes class.
+///
+/// What it does not do: look whether the claim is at a revision. Only of a claim that is may it be asked, so that the
+/// answer does not come from a view that is older than the apply.
+#[must_use]
+pub fn is_ready(claim: &ClaimView, template: &ClaimTemplate) -> bool {
+    claim.bound && has_capacity(claim, template) && has_class(claim)
+}
+
+/// How far a claim at the wish has come.
+#[must_use]
+pub fn state_at_wish(claim: &ClaimView, template: &ClaimTemplate) -> ClaimState {
+    if !claim.bound {
+        return ClaimState::Unbound;
+    }
+    if is_ready(claim, template) {
+        return ClaimState::Done;
+    }
+    let resize_infeasible = matches!(
+        claim.resize,
+        Some(Resize::ControllerInfeasible | Resize::NodeInfeasible)
+    );
+    if resize_infeasible || claim.modify == Some(Modify::Infeasible) || claim.trouble.is_some() {
+        return ClaimState::Infeasible;
+    }
+    if has_capacity(claim, template) {
+        return ClaimState::Modifying;
+    }
+    let on_the_node = matches!(claim.resize, Some(Resize::NodePending | Resize::NodeInProgress));
+    if on_the_node || claim.file_system_resize_pending {
+        ClaimState::NodeExpanding
+    } else if claim.resizing || claim.resize == Some(Resize::ControllerInProgress) {
+        ClaimState::Expanding
+    } else if !has_class(claim) && claim.modify.is_some() {
+        ClaimState::Modifying
+    } else {
+        ClaimState::Applied
+    }
+}

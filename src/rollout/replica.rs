@@ -1,0 +1,293 @@
+//! One replica: where its Pod and its claims are, and what KEP-4650 says to do about each claim.
+
+use std::collections::BTreeMap;
+
+use super::action::ApplyClaim;
+use super::ownership::{self, Whose};
+use super::readiness::{self, ClaimState};
+use super::snapshot::{ClaimView, PodManagement, PodView, Refusal, Seconds, Snapshot};
+use super::wish::Wish;
+use crate::templates::{ClaimName, ClaimTemplate, Quantity};
+
+/// Where a Pod or a claim is on its way from revision A to revision B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// It does not exist, or is about to stop existing.
+    Absent,
+    /// At any other revision than the one that is wished.
+    A,
+    /// At the revision that is wished: for a claim the wish's, for a Pod the set's update revision.
+    B,
+}
+
+/// What to do about a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The StatefulSet controller makes what is missing.
+    Nothing,
+    /// Bring it to B.
+    Apply,
+    /// Wait until it is ready.
+    Wait,
+}
+
+/// The table of KEP-4650 in the order of its newer text, for changes of claims alone.
+#[must_use]
+pub const fn step(pod: At, claim: At) -> Step {
+    match (pod, claim) {
+        (At::Absent, At::Absent) => Step::Nothing,
+        (At::Absent, At::A) => Step::Apply,
+        // Only for what needs no Pod: the volume, but neither the file system nor the first consumer.
+        (At::Absent, At::B) => Step::Wait,
+        (At::A, At::Absent) => Step::Nothing,
+        (At::A, At::A) => Step::Apply,
+        (At::A, At::B) => Step::Wait,
+        (At::B, At::Absent) => Step::Nothing,
+        (At::B, At::A) => Step::Apply,
+        (At::B, At::B) => Step::Wait,
+    }
+}
+
+/// One replica of a set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replica<'a> {
+    /// Its ordinal.
+    pub ordinal: u32,
+    /// Its claims, in the order of the wanted templates.
+    pub claims: Vec<Standing<'a>>,
+}
+
+/// How one claim stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing<'a> {
+    /// Its name.
+    pub name: ClaimName,
+    /// What it is to become.
+    pub template: &'a ClaimTemplate,
+    /// What it is.
+    pub claim: Option<&'a ClaimView>,
+    /// Where the replica's Pod is.
+    pub pod_at: At,
+    /// Where the claim is.
+    pub at: At,
+    /// How far it has come.
+    pub state: ClaimState,
+    /// Why, as one word.
+    pub reason: String,
+    /// Why, in words.
+    pub message: String,
+    /// When a refused claim may be tried again.
+    pub retry_at: Option<Seconds>,
+}
+
+/// The Pods that mount each claim, by the name of the claim.
+pub type Mounting<'a> = BTreeMap<&'a str, Vec<&'a PodView>>;
+
+/// Which Pods mount which claims.
+#[must_use]
+pub fn mounting(snapshot: &Snapshot) -> Mounting<'_> {
+    let mut mounting = Mounting::new();
+    for pod in snapshot.pods.values() {
+        for claim in &pod.claims {
+            mounting.entry(claim).or_default().push(pod);
+        }
+    }
+    mounting
+}
+
+impl<'a> Replica<'a> {
+    /// How the replica stands in the snapshot.
+    #[must_use]
+    pub fn look(snapshot: &'a Snapshot, wish: &Wish<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
+        let pod = snapshot.pod_of(ordinal);
+        let pod_at = match pod {
+            None => At::Absent,
+            Some(pod) if pod.revision == snapshot.set.update_revision => At::B,
+            Some(_) => At::A,
+        };
+        let claims = wish.record.templates.iter().filter_map(|template| {
+            // Names that cannot be made were refused with the wish.
+            let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
+            let claim = snapshot.claims.get(name.as_str());
+            let mut standing = Standing {
+                name,
+                template,
+                claim,
+                pod_at,
+                at: At::Absent,
+                state: ClaimState::Missing,
+                reason: "NotFound".to_owned(),
+                message: "waits for the StatefulSet controller to make it".to_owned(),
+                retry_at: None,
+            };
+            if let Some(claim) = claim {
+                let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
+                let whose = ownership::whose(snapshot, &standing.name, claim, pod, mounting);
+                let refusal = snapshot
+                    .refusals
+                    .get(&claim.uid)
+                    .filter(|refusal| refusal.revision == wish.revision);
+                standing.judge(claim, readiness::is_at(claim, &wish.revision), &whose, refusal);
+            }
+            Some(standing)
+        });
+        Self {
+            ordinal,
+            claims: claims.collect(),
+        }
+    }
+
+    /// True iff every claim is at the wish and ready.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.claims.iter().all(|claim| claim.state == ClaimState::Done)
+    }
+
+    /// True iff nothing here keeps the next replica waiting.
+    #[must_use]
+    pub fn lets_pass(&self, pod_management: PodManagement) -> bool {
+        self.claims.iter().all(|claim| claim.lets_pass(pod_management))
+    }
+}
+
+impl Standing<'_> {
+    fn judge(&mut self, claim: &ClaimView, at_wish: bool, whose: &Whose, refusal: Option<&Refusal>) {
+        let (at, state, reason, message) = if claim.terminating {
+            (
+                At::Absent,
+                ClaimState::Terminating,
+                "Deleted".to_owned(),
+                "is being deleted".to_owned(),
+            )
+        } else if at_wish {
+            let state = readiness::state_at_wish(claim, self.template);
+            let (reason, message) = explain(state, claim, self.template);
+            (At::B, state, reason, message)
+        } else if let Whose::Foreign(foreign) = whose {
+            (
+                At::A,
+                ClaimState::Foreign,
+                foreign.as_str().to_owned(),
+                foreign.to_string(),
+            )
+        } else if !claim.bound {
+            let (reason, message) = explain(ClaimState::Unbound, claim, self.template);
+            (At::A, ClaimState::Unbound, reason, message)
+        } else if let Some(refusal) = refusal {
+            let changed = refusal.resource_version != claim.resource_version;
+            self.retry_at = Some(if changed { 0 } else { refusal.retry_at() });
+            (
+                At::A,
+                ClaimState::Refused,
+                refusal.cause.clone(),
+                refusal.message.clone(),
+            )
+        } else {
+            (
+                At::A,
+                ClaimState::Pending,
+                "Waiting".to_owned(),
+                "not yet reached".to_owned(),
+            )
+        };
+        (self.at, self.state, self.reason, self.message) = (at, state, reason, message);
+    }
+
+    /// True iff the table says so and nothing speaks against writing the claim now.
+    #[must_use]
+    pub fn wants_apply(&self, now: Seconds) -> bool {
+        let free = match self.state {
+            ClaimState::Pending => true,
+            ClaimState::Refused => self.retry_at.is_some_and(|retry_at| retry_at <= now),
+            _ => false,
+        };
+        free && step(self.pod_at, self.at) == Step::Apply
+    }
+
+    /// True iff the next replica need not wait for this claim.
+    ///
+    /// What is stuck stops the others with OrderedReady and not with Parallel (KEP-0661). What only a Pod could move
+    /// on does not stop them while there is no Pod: with OrderedReady the Pod may be waiting for a lower one, whose
+    /// full disk is what is to be grown.
+    #[must_use]
+    pub fn lets_pass(&self, pod_management: PodManagement) -> bool {
+        match self.state {
+            ClaimState::Done | ClaimState::Missing | ClaimState::Terminating => true,
+            ClaimState::Unbound | ClaimState::NodeExpanding => self.pod_at == At::Absent,
+            ClaimState::Infeasible | ClaimState::Refused | ClaimState::Foreign => {
+                pod_management == PodManagement::Parallel
+            }
+            ClaimState::Pending | ClaimState::Applied | ClaimState::Expanding | ClaimState::Modifying => false,
+        }
+    }
+
+    /// The apply that brings the claim to the wish; `None` if there is no claim.
+    ///
+    /// The size is never smaller than what the claim asks for (S1). Keys of the selector keep the selector's values, as
+    /// when the StatefulSet controller made the claim. A wish without an attributes class leaves the claim's as it is.
+    #[must_use]
+    pub fn apply(&self, snapshot: &Snapshot, wish: &Wish<'_>) -> Option<ApplyClaim> {
+        let claim = self.claim?;
+        let kept = claim.class.clone().filter(|_| claim.class_is_ours);
+        let labels = self
+            .template
+            .labels
+            .iter()
+            .filter(|(key, _)| !snapshot.set.match_labels.contains_key(*key));
+        Some(ApplyClaim {
+            name: self.name.clone(),
+            uid: claim.uid.clone(),
+            resource_version: claim.resource_version.clone(),
+            storage: self
+                .template
+                .storage
+                .map_or(claim.request, |wanted| wanted.max(claim.request)),
+            volume_attributes_class_name: self.template.volume_attributes_class_name.clone().or(kept),
+            labels: labels.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            annotations: self.template.annotations.clone(),
+            revision: wish.revision.clone(),
+        })
+    }
+}
+
+/// Why a claim is in this state, as one word and in words.
+fn explain(state: ClaimState, claim: &ClaimView, template: &ClaimTemplate) -> (String, String) {
+    let sizes = || {
+        let capacity = claim
+            .capacity
+            .as_ref()
+            .map_or_else(|| "none".to_owned(), Quantity::to_string);
+        let wanted = template
+            .storage
+            .map_or(claim.request, |wanted| wanted.min(claim.request));
+        format!("capacity {capacity}, expected {wanted}")
+    };
+    let class = || {
+        let name = |class: &Option<String>| class.clone().unwrap_or_else(|| "none".to_owned());
+        format!(
+            "attributes class {}, expected {}",
+            name(&claim.current_class),
+            name(&claim.class)
+        )
+    };
+    let (reason, message) = match state {
+        ClaimState::Unbound => ("NotBound", "waits for a volume".to_owned()),
+        ClaimState::Applied => (
+            "NotBegun",
+            if readiness::has_capacity(claim, template) {
+                class()
+            } else {
+                sizes()
+            },
+        ),
+        ClaimState::Expanding => ("Resizing", sizes()),
+        ClaimState::NodeExpanding => ("FileSystemResizePending", sizes()),
+        ClaimState::Modifying => ("ModifyingVolume", class()),
+        ClaimState::Infeasible => match &claim.trouble {
+            Some(trouble) => return (trouble.reason.clone(), trouble.message.clone()),
+            None => ("Infeasible", "the driver cannot do it".to_owned()),
+        },
+        _ => ("", String::new()),
+    };
+    (reason.to_owned(), message)
+}

@@ -1,0 +1,291 @@
+//! What the decision reads, and nothing more: small own types that the shell fills from the cluster.
+
+use std::collections::BTreeMap;
+
+use crate::templates::{ClaimTemplate, Quantity, Record, Revision, UpdatePolicy};
+
+/// Seconds since 1970-01-01T00:00:00Z.
+pub type Seconds = u64;
+
+/// Everything that was seen of one set at one time.
+///
+/// The parts may be of different ages. That is harmless, because every write carries the uid and the resourceVersion
+/// of what it was decided for (S9).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The time.
+    pub now: Seconds,
+    /// The set.
+    pub set: SetView,
+    /// Claims of the namespace that may be the set's, by name.
+    pub claims: BTreeMap<String, ClaimView>,
+    /// Pods of the namespace that are the set's or mount one of its claims, by name.
+    pub pods: BTreeMap<String, PodView>,
+    /// Other sets of the namespace whose claims could have the same names.
+    pub neighbours: Vec<Neighbour>,
+    /// Earlier writes to claims that the API server refused, by the uid of the claim.
+    pub refusals: BTreeMap<String, Refusal>,
+    /// What was last reported.
+    pub earlier: Option<Earlier>,
+}
+
+/// A StatefulSet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetView {
+    /// `metadata.namespace`
+    pub namespace: String,
+    /// `metadata.name`
+    pub name: String,
+    /// `metadata.uid`
+    pub uid: String,
+    /// `metadata.resourceVersion`
+    pub resource_version: String,
+    /// `metadata.deletionTimestamp` is set.
+    pub terminating: bool,
+    /// The controller among `metadata.ownerReferences`.
+    pub controller: Option<Owner>,
+    /// `spec.replicas`
+    pub replicas: u32,
+    /// `spec.ordinals.start`
+    pub first_ordinal: u32,
+    /// `spec.selector.matchLabels`
+    pub match_labels: BTreeMap<String, String>,
+    /// `spec.volumeClaimTemplates`
+    pub live: Vec<ClaimTemplate>,
+    /// The valid record among the annotations.
+    pub staged: Option<Record>,
+    /// The annotation `claim-rollout.io/update-policy`. A value that is not known counts as `OnClaimDelete`: nothing is
+    /// written for a wish that cannot be read.
+    pub update_policy: Option<UpdatePolicy>,
+    /// The annotation `claim-rollout.io/paused`.
+    pub paused: bool,
+    /// The partition that the user asked for: the annotation `held-partition` if there is one, else
+    /// `spec.updateStrategy.rollingUpdate.partition`.
+    pub partition: u32,
+    /// `spec.updateStrategy.type`
+    pub strategy: Strategy,
+    /// `spec.podManagementPolicy`
+    pub pod_management: PodManagement,
+    /// `status.updateRevision`: what a Pod at B carries.
+    pub update_revision: String,
+}
+
+/// `spec.updateStrategy.type`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Pods are replaced in order.
+    RollingUpdate,
+    /// Pods are replaced when somebody deletes them. A type that is not known counts as this one.
+    OnDelete,
+}
+
+/// `spec.podManagementPolicy`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodManagement {
+    /// One after the other: what is stuck stops the rest.
+    OrderedReady,
+    /// All at once: what is stuck stops only itself.
+    Parallel,
+}
+
+/// One entry of `metadata.ownerReferences`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// `kind`
+    pub kind: String,
+    /// `name`
+    pub name: String,
+    /// `uid`
+    pub uid: String,
+}
+
+/// A PersistentVolumeClaim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimView {
+    /// `metadata.name`
+    pub name: String,
+    /// `metadata.uid`
+    pub uid: String,
+    /// `metadata.resourceVersion`
+    pub resource_version: String,
+    /// `metadata.labels`
+    pub labels: BTreeMap<String, String>,
+    /// The controller among `metadata.ownerReferences`.
+    pub controller: Option<Owner>,
+    /// `metadata.deletionTimestamp` is set.
+    pub terminating: bool,
+    /// `status.phase` is `Bound`.
+    pub bound: bool,
+    /// `spec.resources.requests.storage`
+    pub request: Quantity,
+    /// `status.capacity.storage`
+    pub capacity: Option<Quantity>,
+    /// `spec.volumeAttributesClassName`
+    pub class: Option<String>,
+    /// An earlier apply of ours set `spec.volumeAttributesClassName`, so that an apply without it would remove it.
+    pub class_is_ours: bool,
+    /// `status.currentVolumeAttributesClassName`
+    pub current_class: Option<String>,
+    /// `status.allocatedResourceStatuses.storage`
+    pub resize: Option<Resize>,
+    /// `status.modifyVolumeStatus.status`
+    pub modify: Option<Modify>,
+    /// The condition `Resizing` is true.
+    pub resizing: bool,
+    /// The condition `FileSystemResizePending` is true.
+    pub file_system_resize_pending: bool,
+    /// The first condition that reports an error: `ControllerResizeError`, `NodeResizeError`, `ModifyVolumeError`.
+    pub trouble: Option<Trouble>,
+}
+
+/// `status.allocatedResourceStatuses.storage`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resize {
+    /// `ControllerResizeInProgress`
+    ControllerInProgress,
+    /// `ControllerResizeInfeasible`
+    ControllerInfeasible,
+    /// `NodeResizePending`
+    NodePending,
+    /// `NodeResizeInProgress`
+    NodeInProgress,
+    /// `NodeResizeInfeasible`
+    NodeInfeasible,
+}
+
+/// `status.modifyVolumeStatus.status`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modify {
+    /// `Pending`: a precondition is not met, such as a class that does not exist.
+    Pending,
+    /// `InProgress`
+    InProgress,
+    /// `Infeasible`
+    Infeasible,
+}
+
+/// What a condition of a claim says went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The type of the condition.
+    pub reason: String,
+    /// Its message.
+    pub message: String,
+}
+
+/// A Pod that has not ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodView {
+    /// `metadata.name`
+    pub name: String,
+    /// `metadata.uid`
+    pub uid: String,
+    /// The controller among `metadata.ownerReferences`.
+    pub controller: Option<Owner>,
+    /// The label `controller-revision-hash`.
+    pub revision: String,
+    /// The names of the claims that it mounts.
+    pub claims: Vec<String>,
+}
+
+/// Another set of the namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its name.
+    pub set: String,
+    /// The names of its templates.
+    pub templates: Vec<String>,
+}
+
+/// An apply that the API server refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The revision that was to be applied.
+    pub revision: Revision,
+    /// The resourceVersion of the claim that it was decided for. A claim that has changed since is tried at once.
+    pub resource_version: String,
+    /// The reason of the API server's status, such as `Forbidden`.
+    pub cause: String,
+    /// Its message.
+    pub message: String,
+    /// How many times in a row.
+    pub attempts: u32,
+    /// When it was refused last.
+    pub last: Seconds,
+}
+
+impl Refusal {
+    /// The longest pause between two attempts.
+    pub const MAX_PAUSE: Seconds = 300;
+
+    /// When it may be tried again: after one second, doubling with each attempt, five minutes at most.
+    #[must_use]
+    pub fn retry_at(&self) -> Seconds {
+        let doublings = self.attempts.saturating_sub(1).min(16);
+        self.last.saturating_add((1 << doublings).min(Self::MAX_PAUSE))
+    }
+}
+
+/// What the ClaimRollout last said: the memory of what was told already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// `spec.revision`
+    pub revision: Revision,
+    /// `status.claims`, by name: state, reason and message.
+    pub claims: BTreeMap<String, (String, String, String)>,
+    /// The reason of the condition `Ready`.
+    pub ready: String,
+}
+
+impl Snapshot {
+    /// The Pod of the replica: of that name, and controlled by this very set.
+    #[must_use]
+    pub fn pod_of(&self, ordinal: u32) -> Option<&PodView> {
+        let pod = self.pods.get(&format!("{}-{ordinal}", self.set.name))?;
+        self.set.controls(pod.controller.as_ref()).then_some(pod)
+    }
+}
+
+impl SetView {
+    /// The ordinals in range, highest first.
+    pub fn ordinals(&self) -> impl Iterator<Item = u32> + use<> {
+        (self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)).rev()
+    }
+
+    /// True iff the owner is this set: by uid, so that one of the same name that came later is another.
+    #[must_use]
+    pub fn controls(&self, owner: Option<&Owner>) -> bool {
+        owner.is_some_and(|owner| owner.uid == self.uid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Refusal, Seconds};
+    use crate::templates::Revision;
+
+    #[test]
+    fn a_refused_claim_is_tried_again_after_1_2_4_seconds_and_so_on_up_to_5_minutes() {
+        let pauses: [(u32, Seconds); 8] = [
+            (0, 1),
+            (1, 1),
+            (2, 2),
+            (3, 4),
+            (9, 256),
+            (10, 300),
+            (11, 300),
+            (u32::MAX, 300),
+        ];
+        for (attempts, pause) in pauses {
+            let refusal = Refusal {
+                revision: Revision::from_text("r"),
+                resource_version: "1".to_owned(),
+                cause: "Forbidden".to_owned(),
+                message: "exceeded quota".to_owned(),
+                attempts,
+                last: 1000,
+            };
+            assert_eq!(refusal.retry_at(), 1000 + pause, "{attempts}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What is said once: the difference between what was last reported and what is reported now.
+//!
+//! The memory is the ClaimRollout itself, so a controller that starts anew does not say everything again.
+
+use super::action::{Reason, Tell};
+use super::progress::{ClaimProgress, Progress};
+use super::readiness::ClaimState;
+use super::replica::Replica;
+use super::snapshot::{Earlier, Snapshot};
+use super::wish::{Idle, Wish};
+
+/// What to say about a set for which nothing is rolled out: that its claims stay as they are, when a wish is new.
+#[must_use]
+pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
+    let record = snapshot.set.staged.as_ref()?;
+    let worth_saying = matches!(
+        idle,
+        Idle::OnClaimDelete | Idle::ReCreate | Idle::Unsound { .. } | Idle::Owned { .. }
+    );
+    let revision = record.revision();
+    let known = snapshot
+        .earlier
+        .as_ref()
+        .is_some_and(|earlier| earlier.revision == revision && earlier.ready == idle.as_str());
+    (worth_saying && !known).then(|| staged(snapshot, format!("revision {revision}: {idle}")))
+}
+
+/// What to say about a rollout.
+#[must_use]
+pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], progress: &Progress) -> Vec<Tell> {
+    let mut told = Vec::new();
+    let earlier = snapshot
+        .earlier
+        .as_ref()
+        .filter(|earlier| earlier.revision == wish.revision);
+    if earlier.is_none() {
+        let names: Vec<&str> = wish
+            .record
+            .templates
+            .iter()
+            .map(|template| template.name.as_str())
+            .collect();
+        let message = format!(
+            "revision {}: {} claims of {} follow, highest ordinal first",
+            wish.revision,
+            snapshot.set.ordinals().count() * names.len(),
+            names.join(", "),
+        );
+        told.push(staged(snapshot, message));
+    }
+    for claim in &progress.claims {
+        told.extend(trouble(snapshot, earlier, claim));
+    }
+    if let Some(earlier) = earlier {
+        told.extend(newly_ready(snapshot, earlier, replicas));
+    }
+    if progress.ready.holds && earlier.is_some_and(|earlier| earlier.ready != progress.ready.reason) {
+        let message = format!("revision {}: {}", wish.revision, progress.ready.message);
+        told.push(Tell {
+            reason: Reason::ClaimRolloutComplete,
+            ..staged(snapshot, message)
+        });
+    }
+    told
+}
+
+fn staged(snapshot: &Snapshot, message: String) -> Tell {
+    Tell {
+        set_uid: snapshot.set.uid.clone(),
+        claim: None,
+        reason: Reason::ClaimsStaged,
+        message,
+    }
+}
+
+/// Once per claim and cause.
+fn trouble(snapshot: &Snapshot, earlier: Option<&Earlier>, claim: &ClaimProgress) -> Option<Tell> {
+    let reason = match claim.state {
+        ClaimState::Refused => Reason::FailedToPatchPVC,
+        ClaimState::Infeasible => Reason::ClaimExpansionFailed,
+        ClaimState::Foreign => Reason::ClaimForeign,
+        _ => return None,
+    };
+    let known = earlier
+        .and_then(|earlier| earlier.claims.get(&claim.name))
+        .is_some_and(|(state, reason, message)| {
+            (state.as_str(), reason, message) == (claim.state.as_str(), &claim.reason, &claim.message)
+        });
+    (!known).then(|| Tell {
+        set_uid: snapshot.set.uid.clone(),
+        claim: claim.uid.clone().map(|uid| (claim.name.clone(), uid)),
+        reason,
+        message: format!("{}: {}", claim.name, claim.message),
+    })
+}
+
+/// Claims that were on their way when last reported and are done now.
+fn newly_ready<'a>(
+    snapshot: &'a Snapshot,
+    earlier: &'a Earlier,
+    replicas: &'a [Replica<'a>],
+) -> impl Iterator<Item = Tell> + 'a {
+    let was_moving = |name: &str| {
+        earlier.claims.get(name).is_some_and(|(state, ..)| {
+            let moving = |known: &&ClaimState| known.is_in_motion() || **known == ClaimState::Infeasible;
+            ClaimState::ALL
+                .iter()
+                .filter(moving)
+                .any(|known| known.as_str() == state)
+        })
+    };
+    let done = replicas
+        .iter()
+        .flat_map(|replica| &replica.claims)
+        .filter(|claim| claim.state == ClaimState::Done);
+    done.filter(move |claim| was_moving(claim.name.as_str()))
+        .filter_map(|standing| {
+            let claim = standing.claim?;
+            Some(Tell {
+                set_uid: snapshot.set.uid.clone(),
+                claim: Some((claim.name.clone(), claim.uid.clone())),
+                reason: Reason::ClaimReady,
+                message: format!("{}: capacity {}", claim.name, claim.capacity.unwrap_or(claim.request)),
+            })
+        })
+}
+
+#[cfg(test)]
+#[path = "tell_tests.rs"]
+mod tests;

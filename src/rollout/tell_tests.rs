@@ -1,0 +1,97 @@
+//! Each test asserts everything that is done, so that nothing else is.
+
+use crate::rollout::action::Reason;
+use crate::rollout::fixtures::{record, refused, told, web as fixture};
+use crate::rollout::plan::plan;
+use crate::rollout::readiness::ClaimState;
+use crate::templates::Phase;
+
+#[test]
+fn things_are_said_once() {
+    let mut web = fixture();
+    web.earlier = None;
+    let first = told(&web);
+    let revision = web.wish();
+    assert_eq!(
+        first,
+        [(
+            Reason::ClaimsStaged,
+            format!("revision {revision}: 3 claims of data follow, highest ordinal first")
+        )]
+    );
+
+    let mut web = fixture();
+    refused(&mut web, 1000);
+    assert_eq!(
+        told(&web),
+        [(Reason::FailedToPatchPVC, "data-web-2: exceeded quota".to_owned())]
+    );
+    let known = ["Refused", "Forbidden", "exceeded quota"].map(str::to_owned);
+    web.earlier
+        .as_mut()
+        .unwrap()
+        .claims
+        .insert("data-web-2".to_owned(), known.into());
+    assert_eq!(told(&web), []);
+
+    let mut web = fixture();
+    let known = ["Expanding", "Resizing", ""].map(str::to_owned);
+    web.earlier
+        .as_mut()
+        .unwrap()
+        .claims
+        .insert("data-web-2".to_owned(), known.into());
+    web.done("data-web-2");
+    assert_eq!(
+        told(&web),
+        [(Reason::ClaimReady, "data-web-2: capacity 2Gi".to_owned())]
+    );
+}
+
+#[test]
+fn the_end_is_told_when_the_record_says_complete() {
+    let mut web = fixture();
+    for name in ["data-web-2", "data-web-1", "data-web-0"] {
+        web.done(name);
+    }
+    assert_eq!(told(&web), []);
+    web.phase(Phase::Complete);
+    let revision = web.wish();
+    let expected = format!("revision {revision}: every claim is at the wish and ready");
+    assert_eq!(told(&web), [(Reason::ClaimRolloutComplete, expected)]);
+}
+
+#[test]
+fn the_counters_are_those_of_the_kep() {
+    let mut web = fixture();
+    web.done("data-web-2");
+    web.applied("data-web-1");
+    let progress = plan(&web).progress;
+    let counts = progress.counts.unwrap();
+    assert_eq!(
+        (counts.replicas, counts.current, counts.updated, counts.ready),
+        (3, 1, 2, 1)
+    );
+    let data = &progress.by_template[0];
+    assert_eq!(
+        (
+            data.updated,
+            data.ready,
+            data.compatible,
+            data.compatible_ready,
+            data.finished
+        ),
+        (2, 1, 2, 1, false)
+    );
+    let listed: Vec<_> = progress
+        .claims
+        .iter()
+        .map(|claim| (claim.ordinal, claim.state))
+        .collect();
+    assert_eq!(listed, [(1, ClaimState::Applied), (0, ClaimState::Pending)]);
+    assert_eq!(progress.current_revision, record(web.set.live.clone()).revision());
+    assert_eq!(
+        (progress.ready.holds, progress.reconciling.holds, progress.stalled.holds),
+        (false, true, false)
+    );
+}

@@ -1,0 +1,152 @@
+//! Each test asserts everything that is done, so that nothing else is.
+
+use crate::rollout::action::{Action, ApplyClaim};
+use crate::rollout::fixtures::{apply, gi, owner, template, web as fixture};
+use crate::rollout::plan::plan;
+use crate::rollout::snapshot::Snapshot;
+use crate::templates::{UpdatePolicy, keys};
+
+#[test]
+fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
+    type Change = (&'static str, fn(&mut Snapshot));
+    let rows: [Change; 7] = [
+        ("NothingStaged", |web| web.set.staged = None),
+        ("SetTerminating", |web| web.set.terminating = true),
+        ("SetOwned", |web| {
+            web.set.controller = Some(owner("Prometheus", "k8s", "p"))
+        }),
+        ("OnClaimDelete", |web| {
+            web.set.update_policy = Some(UpdatePolicy::OnClaimDelete)
+        }),
+        ("OnClaimDelete", |web| {
+            web.set.staged.as_mut().unwrap().update_policy = UpdatePolicy::OnClaimDelete
+        }),
+        ("ReCreateNotEnabled", |web| {
+            web.set.update_policy = Some(UpdatePolicy::ReCreate)
+        }),
+        ("RecordUnsound", |web| web.set.live = vec![template("data", "3Gi")]),
+    ];
+    for (reason, change) in rows {
+        let mut web = fixture();
+        change(&mut web);
+        web.earlier.as_mut().unwrap().ready = reason.to_owned();
+        let plan = plan(&web);
+        assert_eq!(
+            (plan.actions, plan.settled, plan.wake),
+            (vec![], true, None),
+            "{reason}"
+        );
+        assert_eq!(plan.progress.ready.reason, reason);
+    }
+}
+
+#[test]
+fn a_forged_record_is_not_honoured() {
+    let mut cases = Vec::new();
+    let mut labelled = template("data", "2Gi");
+    labelled.labels.insert("kubernetes.io/x".to_owned(), "y".to_owned());
+    cases.push((
+        vec![labelled],
+        "spec.volumeClaimTemplates[data].metadata.labels[kubernetes.io/x]",
+    ));
+    let mut ours = template("data", "2Gi");
+    ours.labels.insert(keys::REVISION.to_owned(), "y".to_owned());
+    cases.push((
+        vec![ours],
+        "spec.volumeClaimTemplates[data].metadata.labels[claim-rollout.io/revision]",
+    ));
+    let mut frozen = template("data", "2Gi");
+    frozen.spec.insert("storageClassName".to_owned(), "fast".into());
+    cases.push((vec![frozen], "spec.volumeClaimTemplates[data].spec.storageClassName"));
+    cases.push((
+        vec![template("data", "500Mi")],
+        "spec.volumeClaimTemplates[data].spec.resources.requests.storage",
+    ));
+    cases.push((
+        vec![template("data", "16Ei")],
+        "spec.volumeClaimTemplates[data].spec.resources.requests.storage",
+    ));
+    cases.push((
+        vec![template("data", "2Gi"), template("more", "1Gi")],
+        "spec.volumeClaimTemplates[more]",
+    ));
+    cases.push((vec![], "spec.volumeClaimTemplates[data]"));
+    for (templates, path) in cases {
+        let mut web = fixture();
+        web.stage(templates);
+        let plan = plan(&web);
+        assert_eq!(plan.progress.stalled.reason, "RecordUnsound", "{path}");
+        assert!(
+            plan.progress.stalled.message.contains(&format!("{path}: expected")),
+            "{}",
+            plan.progress.stalled.message
+        );
+        assert!(
+            plan.actions.iter().all(|action| matches!(action, Action::Tell(_))),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn what_may_change_outside_the_reserved_domains_is_applied_and_selector_keys_keep_the_selectors_values() {
+    let mut web = fixture();
+    let mut wanted = template("data", "2Gi");
+    for (key, value) in [("app.kubernetes.io/version", "2"), ("app", "other"), ("tier", "a")] {
+        wanted.labels.insert(key.to_owned(), value.to_owned());
+    }
+    wanted.annotations.insert("note".to_owned(), "x".to_owned());
+    wanted.volume_attributes_class_name = Some("fast".to_owned());
+    web.stage(vec![wanted]);
+    let Action::ApplyClaim(expected) = apply(&web, 2) else {
+        unreachable!()
+    };
+    let expected = ApplyClaim {
+        volume_attributes_class_name: Some("fast".to_owned()),
+        labels: [("app.kubernetes.io/version", "2"), ("tier", "a")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
+        annotations: [("note".to_owned(), "x".to_owned())].into(),
+        ..expected
+    };
+    assert_eq!(plan(&web).actions, [Action::ApplyClaim(expected)]);
+}
+
+#[test]
+fn a_claim_is_never_made_smaller() {
+    let mut web = fixture();
+    web.claim("data-web-2").request = gi(5);
+    let Action::ApplyClaim(expected) = apply(&web, 2) else {
+        unreachable!()
+    };
+    assert_eq!(
+        plan(&web).actions,
+        [Action::ApplyClaim(ApplyClaim {
+            storage: gi(5),
+            ..expected
+        })]
+    );
+    // KEP-4650: it need only have reached the smaller one of the two.
+    let claim = web.applied("data-web-2");
+    claim.capacity = Some(gi(3));
+    assert_eq!(plan(&web).actions, [apply(&web, 1)]);
+}
+
+#[test]
+fn a_wish_without_an_attributes_class_repeats_the_claims_class_if_we_set_it() {
+    for (ours, expected) in [(true, Some("gold".to_owned())), (false, None)] {
+        let mut web = fixture();
+        let claim = web.claim("data-web-2");
+        claim.class = Some("gold".to_owned());
+        claim.current_class = Some("gold".to_owned());
+        claim.class_is_ours = ours;
+        let Action::ApplyClaim(apply) = apply(&web, 2) else {
+            unreachable!()
+        };
+        let expected = ApplyClaim {
+            volume_attributes_class_name: expected,
+            ..apply
+        };
+        assert_eq!(plan(&web).actions, [Action::ApplyClaim(expected)]);
+    }
+}
