@@ -1,6 +1,6 @@
 //! Each test asserts everything that is done, so that nothing else is.
 
-use crate::rollout::action::{Action, ApplyClaim};
+use crate::rollout::action::Action;
 use crate::rollout::fixtures::{apply, owner, refused, state, template, web as fixture, writes};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
 use crate::rollout::readiness::ClaimState;
@@ -75,13 +75,13 @@ fn a_claim_that_is_not_the_sets_is_reported_and_never_written() {
     type Change = (&'static str, fn(&mut Snapshot));
     let rows: [Change; 3] = [
         ("SelectorMismatch", |web| {
-            _ = web.claim("data-web-2").labels.insert("app".to_owned(), "db".to_owned())
+            _ = web.claim("data-web-2").labels.insert("app".to_owned(), "db".to_owned());
         }),
         ("OwnedByAnother", |web| {
-            web.claim("data-web-2").controller = Some(owner("VirtualMachine", "web", "vm"))
+            web.claim("data-web-2").controller = Some(owner("VirtualMachine", "web", "vm"));
         }),
         ("MountedByAnother", |web| {
-            web.pods.get_mut("web-2").unwrap().controller = Some(owner("StatefulSet", "web", "older"))
+            web.pods.get_mut("web-2").unwrap().controller = Some(owner("StatefulSet", "web", "older"));
         }),
     ];
     for (reason, change) in rows {

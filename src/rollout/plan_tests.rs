@@ -1,6 +1,6 @@
 //! Each test asserts everything that is done, so that nothing else is.
 
-use crate::rollout::action::{Action, ApplyClaim};
+use crate::rollout::action::Action;
 use crate::rollout::fixtures::{apply, complete, gi, state, template, web as fixture};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
 use crate::rollout::readiness::ClaimState;
@@ -84,12 +84,12 @@ fn a_paused_rollout_is_only_watched() {
     let mut web = fixture();
     web.set.paused = true;
     web.applied("data-web-2");
-    let plan = plan(&web);
+    let paused = plan(&web);
     assert_eq!(
-        (plan.actions, plan.settled, plan.wake),
+        (paused.actions, paused.settled, paused.wake),
         (vec![], false, Some(LOOK_AGAIN))
     );
-    assert_eq!(plan.progress.ready.reason, "Paused");
+    assert_eq!(paused.progress.ready.reason, "Paused");
     assert_eq!(state(&web, "data-web-2"), ClaimState::Applied);
     for name in ["data-web-2", "data-web-1", "data-web-0"] {
         web.done(name);

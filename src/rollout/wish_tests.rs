@@ -13,16 +13,16 @@ fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
         ("NothingStaged", |web| web.set.staged = None),
         ("SetTerminating", |web| web.set.terminating = true),
         ("SetOwned", |web| {
-            web.set.controller = Some(owner("Prometheus", "k8s", "p"))
+            web.set.controller = Some(owner("Prometheus", "k8s", "p"));
         }),
         ("OnClaimDelete", |web| {
-            web.set.update_policy = Some(UpdatePolicy::OnClaimDelete)
+            web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
         }),
         ("OnClaimDelete", |web| {
-            web.set.staged.as_mut().unwrap().update_policy = UpdatePolicy::OnClaimDelete
+            web.set.staged.as_mut().unwrap().update_policy = UpdatePolicy::OnClaimDelete;
         }),
         ("ReCreateNotEnabled", |web| {
-            web.set.update_policy = Some(UpdatePolicy::ReCreate)
+            web.set.update_policy = Some(UpdatePolicy::ReCreate);
         }),
         ("RecordUnsound", |web| web.set.live = vec![template("data", "3Gi")]),
     ];
