@@ -45,7 +45,7 @@ fn annotated(mut set: Value, key: &str, value: &str) -> Value {
     set
 }
 
-fn review(operation: &str, old: Option<Value>, new: Option<Value>) -> Value {
+fn review(operation: &str, old: Option<&Value>, new: Option<&Value>) -> Value {
     json!({
         "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"}, "operation": operation,
         "name": "web", "namespace": "shop", "userInfo": {"username": "alice", "groups": ["dev", "ops"]},
@@ -54,7 +54,7 @@ fn review(operation: &str, old: Option<Value>, new: Option<Value>) -> Value {
 }
 
 fn update(old: &Value, new: &Value) -> Value {
-    review("UPDATE", Some(old.clone()), Some(new.clone()))
+    review("UPDATE", Some(old), Some(new))
 }
 
 fn decide_with(review: &Value, settings: &str, lookups: &mut dyn Lookups) -> Verdict {
@@ -354,7 +354,7 @@ fn authority_is_asked_for_the_requester_and_only_when_something_is_staged() {
     for review in [
         update(&old, &old),
         update(&old, &set(&[frozen])),
-        review("CREATE", None, Some(new.clone())),
+        review("CREATE", None, Some(&new)),
     ] {
         assert_eq!(ask(&review, Ok(true)).1, Vec::<String>::new(), "{review}");
     }
@@ -363,11 +363,11 @@ fn authority_is_asked_for_the_requester_and_only_when_something_is_staged() {
 #[test]
 fn c1_what_only_the_policy_may_write_is_removed_from_a_new_set() {
     let new = set(&[template("data", "10Gi")]);
-    assert_eq!(decide(&review("CREATE", None, Some(new.clone()))), Verdict::Pass);
+    assert_eq!(decide(&review("CREATE", None, Some(&new))), Verdict::Pass);
     for key in [keys::STAGED, keys::HELD_PARTITION, keys::WITHDRAW] {
         let new = annotated(new.clone(), key, "x");
         assert_eq!(
-            edits(decide(&review("CREATE", None, Some(new)))),
+            edits(decide(&review("CREATE", None, Some(&new)))),
             [Edit::RemoveAnnotation(key)]
         );
     }
@@ -408,7 +408,7 @@ fn c3_what_is_none_of_our_business_passes() {
     assert_eq!(decide(&daemon), Verdict::Pass);
     for operation in ["DELETE", "CONNECT"] {
         assert_eq!(
-            decide(&review(operation, Some(old.clone()), None)),
+            decide(&review(operation, Some(&old), None)),
             Verdict::Pass,
             "{operation}"
         );
@@ -442,7 +442,7 @@ fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
         let expected = format!("claim-rollout: annotation {key}: expected one of {allowed}, but found {value}");
         assert_eq!(refusal(decide(&update(&plain, &wrong))), (422, expected.clone()));
         assert_eq!(
-            refusal(decide(&review("CREATE", None, Some(wrong.clone())))),
+            refusal(decide(&review("CREATE", None, Some(&wrong)))),
             (422, expected)
         );
         assert_eq!(decide(&update(&wrong, &wrong)), Verdict::Pass, "{key} was there before");
