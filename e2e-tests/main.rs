@@ -5,3 +5,6 @@ mod control_plane;
 mod host_is_faithful;
 mod policy_host;
 mod policy_is_called;
+mod reviews;
+mod reviews_capture;
+mod reviews_mutated;

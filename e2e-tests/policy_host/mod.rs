@@ -14,8 +14,8 @@ mod module;
 mod registration;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -95,14 +95,21 @@ struct Hosted {
     settings: Box<RawValue>,
     capabilities: Arc<Capabilities>,
     pool: Arc<Semaphore>,
-    requests: Arc<AtomicU64>,
+    asked: Arc<Asked>,
+}
+
+/// What a policy has been asked.
+#[derive(Default)]
+struct Asked {
+    count: AtomicU64,
+    last: Mutex<Option<Box<RawValue>>>,
 }
 
 /// Policies that are served over HTTPS on a port of 127.0.0.1.
 pub(crate) struct PolicyHost {
     running: Running,
     certificate: String,
-    requests: BTreeMap<String, Arc<AtomicU64>>,
+    asked: BTreeMap<String, Arc<Asked>>,
 }
 
 impl PolicyHost {
@@ -112,7 +119,7 @@ impl PolicyHost {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = Arc::new(Semaphore::new(cores));
         let mut engines = Engines::new();
-        let mut requests = BTreeMap::new();
+        let mut asked = BTreeMap::new();
         for policy in policies {
             let name = policy.name.clone();
             let capabilities = policy.capabilities(Arc::clone(&api));
@@ -122,10 +129,10 @@ impl PolicyHost {
                 settings,
                 capabilities,
                 pool: Arc::clone(&pool),
-                requests: Arc::default(),
+                asked: Arc::default(),
             };
             hosted.check().await.with_context(|| format!("policy {name}"))?;
-            requests.insert(name.clone(), Arc::clone(&hosted.requests));
+            asked.insert(name.clone(), Arc::clone(&hosted.asked));
             engines.insert(name, Arc::new(hosted));
         }
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
@@ -142,7 +149,7 @@ impl PolicyHost {
         Ok(Self {
             running,
             certificate: identity.certificates,
-            requests,
+            asked,
         })
     }
 
@@ -158,9 +165,15 @@ impl PolicyHost {
 
     /// How many requests a policy has been asked about since the start.
     pub(crate) fn requests(&self, policy: &str) -> u64 {
-        self.requests
+        self.asked
             .get(policy)
-            .map_or(0, |count| count.load(Ordering::SeqCst))
+            .map_or(0, |asked| asked.count.load(Ordering::SeqCst))
+    }
+
+    /// The last AdmissionRequest that a policy was asked about, as the API server wrote it.
+    pub(crate) fn last_request(&self, policy: &str) -> Option<Box<RawValue>> {
+        let last = &self.asked.get(policy)?.last;
+        last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Answers what is in flight, and ends.
@@ -215,7 +228,8 @@ impl Hosted {
 
 impl Engine for Hosted {
     fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a> {
-        self.requests.fetch_add(1, Ordering::SeqCst);
+        self.asked.count.fetch_add(1, Ordering::SeqCst);
+        *self.asked.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.to_owned());
         Box::pin(async {
             // policy-server decodes the request and encodes it again: keys get sorted, of equal keys the last stays.
             let again: Value =

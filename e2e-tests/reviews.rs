@@ -1,0 +1,222 @@
+//! AdmissionReviews named as sentences, with the verdict beside each: `reviews/<sentence>.json` is what comes in,
+//! `reviews/<sentence>.expected.json` what goes out.
+//!
+//! ```json
+//! {"settings": {…}, "claims": [SubjectAccessReview with a status, …], "response": {"allowed": …, "patch": [decoded], …}}
+//! ```
+//!
+//! `UPDATE_EXPECTED=1` writes the verdicts anew, for a person to read before they are committed; settings and claims stay.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context as _, ensure};
+use base64::Engine as _;
+use claim_rollout::admission::{CanI, CannotAsk, Lookups};
+use claim_rollout::webhook::Review;
+use claim_rollout::webhook::engine::payload;
+use claim_rollout::wire;
+use serde::{Deserialize, Serialize};
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+
+use crate::host_is_faithful::policy;
+use crate::policy_host::{Api, Capabilities, GetResource, Module, Subject, run};
+
+/// What stands beside a review.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Expected {
+    #[serde(default = "empty")]
+    pub(crate) settings: Value,
+    /// What the cluster answers; `claim-rollout review --claims` reads the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<Value>,
+    #[serde(default)]
+    response: Value,
+}
+
+fn empty() -> Value {
+    json!({})
+}
+
+/// One of them.
+pub(crate) struct Fixture {
+    pub(crate) sentence: String,
+    pub(crate) body: Vec<u8>,
+    pub(crate) expected: Expected,
+}
+
+/// Where they are.
+pub(crate) fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/e2e-tests/reviews"))
+}
+
+/// All of them, in the order of their names.
+pub(crate) fn fixtures() -> anyhow::Result<Vec<Fixture>> {
+    let names = std::fs::read_dir(folder())?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<anyhow::Result<BTreeSet<String>>>()?;
+    let sentences = names.iter().filter_map(|name| name.strip_suffix(".json"));
+    let sentences = sentences.filter(|name| !name.ends_with(".expected"));
+    sentences
+        .map(|sentence| {
+            let expected = folder().join(format!("{sentence}.expected.json"));
+            let expected = std::fs::read(&expected).unwrap_or_else(|_| b"{}".to_vec());
+            Ok(Fixture {
+                sentence: sentence.to_owned(),
+                body: std::fs::read(folder().join(format!("{sentence}.json")))?,
+                expected: serde_json::from_slice(&expected).with_context(|| sentence.to_owned())?,
+            })
+        })
+        .collect()
+}
+
+impl Fixture {
+    /// What the policy is called with, if the body is a review at all.
+    pub(crate) fn payload(&self) -> Option<Vec<u8>> {
+        let review = Review::read(&self.body).ok()?;
+        let settings = to_raw_value(&self.expected.settings).ok()?;
+        Some(payload(review.request, &settings))
+    }
+
+    /// What the cluster answers.
+    pub(crate) fn cluster(&self) -> Recorded {
+        Recorded(self.expected.claims.clone())
+    }
+
+    /// The command that answers this one review.
+    fn replay(&self) -> String {
+        let list = json!({"kind": "List", "items": self.expected.claims});
+        format!(
+            "claim-rollout review --settings <(echo '{}') --claims <(echo '{list}') 'e2e-tests/reviews/{}.json'",
+            self.expected.settings, self.sentence
+        )
+    }
+
+    /// The same by the program itself: the response with its patch decoded, or the error.
+    fn shell(&self) -> anyhow::Result<Value> {
+        let scratch = tempfile::tempdir()?;
+        let write = |name: &str, value: &Value| {
+            let path = scratch.path().join(name);
+            std::fs::write(&path, value.to_string()).map(|()| path)
+        };
+        let output = Command::new(env!("CARGO_BIN_EXE_claim-rollout"))
+            .arg("review")
+            .arg("--settings")
+            .arg(write("settings.json", &self.expected.settings)?)
+            .arg("--claims")
+            .arg(write(
+                "claims.json",
+                &json!({"kind": "List", "items": self.expected.claims}),
+            )?)
+            .arg(folder().join(format!("{}.json", self.sentence)))
+            .output()?;
+        let code = output.status.code();
+        if code == Some(2) {
+            return Ok(json!({"error": String::from_utf8(output.stderr)?.trim_end()}));
+        }
+        let review: Value = serde_json::from_slice(&output.stdout)?;
+        let allowed = review["response"]["allowed"] == true;
+        ensure!(code == Some(i32::from(!allowed)), "exit code {code:?} for {review}");
+        decoded(&review["response"])
+    }
+}
+
+/// A response for people: the patch decoded, the status flat, without the uid.
+fn decoded(response: &Value) -> anyhow::Result<Value> {
+    let mut flat = json!({"allowed": response["allowed"]});
+    for (key, value) in [
+        ("code", &response["status"]["code"]),
+        ("message", &response["status"]["message"]),
+        ("warnings", &response["warnings"]),
+        ("auditAnnotations", &response["auditAnnotations"]),
+    ] {
+        if !value.is_null() {
+            flat[key] = value.clone();
+        }
+    }
+    if let Some(patch) = response["patch"].as_str() {
+        let patch = base64::engine::general_purpose::STANDARD.decode(patch)?;
+        flat["patch"] = serde_json::from_slice(&patch)?;
+    }
+    Ok(flat)
+}
+
+/// Answers from the SubjectAccessReviews beside a review: to the guest through its host, to the native code directly.
+#[derive(Clone)]
+pub(crate) struct Recorded(Vec<Value>);
+
+impl Recorded {
+    /// For the guest.
+    pub(crate) fn host(&self) -> Capabilities {
+        Capabilities::new(vec!["kubernetes/can_i".to_owned()], Vec::new(), Arc::new(self.clone()))
+    }
+
+    fn allows(&self, user: &str) -> Result<bool, String> {
+        let review = self.0.iter().find(|review| review["spec"]["user"] == user);
+        let allowed = review.and_then(|review| review["status"]["allowed"].as_bool());
+        allowed.ok_or_else(|| "no SubjectAccessReview with a status was given for this user".to_owned())
+    }
+}
+
+impl Api for Recorded {
+    fn get_resource(&self, _: &GetResource) -> Result<Value, String> {
+        Err("not recorded".to_owned())
+    }
+
+    fn can_i(&self, question: &Subject) -> Result<Value, String> {
+        self.allows(&question.user).map(|allowed| json!({"allowed": allowed}))
+    }
+}
+
+impl Lookups for Recorded {
+    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
+        // In the words in which a guest hears of it: then the answers can be compared byte for byte.
+        let heard = |error| CannotAsk(format!("Host error: Callback evaluation failure: {error}"));
+        self.allows(question.user).map_err(heard)
+    }
+}
+
+/// What is wrong with the answers to one review, if anything.
+fn fault(module: &Module, fixture: &Fixture) -> anyhow::Result<Option<String>> {
+    // A body that is no review does not reach a policy; one that is called with it nevertheless must not trap.
+    let payload = fixture.payload().unwrap_or_else(|| fixture.body.clone());
+    let native = wire::validate(&payload, &mut fixture.cluster());
+    let wasm = run(module, &payload, fixture.cluster().host());
+    if wasm.as_ref() != Ok(&native) {
+        let wasm = wasm.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let native = String::from_utf8_lossy(&native);
+        return Ok(Some(format!("policy.wasm: {wasm:?}\nnative:      {native}")));
+    }
+    let found = fixture.shell()?;
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        let expected = Expected {
+            response: found,
+            ..fixture.expected.clone()
+        };
+        let text = serde_json::to_string_pretty(&expected)? + "\n";
+        std::fs::write(folder().join(format!("{}.expected.json", fixture.sentence)), text)?;
+        return Ok(None);
+    }
+    let expected = &fixture.expected.response;
+    Ok((found != *expected).then(|| format!("expected: {expected:#}\nfound:    {found:#}")))
+}
+
+#[test]
+fn every_review_is_answered_as_expected_by_the_policy_and_by_the_native_code_alike() -> anyhow::Result<()> {
+    let module = policy();
+    let fixtures = fixtures()?;
+    ensure!(fixtures.len() >= 20, "only {} reviews", fixtures.len());
+    let mut report = String::new();
+    for fixture in &fixtures {
+        if let Some(fault) = fault(&module, fixture)? {
+            writeln!(report, "{}\n{fault}\nreplay: {}\n", fixture.sentence, fixture.replay())?;
+        }
+    }
+    ensure!(report.is_empty(), "{report}UPDATE_EXPECTED=1 accepts what was found");
+    Ok(())
+}

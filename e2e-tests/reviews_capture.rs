@@ -1,0 +1,239 @@
+//! Asks a real API server the questions that `reviews/` holds, and writes down how it puts them to the policy:
+//!
+//! ```text
+//! cargo test --test e2e -- --ignored reviews_capture && UPDATE_EXPECTED=1 cargo test --test e2e reviews
+//! ```
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, Options};
+use crate::host_is_faithful::policy;
+use crate::policy_host::{KubeApi, Policy, PolicyHost, Registration};
+use crate::reviews::folder;
+
+/// The manifest of a set `web` with two templates.
+const MANIFEST: &str = include_str!("reviews/web.yaml");
+const CONTROLLER: [&str; 2] = [
+    "--as=system:serviceaccount:claim-rollout:claim-rollout-controller",
+    "--as-group=system:masters",
+];
+
+struct Capture {
+    cluster: Cluster,
+    host: PolicyHost,
+}
+
+impl Capture {
+    /// Runs kubectl on the set, and writes down what the policy was asked meanwhile.
+    async fn say(&self, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
+        let before = self.host.requests("sets");
+        let output = self
+            .cluster
+            .kubectl(&[arguments, &["-n", "shop"]].concat(), input)
+            .await?;
+        ensure!(
+            self.host.requests("sets") > before,
+            "{sentence}: expected the policy to be asked: {output:?}"
+        );
+        let request: Value = serde_json::from_str(self.host.last_request("sets").context("a request")?.get())?;
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+        let text = serde_json::to_string_pretty(&review)? + "\n";
+        std::fs::write(folder().join(format!("{}.json", sentence.replace(' ', "-"))), text)?;
+        Ok(())
+    }
+
+    /// A change of `web` that is not stored.
+    async fn try_patch(&self, sentence: &str, kind: &str, patch: &Value, who: &[&str]) -> anyhow::Result<()> {
+        let patch = patch.to_string();
+        let arguments = ["patch", "statefulset", "web", kind, "-p", &patch, "--dry-run=server"];
+        self.say(sentence, &[&arguments, who].concat(), "").await
+    }
+
+    /// A change of the first template of `web` that is not stored.
+    async fn try_template(&self, sentence: &str, path: &str, value: Value) -> anyhow::Result<()> {
+        let path = format!("/spec/volumeClaimTemplates/0/{path}");
+        let patch = json!([{"op": "add", "path": path, "value": value}]);
+        self.try_patch(sentence, "--type=json", &patch, &[]).await
+    }
+
+    async fn births(&self) -> anyhow::Result<()> {
+        let create = ["create", "--dry-run=server", "-f", "-"];
+        let with = |annotation: &str| {
+            MANIFEST.replace(
+                "claim-rollout.io/update-policy: InPlace",
+                &format!("claim-rollout.io/{annotation}"),
+            )
+        };
+        self.say("a set is created with an update policy", &create, MANIFEST)
+            .await?;
+        let odd = with("update-policy: Sometimes");
+        self.say("a set is created with an unknown update policy", &create, &odd)
+            .await?;
+        let odd =
+            with("staged: \"{}\"\n    claim-rollout.io/held-partition: \"0\"\n    claim-rollout.io/withdraw: abc");
+        self.say("a set is created with what only the policy may write", &create, &odd)
+            .await
+    }
+
+    async fn before_a_wish(&self) -> anyhow::Result<()> {
+        let annotate = |key: &str, value: &str| json!({"metadata": {"annotations": {key: value}}});
+        let image =
+            json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "example/main:2"}]);
+        self.try_patch("an image is changed", "--type=json", &image, &[])
+            .await?;
+        let forged = annotate("claim-rollout.io/staged", "{\"version\":1}");
+        self.try_patch("a record is forged", "--type=merge", &forged, &[])
+            .await?;
+        let odd = annotate("claim-rollout.io/sync", "Never");
+        self.try_patch("an unknown sync is asked for", "--type=merge", &odd, &[])
+            .await?;
+        let odd = annotate("claim-rollout.io/paused", "yes");
+        self.try_patch("an unknown pause is asked for", "--type=merge", &odd, &[])
+            .await?;
+        let storage = "spec/resources/requests/storage";
+        self.try_template("a template shrinks", storage, json!("512Mi")).await?;
+        self.try_template(
+            "a template grows as far as the API server can count",
+            storage,
+            json!("16Ei"),
+        )
+        .await?;
+        self.try_template("the storage class is changed", "spec/storageClassName", json!("other"))
+            .await?;
+        self.try_template("a template is renamed", "metadata/name", json!("renamed"))
+            .await?;
+        self.try_template(
+            "a label of a template is changed",
+            "metadata/labels",
+            json!({"tier": "b"}),
+        )
+        .await?;
+        self.try_template(
+            "the attributes class is changed",
+            "spec/volumeAttributesClassName",
+            json!("gold"),
+        )
+        .await?;
+        let long = json!({"example.com/note": "x".repeat(9000)});
+        self.try_template("a wish is too long for a record", "metadata/annotations", long)
+            .await
+    }
+
+    async fn lists_of_templates(&self) -> anyhow::Result<()> {
+        let [data, logs] = [0, 1].map(|index| format!("/spec/volumeClaimTemplates/{index}"));
+        let swap = json!([{"op": "move", "from": &logs, "path": &data}]);
+        self.try_patch("the templates are only reordered", "--type=json", &swap, &[])
+            .await?;
+        let add = json!([{"op": "copy", "from": &data, "path": "/spec/volumeClaimTemplates/-"},
+            {"op": "replace", "path": "/spec/volumeClaimTemplates/2/metadata/name", "value": "more"}]);
+        self.try_patch("a template is added", "--type=json", &add, &[]).await?;
+        let remove = json!([{"op": "remove", "path": &logs}]);
+        self.try_patch("a template is removed", "--type=json", &remove, &[])
+            .await?;
+        let all = json!([
+            {"op": "replace", "path": format!("{data}/spec/resources/requests/storage"), "value": "1Mi"},
+            {"op": "replace", "path": format!("{data}/spec/accessModes/0"), "value": "ReadWriteMany"},
+            {"op": "replace", "path": format!("{logs}/metadata/name"), "value": "more"},
+        ]);
+        self.try_patch("everything is wrong at once", "--type=json", &all, &[])
+            .await?;
+        let grow =
+            json!([{"op": "replace", "path": format!("{data}/spec/resources/requests/storage"), "value": "2Gi"}]);
+        let nobody = ["--as=sam", "--as-group=system:masters"];
+        self.try_patch("nobody can say whether a user may", "--type=json", &grow, &nobody)
+            .await?;
+        let sam = ["--as=sam", "--as-group=testers"];
+        self.try_patch("a user may not patch claims", "--type=json", &grow, &sam)
+            .await?;
+        let defaults =
+            json!([{"op": "remove", "path": "/metadata/annotations/claim-rollout.io~1update-policy"}, &grow[0]]);
+        self.try_patch("a template grows on claim delete", "--type=json", &defaults, &[])
+            .await
+    }
+
+    async fn during_a_rollout(&self) -> anyhow::Result<()> {
+        let apply = ["apply", "-f", "-"];
+        let grown = MANIFEST.replace("storage: 1Gi", "storage: 3Gi");
+        self.say("a template grows", &apply, &grown).await?;
+        self.say("the same wish comes again", &apply, &grown).await?;
+        let spelt = grown.replace("storage: 3Gi", "storage: 3072Mi");
+        self.say("the same wish comes again in another spelling", &apply, &spelt)
+            .await?;
+        let other = [
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--field-manager=helm",
+            "--dry-run=server",
+            "-f",
+            "-",
+        ];
+        self.say("the same wish comes again by server-side apply", &other, &grown)
+            .await?;
+        let label = ["label", "statefulset", "web", "--overwrite", "team=storage"];
+        self.say("a label is changed during a rollout", &label, "").await?;
+        let storage = "spec/resources/requests/storage";
+        self.try_template("a template grows again during a rollout", storage, json!("4Gi"))
+            .await?;
+        self.try_template("a wish is made smaller during a rollout", storage, json!("2Gi"))
+            .await?;
+        let drop = json!([{"op": "remove", "path": "/metadata/annotations/claim-rollout.io~1staged"}]);
+        self.try_patch("the record is dropped", "--type=json", &drop, &[])
+            .await?;
+        let annotations = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/withdraw": "abc"});
+        let forged = json!({"metadata": {"annotations": annotations}});
+        self.try_patch("the record is changed by hand", "--type=merge", &forged, &[])
+            .await?;
+        self.try_patch("the controller writes the record", "--type=json", &drop, &CONTROLLER)
+            .await
+    }
+}
+
+/// Lets `sam` write sets, but no claims.
+async fn let_sam(cluster: &Cluster) -> anyhow::Result<()> {
+    let role = [
+        "create",
+        "clusterrole",
+        "sets",
+        "--verb=get,patch",
+        "--resource=statefulsets.apps",
+    ];
+    let binding = [
+        "create",
+        "clusterrolebinding",
+        "sets",
+        "--user=sam",
+        "--clusterrole=sets",
+    ];
+    for arguments in [&role[..], &binding, &["create", "namespace", "shop"]] {
+        let output = cluster.kubectl(arguments, "").await?;
+        ensure!(output.success, "{output:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "writes e2e-tests/reviews"]
+async fn the_questions_of_a_real_api_server_are_written_down() -> anyhow::Result<()> {
+    let cluster = Cluster::start(Options::default()).await?;
+    let client = cluster.client().await?;
+    let_sam(&cluster).await?;
+    let entry = Policy::new("sets", &policy(), json!({})).granting("kubernetes/can_i");
+    let host = PolicyHost::start(vec![entry], Arc::new(KubeApi::new(client.clone()))).await?;
+    let registration = Registration::of_sets("sets").in_namespace("shop");
+    host.register(&client, &registration).await?;
+    host.until_called(&client, &registration).await?;
+    let capture = Capture { cluster, host };
+    capture.births().await?;
+    let apply = ["apply", "-f", "-"];
+    capture.say("a set is created", &apply, MANIFEST).await?;
+    capture.before_a_wish().await?;
+    capture.lists_of_templates().await?;
+    capture.during_a_rollout().await?;
+    capture.host.stop().await?;
+    capture.cluster.stop();
+    Ok(())
+}
