@@ -202,7 +202,16 @@ fn answer(module: &Module, fixture: &Fixture, payload: &[u8]) -> anyhow::Result<
         String::from_utf8_lossy(&wasm),
         String::from_utf8_lossy(&native)
     );
-    let answer: Value = serde_json::from_slice(&wasm)?;
+    let Ok(answer) = serde_json::from_slice::<Value>(&wasm) else {
+        // An object with half a surrogate or a number beyond all bounds in a part that nobody here reads comes back as it
+        // came. No such payload reaches a policy: its host has decoded the request before, and the webhook decodes it after.
+        ensure!(
+            serde_json::from_slice::<Value>(payload).is_err(),
+            "what can be decoded was answered with what cannot: {}",
+            String::from_utf8_lossy(&wasm)
+        );
+        return Ok(json!({}));
+    };
     let accepted = answer["accepted"].as_bool().context("a verdict")?;
     let message = answer["message"].as_str().unwrap_or_default();
     ensure!(accepted || !message.is_empty(), "a refusal without a reason: {answer}");
