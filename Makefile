@@ -74,6 +74,11 @@ bench: policy.wasm ## The policy beside one made with the SDK: answers, speed, s
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
 	  CLAIM_ROLLOUT_SDK_GUEST="$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm" $(CARGO) bench --bench guest
 
+.PHONY: crd
+crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
+	$(CARGO) run --quiet -- crd > deploy/crd.yaml.new
+	mv deploy/crd.yaml.new deploy/crd.yaml
+
 .PHONY: fmt
 fmt: needs-cargo ## Format the code
 	$(CARGO) fmt
