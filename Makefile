@@ -72,7 +72,7 @@ demo: policy.wasm control-plane ## See a StatefulSet grow its claims; KEEP=1 lea
 bench: policy.wasm ## The policy beside one made with the SDK: answers, speed, size
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
-	  CLAIM_ROLLOUT_SDK_GUEST="$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm" $(CARGO) bench --bench guest
+	  CLAIM_ROLLOUT_SDK_GUEST="$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm" $(CARGO) bench --no-default-features --bench guest
 
 .PHONY: fmt
 fmt: needs-cargo ## Format the code
