@@ -31,7 +31,9 @@ needs-cargo:
 .PHONY: FORCE
 policy.wasm: needs-cargo FORCE ## The policy, with its metadata inside: ready for policy-server
 	$(WASM) build --lib --profile policy
-	@built="$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"; cmp -s "$$built" $@ || cp "$$built" $@
+	@built="$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"; \
+	  if grep -qa __wbindgen "$$built"; then echo 'wasm-bindgen got into the policy: no host of waPC would load it.' >&2; exit 1; fi; \
+	  cmp -s "$$built" $@ || cp "$$built" $@
 
 annotated-policy.wasm: needs-cargo FORCE ## The policy, annotated by kwctl instead (policy.wasm already is)
 	@command -v kwctl >/dev/null || { echo 'kwctl is missing: https://github.com/kubewarden/kwctl/releases.' \
