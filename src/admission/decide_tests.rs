@@ -441,10 +441,7 @@ fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
         let wrong = annotated(plain.clone(), key, value);
         let expected = format!("claim-rollout: annotation {key}: expected one of {allowed}, but found {value}");
         assert_eq!(refusal(decide(&update(&plain, &wrong))), (422, expected.clone()));
-        assert_eq!(
-            refusal(decide(&review("CREATE", None, Some(&wrong)))),
-            (422, expected)
-        );
+        assert_eq!(refusal(decide(&review("CREATE", None, Some(&wrong)))), (422, expected));
         assert_eq!(decide(&update(&wrong, &wrong)), Verdict::Pass, "{key} was there before");
     }
 }
