@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::admit;
-use crate::admission::{CanI, CannotAsk, Edit, Lookups, NoCluster, Review, Settings, Verdict};
+use crate::admission::{CanI, CannotAsk, Edit, Lookups, NoCluster, Settings, Verdict};
 use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
+use crate::wire::request::decode;
 
 const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
 
@@ -58,8 +59,10 @@ fn update(old: &Value, new: &Value) -> Value {
 }
 
 fn decide_with(review: &Value, settings: &str, lookups: &mut dyn Lookups) -> Verdict {
-    let text = review.to_string();
-    let review: Review<'_> = serde_json::from_str(&text).expect("a review");
+    let payload = json!({"request": review}).to_string();
+    let Ok(Some((review, _))) = decode(&payload) else {
+        panic!("a review: {payload}")
+    };
     admit(&review, &Settings::read(settings).expect("settings"), lookups)
 }
 
