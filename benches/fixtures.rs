@@ -16,7 +16,7 @@ pub(crate) struct Size {
 
 pub(crate) const SIZES: [Size; 3] = [
     Size {
-        name: "2 KB",
+        name: "4 KB",
         containers: 1,
         env: 0,
         managed_fields: false,
@@ -25,14 +25,14 @@ pub(crate) const SIZES: [Size; 3] = [
     Size {
         name: "15 KB",
         containers: 3,
-        env: 6,
+        env: 12,
         managed_fields: true,
         annotation: 0,
     },
     Size {
         name: "659 KB",
         containers: 100,
-        env: 1,
+        env: 4,
         managed_fields: true,
         annotation: 200_000,
     },
@@ -54,7 +54,7 @@ pub(crate) fn review(size: Size, edit: Edit) -> Value {
     match edit {
         Edit::Image => new["spec"]["template"]["spec"]["containers"][0]["image"] = json!("example/app-0:1.8.0"),
         Edit::Grow => {
-            new["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] = json!("20Gi")
+            new["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] = json!("20Gi");
         }
     }
     let kind = json!({"group": "apps", "version": "v1", "kind": "StatefulSet"});
@@ -124,24 +124,28 @@ fn stateful_set(size: Size) -> Value {
                 },
             },
             "updateStrategy": {"rollingUpdate": {"partition": 0}, "type": "RollingUpdate"},
-            "volumeClaimTemplates": [{
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                "metadata": {"name": "data"},
-                "spec": {
-                    "accessModes": ["ReadWriteOnce"],
-                    "resources": {"requests": {"storage": "10Gi"}},
-                    "storageClassName": "fast",
-                    "volumeMode": "Filesystem",
-                },
-                "status": {"phase": "Pending"},
-            }],
+            "volumeClaimTemplates": [claim_template()],
         },
         "status": {
             "availableReplicas": 3, "collisionCount": 0, "currentReplicas": 3, "currentRevision": "web-5d8f6c7b9",
             "observedGeneration": 7, "readyReplicas": 3, "replicas": 3, "updateRevision": "web-5d8f6c7b9",
             "updatedReplicas": 3,
         },
+    })
+}
+
+fn claim_template() -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "10Gi"}},
+            "storageClassName": "fast",
+            "volumeMode": "Filesystem",
+        },
+        "status": {"phase": "Pending"},
     })
 }
 

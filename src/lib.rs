@@ -25,6 +25,7 @@ pub mod admission;
 pub mod cli;
 #[cfg(all(feature = "controller", not(target_family = "wasm")))]
 pub mod controller;
+pub mod json;
 #[cfg(target_family = "wasm")]
 mod policy;
 pub mod rollout;

@@ -46,7 +46,7 @@ pub(crate) use audit::Entry;
 pub(crate) use certificates::Authority;
 pub(crate) use driver::Driver;
 pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};
-pub(crate) use processes::Process;
+pub(crate) use processes::{Process, in_foreground};
 pub(crate) use programs::DRIVER;
 pub(crate) use users::base64;
 pub(crate) use waiting::eventually;

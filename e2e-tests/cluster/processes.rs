@@ -4,6 +4,7 @@
 //! comes about. "Parent" there means the *thread* that forked, and test threads come and go; so one thread, which lives
 //! as long as the program, forks them all.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,10 +29,8 @@ impl Process {
     pub(crate) fn start(name: &str, program: &Path, arguments: &[String], folder: &Path) -> anyhow::Result<Self> {
         let log = folder.join(format!("{name}.log"));
         let output = File::options().create(true).append(true).open(&log)?;
-        let mut command = Command::new("setpriv");
+        let mut command = bound(program);
         command
-            .args(["--pdeathsig", "KILL", "--"])
-            .arg(program)
             .args(arguments)
             .current_dir(folder)
             .env_clear()
@@ -99,6 +98,26 @@ impl Drop for Process {
         // Both fail only for a process that is gone already.
         let _ = self.kill();
     }
+}
+
+/// Starts a program with the terminal, the folder and the environment of this one, and `environment` on top of it.
+pub(crate) fn in_foreground(
+    program: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &OsStr)],
+) -> anyhow::Result<Process> {
+    let mut command = bound(program);
+    command.args(arguments).envs(environment.iter().copied());
+    let child = spawn(command).context("starting a program through setpriv (util-linux)")?;
+    let (name, log) = (program.display().to_string(), PathBuf::new());
+    Ok(Process { name, child, log })
+}
+
+/// A command that ends with the thread that starts it.
+fn bound(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    command
 }
 
 /// A command to spawn, and where the answer goes.

@@ -42,7 +42,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
             "{SPEAKER}request.operation: expected CREATE, UPDATE, DELETE or CONNECT"
         ))
     })?;
-    let subresource = review.sub_resource.as_deref().is_some_and(|name| !name.is_empty());
+    let subresource = !review.sub_resource.is_empty();
     if subresource || !is_stateful_set(review) || matches!(operation, Operation::Delete | Operation::Connect) {
         return Ok(Verdict::Pass);
     }
@@ -55,7 +55,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
         };
     }
     let old = consistent(review, review.old_object.as_ref(), "oldObject")?;
-    if is_skipped(old, settings) || review.username() == settings.controller_account {
+    if is_skipped(old, settings) || review.user == settings.controller_account {
         return Ok(Verdict::Pass);
     }
     Update {
@@ -70,27 +70,26 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
 /// True iff the request is about `apps/v1 StatefulSet`.
 #[must_use]
 pub fn is_stateful_set(review: &Review<'_>) -> bool {
-    &*review.kind.group == "apps" && &*review.kind.version == "v1" && &*review.kind.kind == "StatefulSet"
+    review.kind.group == "apps" && review.kind.version == "v1" && review.kind.kind == "StatefulSet"
 }
 
 fn is_skipped(set: &Set<'_>, settings: &Settings) -> bool {
-    settings.owned_sets == OwnedSets::Skip && set.has_controller()
+    settings.owned_sets == OwnedSets::Skip && set.metadata.has_controller
 }
 
 /// The object, if it is there and is what the request says it is.
 fn consistent<'r, 'a>(review: &Review<'a>, set: Option<&'r Set<'a>>, which: &str) -> Result<&'r Set<'a>, Refusal> {
     let fault = |what: &str| Refusal::malformed(format!("{SPEAKER}request.{which}: expected {what}"));
     let set = set.ok_or_else(|| fault("a StatefulSet, but found nothing"))?;
-    if set.kind.as_deref() != Some("StatefulSet") || set.api_version.as_deref() != Some("apps/v1") {
+    if set.kind != "StatefulSet" || set.api_version != "apps/v1" {
         return Err(fault("an object of the kind that request.kind says"));
     }
-    let differs = |of_request: Option<&str>, of_object: Option<&str>| {
-        of_request.is_some_and(|name| !name.is_empty() && of_object.is_some_and(|other| other != name))
-    };
-    if differs(review.name.as_deref(), set.metadata.name.as_deref()) {
+    let differs =
+        |of_request: &str, of_object: &str| !of_request.is_empty() && !of_object.is_empty() && of_request != of_object;
+    if differs(&review.name, &set.metadata.name) {
         return Err(fault("the name that request.name says"));
     }
-    if differs(review.namespace.as_deref(), set.metadata.namespace.as_deref()) {
+    if differs(&review.namespace, &set.metadata.namespace) {
         return Err(fault("the namespace that request.namespace says"));
     }
     Ok(set)
@@ -166,7 +165,7 @@ impl Update<'_, '_> {
             return Ok(Verdict::Pass);
         }
         check_user_keys(Some(self.old), self.object)?;
-        let uid = self.old.metadata.uid.as_deref().unwrap_or("");
+        let uid = &self.old.metadata.uid;
         let old_staged = self.old.metadata.annotations.get(keys::STAGED);
         let staged = old_staged.and_then(|text| Record::read(text, uid).ok().map(|record| (record, text)));
 
@@ -241,11 +240,11 @@ impl Update<'_, '_> {
 
         let policy = self.update_policy();
         let record = Record {
-            by: self.review.username().to_owned(),
-            manager: self.review.field_manager().to_owned(),
+            by: self.review.user.to_string(),
+            manager: self.review.field_manager.to_string(),
             phase: Phase::RollingOut,
             templates: in_order_of(live, asked),
-            uid: self.old.metadata.uid.as_deref().unwrap_or("").to_owned(),
+            uid: self.old.metadata.uid.to_string(),
             update_policy: policy,
         };
         if record.uid.is_empty() {
@@ -259,7 +258,7 @@ impl Update<'_, '_> {
                 keys::STAGED
             )))
         })?;
-        let name = self.object.metadata.name.as_deref().unwrap_or("");
+        let name = &self.object.metadata.name;
         let warnings = vec![message::staged(name, &diff, self.object.replicas(), policy)];
         let audit = vec![("revision", record.revision().to_string())];
         let mut edits = vec![Edit::RestoreTemplates, Edit::SetAnnotation(keys::STAGED, text)];
@@ -277,7 +276,7 @@ impl Update<'_, '_> {
 
     /// Every claim that a replica could have must have a valid name, or the wish could never be reached.
     fn check_names(&self, asked: &[ClaimTemplate]) -> Result<(), Refusal> {
-        let set = self.object.metadata.name.as_deref().unwrap_or("");
+        let set = &self.object.metadata.name;
         for template in asked {
             if let Err(error) = ClaimName::new(&template.name, set, 0) {
                 let path = message::path(&template.name, "metadata.name");
@@ -292,15 +291,15 @@ impl Update<'_, '_> {
         if self.settings.authority == Authority::TrustSetEditors {
             return Ok(());
         }
-        let namespace = self
-            .review
-            .namespace
-            .as_deref()
-            .or(self.old.metadata.namespace.as_deref())
-            .unwrap_or("");
+        // The object's is there when the request comes from `review` and leaves it out.
+        let namespace = [&self.review.namespace, &self.old.metadata.namespace];
+        let namespace = namespace
+            .into_iter()
+            .find(|name| !name.is_empty())
+            .map_or("", |name| name);
         let question = CanI {
-            user: self.review.username(),
-            groups: self.review.groups(),
+            user: &self.review.user,
+            groups: self.review.groups.iter().map(|group| &**group).collect(),
             namespace,
             group: "",
             resource: "persistentvolumeclaims",

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::admit;
-use crate::admission::{CanI, CannotAsk, Edit, Lookups, NoCluster, Review, Settings, Verdict};
+use crate::admission::{CanI, CannotAsk, Edit, Lookups, NoCluster, Settings, Verdict};
 use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
+use crate::wire::request::decode;
 
 const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
 
@@ -58,8 +59,10 @@ fn update(old: &Value, new: &Value) -> Value {
 }
 
 fn decide_with(review: &Value, settings: &str, lookups: &mut dyn Lookups) -> Verdict {
-    let text = review.to_string();
-    let review: Review<'_> = serde_json::from_str(&text).expect("a review");
+    let payload = json!({"request": review}).to_string();
+    let Ok(Some((review, _))) = decode(&payload) else {
+        panic!("a review: {payload}")
+    };
     admit(&review, &Settings::read(settings).expect("settings"), lookups)
 }
 
@@ -441,10 +444,7 @@ fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
         let wrong = annotated(plain.clone(), key, value);
         let expected = format!("claim-rollout: annotation {key}: expected one of {allowed}, but found {value}");
         assert_eq!(refusal(decide(&update(&plain, &wrong))), (422, expected.clone()));
-        assert_eq!(
-            refusal(decide(&review("CREATE", None, Some(&wrong)))),
-            (422, expected)
-        );
+        assert_eq!(refusal(decide(&review("CREATE", None, Some(&wrong)))), (422, expected));
         assert_eq!(decide(&update(&wrong, &wrong)), Verdict::Pass, "{key} was there before");
     }
 }

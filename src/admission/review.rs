@@ -1,162 +1,100 @@
-//! What the decision reads of an AdmissionRequest: borrowed from its bytes, decoded in one pass, nothing else kept.
+//! What the decision reads of an AdmissionRequest: borrowed from its bytes, nothing else kept.
 
 use std::borrow::Cow;
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
-use crate::templates::keys;
 
 /// A text that is borrowed unless the JSON escapes something in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
-
-impl std::ops::Deref for Text<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
+pub type Text<'a> = Cow<'a, str>;
 
 /// An AdmissionRequest about a StatefulSet.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Review<'a> {
     /// The kind of the object, as the request says.
-    #[serde(borrow)]
     pub kind: Kind<'a>,
     /// Empty for the object itself.
-    #[serde(borrow)]
-    pub sub_resource: Option<Text<'a>>,
-    /// `metadata.name`; may be absent when it is generated.
-    #[serde(borrow)]
-    pub name: Option<Text<'a>>,
+    pub sub_resource: Text<'a>,
+    /// `metadata.name`; may be empty when it is generated.
+    pub name: Text<'a>,
     /// `metadata.namespace`
-    #[serde(borrow)]
-    pub namespace: Option<Text<'a>>,
+    pub namespace: Text<'a>,
     /// What is done.
-    #[serde(borrow)]
     pub operation: Text<'a>,
-    /// Who does it.
-    #[serde(borrow)]
-    pub user_info: Option<UserInfo<'a>>,
+    /// Who does it; empty where the request does not say (as the audit scanner's).
+    pub user: Text<'a>,
+    /// The groups that the user is in.
+    pub groups: Vec<Text<'a>>,
+    /// The field manager that the client named, or nothing.
+    pub field_manager: Text<'a>,
     /// The object as it would become.
-    #[serde(borrow)]
     pub object: Option<Set<'a>>,
     /// The object as it is.
-    #[serde(borrow)]
     pub old_object: Option<Set<'a>>,
-    /// How the request was made.
-    #[serde(borrow)]
-    pub options: Option<Options<'a>>,
 }
 
 /// A GroupVersionKind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kind<'a> {
     /// `apps`
-    #[serde(borrow, default)]
     pub group: Text<'a>,
     /// `v1`
-    #[serde(borrow, default)]
     pub version: Text<'a>,
     /// `StatefulSet`
-    #[serde(borrow)]
     pub kind: Text<'a>,
 }
 
-/// Who makes a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct UserInfo<'a> {
-    /// The user's name.
-    #[serde(borrow)]
-    pub username: Option<Text<'a>>,
-    /// The groups that the user is in.
-    #[serde(borrow)]
-    pub groups: Option<Vec<Text<'a>>>,
-}
-
-/// `UpdateOptions` or `CreateOptions`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Options<'a> {
-    /// The field manager that the client named.
-    #[serde(borrow)]
-    pub field_manager: Option<Text<'a>>,
-}
-
-/// What the decision reads of a StatefulSet.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// What the decision reads of a StatefulSet, and where in the request it stands, for whoever edits it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set<'a> {
+    /// The whole object as it is written.
+    pub text: &'a str,
     /// `apps/v1`
-    #[serde(borrow)]
-    pub api_version: Option<Text<'a>>,
+    pub api_version: Text<'a>,
     /// `StatefulSet`
-    #[serde(borrow)]
-    pub kind: Option<Text<'a>>,
+    pub kind: Text<'a>,
     /// The metadata.
-    #[serde(borrow)]
     pub metadata: Metadata<'a>,
     /// The spec.
-    #[serde(borrow)]
-    pub spec: Option<Spec<'a>>,
+    pub spec: Spec<'a>,
 }
 
 /// What the decision reads of `metadata`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata<'a> {
+    /// The metadata as it is written.
+    pub text: &'a str,
     /// The name.
-    #[serde(borrow)]
-    pub name: Option<Text<'a>>,
+    pub name: Text<'a>,
     /// The namespace.
-    #[serde(borrow)]
-    pub namespace: Option<Text<'a>>,
+    pub namespace: Text<'a>,
     /// The uid.
-    #[serde(borrow)]
-    pub uid: Option<Text<'a>>,
+    pub uid: Text<'a>,
+    /// The annotations as they are written, if there are any.
+    pub annotations_text: Option<&'a str>,
     /// The annotations of this project.
-    #[serde(borrow, default, deserialize_with = "annotations")]
     pub annotations: Annotations<'a>,
-    /// The owners.
-    pub owner_references: Option<Vec<OwnerReference>>,
-}
-
-/// What the decision reads of an owner reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub struct OwnerReference {
-    /// Whether the owner is the managing controller.
-    #[serde(default)]
-    pub controller: Option<bool>,
+    /// Whether another controller manages the object.
+    pub has_controller: bool,
 }
 
 /// What the decision reads of `spec`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec<'a> {
-    /// The replicas; absent means 1.
+    /// The spec as it is written.
+    pub text: &'a str,
+    /// The replicas, if the spec names them.
     pub replicas: Option<i64>,
-    /// The templates, not decoded: most updates leave their bytes as they are.
-    #[serde(borrow)]
-    pub volume_claim_templates: Option<&'a RawValue>,
+    /// The templates as they are written, if there are any: most updates leave their bytes as they are.
+    pub templates_text: Option<&'a str>,
 }
 
 /// The annotations that begin with `claim-rollout.io/`, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Annotations<'a>(Vec<(Text<'a>, Text<'a>)>);
+pub struct Annotations<'a>(pub Vec<(Text<'a>, Text<'a>)>);
 
 impl Annotations<'_> {
     /// The value of an annotation.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(found, _)| &**found == key)
-            .map(|(_, value)| &**value)
+        self.0.iter().find(|(found, _)| found == key).map(|(_, value)| &**value)
     }
 
     /// True iff there is none of ours.
@@ -164,40 +102,6 @@ impl Annotations<'_> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-}
-
-fn annotations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Annotations<'de>, D::Error> {
-    struct Ours;
-
-    impl<'de> Visitor<'de> for Ours {
-        type Value = Annotations<'de>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("annotations")
-        }
-
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(Annotations::default())
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut kept: Vec<(Text<'de>, Text<'de>)> = Vec::new();
-            while let Some(key) = map.next_key::<Text<'de>>()? {
-                if !key.starts_with(keys::PREFIX) {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-                if kept.iter().any(|(other, _)| *other == key) {
-                    return Err(A::Error::custom("duplicate key"));
-                }
-                let value = map.next_value()?;
-                kept.push((key, value));
-            }
-            Ok(Annotations(kept))
-        }
-    }
-
-    deserializer.deserialize_any(Ours)
 }
 
 /// What is done to the object.
@@ -225,55 +129,18 @@ impl Review<'_> {
             _ => None,
         }
     }
-
-    /// The requester's name, empty if the request has none (as the audit scanner's).
-    #[must_use]
-    pub fn username(&self) -> &str {
-        self.user_info
-            .as_ref()
-            .and_then(|user| user.username.as_deref())
-            .unwrap_or("")
-    }
-
-    /// The requester's groups.
-    #[must_use]
-    pub fn groups(&self) -> Vec<&str> {
-        let groups = self.user_info.as_ref().and_then(|user| user.groups.as_ref());
-        groups
-            .map(|groups| groups.iter().map(|group| &**group).collect())
-            .unwrap_or_default()
-    }
-
-    /// The field manager that the client named, or nothing.
-    #[must_use]
-    pub fn field_manager(&self) -> &str {
-        self.options
-            .as_ref()
-            .and_then(|options| options.field_manager.as_deref())
-            .unwrap_or("")
-    }
 }
 
 impl Set<'_> {
     /// The JSON text of `spec.volumeClaimTemplates`; `null` where there is none.
     #[must_use]
     pub fn templates(&self) -> &str {
-        self.spec
-            .as_ref()
-            .and_then(|spec| spec.volume_claim_templates)
-            .map_or("null", RawValue::get)
+        self.spec.templates_text.unwrap_or("null")
     }
 
     /// The number of replicas that the set asks for.
     #[must_use]
     pub fn replicas(&self) -> i64 {
-        self.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
-    }
-
-    /// True iff another controller manages the set.
-    #[must_use]
-    pub fn has_controller(&self) -> bool {
-        let owners = self.metadata.owner_references.as_deref().unwrap_or_default();
-        owners.iter().any(|owner| owner.controller == Some(true))
+        self.spec.replicas.unwrap_or(1)
     }
 }

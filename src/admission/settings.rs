@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::json;
 use crate::templates::UpdatePolicy;
-use crate::templates::json;
 
 /// What an administrator may set. The first value named is the default; empty settings work.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,30 +1,35 @@
 //! Look-ups through the policy's host.
 
-use serde::Deserialize;
-
 use crate::admission::{CanI, CannotAsk, Lookups};
-use crate::templates::json::write_string;
+use crate::json::{Reader, write_string};
 
 /// The policy-server that runs this guest.
 pub(super) struct Host;
-
-/// What is read of a SubjectAccessReviewStatus.
-#[derive(Deserialize)]
-struct Status {
-    allowed: bool,
-}
 
 impl Lookups for Host {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
         let payload = can_i_request(question);
         let answer = wapc_guest::host_call("kubewarden", "kubernetes", "can_i", payload.as_bytes())
             .map_err(|error| CannotAsk(error.to_string()))?;
-        let status: Status = std::str::from_utf8(&answer)
-            .ok()
-            .and_then(|text| serde_json::from_str(text).ok())
-            .ok_or_else(|| CannotAsk("the host's answer is no SubjectAccessReviewStatus".to_owned()))?;
-        Ok(status.allowed)
+        let answer = std::str::from_utf8(&answer).ok();
+        answer
+            .and_then(allowed)
+            .ok_or_else(|| CannotAsk("the host's answer is no SubjectAccessReviewStatus".to_owned()))
     }
+}
+
+/// What a SubjectAccessReviewStatus says.
+fn allowed(status: &str) -> Option<bool> {
+    let mut allowed = None;
+    let mut reader = Reader::new(status);
+    let read = reader.object(|reader, key| {
+        if key == "allowed" {
+            allowed = Some(reader.bool()?);
+            return Ok(());
+        }
+        reader.skip()
+    });
+    read.ok().and(allowed)
 }
 
 /// Kubewarden's CanIRequest. The SDK's own type comes with the whole of k8s-openapi.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::json;
 use super::quantity::Quantity;
 use super::template::{AMOUNTS, ClaimTemplate, POINTERS};
+use crate::json;
 
 /// Everything that differs between two lists of templates, matched by name.
 ///

@@ -4,7 +4,7 @@
 //! Pure data and functions: no I/O, no clock. Everything else in the crate rests on this folder.
 
 pub mod diff;
-pub mod json;
+
 pub mod keys;
 pub mod names;
 pub mod quantity;

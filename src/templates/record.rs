@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::json;
 use super::keys::UpdatePolicy;
 use super::revision::Revision;
 use super::template::{ClaimTemplate, TemplateError};
+use crate::json;
 
 /// The longest record, in bytes. It must never push an object over what an admission webhook can receive.
 pub const MAX_BYTES: usize = 8 * 1024;

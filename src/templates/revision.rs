@@ -4,8 +4,8 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use super::json;
 use super::template::ClaimTemplate;
+use crate::json;
 
 /// Ten characters that stand for a list of templates.
 ///

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::diff::TemplateChange;
-use super::json::{self, Strict};
 use super::quantity::{Quantity, QuantityError};
+use crate::json;
 
 /// A claim template: the four fields that KEP-4650 lets change, and everything else.
 ///
@@ -35,15 +35,8 @@ pub struct ClaimTemplate {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// The text is not JSON, has a key twice or is nested too deep.
-    #[error("volumeClaimTemplates: expected JSON, but found an error at line {line} column {column} ({reason})")]
-    Json {
-        /// From 1.
-        line: usize,
-        /// From 1.
-        column: usize,
-        /// `syntax`, `data` (a duplicate key) or `end of input`
-        reason: &'static str,
-    },
+    #[error("spec.volumeClaimTemplates: {0}")]
+    Json(#[from] json::Error),
     /// A field holds another type than it must.
     #[error("{path}: expected {expected}")]
     Expected {
@@ -89,16 +82,7 @@ impl ClaimTemplate {
     /// # Errors
     /// [`TemplateError`]; it names fields and templates and shows nothing else of the text.
     pub fn read_list(text: &str) -> Result<Vec<Self>, TemplateError> {
-        let Strict(value) = serde_json::from_str(text).map_err(|error| TemplateError::Json {
-            line: error.line(),
-            column: error.column(),
-            reason: match error.classify() {
-                serde_json::error::Category::Data => "data",
-                serde_json::error::Category::Eof => "end of input",
-                _ => "syntax",
-            },
-        })?;
-        Self::list_from_value(value)
+        Self::list_from_value(json::read(text)?)
     }
 
     /// Reads the JSON value of `spec.volumeClaimTemplates`.
@@ -280,8 +264,7 @@ fn strings(path: &str, value: Option<Value>) -> Result<BTreeMap<String, String>,
 fn quantity(path: &str, value: &Value) -> Result<Quantity, TemplateError> {
     let parsed = match value {
         Value::String(text) => text.parse(),
-        // A number with a point or an exponent has lost its digits already.
-        Value::Number(number) if !number.is_f64() => number.to_string().parse(),
+        Value::Number(number) => number.to_string().parse(),
         _ => return Err(expected(path, "a quantity as a string, such as \"10Gi\"")),
     };
     parsed.map_err(|source| TemplateError::Quantity {

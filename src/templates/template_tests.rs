@@ -76,7 +76,7 @@ fn what_is_no_list_of_templates_is_refused_with_the_path() {
         ),
         (
             data(r#"{"resources":{"requests":{"storage":1e3}}}"#),
-            "spec.volumeClaimTemplates[0].spec.resources.requests.storage: expected a quantity as a string, such as \"10Gi\"",
+            "spec.volumeClaimTemplates: expected a whole number below 2^64, but found something else at byte 72",
         ),
         (
             data(r#"{"resources":{"requests":{"storage":"1e9999999999"}}}"#),
@@ -88,11 +88,11 @@ fn what_is_no_list_of_templates_is_refused_with_the_path() {
         ),
         (
             r#"[{"metadata":{"name":"a","name":"b"}}]"#.to_owned(),
-            "volumeClaimTemplates: expected JSON, but found an error at line 1 column 36 (data)",
+            "spec.volumeClaimTemplates: expected each key once, but found one twice at byte 34",
         ),
         (
             "[".to_owned(),
-            "volumeClaimTemplates: expected JSON, but found an error at line 1 column 1 (end of input)",
+            "spec.volumeClaimTemplates: expected more, but found the end at byte 1",
         ),
     ];
     for (text, message) in table {
@@ -125,8 +125,5 @@ fn a_thousand_templates_are_read_and_more_are_refused() {
 #[test]
 fn null_is_an_empty_list() {
     assert_eq!(ClaimTemplate::read_list("null"), Ok(vec![]));
-    assert!(matches!(
-        ClaimTemplate::read_list("nul"),
-        Err(TemplateError::Json { .. })
-    ));
+    assert!(matches!(ClaimTemplate::read_list("nul"), Err(TemplateError::Json(_))));
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::admission::Verdict;
-use crate::templates::json::write_string;
+use crate::json::write_string;
 
 /// The answer to `validate`. Fields that say nothing are left out.
 pub(super) fn encode((verdict, object): &(Verdict, Option<String>)) -> Vec<u8> {

@@ -3,7 +3,7 @@
 
 mod answer;
 mod limits;
-mod request;
+pub(crate) mod request;
 mod splice;
 
 use crate::admission::{Lookups, Refusal, Settings, Verdict, admit};
@@ -38,7 +38,10 @@ fn decide(payload: &[u8], lookups: &mut dyn Lookups) -> Result<(Verdict, Option<
     let settings = Settings::read(settings).map_err(|faults| Refusal::malformed(format!("claim-rollout: {faults}")))?;
     let verdict = admit(&review, &settings, lookups);
     let object = match &verdict {
-        Verdict::Divert(divert) => Some(splice::edited_object(payload, &divert.edits)?),
+        Verdict::Divert(divert) => {
+            let edited = splice::edited_object(&review, &divert.edits);
+            Some(edited.map_err(|error| Refusal::malformed(format!("claim-rollout: request.object: {error}")))?)
+        }
         _ => None,
     };
     Ok((verdict, object))

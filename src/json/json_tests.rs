@@ -1,0 +1,131 @@
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{Error, Fault, Reader, canonical, read};
+
+fn fault(text: &str) -> (Fault, usize) {
+    let Error { fault, at } = read(text).expect_err(text);
+    (fault, at)
+}
+
+#[test]
+fn canonical_text_has_sorted_keys_no_spaces_and_unescaped_utf8() {
+    let value = read(r#" { "b": [1, {"d": null, "c": "x\u00e9\n"}], "a": true } "#).expect("valid");
+    assert_eq!(canonical(&value), "{\"a\":true,\"b\":[1,{\"c\":\"xé\\n\",\"d\":null}]}");
+}
+
+#[test]
+fn what_is_no_json_is_refused_at_its_place() {
+    let table = [
+        ("", Fault::End, 0),
+        (" ", Fault::End, 1),
+        ("{", Fault::End, 1),
+        ("[1", Fault::End, 2),
+        ("\"a", Fault::End, 2),
+        ("\"a\\", Fault::End, 3),
+        ("nul", Fault::Syntax, 1),
+        ("x", Fault::Syntax, 0),
+        ("[1 2]", Fault::Syntax, 3),
+        ("[1,]", Fault::Syntax, 3),
+        ("{\"a\"}", Fault::Syntax, 4),
+        ("{\"a\":1,}", Fault::Syntax, 7),
+        ("{1:2}", Fault::Syntax, 1),
+        ("[1}", Fault::Syntax, 2),
+        ("1 1", Fault::Syntax, 2),
+        ("01", Fault::Syntax, 1),
+        ("-", Fault::End, 1),
+        ("+1", Fault::Syntax, 0),
+        ("\"a\nb\"", Fault::Syntax, 2),
+        ("\"a\u{1}\"", Fault::Syntax, 2),
+        ("\"\\x\"", Fault::Syntax, 2),
+        ("\"\\u12g4\"", Fault::Syntax, 5),
+        ("\"\\ud800\"", Fault::Syntax, 1),
+        ("\"\\udc00\\ud800\"", Fault::Syntax, 1),
+    ];
+    for (text, what, at) in table {
+        assert_eq!(fault(text), (what, at), "{text:?}");
+    }
+    for text in ["1.5", "1e3", "18446744073709551616", "-9223372036854775809"] {
+        assert_eq!(fault(text).0, Fault::Expected("a whole number below 2^64"), "{text}");
+    }
+}
+
+#[test]
+fn duplicate_keys_are_refused_at_any_depth_also_when_they_are_spelt_differently() {
+    for text in [r#"{"a":1,"a":1}"#, r#"[{"x":{"a":1,"\u0061":2}}]"#] {
+        assert_eq!(fault(text).0, Fault::Duplicate, "{text}");
+    }
+}
+
+#[test]
+fn nesting_beyond_128_is_refused_whether_it_is_read_or_skipped() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        let deep = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+        for (depth, fits) in [(127, true), (128, true), (129, false), (100_000, false)] {
+            let text = deep(depth);
+            assert_eq!(read(&text).is_ok(), fits, "{depth} levels of {open} read");
+            assert_eq!(
+                Reader::new(&text).skip().is_ok(),
+                fits,
+                "{depth} levels of {open} skipped"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_skipped_is_known_by_its_place() {
+    let text = r#" {"a": {"b": [1, 2.5e-3, "x\"]"]}, "c": null} "#;
+    let mut reader = Reader::new(text);
+    let mut raws = Vec::new();
+    let read = reader.object(|reader, key| {
+        raws.push((key.into_owned(), reader.raw()?));
+        Ok(())
+    });
+    assert_eq!(read.and_then(|()| reader.end()), Ok(()));
+    assert_eq!(
+        raws,
+        [
+            ("a".to_owned(), r#"{"b": [1, 2.5e-3, "x\"]"]}"#),
+            ("c".to_owned(), "null")
+        ]
+    );
+}
+
+fn json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        "\\PC{0,12}".prop_map(Value::from),
+        "[\\x00-\\x7f]{0,24}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 64, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::btree_map("[a-z\"\\\\é]{0,9}", inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_value_reads_back_from_serde_jsons_text_and_from_ours(value in json()) {
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).expect("text"), canonical(&value)] {
+            prop_assert_eq!(read(&text), Ok(value.clone()), "{}", text);
+            let mut reader = Reader::new(&text);
+            prop_assert_eq!(reader.skip().and_then(|()| reader.end()), Ok(()), "{}", text);
+        }
+    }
+
+    /// The peer: whatever serde_json takes or refuses, we skip or refuse.
+    #[test]
+    fn any_text_is_json_for_us_iff_it_is_for_serde_json(text in "[\\[\\]{}:,\"\\\\u0-9a-f.eE+ntrsl -]{0,24}") {
+        let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+        let mut reader = Reader::new(&text);
+        let ours = reader.skip().and_then(|()| reader.end()).is_ok();
+        prop_assert_eq!(ours, theirs, "{}", text);
+    }
+}

@@ -1,0 +1,23 @@
+//! JSON as this project reads and writes it: strict going in, canonical coming out.
+//!
+//! A reader of our own, because an admission request is read in the time of a request, in a guest whose size is part
+//! of what users install: it skips what nobody asks for, borrows what it can, and refuses what is ambiguous. No floats,
+//! no recursion while skipping, nesting bounded everywhere.
+
+mod error;
+mod read;
+mod skip;
+mod value;
+mod write;
+
+pub use error::{Error, Fault};
+pub use read::{Once, Reader};
+pub use value::read;
+pub use write::{canonical, write_string};
+
+/// The deepest nesting that is read, that of serde_json and so of policy-server.
+pub const MAX_DEPTH: u32 = 128;
+
+#[cfg(test)]
+#[path = "json_tests.rs"]
+mod tests;

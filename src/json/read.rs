@@ -1,0 +1,305 @@
+//! The reader: pulls values out of a text, one after the other, in the order in which they stand.
+
+use std::borrow::Cow;
+
+use super::MAX_DEPTH;
+use super::error::{Error, Fault};
+use super::skip;
+
+/// Reads one JSON text from the front.
+///
+/// Whoever reads an object is called for each member and must take the member's value, if only by [`Reader::skip`].
+///
+/// # Guarantees
+/// Time is linear in the text; nothing panics; what is borrowed is borrowed from the text, so that its place is known.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: u32,
+}
+
+/// Sees to it that a field is read once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Once(u32);
+
+impl Once {
+    /// Notes that a field, known by a number below 32, is being read.
+    ///
+    /// # Errors
+    /// [`Fault::Duplicate`] if it has been before.
+    pub fn mark(&mut self, field: u32, reader: &Reader<'_>) -> Result<(), Error> {
+        let bit = 1 << field;
+        if self.0 & bit != 0 {
+            return Err(reader.error(Fault::Duplicate));
+        }
+        self.0 |= bit;
+        Ok(())
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// A reader at the beginning of a text.
+    #[must_use]
+    pub const fn new(text: &'a str) -> Self {
+        Self { text, at: 0, depth: 0 }
+    }
+
+    /// An error at the place that has been reached.
+    #[must_use]
+    pub const fn error(&self, fault: Fault) -> Error {
+        Error { fault, at: self.at }
+    }
+
+    /// Where the next value begins.
+    #[inline]
+    pub fn place(&mut self) -> usize {
+        self.peek();
+        self.at
+    }
+
+    /// The text from a place to here.
+    #[must_use]
+    pub fn since(&self, place: usize) -> &'a str {
+        self.text.get(place..self.at).unwrap_or_default()
+    }
+
+    /// The next byte that is no white space; 0 at the end.
+    #[inline]
+    pub(super) fn peek(&mut self) -> u8 {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                Some(byte) => return *byte,
+                None => return 0,
+            }
+        }
+    }
+
+    /// The fault of finding this byte where another one was expected.
+    #[cold]
+    pub(super) fn unexpected(&self, fault: Fault) -> Error {
+        let ends = self.at >= self.text.len();
+        self.error(if ends { Fault::End } else { fault })
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Result<(), Error> {
+        if self.peek() == byte {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(self.unexpected(Fault::Syntax))
+    }
+
+    /// Ends: only white space may follow.
+    ///
+    /// # Errors
+    /// If more does.
+    pub fn end(&mut self) -> Result<(), Error> {
+        self.peek();
+        if self.at < self.text.len() {
+            Err(self.error(Fault::Syntax))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes a `null`, if that is what comes next.
+    ///
+    /// # Errors
+    /// If something comes that begins like it.
+    #[inline]
+    pub fn null(&mut self) -> Result<bool, Error> {
+        if self.peek() == b'n' {
+            self.skip().map(|()| true)
+        } else {
+            Ok(false)
+        }
+    }
+
+    /// Takes whatever comes next.
+    ///
+    /// # Errors
+    /// If it is not JSON, or nested too deep.
+    pub fn skip(&mut self) -> Result<(), Error> {
+        self.peek();
+        self.at = skip::value(self.text.as_bytes(), self.at, self.depth)?;
+        Ok(())
+    }
+
+    /// Takes whatever comes next, as it is written.
+    ///
+    /// # Errors
+    /// As [`Reader::skip`].
+    pub fn raw(&mut self) -> Result<&'a str, Error> {
+        let place = self.place();
+        self.skip()?;
+        Ok(self.since(place))
+    }
+
+    /// Takes an object; `member` is called with each key and takes the value.
+    ///
+    /// # Errors
+    /// If it is none, and whatever `member` returns.
+    pub fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.peek() != b'{' {
+            return Err(self.unexpected(Fault::Expected("an object")));
+        }
+        self.enter()?;
+        if self.peek() == b'}' {
+            self.leave();
+            return Ok(());
+        }
+        loop {
+            if self.peek() != b'"' {
+                return Err(self.unexpected(Fault::Syntax));
+            }
+            let key = self.string()?;
+            self.expect(b':')?;
+            member(self, key)?;
+            match self.peek() {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.leave();
+                    return Ok(());
+                }
+                _ => return Err(self.unexpected(Fault::Syntax)),
+            }
+        }
+    }
+
+    /// Takes a list; `item` is called before each item and takes it.
+    ///
+    /// # Errors
+    /// If it is none, and whatever `item` returns.
+    pub fn list(&mut self, mut item: impl FnMut(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        if self.peek() != b'[' {
+            return Err(self.unexpected(Fault::Expected("a list")));
+        }
+        self.enter()?;
+        if self.peek() == b']' {
+            self.leave();
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            match self.peek() {
+                b',' => self.at += 1,
+                b']' => {
+                    self.leave();
+                    return Ok(());
+                }
+                _ => return Err(self.unexpected(Fault::Syntax)),
+            }
+        }
+    }
+
+    fn enter(&mut self) -> Result<(), Error> {
+        if self.depth == MAX_DEPTH {
+            return Err(self.error(Fault::Depth));
+        }
+        self.depth += 1;
+        self.at += 1;
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.depth -= 1;
+        self.at += 1;
+    }
+
+    /// Takes a string; borrowed unless something in it is escaped.
+    ///
+    /// # Errors
+    /// If it is none.
+    #[inline]
+    pub fn string(&mut self) -> Result<Cow<'a, str>, Error> {
+        if self.peek() != b'"' {
+            return Err(self.unexpected(Fault::Expected("a string")));
+        }
+        let start = self.at + 1;
+        let string = skip::string(self.text.as_bytes(), self.at)?;
+        self.at = string.end;
+        let inside = self.text.get(start..string.end - 1).unwrap_or_default();
+        if string.escaped {
+            return unescape(inside).map(Cow::Owned).ok_or(Error {
+                fault: Fault::Syntax,
+                at: start,
+            });
+        }
+        Ok(Cow::Borrowed(inside))
+    }
+
+    /// Takes `true` or `false`.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn bool(&mut self) -> Result<bool, Error> {
+        match self.peek() {
+            b't' => self.skip().map(|()| true),
+            b'f' => self.skip().map(|()| false),
+            _ => Err(self.unexpected(Fault::Expected("true or false"))),
+        }
+    }
+
+    /// Takes a whole number that an i64 holds.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn integer(&mut self) -> Result<i64, Error> {
+        let place = self.place();
+        let error = self.unexpected(Fault::Expected("a whole number"));
+        self.raw()?.parse().map_err(|_| Error { at: place, ..error })
+    }
+}
+
+/// The string that an escaped text stands for; `None` if an escape is none or a surrogate stands alone.
+fn unescape(escaped: &str) -> Option<String> {
+    let mut string = String::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some(place) = rest.find('\\') {
+        string.push_str(&rest[..place]);
+        let escape = rest.as_bytes().get(place + 1)?;
+        rest = rest.get(place + 2..)?;
+        string.push(match escape {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = hex(&mut rest)?;
+                match first {
+                    0xD800..=0xDBFF => {
+                        rest = rest.strip_prefix("\\u")?;
+                        let second = hex(&mut rest)?;
+                        let low = second.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
+                        char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + low)?
+                    }
+                    _ => char::from_u32(first)?,
+                }
+            }
+            _ => return None,
+        });
+    }
+    string.push_str(rest);
+    Some(string)
+}
+
+/// Four hexadecimal digits.
+fn hex(rest: &mut &str) -> Option<u32> {
+    let digits = rest.get(..4)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    *rest = &rest[4..];
+    u32::from_str_radix(digits, 16).ok()
+}
