@@ -16,7 +16,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use crate::cluster::{Cluster, Process, eventually};
-use crate::policy_host::{KubeApi, Policy, PolicyHost, Registration, Runtime};
+use crate::policy_host::{KubeApi, Module, Policy, PolicyHost, Registration, Runtime};
 
 /// The namespace of the controller, and its ServiceAccount there.
 pub(crate) const NAMESPACE: &str = "claim-rollout";
@@ -33,6 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// claim-rollout installed in a cluster.
 pub(crate) struct Installation {
     host: PolicyHost,
+    module: Module,
     registration: Registration,
     client: kube::Client,
     binary: PathBuf,
@@ -63,6 +64,7 @@ impl Installation {
         host.until_called(&client, &registration).await?;
         Ok(Self {
             host,
+            module,
             registration,
             client,
             binary,
@@ -106,6 +108,24 @@ impl Installation {
     /// How many requests the policy has been asked about.
     pub(crate) fn requests(&self) -> u64 {
         self.host.requests(POLICY)
+    }
+
+    /// The policy itself.
+    pub(crate) fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// Where the API server reaches the policy: the address, the certificate that it trusts, and the path.
+    pub(crate) fn webhook(&self) -> anyhow::Result<(SocketAddr, String, String)> {
+        let url = self.host.url(POLICY);
+        let url = url.strip_prefix("https://").context("a URL")?;
+        let (address, path) = url.split_once('/').context("a path")?;
+        Ok((address.parse()?, self.host.certificate().to_owned(), format!("/{path}")))
+    }
+
+    /// Ends the policy, but leaves it registered: the API server calls it in vain.
+    pub(crate) async fn lose_policy(self) -> anyhow::Result<()> {
+        self.host.stop().await
     }
 
     /// Takes the policy out of the cluster's way, and ends it.

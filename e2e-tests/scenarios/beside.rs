@@ -1,0 +1,56 @@
+//! Other things that users do to a set while its claims are on their way.
+
+use anyhow::ensure;
+use serde_json::Value;
+
+use super::scene::{Scene, Stage, record};
+
+/// The record without its phase: what a user wished for.
+async fn wish(scene: &Scene<'_>) -> anyhow::Result<Value> {
+    let mut record = record(&scene.set().await?)?;
+    record["phase"].take();
+    Ok(record)
+}
+
+pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_replica_follows(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "gated-beside", 2).await?;
+    stage.gates.hold_claim(&scene.namespace, "data-web-0");
+    scene.apply(2, "2Gi").await?;
+    stage.gates.until_held(&scene.namespace).await?;
+    let wished = wish(&scene).await?;
+    ensure!(!wished["revision"].is_null(), "nothing was staged: {wished}");
+    for edit in [
+        &["scale", "statefulset", "web", "--replicas=3"][..],
+        &["label", "statefulset", "web", "team=storage"],
+        &["annotate", "statefulset", "web", "example.com/note=hello"],
+        &["annotate", "statefulset", "web", "claim-rollout.io/staged-"],
+    ] {
+        let output = scene.done(edit, "").await?;
+        ensure!(!output.stderr.contains("claim-rollout"), "{output:?}");
+        ensure!(wish(&scene).await? == wished, "{edit:?}: {:#}", scene.record().await?);
+    }
+    ensure!(
+        scene.record().await?["phase"] == "RollingOut",
+        "the rollout is still under way"
+    );
+    stage.gates.open(&scene.namespace);
+    scene.until_complete(3, "2Gi").await?;
+    ensure!(wish(&scene).await? == wished, "{:#}", scene.record().await?);
+
+    // After the end: the set makes the new claim from its own template, and the controller brings it to the wish.
+    let writes = scene.claim_writes(1).await?;
+    scene.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
+    scene.until_ready(4).await?;
+    scene.until_complete(4, "2Gi").await?;
+    let after = scene.claim_writes(1).await?;
+    ensure!(
+        after[..writes.len()] == writes[..] && after[writes.len()..] == ["data-web-3"],
+        "{after:?}"
+    );
+    let mut each = writes;
+    each.sort();
+    ensure!(each == ["data-web-0", "data-web-1", "data-web-2"], "{each:?}");
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Claims that vanish while somebody decides about them.
+
+use anyhow::{Context as _, ensure};
+use serde_json::json;
+
+use super::scene::{PATIENCE, Scene, Stage, text};
+use crate::cluster::eventually;
+use crate::installation::USER;
+
+pub(super) async fn a_claim_that_is_deleted_between_read_and_write_is_never_made_by_us(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "gated-deleted", 3).await?;
+    let old = scene.claims().await?[1]["metadata"]["uid"].clone();
+    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    scene.apply(3, "2Gi").await?;
+    stage
+        .gates
+        .until_held(&scene.namespace)
+        .await
+        .with_context(|| scene.log())?;
+    // The controller has decided, and its write is under way.
+    scene.done(&["delete", "pvc/data-web-1", "--wait=false"], "").await?;
+    scene.done(&["delete", "pod/web-1", "--wait=false"], "").await?;
+    let made = eventually("another claim", PATIENCE, async || {
+        let claims = scene.claims().await?;
+        Ok((claims.len() == 3 && claims[1]["metadata"]["uid"] != old).then_some(()))
+    });
+    made.await?;
+    stage.gates.open(&scene.namespace);
+    scene.until_ready(3).await?;
+    scene.until_complete(3, "2Gi").await?;
+
+    let writes = scene.writes_of(USER).await?;
+    ensure!(writes.iter().all(|entry| entry.verb == "patch"), "{writes:#?}");
+    let claims = writes.iter().filter(|entry| entry.resource == "persistentvolumeclaims");
+    let claims: Vec<_> = claims.map(|entry| (entry.name.as_str(), entry.code)).collect();
+    // What was decided for the old claim found another one, or none; the new one is as good as any.
+    ensure!(claims[..2] == [("data-web-2", 200), ("data-web-1", 409)], "{claims:?}");
+    ensure!(claims.iter().all(|(_, code)| [200, 409].contains(code)), "{claims:?}");
+    let mut done: Vec<_> = claims.iter().filter(|(_, code)| *code == 200).collect();
+    done.sort();
+    let each = [("data-web-0", 200), ("data-web-1", 200), ("data-web-2", 200)];
+    ensure!(done == each.iter().collect::<Vec<_>>(), "{claims:?}");
+    let makers = stage.cluster.audit().await?;
+    let births = makers.iter().filter(|entry| {
+        entry.namespace == scene.namespace && entry.resource == "persistentvolumeclaims" && entry.verb == "create"
+    });
+    for birth in births {
+        let maker = "system:serviceaccount:kube-system:statefulset-controller";
+        ensure!(birth.user == maker, "{birth:?}");
+    }
+    Ok(())
+}
+
+pub(super) async fn an_apply_with_the_uid_of_another_claim_is_refused_by_the_api_server(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "stale", 1).await?;
+    let before = scene.claims().await?;
+    let apply = |name: &str| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "uid": "00000000-0000-4000-8000-000000000000"},
+            "spec": {"resources": {"requests": {"storage": "2Gi"}}},
+        })
+    };
+    let arguments = [
+        "apply",
+        "--server-side",
+        "--force-conflicts",
+        "--field-manager=claim-rollout",
+        "-f",
+        "-",
+    ];
+    // The first is there, but another one; the second is not there any more.
+    let another = "metadata.uid: Invalid value: \"00000000-0000-4000-8000-000000000000\": field is immutable";
+    let gone =
+        "uid mismatch: the provided object specified uid 00000000-0000-4000-8000-000000000000, and no existing object";
+    for (name, expected) in [("data-web-0", another), ("data-web-7", gone)] {
+        for user in [USER, "admin"] {
+            let group = if user == USER {
+                "system:serviceaccounts"
+            } else {
+                "system:masters"
+            };
+            let who = ["--as", user, "--as-group", group];
+            let output = scene
+                .kubectl(&[&arguments[..], &who].concat(), &apply(name).to_string())
+                .await?;
+            ensure!(
+                !output.success && output.stderr.contains(expected),
+                "{name} as {user}: {output:?}"
+            );
+        }
+    }
+    let names = |claims: &[serde_json::Value]| -> Vec<String> {
+        let parts = claims.iter().map(|claim| &claim["metadata"]);
+        parts
+            .map(|metadata| text(&metadata["name"]) + &text(&metadata["resourceVersion"]))
+            .collect()
+    };
+    let after = scene.claims().await?;
+    ensure!(names(&after) == names(&before), "{after:#?}");
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! A webhook between the controllers and the API server's storage, so that a test can stop a controller at exactly one
+//! write, whatever else the machine does. It is asked about every write of a controller in namespaces `gated-…`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::ensure;
+use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, serve};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::scene::PATIENCE;
+use crate::cluster::{Cluster, base64, eventually};
+use crate::installation::USER;
+
+/// Less than a controller waits for an answer.
+const HOLD: Duration = Duration::from_secs(12);
+/// Where the gate is tried.
+const PROBE: &str = "gated-probe";
+
+/// The gates of all namespaces.
+#[derive(Clone, Default)]
+pub(super) struct Gates(Arc<Mutex<BTreeMap<String, Gate>>>);
+
+/// The gate of one namespace; it stands open.
+#[derive(Clone, Default)]
+struct Gate {
+    /// It holds a write when so many have passed …
+    limit: Option<usize>,
+    /// … or the write of this claim.
+    claim: Option<String>,
+    /// How many have passed.
+    passed: usize,
+    /// A write is being held.
+    holding: bool,
+    /// What is held is not let through any more.
+    dead: bool,
+}
+
+/// The part of an AdmissionRequest that matters here.
+#[derive(Deserialize)]
+struct Request {
+    namespace: String,
+    name: String,
+    resource: Resource,
+}
+
+#[derive(Deserialize)]
+struct Resource {
+    resource: String,
+}
+
+impl Gates {
+    fn with<T>(&self, namespace: &str, then: impl FnOnce(&mut Gate) -> T) -> T {
+        let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        then(gates.entry(namespace.to_owned()).or_default())
+    }
+
+    /// How many writes have passed.
+    pub(super) fn passed(&self, namespace: &str) -> usize {
+        self.with(namespace, |gate| gate.passed)
+    }
+
+    /// From now on, the write after so many is held.
+    pub(super) fn hold_after(&self, namespace: &str, limit: usize) {
+        self.with(namespace, |gate| gate.limit = Some(limit));
+    }
+
+    /// From now on, a write of this claim is held.
+    pub(super) fn hold_claim(&self, namespace: &str, claim: &str) {
+        self.with(namespace, |gate| gate.claim = Some(claim.to_owned()));
+    }
+
+    /// Whether a write is being held.
+    pub(super) fn is_holding(&self, namespace: &str) -> bool {
+        self.with(namespace, |gate| gate.holding)
+    }
+
+    /// Waits until a write is held.
+    pub(super) async fn until_held(&self, namespace: &str) -> anyhow::Result<()> {
+        let held = eventually("a write to be held", PATIENCE, async || {
+            Ok(self.is_holding(namespace).then_some(()))
+        });
+        held.await
+    }
+
+    /// Opens the gate, and lets through what it held.
+    pub(super) fn open(&self, namespace: &str) {
+        self.with(namespace, |gate| {
+            *gate = Gate {
+                passed: gate.passed,
+                ..Gate::default()
+            }
+        });
+    }
+
+    /// Opens the gate for those who come now. What it held belongs to a controller that is dead, and is refused.
+    pub(super) fn open_for_others(&self, namespace: &str) {
+        self.with(namespace, |gate| {
+            *gate = Gate {
+                passed: gate.passed,
+                dead: true,
+                ..Gate::default()
+            }
+        });
+    }
+
+    /// Serves the gates, and has the API server ask them.
+    pub(super) async fn install(&self, cluster: &Cluster) -> anyhow::Result<Running> {
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
+        let identity = Identity {
+            certificates: made.cert.pem(),
+            key: made.signing_key.serialize_pem(),
+        };
+        let engine: Arc<dyn Engine> = Arc::new(self.clone());
+        let limits = Limits {
+            time: HOLD * 2,
+            ..Limits::default()
+        };
+        let running = serve(
+            ([127, 0, 0, 1], 0).into(),
+            &identity,
+            [("gate".to_owned(), engine)].into(),
+            limits,
+        )?;
+        let configuration = configuration(&format!("https://{}/validate/gate", running.address()), &identity);
+        let applied = cluster
+            .kubectl(&["apply", "-f", "-"], &configuration.to_string())
+            .await?;
+        ensure!(applied.success, "{applied:?}");
+        let made = cluster.kubectl(&["create", "namespace", PROBE], "").await?;
+        ensure!(made.success, "{made:?}");
+        let probe = json!({
+            "apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "metadata": {"name": "probe", "namespace": PROBE},
+            "spec": {
+                "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "probe", "uid": "0"},
+                "revision": "0", "templates": [], "updatePolicy": "InPlace", "sync": "Async", "replaceSet": "Never",
+            },
+        })
+        .to_string();
+        let arguments = ["apply", "--server-side", "--dry-run=server", "--as", USER, "-f", "-"];
+        let asked = eventually("the gate to be asked", PATIENCE, async || {
+            let output = cluster.kubectl(&arguments, &probe).await?;
+            ensure!(output.success, "{output:?}");
+            Ok((self.passed(PROBE) > 0).then_some(()))
+        });
+        asked.await?;
+        Ok(running)
+    }
+}
+
+impl Engine for Gates {
+    fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a> {
+        Box::pin(async move {
+            const YES: &[u8] = br#"{"accepted":true}"#;
+            const NO: &[u8] = br#"{"accepted":false,"message":"nobody waits for this any more","code":503}"#;
+            let Ok(request) = serde_json::from_str::<Request>(request.get()) else {
+                return Ok(NO.to_vec());
+            };
+            let begun = tokio::time::Instant::now();
+            let held = self.with(&request.namespace, |gate| {
+                let named =
+                    request.resource.resource == "persistentvolumeclaims" && gate.claim.as_ref() == Some(&request.name);
+                gate.holding |= named || gate.limit.is_some_and(|limit| gate.passed >= limit);
+                gate.holding
+            });
+            while held && self.with(&request.namespace, |gate| gate.holding) && begun.elapsed() < HOLD {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            let passes = self.with(&request.namespace, |gate| {
+                let passes = !(held && (gate.dead || gate.holding));
+                gate.passed += usize::from(passes);
+                passes
+            });
+            Ok(if passes { YES } else { NO }.to_vec())
+        })
+    }
+}
+
+fn configuration(url: &str, identity: &Identity) -> serde_json::Value {
+    let rule = |group: &str, version: &str, resources: &[&str]| json!({"apiGroups": [group], "apiVersions": [version], "operations": ["CREATE", "UPDATE"], "resources": resources});
+    let ours = format!("request.userInfo.username == '{USER}' && request.namespace.startsWith('gated-')");
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "gate"},
+        "webhooks": [{
+            "name": "gate.scenarios.test",
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {"url": url, "caBundle": base64(&identity.certificates)},
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "timeoutSeconds": 20,
+            "matchConditions": [{"name": "controller", "expression": ours}],
+            "rules": [
+                rule("", "v1", &["persistentvolumeclaims"]),
+                rule("apps", "v1", &["statefulsets"]),
+                rule("claim-rollout.io", "v1alpha1", &["claimrollouts", "claimrollouts/status"]),
+            ],
+        }],
+    })
+}

@@ -1,0 +1,101 @@
+//! Templates grow, and the claims follow.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, ensure};
+use serde_json::json;
+
+use super::scene::{PATIENCE, Scene, Stage};
+use crate::cluster::eventually;
+
+pub(super) async fn three_claims_grow_highest_ordinal_first_and_no_pod_restarts(stage: &Stage) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "grow", 3).await?;
+    let (pods, set) = (scene.pods().await?, scene.set().await?);
+    let output = scene.apply(3, "2Gi").await?;
+    let warning = "Warning: claim-rollout: staged data 1Gi -> 2Gi; 3 claims will be updated in place, highest ordinal first \
+                   (kubectl claim-rollout status web)\n";
+    ensure!(output.stderr == warning, "{output:?}");
+    scene.until_complete(3, "2Gi").await?;
+
+    let after = scene.set().await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    ensure!(
+        after["metadata"]["generation"] == set["metadata"]["generation"],
+        "{after:#}"
+    );
+    ensure!(
+        after["spec"] == set["spec"],
+        "the live templates are as they were: {after:#}"
+    );
+    ensure!(
+        after["status"]["updateRevision"] == set["status"]["updateRevision"],
+        "{after:#}"
+    );
+    let writes = scene.claim_writes(1).await?;
+    ensure!(writes == ["data-web-2", "data-web-1", "data-web-0"], "{writes:?}");
+
+    let rollout = scene.rollout().await?;
+    let status = &rollout["status"];
+    let counters = ["replicas", "currentReplicas", "updatedReplicas", "readyReplicas"].map(|key| &status[key]);
+    ensure!(counters == [&json!(3), &json!(0), &json!(3), &json!(3)], "{rollout:#}");
+    let by_template = json!([{
+        "templateName": "data", "updatedReplicas": 3, "readyReplicas": 3, "compatibleReplicas": 3,
+        "compatibleReadyReplicas": 3, "finishedReconciliationGeneration": 1,
+    }]);
+    ensure!(
+        status["volumeClaimTemplates"] == by_template && status["claims"] == json!([]),
+        "{rollout:#}"
+    );
+    ensure!(status["currentRevision"] == status["updateRevision"], "{rollout:#}");
+
+    let told = [
+        ("ClaimsStaged", 1),
+        ("ClaimUpdated", 3),
+        ("ClaimReady", 3),
+        ("ClaimRolloutComplete", 1),
+    ];
+    let told: BTreeMap<String, usize> = told
+        .into_iter()
+        .map(|(reason, count)| (reason.to_owned(), count))
+        .collect();
+    let mut events = BTreeMap::new();
+    let waited = eventually("the Events", PATIENCE / 8, async || {
+        events = scene.events().await?;
+        Ok((events == told).then_some(()))
+    });
+    ensure!(waited.await.is_ok(), "{events:?}");
+    Ok(())
+}
+
+pub(super) async fn a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_reached(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "gated-again", 3).await?;
+    let (pods, generation) = (
+        scene.pods().await?,
+        scene.set().await?["metadata"]["generation"].clone(),
+    );
+    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    scene.apply(3, "2Gi").await?;
+    stage
+        .gates
+        .until_held(&scene.namespace)
+        .await
+        .with_context(|| scene.log())?;
+    let output = scene.apply(3, "3Gi").await?;
+    ensure!(output.stderr.contains("staged data 2Gi -> 3Gi"), "{output:?}");
+    stage.gates.open(&scene.namespace);
+    scene.until_complete(3, "3Gi").await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    ensure!(
+        scene.set().await?["metadata"]["generation"] == generation,
+        "the generation moved"
+    );
+
+    // The second wish came when the first was with the second claim: it begins anew, and the third one never saw the first.
+    let writes = scene.claim_writes(1).await?;
+    let expected = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
+    ensure!(writes == expected, "{writes:?}");
+    ensure!(scene.rollout().await?["metadata"]["generation"] == 2, "two wishes");
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! SIGKILL after each single write of a rollout.
+//!
+//! The gate lets the first k writes pass and holds the next one until the controller is dead, so each k is hit exactly. How often the status is
+//! written depends on what is seen together: a rollout that needs no k + 1 writes is killed at its end.
+
+use anyhow::{Context as _, ensure};
+
+use super::scene::{PATIENCE, Scene, Stage, condition};
+use crate::cluster::{Entry, eventually};
+use crate::installation::USER;
+
+const REPLICAS: u32 = 2;
+
+/// A rollout in a namespace of its own; after `limit` writes the controller is killed and another one started. How many
+/// writes passed in all.
+async fn roll_out(stage: &Stage, namespace: &str, limit: Option<usize>) -> anyhow::Result<usize> {
+    let mut scene = Scene::with_set(stage, namespace, REPLICAS).await?;
+    let pods = scene.pods().await?;
+    if let Some(limit) = limit {
+        stage.gates.hold_after(namespace, limit);
+    }
+    scene.apply(REPLICAS, "2Gi").await?;
+    if limit.is_some() {
+        let held = eventually("a write to be held", PATIENCE, async || {
+            let at_end = condition(&scene.rollout().await?, "Ready") == "True";
+            Ok((at_end || stage.gates.is_holding(namespace)).then_some(()))
+        });
+        held.await.with_context(|| scene.log())?;
+        if let Some(controller) = &mut scene.controller {
+            controller.kill()?;
+        }
+        ensure!(
+            stage.gates.passed(namespace) <= limit.unwrap_or_default(),
+            "too many writes"
+        );
+        stage.gates.open_for_others(namespace);
+        scene.controller = Some(stage.installation.start_controller(&["--namespace", namespace]).await?);
+    }
+    scene.until_complete(REPLICAS as usize, "2Gi").await?;
+    check(&scene.writes_of(USER).await?)?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    Ok(stage.gates.passed(namespace))
+}
+
+/// No claim was written twice, and nothing else happened.
+fn check(writes: &[Entry]) -> anyhow::Result<()> {
+    let done = |resource: &str, subresource: &str| {
+        let same = |entry: &&Entry| entry.resource == resource && entry.subresource == subresource;
+        let done = writes.iter().filter(same).filter(|entry| entry.succeeded());
+        done.map(|entry| entry.name.as_str()).collect::<Vec<_>>()
+    };
+    ensure!(
+        done("persistentvolumeclaims", "") == ["data-web-1", "data-web-0"],
+        "{writes:#?}"
+    );
+    ensure!(done("statefulsets", "") == ["web"], "{writes:#?}");
+    ensure!(done("claimrollouts", "") == ["web"], "{writes:#?}");
+    ensure!(writes.iter().all(|entry| entry.verb == "patch"), "{writes:#?}");
+    Ok(())
+}
+
+pub(super) async fn a_controller_killed_after_any_write_is_followed_by_one_that_ends_the_rollout(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let writes = roll_out(stage, "gated-unharmed", None).await?;
+    // The ClaimRollout, two claims, the record, and a status at the beginning, for each replica and at the end.
+    ensure!((8..=12).contains(&writes), "{writes} writes");
+    let namespaces: Vec<String> = (0..writes).map(|limit| format!("gated-killed-{limit}")).collect();
+    let all = namespaces.iter().enumerate().map(|(limit, namespace)| async move {
+        let rollout = roll_out(stage, namespace, Some(limit));
+        rollout
+            .await
+            .with_context(|| format!("killed after write {limit} of {writes}"))
+    });
+    let passed = futures::future::try_join_all(all).await?;
+    println!("an unharmed rollout takes {writes} writes; killed after 0, 1, 2 ... of them it takes {passed:?}");
+    Ok(())
+}

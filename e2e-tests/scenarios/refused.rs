@@ -1,0 +1,67 @@
+//! What cannot change is refused, and nothing happens.
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use super::scene::{Scene, Stage, manifest};
+use crate::installation::USER;
+
+pub(super) async fn what_cannot_change_is_refused_with_its_path(stage: &Stage) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "refused", 1).await?;
+    let (set, claims) = (scene.set().await?, scene.claims().await?);
+    let template = "spec.volumeClaimTemplates[data].spec";
+    let added = "  - metadata: {name: more}
+    spec:
+      accessModes: [ReadWriteOnce]
+      resources: {requests: {storage: 1Gi}}
+";
+    let original = manifest(1, "1Gi");
+    for (what, changed, expected) in [
+        (
+            "a frozen field",
+            original.replace("[ReadWriteOnce]", "[ReadWriteMany]"),
+            format!(
+                "{template}.accessModes: cannot change, expected [\"ReadWriteOnce\"], but found [\"ReadWriteMany\"]"
+            ),
+        ),
+        (
+            "another frozen field",
+            original.replace("storageClassName: expandable", "storageClassName: fixed"),
+            format!("{template}.storageClassName: cannot change, expected \"expandable\", but found \"fixed\""),
+        ),
+        (
+            "a smaller size",
+            original.replace("storage: 1Gi", "storage: 512Mi"),
+            format!("{template}.resources.requests.storage: cannot shrink, expected at least 1Gi, but found 512Mi"),
+        ),
+        (
+            "one template more",
+            format!("{original}{added}"),
+            "spec.volumeClaimTemplates[more]: a template cannot be added".to_owned(),
+        ),
+        (
+            "an unknown policy",
+            original.replace("update-policy: InPlace", "update-policy: Sometimes"),
+            "expected one of OnClaimDelete, InPlace, but found Sometimes".to_owned(),
+        ),
+    ] {
+        for way in [
+            &["apply", "-f", "-"][..],
+            &["apply", "--server-side", "--force-conflicts", "-f", "-"],
+        ] {
+            let output = scene.kubectl(way, &changed).await?;
+            ensure!(!output.success, "{what} {way:?}: {output:?}");
+            ensure!(output.stderr.contains(&expected), "{what} {way:?}: {output:?}");
+            ensure!(
+                output.stderr.contains("admission webhook"),
+                "{what} {way:?}: {output:?}"
+            );
+        }
+    }
+    let metadata = |object: &Value| json!([object["metadata"]["resourceVersion"], object["metadata"]["uid"]]);
+    ensure!(metadata(&scene.set().await?) == metadata(&set), "the set was written");
+    ensure!(scene.claims().await? == claims, "a claim was written");
+    let writes = scene.writes_of(USER).await?;
+    ensure!(writes.is_empty(), "{writes:?}");
+    Ok(())
+}

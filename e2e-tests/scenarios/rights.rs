@@ -1,0 +1,88 @@
+//! Who may change templates.
+
+use anyhow::ensure;
+
+use super::scene::{Scene, Stage, manifest, text};
+use crate::installation::USER;
+
+pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &Stage) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "rights", 1).await?;
+    let sets = [
+        "create",
+        "role",
+        "sets",
+        "--verb=get,list,patch,update",
+        "--resource=statefulsets.apps",
+    ];
+    scene.done(&sets, "").await?;
+    scene
+        .done(&["create", "rolebinding", "bob", "--user=bob", "--role=sets"], "")
+        .await?;
+    scene
+        .done(
+            &["create", "rolebinding", "alice", "--user=alice", "--clusterrole=edit"],
+            "",
+        )
+        .await?;
+    let version = text(&scene.set().await?["metadata"]["resourceVersion"]);
+    let grown = manifest(1, "2Gi");
+    let apply = ["apply", "-f", "-"];
+
+    carol_may_nothing(&scene, &grown).await?;
+
+    // bob may change sets, but not claims.
+    let output = scene.kubectl(&[&apply[..], &["--as=bob"]].concat(), &grown).await?;
+    let sentence = "user bob cannot patch persistentvolumeclaims in namespace rights, and a change of volumeClaimTemplates \
+                    changes them; grant that (ClusterRole edit has it), or set authority: TrustSetEditors in the policy's settings";
+    ensure!(!output.success && output.stderr.contains(sentence), "{output:?}");
+    ensure!(
+        output.stderr.contains("Forbidden") || output.stderr.contains("denied the request"),
+        "{output:?}"
+    );
+    ensure!(
+        text(&scene.set().await?["metadata"]["resourceVersion"]) == version,
+        "the set was written"
+    );
+    let codes: Vec<u16> = scene.writes_of("bob").await?.iter().map(|entry| entry.code).collect();
+    ensure!(codes == [403], "{codes:?}");
+    ensure!(scene.writes_of(USER).await?.is_empty(), "something was rolled out");
+    // What does not concern claims is his.
+    scene
+        .done(
+            &["annotate", "statefulset", "web", "example.com/by=bob", "--as=bob"],
+            "",
+        )
+        .await?;
+
+    let output = scene.done(&[&apply[..], &["--as=alice"]].concat(), &grown).await?;
+    ensure!(output.stderr.contains("staged data 1Gi -> 2Gi"), "{output:?}");
+    scene.until_complete(1, "2Gi").await?;
+    ensure!(scene.record().await?["by"] == "alice", "{:#}", scene.record().await?);
+    let writes = scene.claim_writes(1).await?;
+    ensure!(writes == ["data-web-0"], "{writes:?}");
+    Ok(())
+}
+
+/// The API server says so itself, and the policy is not asked.
+async fn carol_may_nothing(scene: &Scene<'_>, grown: &str) -> anyhow::Result<()> {
+    let asked = scene
+        .kubectl(&["auth", "can-i", "patch", "statefulsets", "--as=carol"], "")
+        .await?;
+    ensure!(asked.stdout.trim() == "no", "{asked:?}");
+    let output = scene.kubectl(&["apply", "-f", "-", "--as=carol"], grown).await?;
+    ensure!(
+        !output.success && output.stderr.contains("User \"carol\" cannot get"),
+        "{output:?}"
+    );
+    ensure!(!output.stderr.contains("claim-rollout:"), "{output:?}");
+    let output = scene
+        .kubectl(&["apply", "--server-side", "-f", "-", "--as=carol"], grown)
+        .await?;
+    ensure!(
+        !output.success && output.stderr.contains("User \"carol\" cannot patch"),
+        "{output:?}"
+    );
+    let codes: Vec<u16> = scene.writes_of("carol").await?.iter().map(|entry| entry.code).collect();
+    ensure!(codes == [403], "{codes:?}");
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! A namespace with a set `web`, and what can be done with it and seen of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
+use serde_json::{Value, json};
+
+use super::gate::Gates;
+use crate::cluster::{Cluster, Entry, Output, eventually};
+use crate::installation::{Controller, Installation, USER};
+
+/// How long anything may take on a machine that does all scenarios at once.
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+/// The annotation that holds the record.
+pub(super) const STAGED: &str = "claim-rollout.io/staged";
+
+/// What all scenarios share.
+pub(super) struct Stage {
+    pub(super) cluster: Cluster,
+    pub(super) installation: Installation,
+    pub(super) client: kube::Client,
+    pub(super) gates: Gates,
+}
+
+/// A namespace of the cluster.
+pub(super) struct Scene<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) client: kube::Client,
+    pub(super) namespace: String,
+    pub(super) controller: Option<Controller>,
+}
+
+/// The manifest of a set `web`, in YAML as users write it.
+pub(super) fn manifest(replicas: u32, size: &str) -> String {
+    format!(
+        "apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: web
+  annotations:
+    claim-rollout.io/update-policy: InPlace
+spec:
+  replicas: {replicas}
+  serviceName: web
+  selector:
+    matchLabels: {{app: web}}
+  template:
+    metadata:
+      labels: {{app: web}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: main
+        image: example/main:1
+        volumeMounts:
+        - {{name: data, mountPath: /data}}
+  volumeClaimTemplates:
+  - metadata: {{name: data}}
+    spec:
+      accessModes: [ReadWriteOnce]
+      storageClassName: expandable
+      resources: {{requests: {{storage: {size}}}}}
+"
+    )
+}
+
+impl<'a> Scene<'a> {
+    /// A fresh namespace, without a controller.
+    pub(super) async fn new(cluster: &'a Cluster, client: &kube::Client, namespace: &str) -> anyhow::Result<Self> {
+        let scene = Self {
+            cluster,
+            client: client.clone(),
+            namespace: namespace.to_owned(),
+            controller: None,
+        };
+        scene.done(&["create", "namespace", namespace], "").await?;
+        Ok(scene)
+    }
+
+    /// A fresh namespace with a controller, and in it a set of so many replicas of 1Gi, all Ready.
+    pub(super) async fn with_set(stage: &'a Stage, namespace: &str, replicas: u32) -> anyhow::Result<Self> {
+        let mut scene = Self::new(&stage.cluster, &stage.client, namespace).await?;
+        scene.controller = Some(stage.installation.start_controller(&["--namespace", namespace]).await?);
+        scene.done(&["apply", "-f", "-"], &manifest(replicas, "1Gi")).await?;
+        scene.until_ready(replicas).await?;
+        Ok(scene)
+    }
+
+    /// kubectl in this namespace.
+    pub(super) async fn kubectl(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        let arguments = [arguments, &["--namespace", &self.namespace]].concat();
+        self.cluster.kubectl(&arguments, input).await
+    }
+
+    /// kubectl, which must succeed.
+    pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        let output = self.kubectl(arguments, input).await?;
+        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
+        Ok(output)
+    }
+
+    /// `kubectl apply` of the set with another size.
+    pub(super) async fn apply(&self, replicas: u32, size: &str) -> anyhow::Result<Output> {
+        self.done(&["apply", "-f", "-"], &manifest(replicas, size)).await
+    }
+
+    fn api(&self, group: &str, version: &str, kind: &str) -> Api<DynamicObject> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+
+    async fn all(&self, group: &str, version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
+        let list = self.api(group, version, kind).list(&ListParams::default()).await?;
+        let mut items: Vec<Value> = list.into_iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+        items.sort_by_key(|item| item["metadata"]["name"].as_str().map(str::to_owned));
+        Ok(items)
+    }
+
+    pub(super) async fn set(&self) -> anyhow::Result<Value> {
+        Ok(serde_json::to_value(
+            self.api("apps", "v1", "StatefulSet").get("web").await?,
+        )?)
+    }
+
+    /// In the order of their names.
+    pub(super) async fn claims(&self) -> anyhow::Result<Vec<Value>> {
+        self.all("", "v1", "PersistentVolumeClaim").await
+    }
+
+    /// The uids of the Pods, in the order of their names.
+    pub(super) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
+        let pods = self.all("", "v1", "Pod").await?;
+        Ok(pods.into_iter().map(|mut pod| pod["metadata"]["uid"].take()).collect())
+    }
+
+    pub(super) async fn rollout(&self) -> anyhow::Result<Value> {
+        let found = self
+            .api("claim-rollout.io", "v1alpha1", "ClaimRollout")
+            .get_opt("web")
+            .await?;
+        Ok(serde_json::to_value(found)?)
+    }
+
+    /// Reasons of the Events that regard the set, with how often each was said.
+    pub(super) async fn events(&self) -> anyhow::Result<BTreeMap<String, usize>> {
+        let mut counts = BTreeMap::new();
+        for event in self.all("events.k8s.io", "v1", "Event").await? {
+            let ours = event["reportingController"] == "claim-rollout.io/controller";
+            if ours && event["regarding"]["kind"] == "StatefulSet" {
+                *counts.entry(text(&event["reason"])).or_default() += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// The record, or null.
+    pub(super) async fn record(&self) -> anyhow::Result<Value> {
+        record(&self.set().await?)
+    }
+
+    pub(super) async fn until_ready(&self, replicas: u32) -> anyhow::Result<()> {
+        let mut last = Value::Null;
+        let what = format!("{replicas} Pods of {}", self.namespace);
+        let ready = eventually(&what, PATIENCE, async || {
+            last = self.set().await?["status"].clone();
+            Ok((last["readyReplicas"] == replicas).then_some(()))
+        });
+        ready.await.with_context(|| format!("the last status was {last}"))
+    }
+
+    /// Waits until the controller says that all claims have this size, and checks that they have.
+    pub(super) async fn until_complete(&self, replicas: usize, size: &str) -> anyhow::Result<()> {
+        let mut seen = Value::Null;
+        let what = format!("{} to be complete", self.namespace);
+        let waited = eventually(&what, PATIENCE, async || {
+            let record = self.record().await?;
+            let wanted = &record["templates"][0]["spec"]["resources"]["requests"]["storage"];
+            let rollout = self.rollout().await?;
+            seen = json!({"record": record, "status": rollout["status"]});
+            let complete = record["phase"] == "Complete" && wanted == size;
+            let reported = condition(&rollout, "Ready") == "True" && rollout["status"]["readyReplicas"] == replicas;
+            Ok((complete && reported && rollout["spec"]["revision"] == record["revision"]).then_some(record))
+        });
+        let record = match waited.await {
+            Ok(record) => record,
+            Err(error) => bail!("{error:#}; the last was {seen:#}\n{}", self.log()),
+        };
+        let claims = self.claims().await?;
+        ensure!(claims.len() == replicas, "{} claims", claims.len());
+        for claim in claims {
+            let label = &claim["metadata"]["labels"]["claim-rollout.io/revision"];
+            let as_wished = claim["status"]["capacity"]["storage"] == size && *label == record["revision"];
+            ensure!(
+                as_wished,
+                "expected {size} at {}, but found {claim:#}",
+                record["revision"]
+            );
+        }
+        Ok(())
+    }
+
+    /// What the controller logged.
+    pub(super) fn log(&self) -> String {
+        self.controller.as_ref().map(Controller::log).unwrap_or_default()
+    }
+
+    /// What was asked of the API server in this namespace by this user and concerns claims, sets, Pods or ClaimRollouts.
+    pub(super) async fn writes_of(&self, user: &str) -> anyhow::Result<Vec<Entry>> {
+        let mut entries = self.cluster.audit().await?;
+        entries.retain(|entry| entry.namespace == self.namespace && entry.user == user);
+        Ok(entries)
+    }
+
+    /// The names of the claims that the controller wrote, in this order. Fails if it wrote anything else but records and
+    /// ClaimRollouts, wrote more records than `records`, or was ever refused.
+    pub(super) async fn claim_writes(&self, records: usize) -> anyhow::Result<Vec<String>> {
+        let mut claims = Vec::new();
+        let mut sets = 0;
+        let writes = self.writes_of(USER).await?;
+        for entry in &writes {
+            match (entry.resource.as_str(), entry.subresource.as_str(), entry.verb.as_str()) {
+                ("persistentvolumeclaims", "", "patch") if entry.succeeded() => claims.push(entry.name.clone()),
+                ("statefulsets", "", "patch") if entry.succeeded() => sets += 1,
+                // Of a write that lost a race nothing is stored.
+                ("persistentvolumeclaims" | "statefulsets", "", "patch") if entry.code == 409 => {}
+                ("claimrollouts", _, "patch") if entry.succeeded() => {}
+                _ => bail!("unexpected: {entry:?}"),
+            }
+        }
+        ensure!(
+            sets == records,
+            "expected {records} writes of the record, but found {writes:#?}"
+        );
+        Ok(claims)
+    }
+}
+
+/// The record of a set, or null.
+pub(super) fn record(set: &Value) -> anyhow::Result<Value> {
+    match set["metadata"]["annotations"][STAGED].as_str() {
+        Some(text) => Ok(serde_json::from_str(text)?),
+        None => Ok(Value::Null),
+    }
+}
+
+/// The status of a condition.
+pub(super) fn condition(rollout: &Value, type_: &str) -> String {
+    let conditions = rollout["status"]["conditions"].as_array();
+    let found = conditions.and_then(|all| all.iter().find(|condition| condition["type"] == type_));
+    found.map(|condition| text(&condition["status"])).unwrap_or_default()
+}
+
+/// A JSON string as text.
+pub(super) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
