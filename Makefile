@@ -61,20 +61,28 @@ e2e: policy.wasm control-plane ## The end-to-end tests against a real control pl
 control-plane: ## Build that control plane (minutes the first time, then cached)
 	e2e-tests/cluster/go/build.sh $(K8S)
 
+.PHONY: playground
+playground: policy.wasm control-plane
+	@$(CARGO) build --bin claim-rollout --example playground
+
 .PHONY: cluster
-cluster: policy.wasm control-plane ## A control plane with claim-rollout in it, to play with
-	$(CARGO) run --example playground -- up
+cluster: playground ## A control plane with claim-rollout in it, to play with
+	@$(CARGO) run --quiet --example playground -- up
 
 .PHONY: demo
-demo: policy.wasm control-plane ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster running
-	$(CARGO) build --bin claim-rollout
-	$(CARGO) run --example playground -- demo $(if $(KEEP),--keep)
+demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster running
+	@$(CARGO) run --quiet --example playground -- demo $(if $(KEEP),--keep)
 
 .PHONY: bench
 bench: policy.wasm ## The policy beside one made with the SDK: answers, speed, size
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
 	  CLAIM_ROLLOUT_SDK_GUEST="$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm" $(CARGO) bench --no-default-features --bench guest
+
+.PHONY: crd
+crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
+	$(CARGO) run --quiet -- crd > deploy/crd.yaml.new
+	mv deploy/crd.yaml.new deploy/crd.yaml
 
 .PHONY: fmt
 fmt: needs-cargo ## Format the code

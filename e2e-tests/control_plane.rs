@@ -137,15 +137,16 @@ async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
     Ok(())
 }
 
+const GI: u64 = 1 << 30;
+
 #[tokio::test]
 async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> {
-    const GI: u64 = 1 << 30;
     let driver = Driver {
         maximum_bytes: 4 * GI,
         ..Driver::default()
     };
     let cluster = Cluster::start(Options {
-        driver: driver.clone(),
+        driver,
         ..Options::default()
     })
     .await?;
@@ -154,43 +155,9 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
 
     create_ready(&client, &set("stiff", FIXED)).await?;
     assert_eq!(refusal(resize(&claims, "data-stiff-0", "2Gi").await), 403);
-
     create_ready(&client, &set("web", ON_FIRST_USE)).await?;
-    resize(&claims, "data-web-0", "5Gi").await?;
-    wait_for(
-        &claims,
-        "data-web-0",
-        "the driver's refusal to be in the status",
-        |claim| {
-            let resources = claim
-                .status
-                .as_ref()
-                .and_then(|status| status.allocated_resource_statuses.as_ref());
-            resources
-                .and_then(|resources| resources.get("storage"))
-                .is_some_and(|state| state == "ControllerResizeInfeasible")
-        },
-    )
-    .await?;
-    cluster.set_driver(&Driver {
-        maximum_bytes: 0,
-        ..driver.clone()
-    })?;
-    wait_for(&claims, "data-web-0", "the claim to grow after all", |claim| {
-        has_capacity(claim, "5Gi")
-    })
-    .await?;
-
-    cluster.set_driver(&Driver {
-        node_expansion_required: true,
-        ..Driver::default()
-    })?;
-    resize(&claims, "data-web-1", "2Gi").await?;
-    wait_for(&claims, "data-web-1", "the file system's turn", |claim| {
-        let conditions = claim.status.as_ref().and_then(|status| status.conditions.as_ref());
-        conditions.is_some_and(|all| all.iter().any(|condition| condition.type_ == "FileSystemResizePending"))
-    })
-    .await?;
+    the_driver_refuses_until_it_does_not(&cluster, &claims).await?;
+    the_file_system_has_its_turn(&cluster, &claims).await?;
 
     let alice = Api::<PersistentVolumeClaim>::default_namespaced(cluster.client_for("alice", &[]).await?);
     assert_eq!(refusal(resize(&alice, "data-web-2", "2Gi").await), 403);
@@ -201,15 +168,6 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
         "{}",
         refused.stderr
     );
-
-    let written: Vec<_> = cluster
-        .audit()
-        .await?
-        .into_iter()
-        .filter(|entry| entry.resource == "persistentvolumeclaims" && entry.subresource.is_empty())
-        .filter(|entry| ["admin", "alice", "carol"].contains(&entry.user.as_str()))
-        .map(|entry| (entry.user, entry.verb, entry.name, entry.code))
-        .collect();
     let expected = [
         ("admin", "patch", "data-stiff-0", 403),
         ("admin", "patch", "data-web-0", 200),
@@ -218,11 +176,65 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
         ("carol", "delete", "data-web-2", 403),
     ];
     assert_eq!(
-        written,
+        written_by(&cluster, &["admin", "alice", "carol"]).await?,
         expected.map(|(user, verb, name, code)| (user.into(), verb.into(), name.into(), code))
     );
     cluster.stop();
     Ok(())
+}
+
+/// The largest volume of the driver is 4Gi, at first.
+async fn the_driver_refuses_until_it_does_not(
+    cluster: &Cluster,
+    claims: &Api<PersistentVolumeClaim>,
+) -> anyhow::Result<()> {
+    resize(claims, "data-web-0", "5Gi").await?;
+    let infeasible = |claim: &PersistentVolumeClaim| {
+        let resources = claim
+            .status
+            .as_ref()
+            .and_then(|status| status.allocated_resource_statuses.as_ref());
+        resources
+            .and_then(|resources| resources.get("storage"))
+            .is_some_and(|state| state == "ControllerResizeInfeasible")
+    };
+    wait_for(
+        claims,
+        "data-web-0",
+        "the driver's refusal to be in the status",
+        infeasible,
+    )
+    .await?;
+    cluster.set_driver(&Driver::default())?;
+    wait_for(claims, "data-web-0", "the claim to grow after all", |claim| {
+        has_capacity(claim, "5Gi")
+    })
+    .await
+}
+
+/// The driver leaves the end of the expansion to the kubelet.
+async fn the_file_system_has_its_turn(cluster: &Cluster, claims: &Api<PersistentVolumeClaim>) -> anyhow::Result<()> {
+    cluster.set_driver(&Driver {
+        node_expansion_required: true,
+        ..Driver::default()
+    })?;
+    resize(claims, "data-web-1", "2Gi").await?;
+    wait_for(claims, "data-web-1", "the file system's turn", |claim| {
+        let conditions = claim.status.as_ref().and_then(|status| status.conditions.as_ref());
+        conditions.is_some_and(|all| all.iter().any(|condition| condition.type_ == "FileSystemResizePending"))
+    })
+    .await
+}
+
+/// What these users tried to write to claims: who, how, which, and what the API server answered.
+async fn written_by(cluster: &Cluster, users: &[&str]) -> anyhow::Result<Vec<(String, String, String, u16)>> {
+    let entries = cluster.audit().await?.into_iter();
+    let theirs = entries
+        .filter(|entry| entry.resource == "persistentvolumeclaims" && entry.subresource.is_empty())
+        .filter(|entry| users.contains(&entry.user.as_str()));
+    Ok(theirs
+        .map(|entry| (entry.user, entry.verb, entry.name, entry.code))
+        .collect())
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! The policy host does to a policy what policy-server does. The guests here are a few lines of WebAssembly text, each
 //! with one habit.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -78,14 +77,7 @@ fn module(text: &str) -> Module {
 
 /// The shipped policy.
 pub(crate) fn policy() -> Module {
-    let path = std::env::var_os("CLAIM_ROLLOUT_POLICY").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("policy.wasm"),
-        PathBuf::from,
-    );
-    Runtime::new()
-        .expect("a runtime")
-        .load(&path)
-        .expect("a policy: `make policy.wasm` makes it")
+    Runtime::new().expect("a runtime").load_policy().expect("a policy")
 }
 
 fn ask(granted: &[&str], readable: &[(&str, &str)], operation: &str, question: &Value) -> String {

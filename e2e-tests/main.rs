@@ -3,5 +3,7 @@
 mod cluster;
 mod control_plane;
 mod host_is_faithful;
+mod installation;
+mod is_installed;
 mod policy_host;
 mod policy_is_called;

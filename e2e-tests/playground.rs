@@ -1,22 +1,29 @@
-//! A real control plane to play with, in the foreground:
+//! A real control plane with claim-rollout in it, in the foreground, to look at or to play with:
 //!
 //! ```text
-//! cargo run --example playground -- up
+//! cargo run --example playground -- demo
 //! cargo run --example playground -- up --k8s 1.34
 //! ```
 
 mod cluster;
+mod demo;
+mod installation;
+mod policy_host;
 
 use std::io::{IsTerminal as _, Read as _, stdin};
+use std::os::unix::fs::symlink;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Parser, Subcommand};
+use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use cluster::{Cluster, Options};
+use installation::{Installation, binary};
 
-/// A real Kubernetes control plane to play with; nothing of it stays behind.
+/// A real Kubernetes control plane with claim-rollout in it; nothing of it stays behind.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -26,58 +33,95 @@ struct Arguments {
 /// One variant for each thing there is to see; each is a function of its own.
 #[derive(Subcommand)]
 enum Command {
-    /// Starts a control plane, prints what to type in another shell to use it, and stops it on Ctrl-C (or on SIGTERM, or
-    /// at the end of an input that is no terminal).
+    /// Starts a control plane, installs claim-rollout, prints what to type in another shell to use it, and stops it on
+    /// Ctrl-C (or on SIGTERM, or at the end of an input that is no terminal).
     Up {
         /// The minor version to run; the pinned ones are in e2e-tests/cluster/go/kubernetes.
         #[arg(long, env = "K8S", default_value = "1.37")]
         k8s: String,
     },
+    /// Shows how the claims of a StatefulSet follow its template, and checks that they did.
+    Demo {
+        /// The minor version to run; the pinned ones are in e2e-tests/cluster/go/kubernetes.
+        #[arg(long, env = "K8S", default_value = "1.37")]
+        k8s: String,
+        /// Leave it running afterwards, as `up` does.
+        #[arg(long)]
+        keep: bool,
+    },
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+async fn main() -> ExitCode {
+    let shown = match Arguments::parse().command {
         Command::Up { k8s } => up(k8s).await,
+        Command::Demo { k8s, keep } => demo::run(k8s, keep).await,
+    };
+    match shown {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 
 async fn up(minor: String) -> anyhow::Result<()> {
     // Listening begins before the start: whoever gives up early gets an orderly end as well.
-    let end = end_of_session()?;
+    let end = interrupted()?;
     let start = Instant::now();
     let cluster = Cluster::start(Options {
         minor,
         ..Options::default()
     })
     .await?;
-    println!("export KUBECONFIG={}", cluster.kubeconfig().display());
-    println!("export PATH={}:$PATH", cluster.bin_folder().display());
-    eprintln!("up after {:.1} s; Ctrl-C ends it", start.elapsed().as_secs_f64());
-    end.await;
+    let installation = Installation::new(&cluster, json!({})).await?;
+    let _controller = installation.start_controller(&[]).await?;
+    let seconds = start.elapsed().as_secs_f64();
+    let how = format!("up after {seconds:.1} s, with claim-rollout installed; Ctrl-C ends it");
+    wait_in(&cluster, &how, end).await?;
     cluster.stop();
     Ok(())
 }
 
-/// Resolves when the user has had enough.
-fn end_of_session() -> anyhow::Result<impl Future<Output = ()>> {
+/// Prints what to type in another shell to use the cluster, and waits until the user has had enough.
+async fn wait_in(cluster: &Cluster, how: &str, interrupted: impl Future<Output = ()>) -> anyhow::Result<()> {
+    let bin = cluster.folder().join("bin");
+    std::fs::create_dir(&bin)?;
+    for name in ["claim-rollout", "kubectl-claim_rollout"] {
+        symlink(binary()?, bin.join(name))?;
+    }
+    println!("export KUBECONFIG={}", cluster.kubeconfig().display());
+    println!("export PATH={}:{}:$PATH", bin.display(), cluster.bin_folder().display());
+    eprintln!("{how}");
+    tokio::select! {
+        () = interrupted => {}
+        () = end_of_input() => {}
+    }
+    Ok(())
+}
+
+/// Resolves at the first SIGINT or SIGTERM since it was called.
+fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let (closed, input) = oneshot::channel();
-    if stdin().is_terminal() {
-        // Never resolves: the sender lives as long as the program.
-        std::mem::forget(closed);
-    } else {
-        std::thread::spawn(move || {
-            let _ = stdin().read_to_end(&mut Vec::new());
-            let _ = closed.send(());
-        });
-    }
     Ok(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            _ = input => {}
         }
     })
+}
+
+/// Resolves at the end of an input that is no terminal.
+async fn end_of_input() {
+    if stdin().is_terminal() {
+        return std::future::pending().await;
+    }
+    let (closed, input) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = stdin().read_to_end(&mut Vec::new());
+        let _ = closed.send(());
+    });
+    let _ = input.await;
 }

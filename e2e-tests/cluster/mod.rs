@@ -46,11 +46,11 @@ pub(crate) use audit::Entry;
 pub(crate) use certificates::Authority;
 pub(crate) use driver::Driver;
 pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};
+pub(crate) use processes::{Process, in_foreground};
 pub(crate) use programs::DRIVER;
 pub(crate) use users::base64;
 pub(crate) use waiting::eventually;
 
-use processes::Process;
 use users::{ADMIN, Tokens};
 
 /// How long a control plane may take to start, on a slow and busy machine.

@@ -1,23 +1,24 @@
-//! The processes of a control plane, and the promise that none of them outlives the program that started them.
+//! The processes of a control plane and beside it, and the promise that none outlives the program that started them.
 //!
 //! Every child is started through `setpriv --pdeathsig KILL`: the kernel kills it when its parent dies, however that
 //! comes about. "Parent" there means the *thread* that forked, and test threads come and go; so one thread, which lives
 //! as long as the program, forks them all.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 
 use anyhow::Context as _;
 
-/// A running program of the control plane. Dropping it kills it and waits until it is gone.
+/// A running program. Dropping it kills it and waits until it is gone.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     /// The name of the program, which is also the name of its log.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     child: Child,
     log: PathBuf,
 }
@@ -25,18 +26,11 @@ pub(super) struct Process {
 impl Process {
     /// Starts `program` in `folder` (its working directory and `HOME`); everything it prints is appended to `name.log`
     /// there. Nothing of the caller's environment but `PATH` reaches it.
-    pub(super) fn start(
-        name: &'static str,
-        program: &Path,
-        arguments: &[String],
-        folder: &Path,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn start(name: &str, program: &Path, arguments: &[String], folder: &Path) -> anyhow::Result<Self> {
         let log = folder.join(format!("{name}.log"));
         let output = File::options().create(true).append(true).open(&log)?;
-        let mut command = Command::new("setpriv");
+        let mut command = bound(program);
         command
-            .args(["--pdeathsig", "KILL", "--"])
-            .arg(program)
             .args(arguments)
             .current_dir(folder)
             .env_clear()
@@ -46,12 +40,44 @@ impl Process {
             .stdout(output.try_clone()?)
             .stderr(output);
         let child = spawn(command).with_context(|| format!("starting {name} through setpriv (util-linux)"))?;
-        Ok(Self { name, child, log })
+        Ok(Self {
+            name: name.to_owned(),
+            child,
+            log,
+        })
+    }
+
+    /// Sends a signal, such as `TERM`. A process that has ended is not found, or is found dead; neither is an error.
+    pub(crate) fn signal(&self, signal: &str) -> io::Result<()> {
+        // The number cannot be another process's by now: this one has not been waited for, or the caller knows its end.
+        let pid = self.child.id().to_string();
+        Command::new("kill")
+            .args(["-s", signal, &pid])
+            .stderr(Stdio::null())
+            .status()
+            .map(drop)
     }
 
     /// How the process ended, if it did.
+    pub(crate) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
+    /// Kills the process and waits until it is gone; fails only for one that is gone already.
+    pub(crate) fn kill(&mut self) -> io::Result<ExitStatus> {
+        self.child.kill()?;
+        self.child.wait()
+    }
+
+    /// Everything it printed so far.
+    pub(crate) fn log(&self) -> String {
+        let text = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// How the process ended, if it did, in words.
     pub(super) fn ended(&mut self) -> Option<String> {
-        match self.child.try_wait() {
+        match self.status() {
             Ok(None) => None,
             Ok(Some(status)) => Some(status.to_string()),
             Err(error) => Some(error.to_string()),
@@ -59,10 +85,9 @@ impl Process {
     }
 
     /// The last lines it printed.
-    pub(super) fn last_words(&self) -> String {
+    pub(crate) fn last_words(&self) -> String {
         const LINES: usize = 15;
-        let text = std::fs::read(&self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
+        let text = self.log();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(LINES)..].join("\n")
     }
@@ -71,9 +96,28 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // Both fail only for a process that is gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.kill();
     }
+}
+
+/// Starts a program with the terminal, the folder and the environment of this one, and `environment` on top of it.
+pub(crate) fn in_foreground(
+    program: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &OsStr)],
+) -> anyhow::Result<Process> {
+    let mut command = bound(program);
+    command.args(arguments).envs(environment.iter().copied());
+    let child = spawn(command).context("starting a program through setpriv (util-linux)")?;
+    let (name, log) = (program.display().to_string(), PathBuf::new());
+    Ok(Process { name, child, log })
+}
+
+/// A command that ends with the thread that starts it.
+fn bound(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    command
 }
 
 /// A command to spawn, and where the answer goes.

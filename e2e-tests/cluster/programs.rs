@@ -1,7 +1,7 @@
 //! The programs of a control plane and the flags each is started with. All run in the folder of the control plane, so
 //! files are named relative to it.
 
-use std::path::Path;
+use std::path::{Display, Path};
 
 /// What the API server needs to exist before it starts, or serves without it.
 pub(super) const FIRST: [&str; 3] = ["etcd", API_SERVER, "csi-driver"];
@@ -22,20 +22,9 @@ pub(crate) const DRIVER: &str = "mock.csi.claim-rollout.io";
 /// The annotation by which kwok knows the Nodes it plays.
 pub(super) const NODE_ANNOTATION: &str = "kwok.x-k8s.io/node";
 
-/// Flags that need the API server's features to be known in this version and are no default of it yet.
-/// VolumeAttributesClass is beta and off in 1.33.
-fn feature_gates(minor: u32) -> &'static str {
-    if minor < 34 {
-        "--feature-gates=VolumeAttributesClass=true"
-    } else {
-        ""
-    }
-}
-
 /// The flags of `program`, one a line; lines that are empty in this version are left out.
 pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<String> {
     let folder = folder.display();
-    let features = feature_gates(minor);
     let text = match program {
         // No peer ever connects and the data is thrown away. The advertised URL is not used, but must be a host and port.
         "etcd" => format!(
@@ -46,49 +35,14 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
              --advertise-client-urls=http://127.0.0.1:0
              --listen-peer-urls=http://127.0.0.1:0"
         ),
-        // The reconciler of endpoints refuses loopback addresses. The audit log is written before the request ends.
-        API_SERVER => format!(
-            "--etcd-servers=unix://{folder}/etcd.sock
-             --bind-address=127.0.0.1
-             --advertise-address=127.0.0.1
-             --endpoint-reconciler-type=none
-             --secure-port={port}
-             --tls-cert-file=server.crt
-             --tls-private-key-file=server.key
-             --token-auth-file=tokens.csv
-             --authorization-mode=RBAC
-             --service-cluster-ip-range=10.96.0.0/16
-             --service-account-issuer=https://kubernetes.default.svc
-             --service-account-key-file=service-accounts.pub
-             --service-account-signing-key-file=service-accounts.key
-             --audit-policy-file=audit-policy.yaml
-             --audit-log-path=audit.log
-             --audit-log-mode=blocking
-             {features}
-             {}",
-            if minor < 34 {
-                "--runtime-config=storage.k8s.io/v1beta1=true"
-            } else {
-                ""
-            },
-        ),
-        // Every controller with its own ServiceAccount, as in production: admission tells them apart by name.
-        "kube-controller-manager" => format!(
-            "--kubeconfig={program}.kubeconfig
-             --secure-port=0
-             --leader-elect=false
-             --use-service-account-credentials=true
-             --service-account-private-key-file=service-accounts.key
-             --root-ca-file=ca.crt
-             --kube-api-qps=300
-             --kube-api-burst=600
-             {features}"
-        ),
+        API_SERVER => of_api_server(&folder, port, minor),
+        "kube-controller-manager" => of_controller_manager(program, minor),
         "kube-scheduler" => format!(
             "--kubeconfig={program}.kubeconfig
              --secure-port=0
              --leader-elect=false
-             {features}"
+             {}",
+            feature_gates(minor)
         ),
         "csi-driver" => format!(
             "--endpoint={folder}/csi.sock
@@ -119,4 +73,60 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
         .filter(|line| !line.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// The reconciler of endpoints refuses loopback addresses. The audit log is written before the request ends.
+fn of_api_server(folder: &Display<'_>, port: u16, minor: u32) -> String {
+    let versions = if minor < 34 {
+        "--runtime-config=storage.k8s.io/v1beta1=true"
+    } else {
+        ""
+    };
+    format!(
+        "--etcd-servers=unix://{folder}/etcd.sock
+         --bind-address=127.0.0.1
+         --advertise-address=127.0.0.1
+         --endpoint-reconciler-type=none
+         --secure-port={port}
+         --tls-cert-file=server.crt
+         --tls-private-key-file=server.key
+         --token-auth-file=tokens.csv
+         --authorization-mode=RBAC
+         --service-cluster-ip-range=10.96.0.0/16
+         --service-account-issuer=https://kubernetes.default.svc
+         --service-account-key-file=service-accounts.pub
+         --service-account-signing-key-file=service-accounts.key
+         --audit-policy-file=audit-policy.yaml
+         --audit-log-path=audit.log
+         --audit-log-mode=blocking
+         {}
+         {versions}",
+        feature_gates(minor)
+    )
+}
+
+/// Every controller with its own ServiceAccount, as in production: admission tells them apart by name.
+fn of_controller_manager(program: &str, minor: u32) -> String {
+    format!(
+        "--kubeconfig={program}.kubeconfig
+         --secure-port=0
+         --leader-elect=false
+         --use-service-account-credentials=true
+         --service-account-private-key-file=service-accounts.key
+         --root-ca-file=ca.crt
+         --kube-api-qps=300
+         --kube-api-burst=600
+         {}",
+        feature_gates(minor)
+    )
+}
+
+/// Flags that need the API server's features to be known in this version and are no default of it yet.
+/// VolumeAttributesClass is beta and off in 1.33.
+fn feature_gates(minor: u32) -> &'static str {
+    if minor < 34 {
+        "--feature-gates=VolumeAttributesClass=true"
+    } else {
+        ""
+    }
 }

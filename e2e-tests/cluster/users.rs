@@ -3,10 +3,15 @@
 
 use std::fmt::Write as _;
 use std::io::Read as _;
+use std::path::PathBuf;
 
+use anyhow::Context as _;
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 
-use super::programs;
+use super::{Cluster, programs};
 
 /// The administrator.
 pub(super) const ADMIN: &str = "admin";
@@ -55,18 +60,40 @@ impl Tokens {
             Some(own) if groups.is_empty() => json!({"token": own}),
             _ => json!({"token": token(ADMIN), "as": user, "as-groups": groups}),
         };
-        json!({
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "e2e", "cluster": {
-                "server": format!("https://127.0.0.1:{port}"),
-                "certificate-authority-data": base64(authority),
-            }}],
-            "users": [{"name": user, "user": credentials}],
-            "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": user, "namespace": "default"}}],
-            "current-context": "e2e",
-        })
+        kubeconfig(port, authority, user, &credentials)
     }
+}
+
+impl Cluster {
+    /// Writes a kubeconfig for a ServiceAccount, with a token like the one that its Pods would have, for a day.
+    pub(crate) async fn kubeconfig_of(&self, namespace: &str, account: &str) -> anyhow::Result<PathBuf> {
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client().await?, namespace);
+        let request: TokenRequest =
+            serde_json::from_value(json!({"spec": {"audiences": [], "expirationSeconds": 86400}}))?;
+        let reply = accounts
+            .create_token_request(account, &PostParams::default(), &request)
+            .await?;
+        let token = reply.status.context("expected a token, but found none")?.token;
+        let content = kubeconfig(self.port, self.authority.pem(), account, &json!({"token": token}));
+        let path = self.folder().join(format!("{namespace}+{account}.kubeconfig"));
+        std::fs::write(&path, serde_json::to_vec_pretty(&content)?)?;
+        Ok(path)
+    }
+}
+
+/// A kubeconfig with one context.
+fn kubeconfig(port: u16, authority: &str, user: &str, credentials: &Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "e2e", "cluster": {
+            "server": format!("https://127.0.0.1:{port}"),
+            "certificate-authority-data": base64(authority),
+        }}],
+        "users": [{"name": user, "user": credentials}],
+        "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": user, "namespace": "default"}}],
+        "current-context": "e2e",
+    })
 }
 
 /// 128 bits nobody can guess: the API server listens where every process of the machine can reach it.

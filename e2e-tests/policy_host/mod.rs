@@ -29,7 +29,7 @@ use tokio::sync::Semaphore;
 pub(crate) use api::{Api, KubeApi, NoApi};
 pub(crate) use capabilities::{Capabilities, GetResource, Resource, Subject};
 pub(crate) use module::{Module, Runtime};
-pub(crate) use registration::Registration;
+pub(crate) use registration::{CONCERNS_US, Registration};
 
 /// The longest body that policy-server takes: the default of axum.
 const BODY_LIMIT: usize = 2_097_152;

@@ -1,6 +1,6 @@
 //! The engine of policy-server: wasmtime behind waPC.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -57,6 +57,16 @@ impl Runtime {
             .module(module)
             .build_pre()?;
         Ok(Module { pre: Arc::new(pre) })
+    }
+
+    /// Compiles the policy that ships: the file that `CLAIM_ROLLOUT_POLICY` names, or `policy.wasm`.
+    pub(crate) fn load_policy(&self) -> anyhow::Result<Module> {
+        let path = std::env::var_os("CLAIM_ROLLOUT_POLICY").map_or_else(
+            || Path::new(env!("CARGO_MANIFEST_DIR")).join("policy.wasm"),
+            PathBuf::from,
+        );
+        self.load(&path)
+            .context("expected a policy: `make policy.wasm` makes it")
     }
 
     /// Compiles the module in a file.

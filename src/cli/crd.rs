@@ -18,3 +18,17 @@ pub(crate) fn run(_: &Arguments) -> anyhow::Result<()> {
 fn yaml() -> anyhow::Result<String> {
     Ok(serde_saphyr::to_string(&ClaimRollout::crd())?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::yaml;
+
+    #[test]
+    fn the_deployed_definition_is_the_one_of_the_code() {
+        let deployed = include_str!("../../deploy/crd.yaml");
+        assert!(
+            deployed.trim_end() == yaml().expect("YAML").trim_end(),
+            "deploy/crd.yaml is not what `claim-rollout crd` prints: `make crd` writes it"
+        );
+    }
+}

@@ -63,7 +63,7 @@ pub(crate) fn changes(before: &[SetView], after: &[SetView]) -> Vec<String> {
                     ..
                 } = claim;
                 lines.push(clean(
-                    format!("{set} {name}: {request} -> {capacity} {state} {reason}").trim_end(),
+                    format!("{set} {name}: {capacity} -> {request} {state} {reason}").trim_end(),
                 ));
             }
         }
@@ -156,7 +156,7 @@ impl Columns {
     }
 }
 
-/// `├─ 1  data-web-1  20Gi -> 10Gi  █████░░░░░  Expanding  the driver says so`
+/// `├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver says so`
 fn row(claim: &ClaimView, branch: &str, columns: &Columns, shape: Shape) -> Line {
     let ink = ink(&claim.state);
     let (request, capacity) = (columns.request, columns.capacity);
@@ -166,7 +166,7 @@ fn row(claim: &ClaimView, branch: &str, columns: &Columns, shape: Shape) -> Line
         (Ink::Name, format!("{:<1$}  ", claim.name, columns.name)),
         (
             Ink::Text,
-            format!("{:>request$} -> {:<capacity$}  ", claim.request, claim.capacity),
+            format!("{:>capacity$} -> {:<request$}  ", claim.capacity, claim.request),
         ),
         (ink, bar(claim.percent)),
     ];

@@ -49,7 +49,7 @@ fn a_set_is_a_tree_of_its_claims_in_eighty_columns() {
 shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
   waiting for data-web-1
   ├─ 2  data-web-2  20Gi -> 20Gi  ██████████  Done
-  ├─ 1  data-web-1  20Gi -> 10Gi  █████░░░░░  Expanding  the driver works
+  ├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver works
   └─ 0  data-web-0  10Gi -> 10Gi  █████░░░░░  Pending
 ";
     assert_eq!(render(&[web()], PLAIN), expected);

@@ -352,7 +352,7 @@ fn note(name: &str, set: Option<&StatefulSet>, rollout: Option<&Rollout>, staged
     let Some(rollout) = rollout else {
         return Some(staged.map_or_else(
             || "nothing staged: change spec.volumeClaimTemplates and apply it as usual".to_owned(),
-            |revision| format!("{revision} is staged, but nobody rolls it out: is the controller running?"),
+            |revision| format!("{revision} is staged; the controller has not begun"),
         ));
     };
     let Some(set) = set else {

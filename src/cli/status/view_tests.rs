@@ -125,10 +125,7 @@ fn a_set_without_a_rollout_says_what_to_do() {
         update_policy: crate::templates::UpdatePolicy::InPlace,
     };
     let staged = json!({"claim-rollout.io/staged": record.write().expect("short")});
-    let expected = format!(
-        "{} is staged, but nobody rolls it out: is the controller running?",
-        record.revision()
-    );
+    let expected = format!("{} is staged; the controller has not begun", record.revision());
     assert_eq!(note(&staged), expected);
     let newer = view(
         "shop",

@@ -1,0 +1,212 @@
+//! claim-rollout in a cluster of the tests, as `deploy/` installs it: the same definitions, account and rights, the
+//! shipped policy, the built controller. What stands for a real installation's parts is the policy host, and that the
+//! controller runs beside the cluster instead of in it.
+
+#![allow(dead_code, reason = "the tests use some of it, the playground the rest")]
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Process, eventually};
+use crate::policy_host::{KubeApi, Policy, PolicyHost, Registration, Runtime};
+
+/// The namespace of the controller, and its ServiceAccount there.
+pub(crate) const NAMESPACE: &str = "claim-rollout";
+pub(crate) const ACCOUNT: &str = "claim-rollout-controller";
+/// The user name that the API server knows the controller by.
+pub(crate) const USER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
+/// The name of the policy in the host, and of its webhook configuration.
+const POLICY: &str = "claim-rollout";
+/// What of `deploy/` does not need a container runtime or Kubewarden.
+const MANIFESTS: [&str; 3] = ["namespace.yaml", "crd.yaml", "rbac.yaml"];
+/// How long the controller may take to start or to stop, on a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// claim-rollout installed in a cluster.
+pub(crate) struct Installation {
+    host: PolicyHost,
+    registration: Registration,
+    client: kube::Client,
+    binary: PathBuf,
+    folder: PathBuf,
+    kubeconfig: PathBuf,
+    controllers: AtomicU32,
+}
+
+/// A running `claim-rollout controller`; dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    process: Process,
+    address: SocketAddr,
+}
+
+impl Installation {
+    /// Applies what `deploy/` holds, starts the policy with these settings, and waits until the API server calls it. No
+    /// controller runs yet.
+    pub(crate) async fn new(cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
+        let binary = binary()?;
+        let module = Runtime::new()?.load_policy()?;
+        apply_manifests(cluster).await?;
+        let client = cluster.client().await?;
+        let policy = Policy::new(POLICY, &module, settings).granting("kubernetes/can_i");
+        let host = PolicyHost::start(vec![policy], Arc::new(KubeApi::new(client.clone()))).await?;
+        let registration = Registration::of_sets(POLICY).when_it_concerns_us();
+        host.register(&client, &registration).await?;
+        host.until_called(&client, &registration).await?;
+        Ok(Self {
+            host,
+            registration,
+            client,
+            binary,
+            folder: cluster.folder().to_owned(),
+            kubeconfig: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
+            controllers: AtomicU32::new(0),
+        })
+    }
+
+    /// Starts a controller with these further arguments, as its ServiceAccount, and returns when `/readyz` says so. Its
+    /// log is `controller-<n>.log` in the folder of the cluster. Any number may run at the same time.
+    pub(crate) async fn start_controller(&self, extra: &[&str]) -> anyhow::Result<Controller> {
+        let name = format!("controller-{}", self.controllers.fetch_add(1, Ordering::Relaxed) + 1);
+        let kubeconfig = self.kubeconfig.to_str().context("a path in UTF-8")?;
+        let arguments = [
+            &[
+                "controller",
+                "--kubeconfig",
+                kubeconfig,
+                "--health-address",
+                "127.0.0.1:0",
+            ],
+            extra,
+        ]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+        let mut process = Process::start(&name, &self.binary, &arguments, &self.folder)?;
+        let ready = eventually("the controller to be ready", PATIENCE, async || {
+            if let Some(status) = process.status()? {
+                bail!("the controller ended ({status}):\n{}", process.last_words());
+            }
+            let address = logged_address(&process.log());
+            Ok(address.filter(|address| get(*address, "/readyz").is_ok_and(|(code, _)| code == 200)))
+        });
+        let address = ready.await?;
+        Ok(Controller { process, address })
+    }
+
+    /// How many requests the policy has been asked about.
+    pub(crate) fn requests(&self) -> u64 {
+        self.host.requests(POLICY)
+    }
+
+    /// Takes the policy out of the cluster's way, and ends it.
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        self.host.unregister(&self.client, &self.registration).await?;
+        self.host.stop().await
+    }
+}
+
+impl Controller {
+    /// Where `/healthz`, `/readyz` and `/metrics` are.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The status code and the body of one of them.
+    pub(crate) fn get(&self, path: &str) -> anyhow::Result<(u16, String)> {
+        get(self.address, path)
+    }
+
+    /// What it logged so far; also after its end.
+    pub(crate) fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn status(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        Ok(self.process.status()?)
+    }
+
+    /// Kills it, as a node does that loses power, and waits until it is gone.
+    pub(crate) fn kill(&mut self) -> anyhow::Result<ExitStatus> {
+        Ok(self.process.kill()?)
+    }
+
+    /// Asks it to end, as the kubelet does, and waits until it has.
+    pub(crate) async fn terminate(&mut self) -> anyhow::Result<ExitStatus> {
+        self.process.signal("TERM")?;
+        eventually("the controller to end", PATIENCE, async || Ok(self.process.status()?)).await
+    }
+}
+
+/// What is in `deploy/`.
+pub(crate) fn deployed(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(file)
+}
+
+/// Applies the manifests and waits until the API server serves ClaimRollouts.
+async fn apply_manifests(cluster: &Cluster) -> anyhow::Result<()> {
+    for file in MANIFESTS {
+        let path = deployed(file);
+        let path = path.to_str().context("a path in UTF-8")?;
+        succeed(cluster, &["apply", "--server-side", "-f", path]).await?;
+    }
+    let crd = "crd/claimrollouts.claim-rollout.io";
+    succeed(cluster, &["wait", "--for=condition=Established", "--timeout=30s", crd]).await
+}
+
+async fn succeed(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {
+    let output = cluster.kubectl(arguments, "").await?;
+    ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
+    Ok(())
+}
+
+/// The built binary: for a test cargo says where it is, beside an example it is in the folder above.
+pub(crate) fn binary() -> anyhow::Result<PathBuf> {
+    if let Some(path) = option_env!("CARGO_BIN_EXE_claim-rollout") {
+        return Ok(path.into());
+    }
+    let this = std::env::current_exe()?;
+    let path = this.ancestors().nth(2).context("a folder")?.join("claim-rollout");
+    let missing = || {
+        format!(
+            "expected {}: `cargo build --bin claim-rollout` makes it",
+            path.display()
+        )
+    };
+    ensure!(path.exists(), missing());
+    Ok(path)
+}
+
+/// The address that a controller says it serves its health on.
+fn logged_address(log: &str) -> Option<SocketAddr> {
+    let (_, rest) = log.split_once("health endpoints address=")?;
+    let (address, _) = rest.split_once('\n')?;
+    address.trim().parse().ok()
+}
+
+/// A GET over HTTP/1.0: the answer ends with the connection.
+fn get(address: SocketAddr, path: &str) -> anyhow::Result<(u16, String)> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .context("expected an answer, but found none")?;
+    let code = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+    Ok((
+        code.with_context(|| format!("expected a status line, but found {head}"))?,
+        body.to_owned(),
+    ))
+}
