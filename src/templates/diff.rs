@@ -160,6 +160,12 @@ impl TemplateChange {
     }
 }
 
+impl PartialEq for ClaimTemplate {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && TemplateChange::between(self, other).is_empty()
+    }
+}
+
 impl Change {
     /// The field below the template, as messages name it.
     #[must_use]

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::diff::TemplateChange;
 use super::quantity::{Quantity, QuantityError};
 use crate::json;
 
@@ -224,12 +223,6 @@ impl ClaimTemplate {
     #[must_use]
     pub fn storage_class_name(&self) -> Option<&str> {
         self.spec.get("storageClassName").and_then(Value::as_str)
-    }
-}
-
-impl PartialEq for ClaimTemplate {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && TemplateChange::between(self, other).is_empty()
     }
 }
 
