@@ -252,7 +252,8 @@ impl Update<'_, '_> {
                 "{SPEAKER}request.oldObject: expected metadata.uid"
             )));
         }
-        let text = record.write().map_err(|error| {
+        let revision = record.revision();
+        let text = record.write_as(&revision).map_err(|error| {
             Refusal::invalid(message::refusal(&format!(
                 "the wanted templates do not fit the annotation {}: {error}; shorten their labels and annotations",
                 keys::STAGED
@@ -260,7 +261,7 @@ impl Update<'_, '_> {
         })?;
         let name = &self.object.metadata.name;
         let warnings = vec![message::staged(name, &diff, self.object.replicas(), policy)];
-        let audit = vec![("revision", record.revision().to_string())];
+        let audit = vec![("revision", revision.to_string())];
         let mut edits = vec![Edit::RestoreTemplates, Edit::SetAnnotation(keys::STAGED, text)];
         edits.extend(self.strays());
         Ok(Verdict::Divert(Divert { edits, warnings, audit }))
