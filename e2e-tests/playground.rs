@@ -12,6 +12,7 @@ mod policy_host;
 
 use std::io::{IsTerminal as _, Read as _, stdin};
 use std::os::unix::fs::symlink;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Parser, Subcommand};
@@ -51,10 +52,17 @@ enum Command {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+async fn main() -> ExitCode {
+    let shown = match Arguments::parse().command {
         Command::Up { k8s } => up(k8s).await,
         Command::Demo { k8s, keep } => demo::run(k8s, keep).await,
+    };
+    match shown {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 

@@ -47,15 +47,13 @@ impl Process {
         })
     }
 
-    /// Sends a signal, such as `TERM`. A process that has ended is not found, or is found dead; neither is an error.
-    pub(crate) fn signal(&self, signal: &str) -> io::Result<()> {
-        // The number cannot be another process's by now: this one has not been waited for, or the caller knows its end.
+    /// Sends a signal, such as `TERM`, unless the process has ended: its number may be another one's then.
+    pub(crate) fn signal(&mut self, signal: &str) -> io::Result<()> {
+        if self.status()?.is_some() {
+            return Ok(());
+        }
         let pid = self.child.id().to_string();
-        Command::new("kill")
-            .args(["-s", signal, &pid])
-            .stderr(Stdio::null())
-            .status()
-            .map(drop)
+        Command::new("kill").args(["-s", signal, &pid]).status().map(drop)
     }
 
     /// How the process ended, if it did.

@@ -19,7 +19,7 @@ use super::lookups::{CanI, Lookups};
 use super::message::{self, SPEAKER};
 use super::review::{Operation, Review, Set};
 use super::rules;
-use super::settings::{Authority, OwnedSets, Settings};
+use super::settings::{Authority, Settings};
 use super::verdict::{Divert, Edit, Refusal, Verdict};
 
 /// Decides what becomes of a request.
@@ -48,14 +48,14 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
     let object = consistent(review, review.object.as_ref(), "object")?;
     if operation == Operation::Create {
-        return if is_skipped(object, settings) {
+        return if object.metadata.has_controller {
             Ok(Verdict::Pass)
         } else {
             create(object)
         };
     }
     let old = consistent(review, review.old_object.as_ref(), "oldObject")?;
-    if is_skipped(old, settings) || review.user == settings.controller_account {
+    if old.metadata.has_controller || review.user == settings.controller_account {
         return Ok(Verdict::Pass);
     }
     Update {
@@ -71,10 +71,6 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
 #[must_use]
 pub fn is_stateful_set(review: &Review<'_>) -> bool {
     review.kind.group == "apps" && review.kind.version == "v1" && review.kind.kind == "StatefulSet"
-}
-
-fn is_skipped(set: &Set<'_>, settings: &Settings) -> bool {
-    settings.owned_sets == OwnedSets::Skip && set.metadata.has_controller
 }
 
 /// The object, if it is there and is what the request says it is.
@@ -252,7 +248,8 @@ impl Update<'_, '_> {
                 "{SPEAKER}request.oldObject: expected metadata.uid"
             )));
         }
-        let text = record.write().map_err(|error| {
+        let revision = record.revision();
+        let text = record.write_as(&revision).map_err(|error| {
             Refusal::invalid(message::refusal(&format!(
                 "the wanted templates do not fit the annotation {}: {error}; shorten their labels and annotations",
                 keys::STAGED
@@ -260,7 +257,7 @@ impl Update<'_, '_> {
         })?;
         let name = &self.object.metadata.name;
         let warnings = vec![message::staged(name, &diff, self.object.replicas(), policy)];
-        let audit = vec![("revision", record.revision().to_string())];
+        let audit = vec![("revision", revision.to_string())];
         let mut edits = vec![Edit::RestoreTemplates, Edit::SetAnnotation(keys::STAGED, text)];
         edits.extend(self.strays());
         Ok(Verdict::Divert(Divert { edits, warnings, audit }))

@@ -282,6 +282,33 @@ fn u3_every_offending_path_is_named_and_what_is_allowed() {
 }
 
 #[test]
+fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not() {
+    let labelled = |key: &str, value: &str| {
+        let mut template = template("data", "10Gi");
+        template["metadata"]["labels"] = json!({ key: value });
+        set(&[template])
+    };
+    for key in [
+        "kubernetes.io/x",
+        "volume.kubernetes.io/selected-node",
+        "claim-rollout.io/revision",
+    ] {
+        let (code, message) = refusal(decide(&update(&labelled(key, "a"), &labelled(key, "b"))));
+        let path = format!("spec.volumeClaimTemplates[data].metadata.labels[{key}]: is reserved, expected no change");
+        assert_eq!((code, message.contains(&path)), (422, true), "{message}");
+        assert_eq!(
+            decide(&update(&labelled(key, "a"), &labelled(key, "a"))),
+            Verdict::Pass,
+            "{key} was there before"
+        );
+    }
+    for key in ["app.kubernetes.io/version", "helm.sh/chart", "tier"] {
+        let verdict = decide(&update(&labelled(key, "a"), &labelled(key, "b")));
+        assert!(matches!(verdict, Verdict::Divert(_)), "{key}: {verdict:?}");
+    }
+}
+
+#[test]
 fn u3_an_amount_that_no_volume_can_have_is_refused() {
     let old = set(&[template("data", "10Gi")]);
     for (size, fault) in [
@@ -422,12 +449,6 @@ fn c3_what_is_none_of_our_business_passes() {
     };
     let managed = update(&owned(old.clone(), true.into()), &owned(new.clone(), true.into()));
     assert_eq!(decide(&managed), Verdict::Pass);
-    let divert = decide_with(
-        &managed,
-        r#"{"ownedSets":"Divert","authority":"TrustSetEditors"}"#,
-        &mut NoCluster,
-    );
-    assert!(matches!(divert, Verdict::Divert(_)), "{divert:?}");
     let merely_owned = update(&owned(old, Value::Null), &owned(new, Value::Null));
     assert!(matches!(decide(&merely_owned), Verdict::Divert(_)));
 }

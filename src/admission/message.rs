@@ -81,7 +81,9 @@ pub fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy) -> St
     }
     match policy {
         UpdatePolicy::InPlace => {
-            let claims = i64::try_from(diff.changed.len()).unwrap_or(i64::MAX).saturating_mul(replicas);
+            let claims = i64::try_from(diff.changed.len())
+                .unwrap_or(i64::MAX)
+                .saturating_mul(replicas);
             let plural = if claims == 1 { "claim" } else { "claims" };
             let _ = write!(
                 line,
@@ -90,7 +92,7 @@ pub fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy) -> St
             );
         }
         _ => line.push_str(
-            "; existing claims stay as they are, only new ones follow (annotation claim-rollout.io/update-policy: InPlace updates them)",
+            "; existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
         ),
     }
     cut(&line, MAX_WARNING)
@@ -168,7 +170,7 @@ mod tests {
         );
         assert_eq!(
             staged("web", &diff, 3, UpdatePolicy::OnClaimDelete),
-            "claim-rollout: staged data 10Gi -> 20Gi; existing claims stay as they are, only new ones follow \
+            "claim-rollout: staged data 10Gi -> 20Gi; existing claims stay as they are \
              (annotation claim-rollout.io/update-policy: InPlace updates them)"
         );
     }

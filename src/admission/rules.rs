@@ -1,6 +1,6 @@
 //! What may change in a template (KEP-4650, "Kubernetes API Changes"), and what is said about the rest.
 
-use crate::templates::{Change, Diff, FrozenChange};
+use crate::templates::{Change, Diff, FrozenChange, keys};
 
 use super::message;
 
@@ -30,6 +30,7 @@ pub fn faults(diff: &Diff) -> Vec<String> {
         }
         for allowed in &change.changes {
             faults.extend(storage_fault(&change.template, allowed));
+            faults.extend(reserved_fault(&change.template, allowed));
         }
     }
     faults
@@ -69,4 +70,13 @@ fn storage_fault(template: &str, change: &Change) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// Keys that other controllers obey cannot be set on claims by way of a template.
+fn reserved_fault(template: &str, change: &Change) -> Option<String> {
+    let (Change::Label(key) | Change::Annotation(key)) = change else {
+        return None;
+    };
+    let path = message::path(template, &change.field());
+    keys::is_reserved(&key.key).then(|| format!("{path}: is reserved, expected no change"))
 }

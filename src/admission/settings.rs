@@ -14,8 +14,6 @@ pub struct Settings {
     pub controller_account: String,
     /// `defaultUpdatePolicy`: the update policy of a set without the annotation.
     pub default_update_policy: UpdatePolicy,
-    /// `ownedSets`: what becomes of sets that another controller manages.
-    pub owned_sets: OwnedSets,
 }
 
 /// Who may ask for a change of the templates.
@@ -28,16 +26,6 @@ pub enum Authority {
     TrustSetEditors,
 }
 
-/// What becomes of sets that another controller manages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OwnedSets {
-    /// They pass: their controller writes its templates again and again.
-    #[default]
-    Skip,
-    /// They are treated as any other.
-    Divert,
-}
-
 /// The account that the manifests of this project run the controller as.
 pub const DEFAULT_CONTROLLER_ACCOUNT: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 
@@ -47,7 +35,6 @@ impl Default for Settings {
             authority: Authority::default(),
             controller_account: DEFAULT_CONTROLLER_ACCOUNT.to_owned(),
             default_update_policy: UpdatePolicy::default(),
-            owned_sets: OwnedSets::default(),
         }
     }
 }
@@ -94,7 +81,6 @@ impl Settings {
                         "OnClaimDelete, InPlace",
                     )
                 }
-                "ownedSets" => set(&mut settings.owned_sets, text, OwnedSets::parse, "Skip, Divert"),
                 _ => Err("no such setting"),
             };
             match outcome {
@@ -131,19 +117,9 @@ impl Authority {
     }
 }
 
-impl OwnedSets {
-    fn parse(text: &str) -> Option<Self> {
-        match text {
-            "Skip" => Some(Self::Skip),
-            "Divert" => Some(Self::Divert),
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Authority, OwnedSets, Settings, UpdatePolicy};
+    use super::{Authority, Settings, UpdatePolicy};
 
     #[test]
     fn empty_settings_are_the_defaults() {
@@ -154,27 +130,31 @@ mod tests {
 
     #[test]
     fn every_setting_is_read() {
-        let text = r#"{"authority":"TrustSetEditors","controllerAccount":"robot","defaultUpdatePolicy":"InPlace","ownedSets":"Divert"}"#;
+        let text = r#"{"authority":"TrustSetEditors","controllerAccount":"robot","defaultUpdatePolicy":"InPlace"}"#;
         let expected = Settings {
             authority: Authority::TrustSetEditors,
             controller_account: "robot".to_owned(),
             default_update_policy: UpdatePolicy::InPlace,
-            owned_sets: OwnedSets::Divert,
         };
         assert_eq!(Settings::read(text), Ok(expected));
     }
 
     #[test]
     fn all_faults_are_reported_in_one_sentence() {
-        let text = r#"{"authority":"Everybody","defaultUpdatePolicy":"ReCreate","ownedSets":1,"shrink":true}"#;
+        let text = r#"{"authority":"Everybody","controllerAccount":1,"defaultUpdatePolicy":"ReCreate","shrink":true}"#;
         let message = "settings: authority: expected RequirePatchOnClaims, TrustSetEditors; \
-                       defaultUpdatePolicy: expected OnClaimDelete, InPlace; ownedSets: expected Skip, Divert; shrink: no such setting";
+                       controllerAccount: expected a user name; defaultUpdatePolicy: expected OnClaimDelete, InPlace; shrink: no such setting";
         assert_eq!(Settings::read(text), Err(message.to_owned()));
     }
 
     #[test]
     fn what_is_no_object_or_has_a_key_twice_is_refused() {
-        for text in ["[]", "1", "{", r#"{"ownedSets":"Skip","ownedSets":"Divert"}"#] {
+        for text in [
+            "[]",
+            "1",
+            "{",
+            r#"{"authority":"TrustSetEditors","authority":"TrustSetEditors"}"#,
+        ] {
             assert!(Settings::read(text).is_err(), "{text}");
         }
     }

@@ -4,7 +4,7 @@ use super::action::{Action, SetRecord};
 use super::progress::{self, Progress};
 use super::readiness::ClaimState;
 use super::replica::{self, Replica};
-use super::snapshot::{Seconds, Snapshot, Strategy};
+use super::snapshot::{Seconds, Snapshot};
 use super::tell;
 use super::wish::Wish;
 use crate::templates::Phase;
@@ -57,7 +57,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         .ordinals()
         .map(|ordinal| Replica::look(snapshot, &wish, &mounting, ordinal))
         .collect();
-    let hold = hold(snapshot);
+    let hold = snapshot.set.hold();
 
     let mut actions = Vec::new();
     if hold.is_none() {
@@ -94,38 +94,13 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     }
 }
 
-/// Why no claim is written although something is wished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
-    /// The user said so.
-    Paused,
-    /// `updateStrategy: OnDelete`: a replica is updated by hand.
-    OnDelete,
-}
-
-fn hold(snapshot: &Snapshot) -> Option<Hold> {
-    if snapshot.set.paused {
-        Some(Hold::Paused)
-    } else if snapshot.set.strategy == Strategy::OnDelete {
-        Some(Hold::OnDelete)
-    } else {
-        None
-    }
-}
-
-/// True iff the partition keeps the replica as it is. The partition counts replicas, not ordinals.
-#[must_use]
-pub fn is_below_partition(snapshot: &Snapshot, ordinal: u32) -> bool {
-    ordinal.saturating_sub(snapshot.set.first_ordinal) < snapshot.set.partition
-}
-
 /// The applies that are due: those of the first replica, from the highest ordinal down, that is not yet done. Where
 /// stuck claims stop only themselves, those of the replicas below them as well.
 fn applies(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Vec<Action> {
     let mut actions = Vec::new();
     for replica in replicas
         .iter()
-        .take_while(|replica| !is_below_partition(snapshot, replica.ordinal))
+        .take_while(|replica| !snapshot.set.is_below_partition(replica.ordinal))
     {
         let due = replica.claims.iter().filter(|claim| claim.wants_apply(snapshot.now));
         actions.extend(

@@ -1,9 +1,8 @@
 //! What users read: the status of the ClaimRollout, as a value.
 
-use super::plan::{Hold, is_below_partition};
 use super::readiness::{self, ClaimState};
 use super::replica::{At, Replica, Standing};
-use super::snapshot::{SetView, Snapshot};
+use super::snapshot::{Hold, SetView, Snapshot};
 use super::wish::{self, Idle, Wish};
 use crate::templates::{ClaimTemplate, Phase, Quantity, Revision, UpdatePolicy, keys};
 
@@ -178,7 +177,7 @@ fn claim_progress(snapshot: &Snapshot, hold: Option<Hold>, ordinal: u32, claim: 
     let held = match hold {
         Some(Hold::Paused) => Some(("Paused", "the rollout is paused")),
         Some(Hold::OnDelete) => Some(("OnDelete", "the update strategy is OnDelete")),
-        None if is_below_partition(snapshot, ordinal) => Some(("Partition", "below the partition")),
+        None if snapshot.set.is_below_partition(ordinal) => Some(("Partition", "below the partition")),
         None => None,
     };
     let (reason, message) = match held {
@@ -263,7 +262,7 @@ fn course(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], hold: 
         reason,
         message: progress.clone(),
     };
-    let reachable = |replica: &&Replica<'_>| !is_below_partition(snapshot, replica.ordinal);
+    let reachable = |replica: &&Replica<'_>| !snapshot.set.is_below_partition(replica.ordinal);
     match hold {
         _ if ready == replicas.len() && wish.record.phase == Phase::Complete => Course::Complete,
         Some(Hold::Paused) => moving("Paused"),

@@ -260,7 +260,7 @@ fn explain(state: ClaimState, claim: &ClaimView, template: &ClaimTemplate) -> (S
         let wanted = template
             .storage
             .map_or(claim.request, |wanted| wanted.min(claim.request));
-        format!("capacity {capacity}, expected {wanted}")
+        format!("capacity {capacity} of {wanted}")
     };
     let class = || {
         let name = |class: &Option<String>| class.clone().unwrap_or_else(|| "none".to_owned());

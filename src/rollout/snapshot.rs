@@ -246,10 +246,37 @@ impl Snapshot {
     }
 }
 
+/// Why no claim is written although something is wished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The user said so.
+    Paused,
+    /// `updateStrategy: OnDelete`: a replica is updated by hand.
+    OnDelete,
+}
+
 impl SetView {
     /// The ordinals in range, highest first.
     pub fn ordinals(&self) -> impl Iterator<Item = u32> + use<> {
         (self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)).rev()
+    }
+
+    /// Why no claim is written although something is wished, if something holds it.
+    #[must_use]
+    pub fn hold(&self) -> Option<Hold> {
+        if self.paused {
+            Some(Hold::Paused)
+        } else if self.strategy == Strategy::OnDelete {
+            Some(Hold::OnDelete)
+        } else {
+            None
+        }
+    }
+
+    /// True iff the partition keeps the replica as it is. The partition counts replicas, not ordinals.
+    #[must_use]
+    pub fn is_below_partition(&self, ordinal: u32) -> bool {
+        ordinal.saturating_sub(self.first_ordinal) < self.partition
     }
 
     /// True iff the owner is this set: by uid, so that one of the same name that came later is another.

@@ -37,18 +37,6 @@ pub enum Idle {
     },
 }
 
-/// Domains of label and annotation keys that no wish may change: what is in them means something to Kubernetes or to us.
-pub const RESERVED_KEY_PREFIXES: [&str; 8] = [
-    "kubernetes.io/",
-    "k8s.io/",
-    "volume.kubernetes.io/",
-    "volume.beta.kubernetes.io/",
-    "pv.kubernetes.io/",
-    "storage.kubernetes.io/",
-    "snapshot.storage.kubernetes.io/",
-    keys::PREFIX,
-];
-
 /// What applies to the set: its annotation, else what was in force when the wish was staged.
 #[must_use]
 pub fn update_policy(set: &SetView) -> UpdatePolicy {
@@ -123,9 +111,7 @@ fn is_allowed(change: &Change) -> bool {
         Change::Storage { from, to: Some(to) } => to.bytes().is_ok() && from.is_none_or(|from| *to >= from),
         Change::Storage { to: None, .. } => false,
         Change::VolumeAttributesClass { .. } => true,
-        Change::Label(change) | Change::Annotation(change) => !RESERVED_KEY_PREFIXES
-            .iter()
-            .any(|prefix| change.key.starts_with(prefix)),
+        Change::Label(change) | Change::Annotation(change) => !keys::is_reserved(&change.key),
     }
 }
 

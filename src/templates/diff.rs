@@ -160,6 +160,12 @@ impl TemplateChange {
     }
 }
 
+impl PartialEq for ClaimTemplate {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && TemplateChange::between(self, other).is_empty()
+    }
+}
+
 impl Change {
     /// The field below the template, as messages name it.
     #[must_use]
@@ -217,10 +223,7 @@ fn is_pointer(key: &str) -> bool {
 /// True iff both values are quantities of the same amount, and this is where quantities stand.
 fn is_same_amount(field: &str, from: Option<&Value>, to: Option<&Value>) -> bool {
     let amount = |value: Option<&Value>| value?.as_str()?.parse::<Quantity>().ok();
-    AMOUNTS
-        .iter()
-        .any(|amounts| field.strip_prefix("spec.resources.") == Some(amounts))
-        && amount(from).is_some_and(|from| Some(from) == amount(to))
+    AMOUNTS.iter().any(|(_, path)| *path == field) && amount(from).is_some_and(|from| Some(from) == amount(to))
 }
 
 #[cfg(test)]

@@ -20,6 +20,25 @@ pub const REVISION: &str = "claim-rollout.io/revision";
 /// What all keys of this project begin with.
 pub const PREFIX: &str = "claim-rollout.io/";
 
+/// Domains of labels and annotations that other controllers obey: a template that changes one of them would make claims
+/// do what nobody reads out of a StatefulSet. `app.kubernetes.io/` and `helm.sh/` are not among them: charts put those there.
+const RESERVED_DOMAINS: [&str; 8] = [
+    "kubernetes.io/",
+    "k8s.io/",
+    "volume.kubernetes.io/",
+    "volume.beta.kubernetes.io/",
+    "pv.kubernetes.io/",
+    "storage.kubernetes.io/",
+    "snapshot.storage.kubernetes.io/",
+    PREFIX,
+];
+
+/// True iff a template may not change this label or annotation.
+#[must_use]
+pub fn is_reserved(key: &str) -> bool {
+    RESERVED_DOMAINS.iter().any(|domain| key.starts_with(domain))
+}
+
 /// How existing claims follow the templates: KEP-4650's `volumeClaimUpdatePolicy` and OpenKruise's `ReCreate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UpdatePolicy {

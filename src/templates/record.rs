@@ -165,11 +165,16 @@ impl Record {
     /// # Errors
     /// [`RecordError::TooLong`] if it exceeds [`MAX_BYTES`].
     pub fn write(&self) -> Result<String, RecordError> {
+        self.write_as(&self.revision())
+    }
+
+    /// As [`Record::write`], with the revision that was computed before.
+    pub(crate) fn write_as(&self, revision: &Revision) -> Result<String, RecordError> {
         let mut fields = Map::new();
         fields.insert("by".to_owned(), self.by.clone().into());
         fields.insert("manager".to_owned(), self.manager.clone().into());
         fields.insert("phase".to_owned(), self.phase.as_str().into());
-        fields.insert("revision".to_owned(), self.revision().as_str().into());
+        fields.insert("revision".to_owned(), revision.as_str().into());
         fields.insert(
             "templates".to_owned(),
             self.templates.iter().map(ClaimTemplate::to_value).collect(),

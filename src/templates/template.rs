@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::diff::TemplateChange;
 use super::quantity::{Quantity, QuantityError};
 use crate::json;
 
@@ -70,11 +69,26 @@ pub enum TemplateError {
 /// The longest list that is read. A record holds about a hundred templates, so a longer wish could not be staged anyway.
 const MAX_TEMPLATES: usize = 1000;
 
-/// The maps of quantities in `spec.resources`.
-pub(super) const AMOUNTS: [&str; 2] = ["requests", "limits"];
+/// The maps of quantities in `spec.resources`, and their paths.
+pub(super) const AMOUNTS: [(&str, &str); 2] = [
+    ("requests", "spec.resources.requests"),
+    ("limits", "spec.resources.limits"),
+];
 
 /// Objects that mean something else when they are empty than when they are absent, because they are pointers in the API.
 pub(super) const POINTERS: [&str; 3] = ["selector", "dataSource", "dataSourceRef"];
+
+impl TemplateError {
+    /// The same fault, seen from the set: in the template at this index.
+    #[cold]
+    fn below(mut self, index: usize) -> Self {
+        if let Self::Expected { path, .. } | Self::Quantity { path, .. } = &mut self {
+            let dot = if path.is_empty() { "" } else { "." };
+            *path = format!("spec.volumeClaimTemplates[{index}]{dot}{path}");
+        }
+        self
+    }
+}
 
 impl ClaimTemplate {
     /// Reads the JSON text of `spec.volumeClaimTemplates`; `null` is an empty list.
@@ -100,7 +114,7 @@ impl ClaimTemplate {
         }
         let mut templates: Vec<Self> = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
-            let template = Self::from_value(&format!("spec.volumeClaimTemplates[{index}]"), item)?;
+            let template = Self::from_value(item).map_err(|error| error.below(index))?;
             if templates.iter().any(|other| other.name == template.name) {
                 return Err(TemplateError::DuplicateName { name: template.name });
             }
@@ -109,26 +123,23 @@ impl ClaimTemplate {
         Ok(templates)
     }
 
-    fn from_value(path: &str, value: Value) -> Result<Self, TemplateError> {
-        let mut top = object(path, Some(value))?;
-        let metadata_path = format!("{path}.metadata");
-        let mut metadata = object(&metadata_path, top.remove("metadata"))?;
-        let name = string(&format!("{metadata_path}.name"), metadata.remove("name"))?
-            .ok_or_else(|| expected(&format!("{metadata_path}.name"), "a name"))?;
-        let labels = strings(&format!("{metadata_path}.labels"), metadata.remove("labels"))?;
-        let annotations = strings(&format!("{metadata_path}.annotations"), metadata.remove("annotations"))?;
+    /// Reads one template. The paths in its errors begin below it.
+    fn from_value(value: Value) -> Result<Self, TemplateError> {
+        let mut top = object("", Some(value))?;
+        let mut metadata = object("metadata", top.remove("metadata"))?;
+        let name = string("metadata.name", metadata.remove("name"))?;
+        let name = name.ok_or_else(|| expected("metadata.name", "a name"))?;
+        let labels = strings("metadata.labels", metadata.remove("labels"))?;
+        let annotations = strings("metadata.annotations", metadata.remove("annotations"))?;
         metadata.remove("creationTimestamp");
 
-        let spec_path = format!("{path}.spec");
-        let mut spec = object(&spec_path, top.remove("spec"))?;
-        let resources_path = format!("{spec_path}.resources");
-        let mut resources = object(&resources_path, spec.remove("resources"))?;
+        let mut spec = object("spec", top.remove("spec"))?;
+        let mut resources = object("spec.resources", spec.remove("resources"))?;
         let mut storage = None;
-        for amounts in AMOUNTS {
-            let path = format!("{resources_path}.{amounts}");
+        for (amounts, path) in AMOUNTS {
             let mut canonical = Map::new();
-            for (key, value) in object(&path, resources.remove(amounts))? {
-                let amount = quantity(&format!("{path}.{key}"), &value)?;
+            for (key, value) in object(path, resources.remove(amounts))? {
+                let amount = quantity(path, &key, &value)?;
                 if amounts == "requests" && key == "storage" {
                     storage = Some(amount);
                 } else {
@@ -138,8 +149,8 @@ impl ClaimTemplate {
             insert_object(&mut resources, amounts, canonical);
         }
         insert_object(&mut spec, "resources", resources);
-        let class_path = format!("{spec_path}.volumeAttributesClassName");
-        let volume_attributes_class_name = string(&class_path, spec.remove("volumeAttributesClassName"))?;
+        let class = spec.remove("volumeAttributesClassName");
+        let volume_attributes_class_name = string("spec.volumeAttributesClassName", class)?;
         if spec.get("volumeMode").and_then(Value::as_str) == Some("Filesystem") {
             spec.remove("volumeMode");
         }
@@ -148,7 +159,7 @@ impl ClaimTemplate {
             top.remove(server_set);
         }
         if let Some(unknown) = top.keys().next() {
-            return Err(expected(&format!("{path}.{unknown}"), "no such field"));
+            return Err(expected(unknown, "no such field"));
         }
         prune(&mut metadata);
         prune(&mut spec);
@@ -184,7 +195,7 @@ impl ClaimTemplate {
 
         let mut spec = self.spec.clone();
         let mut resources = taken_object(&mut spec, "resources");
-        for amounts in AMOUNTS {
+        for (amounts, _) in AMOUNTS {
             let mut printed = taken_object(&mut resources, amounts);
             for value in printed.values_mut() {
                 if let Some(amount) = value.as_str().and_then(|text| text.parse().ok()) {
@@ -212,12 +223,6 @@ impl ClaimTemplate {
     #[must_use]
     pub fn storage_class_name(&self) -> Option<&str> {
         self.spec.get("storageClassName").and_then(Value::as_str)
-    }
-}
-
-impl PartialEq for ClaimTemplate {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && TemplateChange::between(self, other).is_empty()
     }
 }
 
@@ -261,14 +266,17 @@ fn strings(path: &str, value: Option<Value>) -> Result<BTreeMap<String, String>,
     Ok(strings)
 }
 
-fn quantity(path: &str, value: &Value) -> Result<Quantity, TemplateError> {
+fn quantity(path: &str, key: &str, value: &Value) -> Result<Quantity, TemplateError> {
     let parsed = match value {
         Value::String(text) => text.parse(),
         Value::Number(number) => number.to_string().parse(),
-        _ => return Err(expected(path, "a quantity as a string, such as \"10Gi\"")),
+        _ => {
+            let path = format!("{path}.{key}");
+            return Err(expected(&path, "a quantity as a string, such as \"10Gi\""));
+        }
     };
     parsed.map_err(|source| TemplateError::Quantity {
-        path: path.to_owned(),
+        path: format!("{path}.{key}"),
         source,
     })
 }

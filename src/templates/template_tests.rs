@@ -88,7 +88,7 @@ fn what_is_no_list_of_templates_is_refused_with_the_path() {
         ),
         (
             r#"[{"metadata":{"name":"a","name":"b"}}]"#.to_owned(),
-            "spec.volumeClaimTemplates: expected each key once, but found one twice at byte 34",
+            "spec.volumeClaimTemplates: expected each key once, but found one twice at byte 35",
         ),
         (
             "[".to_owned(),

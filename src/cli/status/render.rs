@@ -1,6 +1,7 @@
 //! Draws views as text: a pure function.
 
 use super::view::{ClaimView, SetView, State, Wish};
+use crate::templates::UpdatePolicy;
 
 /// How to draw.
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +132,10 @@ fn heading(view: &SetView, shape: Shape) -> Line {
 }
 
 fn progress(wish: &Wish) -> String {
+    // Nothing is counted where nothing is rolled out.
+    if wish.policy == UpdatePolicy::OnClaimDelete.as_str() {
+        return "existing claims are left alone".to_owned();
+    }
     format!("{}/{} replicas, {:?}", wish.updated, wish.replicas, wish.state)
 }
 
