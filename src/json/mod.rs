@@ -18,6 +18,7 @@ pub use write::{canonical, write_string};
 /// The deepest nesting that is read, that of serde_json and so of policy-server.
 pub const MAX_DEPTH: u32 = 128;
 
-#[cfg(test)]
+// Native only: the runner for wasm has no proptest, and would not run them anyway.
+#[cfg(all(test, not(target_family = "wasm")))]
 #[path = "json_tests.rs"]
 mod tests;

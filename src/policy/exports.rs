@@ -30,3 +30,30 @@ fn validate_settings(payload: &[u8]) -> CallResult {
 fn protocol_version(_: &[u8]) -> CallResult {
     Ok(serde_json::to_vec(&ProtocolVersion::V1)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use wasm_bindgen_test::wasm_bindgen_test;
+
+    use super::{protocol_version, validate, validate_settings};
+
+    #[wasm_bindgen_test]
+    fn the_guest_speaks_the_first_protocol() {
+        assert_eq!(protocol_version(b"").expect("an answer"), br#""v1""#);
+    }
+
+    #[wasm_bindgen_test]
+    fn an_operation_answers_what_it_cannot_understand() {
+        assert_eq!(
+            validate_settings(b"\xff").expect("an answer"),
+            br#"{"valid":false,"message":"settings: expected UTF-8"}"#
+        );
+        for payload in [&b""[..], b"[", b"\xff", b"null", b"{\"request\":{}}"] {
+            let answer = validate(payload).expect("an answer");
+            assert!(
+                answer.starts_with(br#"{"accepted":false,"message":"claim-rollout: "#),
+                "{payload:?}"
+            );
+        }
+    }
+}

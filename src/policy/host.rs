@@ -29,7 +29,7 @@ fn allowed(status: &str) -> Option<bool> {
         }
         reader.skip()
     });
-    read.ok().and(allowed)
+    read.and_then(|()| reader.end()).ok().and(allowed)
 }
 
 /// Kubewarden's CanIRequest. The SDK's own type comes with the whole of k8s-openapi.
@@ -59,4 +59,68 @@ fn can_i_request(question: &CanI<'_>) -> String {
     // A right that was just taken away must not be used for another five seconds.
     json.push_str("},\"disable_cache\":true}");
     json
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use wasm_bindgen_test::wasm_bindgen_test;
+
+    use super::{allowed, can_i_request};
+    use crate::admission::CanI;
+
+    fn request(user: &str, groups: &[&str]) -> Value {
+        let question = CanI {
+            user,
+            groups: groups.to_vec(),
+            namespace: "shop",
+            group: "",
+            resource: "persistentvolumeclaims",
+            verb: "patch",
+        };
+        serde_json::from_str(&can_i_request(&question)).expect("JSON")
+    }
+
+    #[wasm_bindgen_test]
+    fn the_question_is_a_can_i_request_of_kubewarden() {
+        let attributes = json!({
+            "group": "", "namespace": "shop", "resource": "persistentvolumeclaims", "verb": "patch",
+        });
+        let review = json!({"user": "alice", "groups": ["dev", "ops"], "resource_attributes": attributes});
+        assert_eq!(
+            request("alice", &["dev", "ops"]),
+            json!({"subject_access_review": review, "disable_cache": true})
+        );
+    }
+
+    #[wasm_bindgen_test]
+    fn names_are_escaped_and_no_groups_are_an_empty_list() {
+        let odd = "a\"b\\c\n\u{1}\u{7f}é\u{2028}";
+        let review = &request(odd, &[])["subject_access_review"];
+        assert_eq!(review["user"], odd);
+        assert_eq!(review["groups"], json!([]));
+        assert_eq!(
+            request("", &[odd, ""])["subject_access_review"]["groups"],
+            json!([odd, ""])
+        );
+    }
+
+    #[wasm_bindgen_test]
+    fn of_the_answer_only_the_verdict_is_read_and_without_one_there_is_no_answer() {
+        assert_eq!(
+            allowed(r#"{"reason":"RBAC","allowed":true,"denied":false,"evaluationError":{"a":[1]}}"#),
+            Some(true)
+        );
+        assert_eq!(allowed(r#"{"allowed":false}"#), Some(false));
+        for text in [
+            "{}",
+            "null",
+            "",
+            r#"{"allowed":"true"}"#,
+            r#"{"allowed":true"#,
+            r#"{"allowed":true}}"#,
+        ] {
+            assert_eq!(allowed(text), None, "{text}");
+        }
+    }
 }

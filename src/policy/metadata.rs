@@ -13,3 +13,38 @@ static METADATA: [u8; JSON.len()] = {
     section.copy_from_slice(JSON);
     section
 };
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+    use wasm_bindgen_test::wasm_bindgen_test;
+
+    use super::METADATA;
+
+    #[wasm_bindgen_test]
+    fn the_section_says_what_the_file_says() {
+        let section: Value = serde_json::from_slice(&METADATA).expect("JSON");
+        let file = include_str!("../../policy-metadata.yml");
+        let in_file: BTreeSet<&str> = file
+            .lines()
+            .filter(|line| line.starts_with(|first: char| first.is_ascii_alphabetic()))
+            .filter_map(|line| line.split_once(':').map(|(key, _)| key))
+            .collect();
+        let in_section: BTreeSet<&str> = section
+            .as_object()
+            .expect("an object")
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(in_section, in_file);
+        assert_eq!(section["mutating"], true);
+        assert_eq!(section["backgroundAudit"], false);
+        assert_eq!(section["executionMode"], "kubewarden-wapc");
+        assert_eq!(section["rules"][0]["resources"], serde_json::json!(["statefulsets"]));
+        assert_eq!(section["hostCapabilities"], serde_json::json!(["kubernetes/can_i"]));
+        let version = &section["annotations"]["io.kubewarden.policy.version"];
+        assert_eq!(version, env!("CARGO_PKG_VERSION"));
+    }
+}

@@ -338,6 +338,7 @@ impl Quantity {
     }
 }
 
-#[cfg(test)]
+// Native only: the runner for wasm has no proptest, and would not run them anyway.
+#[cfg(all(test, not(target_family = "wasm")))]
 #[path = "quantity_tests.rs"]
 mod tests;
