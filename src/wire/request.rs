@@ -185,6 +185,13 @@ fn set<'a>(reader: &mut Reader<'a>) -> Read<Option<Set<'a>>> {
         }
         _ => reader.skip(),
     })?;
+    // The API server writes both, always; what has to be edited must be there.
+    if set.metadata.text.is_empty() {
+        return Err(reader.error(Fault::Missing("metadata")));
+    }
+    if set.spec.text.is_empty() {
+        return Err(reader.error(Fault::Missing("spec")));
+    }
     set.text = reader.since(place);
     Ok(Some(set))
 }

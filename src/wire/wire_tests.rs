@@ -188,3 +188,17 @@ fn settings_are_read_with_the_request_and_their_faults_refused() {
         br#"{"valid":false,"message":"settings: expected UTF-8"}"#
     );
 }
+
+#[test]
+fn an_object_without_the_parts_that_would_be_edited_is_refused() {
+    for part in ["metadata", "spec"] {
+        let mut new: Value = serde_json::from_str(&SET.replace("10Gi", "20Gi")).expect("valid");
+        new.as_object_mut().expect("an object").remove(part);
+        let answer = answer(&payload(SET, &new.to_string()));
+        assert_eq!(
+            (&answer["accepted"], &answer["code"]),
+            (&json!(false), &json!(400)),
+            "{answer}"
+        );
+    }
+}
