@@ -8,6 +8,5 @@ mod is_installed;
 mod policy_host;
 mod policy_is_called;
 mod reviews;
-mod reviews_capture;
 mod reviews_mutated;
 mod scenarios;

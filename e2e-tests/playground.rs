@@ -9,6 +9,7 @@ mod cluster;
 mod demo;
 mod installation;
 mod policy_host;
+mod reviews_capture;
 
 use std::io::{IsTerminal as _, Read as _, stdin};
 use std::os::unix::fs::symlink;
@@ -49,6 +50,8 @@ enum Command {
         #[arg(long)]
         keep: bool,
     },
+    /// Writes e2e-tests/reviews anew, as a real API server puts them to the policy.
+    Capture,
 }
 
 #[tokio::main]
@@ -56,6 +59,7 @@ async fn main() -> ExitCode {
     let shown = match Arguments::parse().command {
         Command::Up { k8s } => up(k8s).await,
         Command::Demo { k8s, keep } => demo::run(k8s, keep).await,
+        Command::Capture => reviews_capture::run().await,
     };
     match shown {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,19 +1,20 @@
 //! Asks a real API server the questions that `reviews/` holds, and writes down how it puts them to the policy:
 //!
 //! ```text
-//! cargo test --test e2e -- --ignored reviews_capture && UPDATE_EXPECTED=1 cargo test --test e2e reviews
+//! cargo run --example playground -- capture && UPDATE_EXPECTED=1 cargo test --test e2e reviews
 //! ```
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options};
-use crate::host_is_faithful::policy;
-use crate::policy_host::{KubeApi, Policy, PolicyHost, Registration};
-use crate::reviews::folder;
+use crate::policy_host::{KubeApi, Policy, PolicyHost, Registration, Runtime};
 
+/// Where the reviews are.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e-tests/reviews");
 /// The manifest of a set `web` with two templates.
 const MANIFEST: &str = include_str!("reviews/web.yaml");
 const CONTROLLER: [&str; 2] = [
@@ -41,7 +42,10 @@ impl Capture {
         let request: Value = serde_json::from_str(self.host.last_request("sets").context("a request")?.get())?;
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
         let text = serde_json::to_string_pretty(&review)? + "\n";
-        std::fs::write(folder().join(format!("{}.json", sentence.replace(' ', "-"))), text)?;
+        std::fs::write(
+            Path::new(FOLDER).join(format!("{}.json", sentence.replace(' ', "-"))),
+            text,
+        )?;
         Ok(())
     }
 
@@ -215,13 +219,12 @@ async fn let_sam(cluster: &Cluster) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "writes e2e-tests/reviews"]
-async fn the_questions_of_a_real_api_server_are_written_down() -> anyhow::Result<()> {
+/// Writes the captured reviews anew.
+pub(crate) async fn run() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let_sam(&cluster).await?;
-    let entry = Policy::new("sets", &policy(), json!({})).granting("kubernetes/can_i");
+    let entry = Policy::new("sets", &Runtime::new()?.load_policy()?, json!({})).granting("kubernetes/can_i");
     let host = PolicyHost::start(vec![entry], Arc::new(KubeApi::new(client.clone()))).await?;
     let registration = Registration::of_sets("sets").in_namespace("shop");
     host.register(&client, &registration).await?;

@@ -344,5 +344,5 @@ fn in_order_of(live: &[ClaimTemplate], mut asked: Vec<ClaimTemplate>) -> Vec<Cla
 }
 
 #[cfg(test)]
-#[path = "decide_tests.rs"]
+#[path = "decide_tests/mod.rs"]
 mod tests;

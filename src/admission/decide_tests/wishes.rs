@@ -1,0 +1,170 @@
+//! Row U3: a new wish.
+
+use serde_json::json;
+
+use super::{UID, annotated, decide, edits, record, refusal, set, template, update};
+use crate::admission::{Edit, Verdict};
+use crate::templates::{Phase, Record, UpdatePolicy, keys};
+
+#[test]
+fn u3_a_growth_is_staged_with_who_asked_for_it_and_how() {
+    let old = set(&[template("data", "10Gi")]);
+    let new = set(&[template("data", "20Gi")]);
+    let Verdict::Divert(divert) = decide(&update(&old, &new)) else {
+        panic!()
+    };
+    let text = record(&[template("data", "20Gi")], Phase::RollingOut);
+    assert_eq!(
+        divert.edits,
+        [Edit::RestoreTemplates, Edit::SetAnnotation(keys::STAGED, text)]
+    );
+    assert_eq!(
+        divert.warnings,
+        [
+            "claim-rollout: staged data 10Gi -> 20Gi; 3 claims will be updated in place, highest ordinal first (kubectl claim-rollout status web)"
+        ]
+    );
+    assert_eq!(divert.audit.len(), 1);
+}
+
+#[test]
+fn u3_the_annotation_rules_over_the_default_update_policy() {
+    let old = annotated(set(&[template("data", "10Gi")]), keys::UPDATE_POLICY, "OnDelete");
+    let new = annotated(set(&[template("data", "20Gi")]), keys::UPDATE_POLICY, "OnDelete");
+    let Verdict::Divert(divert) = decide(&update(&old, &new)) else {
+        panic!()
+    };
+    let Edit::SetAnnotation(_, text) = &divert.edits[1] else {
+        panic!()
+    };
+    assert_eq!(
+        Record::read(text, UID).expect("valid").update_policy,
+        UpdatePolicy::OnClaimDelete
+    );
+    assert!(
+        divert.warnings[0].contains("existing claims stay as they are"),
+        "{}",
+        divert.warnings[0]
+    );
+}
+
+#[test]
+fn u3_a_second_wish_is_compared_with_the_first_one() {
+    let old = annotated(
+        set(&[template("data", "10Gi")]),
+        keys::STAGED,
+        &record(&[template("data", "20Gi")], Phase::RollingOut),
+    );
+    let grown = set(&[template("data", "30Gi")]);
+    let text = record(&[template("data", "30Gi")], Phase::RollingOut);
+    assert_eq!(
+        edits(decide(&update(&old, &grown))),
+        [Edit::RestoreTemplates, Edit::SetAnnotation(keys::STAGED, text)]
+    );
+    let (code, message) = refusal(decide(&update(&old, &set(&[template("data", "15Gi")]))));
+    assert_eq!(code, 422);
+    assert!(
+        message.contains("cannot shrink, expected at least 20Gi, but found 15Gi"),
+        "{message}"
+    );
+}
+
+#[test]
+fn u3_templates_that_are_only_reordered_are_put_back_and_nothing_is_staged() {
+    let old = set(&[template("data", "10Gi"), template("log", "1Gi")]);
+    let new = set(&[template("log", "1Gi"), template("data", "10Gi")]);
+    assert_eq!(edits(decide(&update(&old, &new))), [Edit::RestoreTemplates]);
+    let grown = set(&[template("log", "2Gi"), template("data", "10Gi")]);
+    let staged = record(&[template("data", "10Gi"), template("log", "2Gi")], Phase::RollingOut);
+    assert_eq!(
+        edits(decide(&update(&old, &grown))),
+        [Edit::RestoreTemplates, Edit::SetAnnotation(keys::STAGED, staged)]
+    );
+}
+
+#[test]
+fn u3_every_offending_path_is_named_and_what_is_allowed() {
+    let mut other = template("data", "5Gi");
+    other["spec"]["accessModes"] = json!(["ReadWriteMany"]);
+    other["spec"]["storageClassName"] = "fast".into();
+    let old = set(&[template("data", "10Gi"), template("log", "1Gi")]);
+    let (code, message) = refusal(decide(&update(&old, &set(&[other, template("new", "1Gi")]))));
+    assert_eq!(code, 422);
+    assert_eq!(
+        message,
+        "claim-rollout: spec.volumeClaimTemplates[new]: a template cannot be added; \
+         spec.volumeClaimTemplates[log]: a template cannot be removed or renamed; \
+         spec.volumeClaimTemplates[data].spec.accessModes: cannot change, expected [\"ReadWriteOnce\"], but found [\"ReadWriteMany\"]; \
+         spec.volumeClaimTemplates[data].spec.storageClassName: cannot change, expected nothing, but found \"fast\"; \
+         spec.volumeClaimTemplates[data].spec.resources.requests.storage: cannot shrink, expected at least 10Gi, but found 5Gi; \
+         what can change is spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, metadata.labels and \
+         metadata.annotations"
+    );
+}
+
+#[test]
+fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not() {
+    let labelled = |key: &str, value: &str| {
+        let mut template = template("data", "10Gi");
+        template["metadata"]["labels"] = json!({ key: value });
+        set(&[template])
+    };
+    for key in [
+        "kubernetes.io/x",
+        "volume.kubernetes.io/selected-node",
+        "claim-rollout.io/revision",
+    ] {
+        let (code, message) = refusal(decide(&update(&labelled(key, "a"), &labelled(key, "b"))));
+        let path = format!("spec.volumeClaimTemplates[data].metadata.labels[{key}]: is reserved, expected no change");
+        assert_eq!((code, message.contains(&path)), (422, true), "{message}");
+        assert_eq!(
+            decide(&update(&labelled(key, "a"), &labelled(key, "a"))),
+            Verdict::Pass,
+            "{key} was there before"
+        );
+    }
+    for key in ["app.kubernetes.io/version", "helm.sh/chart", "tier"] {
+        let verdict = decide(&update(&labelled(key, "a"), &labelled(key, "b")));
+        assert!(matches!(verdict, Verdict::Divert(_)), "{key}: {verdict:?}");
+    }
+}
+
+#[test]
+fn u3_an_amount_that_no_volume_can_have_is_refused() {
+    let old = set(&[template("data", "10Gi")]);
+    for (size, fault) in [
+        (
+            "9223372036854775808",
+            "expected at most 9223372036854775807 bytes, but found 9223372036854775808",
+        ),
+        ("8Ei", "expected at most 9223372036854775807 bytes, but found 8Ei"),
+        (
+            "1e9999999999",
+            "expected a quantity with an exponent of at most 32 bits",
+        ),
+        ("20 Gi", "expected a quantity such as 10Gi"),
+    ] {
+        let (code, message) = refusal(decide(&update(&old, &set(&[template("data", size)]))));
+        assert_eq!(code, 422);
+        assert!(message.contains(fault), "{message}");
+    }
+}
+
+#[test]
+fn u3_a_name_that_forms_no_claim_name_and_a_wish_that_does_not_fit_are_refused() {
+    let old = set(&[template("Data", "10Gi")]);
+    let (code, message) = refusal(decide(&update(&old, &set(&[template("Data", "20Gi")]))));
+    assert_eq!(
+        (code, message.contains("metadata.name: expected a template name")),
+        (422, true),
+        "{message}"
+    );
+    let mut long = template("data", "20Gi");
+    long["metadata"]["labels"] = json!({"a": "x".repeat(9000)});
+    let (code, message) = refusal(decide(&update(&set(&[template("data", "10Gi")]), &set(&[long]))));
+    assert_eq!(
+        (code, message.contains("expected at most 8192 bytes")),
+        (422, true),
+        "{message}"
+    );
+}
