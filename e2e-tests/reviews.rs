@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use base64::Engine as _;
-use claim_rollout::admission::{CanI, CannotAsk, Lookups};
+use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
 use claim_rollout::webhook::Review;
 use claim_rollout::webhook::engine::payload;
 use claim_rollout::wire;
@@ -24,7 +24,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::host_is_faithful::policy;
-use crate::policy_host::{Api, Capabilities, GetResource, Module, Subject, run};
+use crate::policy_host::{Api, Capabilities, GetResource, Module, Resource, Subject, run};
 
 /// What stands beside a review.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -146,14 +146,38 @@ fn decoded(response: &Value) -> anyhow::Result<Value> {
     Ok(flat)
 }
 
-/// Answers from the SubjectAccessReviews beside a review: to the guest through its host, to the native code directly.
+/// What a policy may read.
+const READABLE: [(&str, &str); 4] = [
+    ("v1", "PersistentVolumeClaim"),
+    ("apps/v1", "StatefulSet"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("storage.k8s.io/v1", "VolumeAttributesClass"),
+];
+
+/// Answers from the objects beside a review: to the guest through its host, to the native code directly.
 #[derive(Clone)]
 pub(crate) struct Recorded(Vec<Value>);
 
 impl Recorded {
     /// For the guest.
     pub(crate) fn host(&self) -> Capabilities {
-        Capabilities::new(vec!["kubernetes/can_i".to_owned()], Vec::new(), Arc::new(self.clone()))
+        let resource = |(api_version, kind): (&str, &str)| Resource {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        };
+        let readable = READABLE.into_iter().map(resource).collect();
+        Capabilities::new(vec!["kubernetes/*".to_owned()], readable, Arc::new(self.clone()))
+    }
+
+    /// The object of this kind and name, if anything is recorded; without a record nobody can be asked.
+    fn find(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<&Value>, String> {
+        if self.0.is_empty() {
+            return Err("no list of objects was given (--claims)".to_owned());
+        }
+        let found = self.0.iter().find(|object| {
+            object["apiVersion"] == api_version && object["kind"] == kind && object["metadata"]["name"] == name
+        });
+        Ok(found)
     }
 
     fn allows(&self, user: &str) -> Result<bool, String> {
@@ -164,8 +188,16 @@ impl Recorded {
 }
 
 impl Api for Recorded {
-    fn get_resource(&self, _: &GetResource) -> Result<Value, String> {
-        Err("not recorded".to_owned())
+    fn get_resource(&self, question: &GetResource) -> Result<Value, String> {
+        let GetResource {
+            api_version,
+            kind,
+            name,
+            namespace,
+            ..
+        } = question;
+        let missing = || format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'");
+        self.find(api_version, kind, name)?.cloned().ok_or_else(missing)
     }
 
     fn can_i(&self, question: &Subject) -> Result<Value, String> {
@@ -176,9 +208,20 @@ impl Api for Recorded {
 impl Lookups for Recorded {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
         // In the words in which a guest hears of it: then the answers can be compared byte for byte.
-        let heard = |error| CannotAsk(format!("Host error: Callback evaluation failure: {error}"));
         self.allows(question.user).map_err(heard)
     }
+
+    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        let found = self
+            .find(question.api_version, question.kind, question.name)
+            .map_err(heard)?;
+        Ok(found.map(Value::to_string))
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn heard(error: String) -> CannotAsk {
+    CannotAsk(format!("Host error: Callback evaluation failure: {error}"))
 }
 
 /// What is wrong with the answers to one review, if anything.

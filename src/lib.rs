@@ -21,6 +21,7 @@
 #![deny(unsafe_code)]
 
 pub mod admission;
+pub mod claims;
 #[cfg(all(feature = "cli", not(target_family = "wasm")))]
 pub mod cli;
 #[cfg(all(feature = "controller", not(target_family = "wasm")))]

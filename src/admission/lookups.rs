@@ -7,6 +7,25 @@ pub trait Lookups {
     /// # Errors
     /// [`CannotAsk`] if there is nobody who can answer; it says why in one short sentence.
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk>;
+
+    /// The JSON text of an object; nothing if there is none of this name.
+    ///
+    /// # Errors
+    /// [`CannotAsk`] if there is nobody who can answer, or nobody may know.
+    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk>;
+}
+
+/// A question about an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Get<'a> {
+    /// `apps/v1`
+    pub api_version: &'a str,
+    /// `StatefulSet`
+    pub kind: &'a str,
+    /// The namespace; nothing for what has none.
+    pub namespace: Option<&'a str>,
+    /// The name.
+    pub name: &'a str,
 }
 
 /// A question of authority: a SubjectAccessReview of the requester.
@@ -37,6 +56,10 @@ pub struct NoCluster;
 
 impl Lookups for NoCluster {
     fn can_i(&mut self, _: &CanI<'_>) -> Result<bool, CannotAsk> {
+        Err(CannotAsk("there is no cluster to ask".to_owned()))
+    }
+
+    fn get(&mut self, _: &Get<'_>) -> Result<Option<String>, CannotAsk> {
         Err(CannotAsk("there is no cluster to ask".to_owned()))
     }
 }

@@ -2,104 +2,253 @@
 
 use std::fmt::Write;
 
-use crate::templates::{Change, Diff, UpdatePolicy, diff};
+use super::checks::Cause;
+use super::lookups::CannotAsk;
+use crate::templates::show::{cut, shown};
+use crate::templates::{Change, Diff, Fault, Revision, UpdatePolicy};
 
 /// The API server cuts a warning here.
-pub const MAX_WARNING: usize = 256;
+pub(super) const MAX_WARNING: usize = 256;
 
 /// What every line begins with, so that a user sees who speaks.
-pub const SPEAKER: &str = "claim-rollout: ";
-
-/// The longest value that is shown as it is.
-const MAX_VALUE: usize = 48;
+pub(super) const SPEAKER: &str = "claim-rollout: ";
 
 /// The longest refusal; it may name many paths.
 const MAX_REFUSAL: usize = 2048;
 
-/// Cuts a text to a number of characters, the last of which is then an ellipsis.
-#[must_use]
-pub fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
-}
+/// The longest part of an answer of the cluster.
+const MAX_ANSWER: usize = 120;
 
-/// A value for people: control characters escaped, cut to a length at which it can still be recognised.
-#[must_use]
-pub fn shown(value: &str) -> String {
-    cut(&printable(value), MAX_VALUE)
-}
-
-fn printable(text: &str) -> String {
-    let mut printable = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_unprintable(character) {
-            printable.extend(character.escape_unicode());
-        } else {
-            printable.push(character);
-        }
-    }
-    printable
-}
-
-/// Control characters, and those that turn the direction of a text.
-fn is_unprintable(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
+/// What may change, as refusals end.
+const ALLOWED: &str = "what can change is spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, \
+                       metadata.labels and metadata.annotations";
 
 /// A refusal, cut to a bounded length.
-#[must_use]
-pub fn refusal(text: &str) -> String {
+pub(super) fn refusal(text: &str) -> String {
     cut(&format!("{SPEAKER}{text}"), MAX_REFUSAL)
 }
 
+/// A warning, cut to where the API server would cut it.
+pub(super) fn warning(text: &str) -> String {
+    let text = text.strip_prefix(SPEAKER).unwrap_or(text);
+    cut(&format!("{SPEAKER}{text}"), MAX_WARNING)
+}
+
+/// Every fault of a wish in one line.
+pub(super) fn faults(faults: &[Fault]) -> String {
+    let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
+    refusal(&format!("{}; {ALLOWED}", faults.join("; ")))
+}
+
 /// The line that says what was staged and what will happen.
-#[must_use]
-pub fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy) -> String {
-    let changes: Vec<String> = diff
-        .changed
+pub(super) fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy) -> String {
+    let mut line = format!("{SPEAKER}staged {}", summary(diff));
+    match policy {
+        UpdatePolicy::InPlace => {
+            let templates = i64::try_from(diff.changed.len()).unwrap_or(i64::MAX);
+            line.push_str("; ");
+            line.push_str(&in_place(set, templates.saturating_mul(replicas.max(0))));
+        }
+        UpdatePolicy::OnClaimDelete => line.push_str(
+            "; existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
+        ),
+        UpdatePolicy::ReCreate => line.push_str("; claims will be deleted and made anew, one replica at a time"),
+    }
+    cut(&line, MAX_WARNING)
+}
+
+/// The line that says that existing claims will be brought to the templates that the set has.
+pub(super) fn switched(set: &str, claims: i64, policy: UpdatePolicy) -> String {
+    warning(&match policy {
+        UpdatePolicy::InPlace => format!("staged the templates as they are; {}", in_place(set, claims)),
+        _ => "staged the templates as they are; claims will be deleted and made anew".to_owned(),
+    })
+}
+
+fn in_place(set: &str, claims: i64) -> String {
+    let plural = if claims == 1 { "claim" } else { "claims" };
+    format!(
+        "{claims} {plural} will be updated in place, highest ordinal first (kubectl claim-rollout status {})",
+        shown(set)
+    )
+}
+
+/// The line that says what was taken back.
+pub(super) fn withdrawn(diff: &Diff, revision: &Revision) -> String {
+    let what = if diff.is_empty() {
+        revision.to_string()
+    } else {
+        summary(diff)
+    };
+    warning(&format!(
+        "withdrew {what}; claims that were updated already stay as they are"
+    ))
+}
+
+/// The line about a withdrawal that names nothing.
+pub(super) fn not_withdrawn(revision: &str) -> String {
+    warning(&format!(
+        "nothing was withdrawn: expected the revision of the staged change, but found {}",
+        shown(revision)
+    ))
+}
+
+/// The line about labels and annotations that the setting ignores; none where there are none.
+pub(super) fn ignored(templates: &[String]) -> Option<String> {
+    let names: Vec<String> = templates.iter().map(|name| shown(name)).collect();
+    (!names.is_empty()).then(|| {
+        warning(&format!(
+            "ignored changed labels and annotations of {} (setting metadataOnlyChanges: Ignore)",
+            names.join(", ")
+        ))
+    })
+}
+
+/// The line about Pods that wait.
+pub(super) fn held(partition: i64, users: i64) -> String {
+    warning(&format!(
+        "Pods wait for their claims: rollingUpdate.partition is held at {partition} and lowered replica by replica, down to \
+         {users} (annotation claim-rollout.io/sync: Async lets them go)"
+    ))
+}
+
+/// The line about Pods that need not wait any more.
+pub(super) fn released() -> String {
+    warning("Pods do not wait for their claims any more: rollingUpdate.partition is the user's again")
+}
+
+/// What keeps claims from following a wish, as a warning.
+pub(super) fn claims_warned(cause: &Cause) -> String {
+    let rest = cut(&cause.what, MAX_ANSWER);
+    warning(&format!("{}: {rest}", some_of(&cause.claims, MAX_WARNING - MAX_ANSWER)))
+}
+
+/// The same, as a refusal.
+pub(super) fn claims_refused(causes: &[Cause]) -> String {
+    let causes: Vec<String> = causes
         .iter()
-        .flat_map(|change| change.changes.iter().map(|one| summary(&change.template, one)))
+        .map(|cause| {
+            format!(
+                "{}: {}",
+                some_of(&cause.claims, MAX_WARNING),
+                cut(&cause.what, MAX_ANSWER)
+            )
+        })
         .collect();
-    let mut line = format!("{SPEAKER}staged ");
-    // Where all do not fit, the first few and a count say more than a line that breaks off.
-    let room = 96;
+    refusal(&format!("claims would not follow: {}", causes.join("; ")))
+}
+
+/// Nobody says what the claims are, as a warning.
+pub(super) fn claims_unknown(error: &CannotAsk) -> String {
+    warning(&format!("the claims could not be checked ({})", answer(error)))
+}
+
+/// The same, as a refusal.
+pub(super) fn claims_unknown_refused(error: &CannotAsk) -> String {
+    refusal(&format!(
+        "the claims cannot be checked ({}); grant the policy get on persistentvolumeclaims, storageclasses and \
+         volumeattributesclasses, or set claimChecks: Warn in its settings",
+        answer(error)
+    ))
+}
+
+/// Claims beyond the bound.
+pub(super) fn claims_unchecked(claims: i64, most: u32) -> String {
+    let plural = if claims == 1 { "claim was" } else { "claims were" };
+    warning(&format!(
+        "{claims} more {plural} not checked (setting maxClaimLookups: {most})"
+    ))
+}
+
+/// OpenKruise applies less than its webhook accepts.
+pub(super) fn kruise_applies_sizes_only() -> String {
+    warning("OpenKruise applies only spec.resources.requests.storage to existing claims; the rest reaches new ones")
+}
+
+/// A claim whose set cannot be asked for.
+pub(super) fn birth_unknown(claim: &str, error: &CannotAsk) -> String {
+    warning(&format!(
+        "claim {} is made from the live template: its set cannot be read ({})",
+        shown(claim),
+        answer(error)
+    ))
+}
+
+/// Claims that a request deletes.
+pub(super) fn claims_go(claims: &[String], why: &str) -> String {
+    warning(&format!("{} deletes {}", policy(why), some_of(claims, 160)))
+}
+
+/// Claims that a request deletes unless the StatefulSet controller is faster.
+pub(super) fn claims_may_go(claims: &[String], why: &str) -> String {
+    warning(&format!("{} may delete {}", policy(why), some_of(claims, 160)))
+}
+
+/// The refusal of such a request.
+pub(super) fn claims_kept(lines: &[String], why: &str) -> String {
+    let lines: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix(SPEAKER)).collect();
+    refusal(&format!(
+        "{}; to keep them set {why}: Retain first, to delete them delete them by name (setting retention: Reject)",
+        lines.join("; ")
+    ))
+}
+
+/// Nobody says which claims would go.
+pub(super) fn retention_unknown(error: &CannotAsk) -> String {
+    refusal(&format!(
+        "cannot say which claims would be deleted ({}); grant the policy get on statefulsets and persistentvolumeclaims",
+        answer(error)
+    ))
+}
+
+fn policy(why: &str) -> String {
+    format!("persistentVolumeClaimRetentionPolicy.{why}: Delete")
+}
+
+fn answer(error: &CannotAsk) -> String {
+    cut(&error.0, MAX_ANSWER)
+}
+
+/// As many names as have room, at least one, and how many more there are.
+fn some_of(names: &[String], room: usize) -> String {
+    let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
+    some(&names, room, " and ")
+}
+
+/// The changes in a few words each, as many as have room.
+fn summary(diff: &Diff) -> String {
+    let changes = diff.changed.iter().flat_map(|change| {
+        let frozen = change
+            .frozen
+            .iter()
+            .map(|one| format!("{} {}", shown(&change.template), shown(&one.field)));
+        let allowed = change.changes.iter().map(|one| in_short(&change.template, one));
+        allowed.chain(frozen)
+    });
+    some(&changes.collect::<Vec<_>>(), 96, ", and ")
+}
+
+/// Where all do not fit, the first few and a count say more than a line that breaks off.
+fn some(items: &[String], room: usize, last: &str) -> String {
+    let mut line = String::new();
     let mut used = 0;
-    for (index, change) in changes.iter().enumerate() {
-        let length = change.chars().count() + 2;
+    for (index, item) in items.iter().enumerate() {
+        let length = item.chars().count() + 2;
         if index > 0 && used + length > room {
-            let _ = write!(line, ", and {} more", changes.len() - index);
+            let _ = write!(line, "{last}{} more", items.len() - index);
             break;
         }
         if index > 0 {
             line.push_str(", ");
         }
-        line.push_str(change);
+        line.push_str(item);
         used += length;
     }
-    match policy {
-        UpdatePolicy::InPlace => {
-            let claims = i64::try_from(diff.changed.len())
-                .unwrap_or(i64::MAX)
-                .saturating_mul(replicas);
-            let plural = if claims == 1 { "claim" } else { "claims" };
-            let _ = write!(
-                line,
-                "; {claims} {plural} will be updated in place, highest ordinal first (kubectl claim-rollout status {})",
-                shown(set)
-            );
-        }
-        _ => line.push_str(
-            "; existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
-        ),
-    }
-    cut(&line, MAX_WARNING)
+    line
 }
 
 /// One change in a few words: `data 10Gi -> 20Gi`.
-fn summary(template: &str, change: &Change) -> String {
+fn in_short(template: &str, change: &Change) -> String {
     let template = shown(template);
     let arrow = |from: Option<String>, to: Option<String>| {
         let word = |value: Option<String>| value.map_or_else(|| "none".to_owned(), |value| shown(&value));
@@ -107,94 +256,22 @@ fn summary(template: &str, change: &Change) -> String {
     };
     match change {
         Change::Storage { from, to } => {
-            format!(
-                "{template} {}",
-                arrow(from.map(|q| q.to_string()), to.map(|q| q.to_string()))
-            )
+            let sizes = arrow(from.map(|q| q.to_string()), to.map(|q| q.to_string()));
+            format!("{template} {sizes}")
         }
         Change::VolumeAttributesClass { from, to } => format!("{template} class {}", arrow(from.clone(), to.clone())),
-        Change::Label(one) => format!(
-            "{template} label {} {}",
-            shown(&one.key),
-            arrow(one.from.clone(), one.to.clone())
-        ),
-        Change::Annotation(one) => {
-            format!(
-                "{template} annotation {} {}",
-                shown(&one.key),
-                arrow(one.from.clone(), one.to.clone())
-            )
+        Change::Label(one) | Change::Annotation(one) => {
+            let kind = if matches!(change, Change::Label(_)) {
+                "label"
+            } else {
+                "annotation"
+            };
+            let (key, values) = (shown(&one.key), arrow(one.from.clone(), one.to.clone()));
+            format!("{template} {kind} {key} {values}")
         }
     }
-}
-
-/// The path of a template, safe to show.
-#[must_use]
-pub fn path_of_template(template: &str) -> String {
-    diff::path_of(&shown(template))
-}
-
-/// A path below a template, safe to show.
-#[must_use]
-pub fn path(template: &str, field: &str) -> String {
-    format!("{}.{}", path_of_template(template), cut(&printable(field), 128))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{MAX_WARNING, cut, shown, staged};
-    use crate::templates::{Change, Diff, TemplateChange, UpdatePolicy};
-
-    fn growth(template: &str) -> TemplateChange {
-        let quantity = |text: &str| Some(text.parse().expect("a quantity"));
-        TemplateChange {
-            template: template.to_owned(),
-            changes: vec![Change::Storage {
-                from: quantity("10Gi"),
-                to: quantity("20Gi"),
-            }],
-            frozen: vec![],
-        }
-    }
-
-    #[test]
-    fn the_warning_says_what_was_staged_and_what_will_happen() {
-        let diff = Diff {
-            changed: vec![growth("data")],
-            ..Diff::default()
-        };
-        assert_eq!(
-            staged("web", &diff, 3, UpdatePolicy::InPlace),
-            "claim-rollout: staged data 10Gi -> 20Gi; 3 claims will be updated in place, highest ordinal first \
-             (kubectl claim-rollout status web)"
-        );
-        assert_eq!(
-            staged("web", &diff, 3, UpdatePolicy::OnClaimDelete),
-            "claim-rollout: staged data 10Gi -> 20Gi; existing claims stay as they are \
-             (annotation claim-rollout.io/update-policy: InPlace updates them)"
-        );
-    }
-
-    #[test]
-    fn a_warning_is_never_longer_than_the_api_server_lets_through() {
-        let changed: Vec<_> = (0..50)
-            .map(|index| growth(&format!("a-template-with-a-long-name-{index}")))
-            .collect();
-        let diff = Diff {
-            changed,
-            ..Diff::default()
-        };
-        for policy in UpdatePolicy::ALL {
-            let line = staged(&"w".repeat(63), &diff, i64::MAX, policy);
-            assert!(line.chars().count() <= MAX_WARNING, "{line}");
-            assert!(line.contains("more; "), "{line}");
-        }
-    }
-
-    #[test]
-    fn what_is_shown_has_no_control_or_direction_characters_and_an_end() {
-        assert_eq!(shown("a\nb\u{202e}c"), "a\\u{a}b\\u{202e}c");
-        assert_eq!(cut("abcdef", 4), "abc…");
-        assert_eq!(cut("abcd", 4), "abcd");
-    }
-}
+#[path = "message_tests.rs"]
+mod tests;

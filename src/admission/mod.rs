@@ -1,18 +1,42 @@
-//! Decision one: what becomes of a request that touches a StatefulSet.
+//! Decision one: what becomes of a request that touches a StatefulSet or a claim of one.
 //!
 //! Pure: no I/O, no clock. What the cluster knows comes through [`Lookups`]. A reader begins with [`decide`], which
 //! holds the table; [`review`] is what it reads and [`verdict`] what it says.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`review`], `object`, `fields` | the request, and how it is read |
+//! | [`settings`] | what an administrator may set |
+//! | [`decide`] | the table: which row a request is |
+//! | `update`, `withdraw`, `hold` | rows U0 to U6 |
+//! | `stage`, `checks`, `user_keys` | what is asked before a wish is staged |
+//! | `birth` | row P1 |
+//! | `retention` | row R1 |
+//! | `validate` | rows N1 and K1 |
+//! | [`lookups`] | what may be asked of the cluster |
+//! | [`verdict`], `message` | what is said |
 
 pub mod decide;
 pub mod lookups;
-pub mod message;
 pub mod review;
-pub mod rules;
 pub mod settings;
 pub mod verdict;
 
+mod birth;
+mod checks;
+mod fields;
+mod hold;
+mod message;
+pub(crate) mod object;
+mod retention;
+mod stage;
+mod update;
+mod user_keys;
+mod validate;
+mod withdraw;
+
 pub use decide::admit;
-pub use lookups::{CanI, CannotAsk, Lookups, NoCluster};
+pub use lookups::{CanI, CannotAsk, Get, Lookups, NoCluster};
 pub use review::{Operation, Review};
 pub use settings::Settings;
-pub use verdict::{Divert, Edit, Refusal, Verdict};
+pub use verdict::{Edit, Refusal, Remarks, Verdict};

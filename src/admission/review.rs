@@ -5,11 +5,15 @@ use std::borrow::Cow;
 /// A text that is borrowed unless the JSON escapes something in it.
 pub type Text<'a> = Cow<'a, str>;
 
-/// An AdmissionRequest about a StatefulSet.
+/// An AdmissionRequest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Review<'a> {
+    /// The request's own uid. The audit scanner puts the object's there.
+    pub uid: Text<'a>,
     /// The kind of the object, as the request says.
     pub kind: Kind<'a>,
+    /// The resource that is asked for: a Scale belongs to one.
+    pub resource: Resource<'a>,
     /// Empty for the object itself.
     pub sub_resource: Text<'a>,
     /// `metadata.name`; may be empty when it is generated.
@@ -22,12 +26,12 @@ pub struct Review<'a> {
     pub user: Text<'a>,
     /// The groups that the user is in.
     pub groups: Vec<Text<'a>>,
-    /// The field manager that the client named, or nothing.
-    pub field_manager: Text<'a>,
+    /// What the client says about how to do it.
+    pub options: Options<'a>,
     /// The object as it would become.
-    pub object: Option<Set<'a>>,
+    pub object: Option<Object<'a>>,
     /// The object as it is.
-    pub old_object: Option<Set<'a>>,
+    pub old_object: Option<Object<'a>>,
 }
 
 /// A GroupVersionKind.
@@ -41,9 +45,31 @@ pub struct Kind<'a> {
     pub kind: Text<'a>,
 }
 
-/// What the decision reads of a StatefulSet, and where in the request it stands, for whoever edits it.
+/// A GroupResource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Set<'a> {
+pub struct Resource<'a> {
+    /// `apps`
+    pub group: Text<'a>,
+    /// `statefulsets`
+    pub resource: Text<'a>,
+}
+
+/// What the decision reads of CreateOptions, UpdateOptions and DeleteOptions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// The field manager that the client named, or nothing.
+    pub field_manager: Text<'a>,
+    /// `Orphan`, `Background`, `Foreground`, or nothing.
+    pub propagation_policy: Text<'a>,
+    /// The older way of saying `Orphan`.
+    pub orphan_dependents: bool,
+}
+
+/// What the decision reads of an object, and where in the request it stands, for whoever edits it.
+///
+/// One type for every kind: the bytes are read before it is certain what they are about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Object<'a> {
     /// The whole object as it is written.
     pub text: &'a str,
     /// `apps/v1`
@@ -54,6 +80,8 @@ pub struct Set<'a> {
     pub metadata: Metadata<'a>,
     /// The spec.
     pub spec: Spec<'a>,
+    /// The status as it is written, if there is one.
+    pub status: Option<&'a str>,
 }
 
 /// What the decision reads of `metadata`.
@@ -67,23 +95,47 @@ pub struct Metadata<'a> {
     pub namespace: Text<'a>,
     /// The uid.
     pub uid: Text<'a>,
+    /// The resourceVersion: a stored object has one, an object that is being created has none.
+    pub resource_version: Text<'a>,
+    /// The labels as they are written, if there are any.
+    pub labels: Option<&'a str>,
     /// The annotations as they are written, if there are any.
     pub annotations_text: Option<&'a str>,
     /// The annotations of this project.
     pub annotations: Annotations<'a>,
+    /// `kubectl.kubernetes.io/last-applied-configuration` as it is written: a JSON string that holds JSON.
+    pub last_applied: Option<&'a str>,
+    /// `managedFields` as they are written, if there are any.
+    pub managed_fields: Option<&'a str>,
     /// Whether another controller manages the object.
     pub has_controller: bool,
 }
 
-/// What the decision reads of `spec`.
+/// What the decision reads of `spec`, all of it as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec<'a> {
-    /// The spec as it is written.
+    /// The spec itself.
     pub text: &'a str,
-    /// The replicas, if the spec names them.
+    /// The replicas of a set or a Scale, if the spec names them.
     pub replicas: Option<i64>,
-    /// The templates as they are written, if there are any: most updates leave their bytes as they are.
-    pub templates_text: Option<&'a str>,
+    /// `volumeClaimTemplates`: most updates leave their bytes as they are.
+    pub templates: Option<&'a str>,
+    /// `template`: the Pods'.
+    pub pod_template: Option<&'a str>,
+    /// `updateStrategy`
+    pub update_strategy: Option<&'a str>,
+    /// `persistentVolumeClaimRetentionPolicy`
+    pub retention: Option<&'a str>,
+    /// `ordinals`
+    pub ordinals: Option<&'a str>,
+    /// `selector`
+    pub selector: Option<&'a str>,
+    /// `volumeClaimUpdateStrategy`: OpenKruise's.
+    pub claim_update_strategy: Option<&'a str>,
+    /// `resources` of a claim.
+    pub resources: Option<&'a str>,
+    /// `volumeAttributesClassName` of a claim.
+    pub attributes_class: Option<&'a str>,
 }
 
 /// The annotations that begin with `claim-rollout.io/`, in their order.
@@ -117,6 +169,53 @@ pub enum Operation {
     Connect,
 }
 
+/// What a request is about, as far as there is something to decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// An `apps/v1` StatefulSet.
+    Set,
+    /// A StatefulSet of OpenKruise.
+    KruiseSet,
+    /// The scale of an `apps/v1` StatefulSet.
+    Scale,
+    /// A PersistentVolumeClaim.
+    Claim,
+    /// Anything else.
+    Other,
+}
+
+impl About {
+    /// What a request is about, as it says itself.
+    #[must_use]
+    pub fn of(kind: &Kind<'_>, resource: &Resource<'_>, sub_resource: &str) -> Self {
+        if sub_resource == "scale" {
+            let of_sets = resource.group == "apps" && resource.resource == "statefulsets";
+            return if of_sets { Self::Scale } else { Self::Other };
+        }
+        if !sub_resource.is_empty() {
+            return Self::Other;
+        }
+        match (&*kind.group, &*kind.version, &*kind.kind) {
+            ("apps", "v1", "StatefulSet") => Self::Set,
+            ("apps.kruise.io", "v1beta1", "StatefulSet") => Self::KruiseSet,
+            ("", "v1", "PersistentVolumeClaim") => Self::Claim,
+            _ => Self::Other,
+        }
+    }
+
+    /// The `apiVersion` and `kind` of its objects.
+    #[must_use]
+    pub const fn object_kind(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Set => ("apps/v1", "StatefulSet"),
+            Self::KruiseSet => ("apps.kruise.io/v1beta1", "StatefulSet"),
+            Self::Scale => ("autoscaling/v1", "Scale"),
+            Self::Claim => ("v1", "PersistentVolumeClaim"),
+            Self::Other => ("", ""),
+        }
+    }
+}
+
 impl Review<'_> {
     /// The operation, if it is one that exists.
     #[must_use]
@@ -129,13 +228,29 @@ impl Review<'_> {
             _ => None,
         }
     }
+
+    /// What it is about.
+    #[must_use]
+    pub fn about(&self) -> About {
+        About::of(&self.kind, &self.resource, &self.sub_resource)
+    }
+
+    /// The namespace: the request's, or the object's where the request leaves it out (as one given to `review` may).
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        if !self.namespace.is_empty() {
+            return &self.namespace;
+        }
+        let object = self.old_object.as_ref().or(self.object.as_ref());
+        object.map_or("", |object| &object.metadata.namespace)
+    }
 }
 
-impl Set<'_> {
+impl Object<'_> {
     /// The JSON text of `spec.volumeClaimTemplates`; `null` where there is none.
     #[must_use]
     pub fn templates(&self) -> &str {
-        self.spec.templates_text.unwrap_or("null")
+        self.spec.templates.unwrap_or("null")
     }
 
     /// The number of replicas that the set asks for.

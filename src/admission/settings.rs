@@ -1,19 +1,96 @@
 //! The settings of the policy.
 
-use serde_json::{Map, Value};
+use std::borrow::Cow;
 
-use crate::json;
-use crate::templates::UpdatePolicy;
+use crate::json::{Error, Reader};
+use crate::templates::rules::{Frozen, Metadata, Shrink};
+use crate::templates::{Quantity, Rules, UpdatePolicy, keys};
 
 /// What an administrator may set. The first value named is the default; empty settings work.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// `authority`: who may ask for a change.
-    pub authority: Authority,
-    /// `controllerAccount`: the user name of the controller, whose own updates always pass.
-    pub controller_account: String,
+    /// `mode`: whether changes are staged, or only judged.
+    pub mode: Mode,
     /// `defaultUpdatePolicy`: the update policy of a set without the annotation.
     pub default_update_policy: UpdatePolicy,
+    /// `allowReCreate`: whether a set may ask for the update policy that deletes claims.
+    pub recreate: ReCreate,
+    /// `metadataOnlyChanges`: what becomes of labels and annotations.
+    pub metadata_only_changes: MetadataOnlyChanges,
+    /// `shrink`: what becomes of a smaller size.
+    pub shrink: Shrink,
+    /// `maxStorage`: the largest size by storage class, inclusive; `*` is for the rest.
+    pub max_storage: Vec<(String, Quantity)>,
+    /// `allowedVolumeAttributesClasses`; any, if it is not set.
+    pub allowed_attributes_classes: Option<Vec<String>>,
+    /// `reservedKeyPrefixes`: domains of keys that a template may not change.
+    pub reserved_key_prefixes: Vec<Cow<'static, str>>,
+    /// `authority`: who may ask for a change.
+    pub authority: Authority,
+    /// `claimChecks`: what becomes of a wish that a claim would not follow.
+    pub claim_checks: ClaimChecks,
+    /// `maxClaimLookups`: how many claims are looked up for one request.
+    pub max_claim_lookups: u32,
+    /// `retention`: what becomes of a request by which claims are deleted (KEP-1847).
+    pub retention: Retention,
+    /// `ownedSets`: whether sets of another controller are looked after.
+    pub owned_sets: OwnedSets,
+    /// `controllerAccount`: the user name of the controller, whose own updates always pass.
+    pub controller_account: String,
+    /// `statefulSetControllerAccounts`: the user names of Kubernetes' StatefulSet controller.
+    pub stateful_set_controller_accounts: Vec<Cow<'static, str>>,
+}
+
+/// The names of all settings, in the order in which documents list them.
+pub const NAMES: [&str; 15] = [
+    "mode",
+    "defaultUpdatePolicy",
+    "allowReCreate",
+    "metadataOnlyChanges",
+    "shrink",
+    "maxStorage",
+    "allowedVolumeAttributesClasses",
+    "reservedKeyPrefixes",
+    "authority",
+    "claimChecks",
+    "maxClaimLookups",
+    "retention",
+    "ownedSets",
+    "controllerAccount",
+    "statefulSetControllerAccounts",
+];
+
+/// Whether changes are staged, or only judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// An allowed change is staged.
+    #[default]
+    Divert,
+    /// An allowed change passes as it is; nothing is ever mutated. For servers where templates are mutable, and for
+    /// policy groups, which cannot mutate.
+    ValidateOnly,
+}
+
+/// Whether a set may ask for the update policy that deletes claims.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReCreate {
+    /// `false`
+    #[default]
+    Refused,
+    /// `true`
+    Allowed,
+}
+
+/// What becomes of a change of a template's labels and annotations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MetadataOnlyChanges {
+    /// It is rolled out as any other.
+    #[default]
+    Rollout,
+    /// It is taken back; the rest of the request goes on.
+    Ignore,
+    /// It is refused.
+    Reject,
 }
 
 /// Who may ask for a change of the templates.
@@ -26,136 +103,276 @@ pub enum Authority {
     TrustSetEditors,
 }
 
+/// What becomes of a wish that a claim would not follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClaimChecks {
+    /// Nothing is looked up.
+    Off,
+    /// The user is told.
+    #[default]
+    Warn,
+    /// It is refused.
+    Enforce,
+}
+
+/// What becomes of a request by which claims are deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retention {
+    /// Nothing is looked up.
+    #[default]
+    Off,
+    /// The user is told.
+    Warn,
+    /// It is refused.
+    Reject,
+}
+
+/// Whether sets of another controller are looked after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OwnedSets {
+    /// Their controller would undo what is staged: they pass.
+    #[default]
+    Skip,
+    /// As all others.
+    Divert,
+}
+
 /// The account that the manifests of this project run the controller as.
 pub const DEFAULT_CONTROLLER_ACCOUNT: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
+
+/// Kubernetes' StatefulSet controller: with an account of its own, and where all controllers share one.
+const DEFAULT_STATEFUL_SET_CONTROLLER_ACCOUNTS: [Cow<'static, str>; 2] = [
+    Cow::Borrowed("system:serviceaccount:kube-system:statefulset-controller"),
+    Cow::Borrowed("system:kube-controller-manager"),
+];
+
+/// As many as fit into a policy-server's two seconds with room to spare.
+const DEFAULT_CLAIM_LOOKUPS: u32 = 20;
+
+/// More would not fit even where each takes a millisecond.
+const MAX_CLAIM_LOOKUPS: i64 = 1000;
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            authority: Authority::default(),
-            controller_account: DEFAULT_CONTROLLER_ACCOUNT.to_owned(),
+            mode: Mode::default(),
             default_update_policy: UpdatePolicy::default(),
+            recreate: ReCreate::default(),
+            metadata_only_changes: MetadataOnlyChanges::default(),
+            shrink: Shrink::default(),
+            max_storage: Vec::new(),
+            allowed_attributes_classes: None,
+            reserved_key_prefixes: keys::RESERVED_KEY_PREFIXES.to_vec(),
+            authority: Authority::default(),
+            claim_checks: ClaimChecks::default(),
+            max_claim_lookups: DEFAULT_CLAIM_LOOKUPS,
+            retention: Retention::default(),
+            owned_sets: OwnedSets::default(),
+            controller_account: DEFAULT_CONTROLLER_ACCOUNT.to_owned(),
+            stateful_set_controller_accounts: DEFAULT_STATEFUL_SET_CONTROLLER_ACCOUNTS.to_vec(),
         }
     }
 }
 
 impl Settings {
+    /// The allowed-field rule while this update policy is in force.
+    #[must_use]
+    pub fn rules(&self, policy: UpdatePolicy) -> Rules<'_> {
+        let recreated = policy == UpdatePolicy::ReCreate && self.recreate == ReCreate::Allowed;
+        Rules {
+            reserved_key_prefixes: &self.reserved_key_prefixes,
+            max_storage: &self.max_storage,
+            attributes_classes: self.allowed_attributes_classes.as_deref(),
+            metadata: match self.metadata_only_changes {
+                MetadataOnlyChanges::Reject => Metadata::Fixed,
+                MetadataOnlyChanges::Rollout | MetadataOnlyChanges::Ignore => Metadata::MayChange,
+            },
+            shrink: self.shrink,
+            frozen: if recreated { Frozen::MayChange } else { Frozen::Refuse },
+        }
+    }
+
     /// Reads settings from JSON; `null` and an empty text mean the defaults.
     ///
     /// # Errors
     /// All faults in one sentence.
     pub fn read(text: &str) -> Result<Self, String> {
+        let mut settings = Self::default();
         if text.trim().is_empty() {
-            return Ok(Self::default());
+            return Ok(settings);
         }
-        match json::read(text) {
-            Ok(Value::Null) => Ok(Self::default()),
-            Ok(Value::Object(fields)) => Self::from_fields(&fields),
-            _ => Err("settings: expected a JSON object without duplicate keys".to_owned()),
+        match settings.read_fields(text) {
+            Ok(faults) if faults.is_empty() => Ok(settings),
+            Ok(faults) => Err(format!("settings: {}", faults.join("; "))),
+            Err(_) => Err("settings: expected a JSON object without duplicate keys".to_owned()),
         }
     }
 
-    fn from_fields(fields: &Map<String, Value>) -> Result<Self, String> {
-        let mut settings = Self::default();
+    /// Reads what can be read; the faults of the rest.
+    fn read_fields(&mut self, text: &str) -> Result<Vec<String>, Error> {
+        let mut reader = Reader::new(text);
         let mut faults = Vec::new();
-        for (key, value) in fields {
-            let text = value.as_str().unwrap_or_default();
-            let outcome = match key.as_str() {
-                "authority" => set(
-                    &mut settings.authority,
-                    text,
-                    Authority::parse,
-                    "RequirePatchOnClaims, TrustSetEditors",
-                ),
-                "controllerAccount" => {
-                    let parse = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-                    set(&mut settings.controller_account, text, parse, "a user name")
-                }
-                "defaultUpdatePolicy" => {
-                    // ReCreate deletes claims: it is never a default.
-                    let parse = |text: &str| text.parse().ok().filter(|policy| *policy != UpdatePolicy::ReCreate);
-                    set(
-                        &mut settings.default_update_policy,
-                        text,
-                        parse,
-                        "OnClaimDelete, InPlace",
-                    )
-                }
-                _ => Err("no such setting"),
-            };
-            match outcome {
-                Ok(()) => {}
-                Err("no such setting") => faults.push(format!("{key}: no such setting")),
-                Err(allowed) => faults.push(format!("{key}: expected {allowed}")),
-            }
+        if reader.null()? {
+            return reader.end().map(|()| faults);
         }
-        if faults.is_empty() {
-            Ok(settings)
-        } else {
-            Err(format!("settings: {}", faults.join("; ")))
+        let mut seen = Vec::new();
+        reader.object(|reader, key| {
+            if seen.contains(&key) {
+                return Err(reader.error(crate::json::Fault::Duplicate));
+            }
+            if let Err(expected) = self.read_field(&key, reader.raw()?) {
+                let key = crate::templates::show::shown(&key);
+                faults.push(format!("{key}: {expected}"));
+            }
+            seen.push(key);
+            Ok(())
+        })?;
+        reader.end()?;
+        Ok(faults)
+    }
+
+    /// Sets one field from its JSON text; the error says what it must be.
+    fn read_field(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "mode" => choose(&mut self.mode, value, &MODES),
+            "defaultUpdatePolicy" => choose(&mut self.default_update_policy, value, &DEFAULT_UPDATE_POLICIES),
+            "allowReCreate" => match value {
+                "true" => put(&mut self.recreate, ReCreate::Allowed),
+                "false" => put(&mut self.recreate, ReCreate::Refused),
+                _ => Err("expected true or false".to_owned()),
+            },
+            "metadataOnlyChanges" => choose(&mut self.metadata_only_changes, value, &METADATA_ONLY_CHANGES),
+            "shrink" => choose(&mut self.shrink, value, &SHRINKS),
+            "maxStorage" => put(&mut self.max_storage, sizes(value)?),
+            "allowedVolumeAttributesClasses" if value == "null" => put(&mut self.allowed_attributes_classes, None),
+            "allowedVolumeAttributesClasses" => put(&mut self.allowed_attributes_classes, Some(names(value)?)),
+            "reservedKeyPrefixes" => put(&mut self.reserved_key_prefixes, prefixes(value)?),
+            "authority" => choose(&mut self.authority, value, &AUTHORITIES),
+            "claimChecks" => choose(&mut self.claim_checks, value, &CLAIM_CHECKS),
+            "maxClaimLookups" => put(&mut self.max_claim_lookups, lookups(value)?),
+            "retention" => choose(&mut self.retention, value, &RETENTIONS),
+            "ownedSets" => choose(&mut self.owned_sets, value, &OWNED_SETS),
+            "controllerAccount" => put(&mut self.controller_account, user(value)?),
+            "statefulSetControllerAccounts" => {
+                let accounts = names(value)?.into_iter().map(Cow::Owned).collect();
+                put(&mut self.stateful_set_controller_accounts, accounts)
+            }
+            _ => Err("no such setting".to_owned()),
         }
     }
 }
 
-fn set<T>(
-    target: &mut T,
-    text: &str,
-    parse: impl Fn(&str) -> Option<T>,
-    allowed: &'static str,
-) -> Result<(), &'static str> {
-    *target = parse(text).ok_or(allowed)?;
+/// The values of a setting, the default first.
+type Choices<T, const N: usize> = [(&'static str, T); N];
+
+const MODES: Choices<Mode, 2> = [("Divert", Mode::Divert), ("ValidateOnly", Mode::ValidateOnly)];
+/// `ReCreate` deletes claims: it is never a default.
+const DEFAULT_UPDATE_POLICIES: Choices<UpdatePolicy, 2> = [
+    ("OnClaimDelete", UpdatePolicy::OnClaimDelete),
+    ("InPlace", UpdatePolicy::InPlace),
+];
+const METADATA_ONLY_CHANGES: Choices<MetadataOnlyChanges, 3> = [
+    ("Rollout", MetadataOnlyChanges::Rollout),
+    ("Ignore", MetadataOnlyChanges::Ignore),
+    ("Reject", MetadataOnlyChanges::Reject),
+];
+const SHRINKS: Choices<Shrink, 2> = [("Refuse", Shrink::Refuse), ("Recover", Shrink::Recover)];
+const AUTHORITIES: Choices<Authority, 2> = [
+    ("RequirePatchOnClaims", Authority::RequirePatchOnClaims),
+    ("TrustSetEditors", Authority::TrustSetEditors),
+];
+const CLAIM_CHECKS: Choices<ClaimChecks, 3> = [
+    ("Off", ClaimChecks::Off),
+    ("Warn", ClaimChecks::Warn),
+    ("Enforce", ClaimChecks::Enforce),
+];
+const RETENTIONS: Choices<Retention, 3> = [
+    ("Off", Retention::Off),
+    ("Warn", Retention::Warn),
+    ("Reject", Retention::Reject),
+];
+const OWNED_SETS: Choices<OwnedSets, 2> = [("Skip", OwnedSets::Skip), ("Divert", OwnedSets::Divert)];
+
+fn put<T>(target: &mut T, value: T) -> Result<(), String> {
+    *target = value;
     Ok(())
 }
 
-impl Authority {
-    fn parse(text: &str) -> Option<Self> {
-        match text {
-            "RequirePatchOnClaims" => Some(Self::RequirePatchOnClaims),
-            "TrustSetEditors" => Some(Self::TrustSetEditors),
-            _ => None,
-        }
+/// Sets the choice that the JSON text names.
+fn choose<T: Copy, const N: usize>(target: &mut T, value: &str, choices: &Choices<T, N>) -> Result<(), String> {
+    let text = string(value);
+    let chosen = choices.iter().find(|(name, _)| Some(*name) == text.as_deref());
+    if let Some((_, choice)) = chosen {
+        return put(target, *choice);
     }
+    let allowed: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+    Err(format!("expected one of {}", allowed.join(", ")))
+}
+
+/// The string that a JSON text is, if it is one.
+fn string(value: &str) -> Option<Cow<'_, str>> {
+    Reader::new(value).string().ok()
+}
+
+fn user(value: &str) -> Result<String, String> {
+    let name = string(value).filter(|name| !name.is_empty());
+    name.map(Cow::into_owned)
+        .ok_or_else(|| "expected a user name".to_owned())
+}
+
+/// A list of names that are not empty.
+fn names(value: &str) -> Result<Vec<String>, String> {
+    let mut names = Vec::new();
+    let mut reader = Reader::new(value);
+    let read = reader.list(|reader| {
+        names.push(reader.string()?.into_owned());
+        Ok(())
+    });
+    if read.is_err() || names.iter().any(String::is_empty) {
+        return Err("expected a list of names".to_owned());
+    }
+    Ok(names)
+}
+
+/// A prefix is the whole domain of a key, so it ends with a slash and has no other.
+fn prefixes(value: &str) -> Result<Vec<Cow<'static, str>>, String> {
+    let expected = || "expected a list of domains with a slash at the end, such as \"example.com/\"".to_owned();
+    let prefixes = names(value).map_err(|_| expected())?;
+    if prefixes
+        .iter()
+        .any(|prefix| prefix.len() < 2 || prefix.find('/') != Some(prefix.len() - 1))
+    {
+        return Err(expected());
+    }
+    Ok(prefixes.into_iter().map(Cow::Owned).collect())
+}
+
+/// A size by storage class.
+fn sizes(value: &str) -> Result<Vec<(String, Quantity)>, String> {
+    let expected = || "expected a size by storage class, such as {\"*\": \"1Ti\"}".to_owned();
+    let mut sizes: Vec<(String, Quantity)> = Vec::new();
+    let mut reader = Reader::new(value);
+    let read = reader.object(|reader, class| {
+        let no_size = reader.error(crate::json::Fault::Expected("a size"));
+        let size = reader.string()?.parse::<Quantity>().map_err(|_| no_size)?;
+        let twice = sizes.iter().any(|(other, _)| *other == *class);
+        if twice || class.is_empty() || size.bytes().is_err() {
+            return Err(no_size);
+        }
+        sizes.push((class.into_owned(), size));
+        Ok(())
+    });
+    read.map(|()| sizes).map_err(|_| expected())
+}
+
+fn lookups(value: &str) -> Result<u32, String> {
+    let number = Reader::new(value).integer().ok();
+    let number = number.filter(|number| (0..=MAX_CLAIM_LOOKUPS).contains(number));
+    number
+        .and_then(|number| u32::try_from(number).ok())
+        .ok_or_else(|| format!("expected a whole number from 0 to {MAX_CLAIM_LOOKUPS}"))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Authority, Settings, UpdatePolicy};
-
-    #[test]
-    fn empty_settings_are_the_defaults() {
-        for text in ["", " ", "null", "{}"] {
-            assert_eq!(Settings::read(text), Ok(Settings::default()), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn every_setting_is_read() {
-        let text = r#"{"authority":"TrustSetEditors","controllerAccount":"robot","defaultUpdatePolicy":"InPlace"}"#;
-        let expected = Settings {
-            authority: Authority::TrustSetEditors,
-            controller_account: "robot".to_owned(),
-            default_update_policy: UpdatePolicy::InPlace,
-        };
-        assert_eq!(Settings::read(text), Ok(expected));
-    }
-
-    #[test]
-    fn all_faults_are_reported_in_one_sentence() {
-        let text = r#"{"authority":"Everybody","controllerAccount":1,"defaultUpdatePolicy":"ReCreate","shrink":true}"#;
-        let message = "settings: authority: expected RequirePatchOnClaims, TrustSetEditors; \
-                       controllerAccount: expected a user name; defaultUpdatePolicy: expected OnClaimDelete, InPlace; shrink: no such setting";
-        assert_eq!(Settings::read(text), Err(message.to_owned()));
-    }
-
-    #[test]
-    fn what_is_no_object_or_has_a_key_twice_is_refused() {
-        for text in [
-            "[]",
-            "1",
-            "{",
-            r#"{"authority":"TrustSetEditors","authority":"TrustSetEditors"}"#,
-        ] {
-            assert!(Settings::read(text).is_err(), "{text}");
-        }
-    }
-}
+#[path = "settings_tests.rs"]
+mod tests;

@@ -1,36 +1,48 @@
 //! What the decision says.
 
+use std::borrow::Cow;
+
+use crate::templates::Quantity;
+
 /// What becomes of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Nothing: it goes on as it came, byte for byte.
-    Pass,
-    /// It goes on with these edits and nothing else changed.
-    Divert(Divert),
+    /// It goes on as it came, byte for byte.
+    Pass(Remarks),
+    /// It goes on with these edits, never none, and nothing else changed.
+    Divert(Vec<Edit>, Remarks),
     /// It is denied.
     Refuse(Refusal),
 }
 
-/// Edits of the request's object, and what is said about them.
+/// What is said about a request that goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Divert {
-    /// What changes in the object. Never empty.
-    pub edits: Vec<Edit>,
+pub struct Remarks {
     /// Lines for the user, each at most 256 characters.
     pub warnings: Vec<String>,
     /// Entries for the audit log, `(key, value)`.
     pub audit: Vec<(&'static str, String)>,
 }
 
-/// One edit of the request's object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One edit of the request's object. Whatever no edit names stays as it came.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     /// `spec.volumeClaimTemplates` becomes what the old object has, byte for byte.
     RestoreTemplates,
     /// An annotation gets this value.
-    SetAnnotation(&'static str, String),
+    SetAnnotation(Cow<'static, str>, String),
     /// An annotation goes.
-    RemoveAnnotation(&'static str),
+    RemoveAnnotation(Cow<'static, str>),
+    /// `spec.updateStrategy.rollingUpdate.partition` of a set.
+    SetPartition(i64),
+    /// A label of a claim gets this value.
+    SetLabel(Cow<'static, str>, String),
+    /// A label of a claim goes.
+    RemoveLabel(Cow<'static, str>),
+    /// `spec.resources.requests.storage` of a claim.
+    SetStorage(Quantity),
+    /// `spec.volumeAttributesClassName` of a claim.
+    SetAttributesClass(String),
 }
 
 /// Why a request is denied.
@@ -40,6 +52,47 @@ pub struct Refusal {
     pub code: u16,
     /// One line: which field, what was expected, what was found, what to do.
     pub message: String,
+}
+
+impl Verdict {
+    /// Nothing to change and nothing to say.
+    pub const PASS: Self = Self::Pass(Remarks {
+        warnings: Vec::new(),
+        audit: Vec::new(),
+    });
+
+    /// The request with these edits; without any it passes.
+    #[must_use]
+    pub fn with(edits: Vec<Edit>, remarks: Remarks) -> Self {
+        if edits.is_empty() {
+            Self::Pass(remarks)
+        } else {
+            Self::Divert(edits, remarks)
+        }
+    }
+
+    /// The same verdict with more to say; a refusal says enough.
+    #[must_use]
+    pub fn warning(mut self, warnings: Vec<String>) -> Self {
+        if let Self::Pass(remarks) | Self::Divert(_, remarks) = &mut self {
+            remarks.warnings.extend(warnings);
+        }
+        self
+    }
+}
+
+impl Edit {
+    /// An annotation with a value that it has to have.
+    #[must_use]
+    pub fn annotation(key: &'static str, value: String) -> Self {
+        Self::SetAnnotation(Cow::Borrowed(key), value)
+    }
+
+    /// An annotation that has to go.
+    #[must_use]
+    pub const fn no_annotation(key: &'static str) -> Self {
+        Self::RemoveAnnotation(Cow::Borrowed(key))
+    }
 }
 
 impl Refusal {

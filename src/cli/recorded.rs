@@ -3,12 +3,15 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::admission::{CanI, CannotAsk, Lookups};
+use crate::admission::{CanI, CannotAsk, Get, Lookups};
 
 /// The answers in a List.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recorded {
     reviews: Vec<AccessReview>,
+    objects: Vec<Value>,
+    /// Whether there was a List at all: without one nothing can be looked up; with one, what is not in it does not exist.
+    given: bool,
 }
 
 /// Why a file is no List of objects.
@@ -61,14 +64,17 @@ struct Status {
 }
 
 impl Recorded {
-    /// Reads a List, or a single object. Objects of other kinds are for other look-ups, and left aside.
+    /// Reads a List, or a single object: SubjectAccessReviews answer questions of authority, all others are what exists.
     pub(crate) fn read(value: &Value) -> Result<Self, RecordedError> {
         let items = match (value["items"].as_array(), value["kind"].as_str()) {
             (Some(items), _) => items.iter().collect(),
             (None, Some(_)) => vec![value],
             (None, None) => return Err(RecordedError::NotAList),
         };
-        let mut reviews = Vec::new();
+        let mut recorded = Self {
+            given: true,
+            ..Self::default()
+        };
         for (index, item) in items.into_iter().enumerate() {
             if matches!(
                 item["kind"].as_str(),
@@ -78,10 +84,12 @@ impl Recorded {
                     index,
                     found: error.to_string(),
                 })?;
-                reviews.push(review);
+                recorded.reviews.push(review);
+            } else {
+                recorded.objects.push(item.clone());
             }
         }
-        Ok(Self { reviews })
+        Ok(recorded)
     }
 }
 
@@ -115,6 +123,22 @@ impl Lookups for Recorded {
             .find_map(|review| review.status.as_ref())
             .map(|status| status.allowed && !status.denied)
             .ok_or_else(|| CannotAsk("no SubjectAccessReview with a status was given for this user".to_owned()))
+    }
+
+    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        if !self.given {
+            return Err(CannotAsk("no list of objects was given (--claims)".to_owned()));
+        }
+        let namespace = question.namespace.unwrap_or_default();
+        let found = self.objects.iter().find(|object| {
+            let metadata = &object["metadata"];
+            let within = metadata["namespace"].as_str().unwrap_or(namespace);
+            object["apiVersion"] == question.api_version
+                && object["kind"] == question.kind
+                && metadata["name"] == question.name
+                && within == namespace
+        });
+        Ok(found.map(Value::to_string))
     }
 }
 

@@ -4,12 +4,14 @@
 //! of what users install: it skips what nobody asks for, borrows what it can, and refuses what is ambiguous. No floats,
 //! no recursion while skipping, nesting bounded everywhere.
 
+mod edit;
 mod error;
 mod read;
 mod skip;
 mod value;
 mod write;
 
+pub use edit::with_member;
 pub use error::{Error, Fault};
 pub use read::{Once, Reader};
 pub use value::read;

@@ -36,6 +36,42 @@ impl Once {
         self.0 |= bit;
         Ok(())
     }
+
+    /// A field that holds a string; `null` is an empty one.
+    ///
+    /// # Errors
+    /// As [`Once::mark`], and if it holds something else.
+    pub fn text<'a>(&mut self, field: u32, reader: &mut Reader<'a>) -> Result<Cow<'a, str>, Error> {
+        self.read(field, reader, |reader| {
+            if reader.null()? {
+                return Ok(Cow::default());
+            }
+            reader.string()
+        })
+    }
+
+    /// A field that is taken as it is written.
+    ///
+    /// # Errors
+    /// As [`Once::mark`] and [`Reader::raw`].
+    pub fn raw<'a>(&mut self, field: u32, reader: &mut Reader<'a>) -> Result<Option<&'a str>, Error> {
+        self.mark(field, reader)?;
+        reader.raw().map(Some)
+    }
+
+    /// A field that `read` takes.
+    ///
+    /// # Errors
+    /// As [`Once::mark`], and whatever `read` returns.
+    pub fn read<'a, T>(
+        &mut self,
+        field: u32,
+        reader: &mut Reader<'a>,
+        read: impl FnOnce(&mut Reader<'a>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.mark(field, reader)?;
+        read(reader)
+    }
 }
 
 impl<'a> Reader<'a> {

@@ -1,6 +1,6 @@
 //! Look-ups through the policy's host.
 
-use crate::admission::{CanI, CannotAsk, Lookups};
+use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::json::{Reader, write_string};
 
 /// The policy-server that runs this guest.
@@ -8,14 +8,30 @@ pub(super) struct Host;
 
 impl Lookups for Host {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
-        let payload = can_i_request(question);
-        let answer = wapc_guest::host_call("kubewarden", "kubernetes", "can_i", payload.as_bytes())
-            .map_err(|error| CannotAsk(error.to_string()))?;
-        let answer = std::str::from_utf8(&answer).ok();
-        answer
-            .and_then(allowed)
-            .ok_or_else(|| CannotAsk("the host's answer is no SubjectAccessReviewStatus".to_owned()))
+        let answer = call("can_i", &can_i_request(question)).map_err(CannotAsk)?;
+        allowed(&answer).ok_or_else(|| CannotAsk("the host's answer is no SubjectAccessReviewStatus".to_owned()))
     }
+
+    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        match call("get_resource", &get_resource_request(question)) {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if is_not_found(&error) => Ok(None),
+            Err(error) => Err(CannotAsk(error)),
+        }
+    }
+}
+
+/// Asks the host; the error is what it says.
+fn call(operation: &str, payload: &str) -> Result<String, String> {
+    let answer = wapc_guest::host_call("kubewarden", "kubernetes", operation, payload.as_bytes())
+        .map_err(|error| error.to_string())?;
+    String::from_utf8(answer).map_err(|_| "the host's answer is no UTF-8".to_owned())
+}
+
+/// The host answers only with words. These are its words for an object that does not exist; what it says where it may
+/// not look, or does not know the kind, is different.
+fn is_not_found(error: &str) -> bool {
+    error.contains("Cannot find ") && error.contains(" named '")
 }
 
 /// What a SubjectAccessReviewStatus says.
@@ -30,6 +46,24 @@ fn allowed(status: &str) -> Option<bool> {
         reader.skip()
     });
     read.and_then(|()| reader.end()).ok().and(allowed)
+}
+
+/// Kubewarden's GetResourceRequest.
+fn get_resource_request(question: &Get<'_>) -> String {
+    let mut json = String::from("{\"api_version\":");
+    write_string(question.api_version, &mut json);
+    json.push_str(",\"kind\":");
+    write_string(question.kind, &mut json);
+    json.push_str(",\"name\":");
+    write_string(question.name, &mut json);
+    json.push_str(",\"namespace\":");
+    match question.namespace {
+        Some(namespace) => write_string(namespace, &mut json),
+        None => json.push_str("null"),
+    }
+    // A claim that grew, or a wish that was staged, less than five seconds ago is what this request is about.
+    json.push_str(",\"disable_cache\":true}");
+    json
 }
 
 /// Kubewarden's CanIRequest. The SDK's own type comes with the whole of k8s-openapi.
@@ -66,8 +100,8 @@ mod tests {
     use serde_json::{Value, json};
     use wasm_bindgen_test::wasm_bindgen_test;
 
-    use super::{allowed, can_i_request};
-    use crate::admission::CanI;
+    use super::{allowed, can_i_request, get_resource_request, is_not_found};
+    use crate::admission::{CanI, Get};
 
     fn request(user: &str, groups: &[&str]) -> Value {
         let question = CanI {
@@ -91,6 +125,40 @@ mod tests {
             request("alice", &["dev", "ops"]),
             json!({"subject_access_review": review, "disable_cache": true})
         );
+    }
+
+    #[wasm_bindgen_test]
+    fn the_question_about_an_object_is_a_get_resource_request_of_kubewarden() {
+        let ask = |namespace| {
+            let question = Get {
+                api_version: "v1",
+                kind: "PersistentVolumeClaim",
+                namespace,
+                name: "data\"-web-0",
+            };
+            serde_json::from_str::<Value>(&get_resource_request(&question)).expect("JSON")
+        };
+        let mut expected = json!({
+            "api_version": "v1", "kind": "PersistentVolumeClaim", "name": "data\"-web-0", "namespace": "shop",
+            "disable_cache": true,
+        });
+        assert_eq!(ask(Some("shop")), expected);
+        expected["namespace"] = Value::Null;
+        assert_eq!(ask(None), expected);
+    }
+
+    #[wasm_bindgen_test]
+    fn what_does_not_exist_is_told_from_what_may_not_be_read() {
+        let missing =
+            "Host error: Cannot find v1/PersistentVolumeClaim named 'data-web-0' inside of namespace 'Some(\"shop\")'";
+        assert!(is_not_found(missing));
+        for other in [
+            "Cannot find v1/VolumeAttributesClass",
+            "persistentvolumeclaims \"data-web-0\" is forbidden",
+            "Policy has not been granted access to Kubernetes v1/PersistentVolumeClaim resources.",
+        ] {
+            assert!(!is_not_found(other), "{other}");
+        }
     }
 
     #[wasm_bindgen_test]

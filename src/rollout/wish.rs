@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::snapshot::{Owner, SetView};
-use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Record, Revision, UpdatePolicy, diff, keys};
+use crate::templates::show::path_of;
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy};
 
 /// A wish that is to be rolled out to existing claims.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +69,7 @@ impl<'a> Wish<'a> {
             UpdatePolicy::ReCreate => return Err(Idle::ReCreate),
             UpdatePolicy::InPlace => {}
         }
-        if let Some(why) = broken_rule(set, &record.templates) {
+        if let Some(why) = broken_rule(set, &Rules::default(), &record.templates) {
             return Err(Idle::Unsound { why });
         }
         Ok(Self {
@@ -79,40 +80,16 @@ impl<'a> Wish<'a> {
 }
 
 /// The first rule of admission that the wanted templates break.
-fn broken_rule(set: &SetView, wanted: &[ClaimTemplate]) -> Option<String> {
+fn broken_rule(set: &SetView, rules: &Rules<'_>, wanted: &[ClaimTemplate]) -> Option<String> {
     let diff = Diff::between(&set.live, wanted);
-    if let Some(name) = diff.added.first().or(diff.removed.first()) {
-        return Some(format!(
-            "{}: expected the templates of the set, but found one added or removed",
-            diff::path_of(name)
-        ));
-    }
-    for change in &diff.changed {
-        let path = diff::path_of(&change.template);
-        if let Some(frozen) = change.frozen.first() {
-            return Some(format!("{path}.{}: expected no change, but found one", frozen.field));
-        }
-        if let Some(broken) = change.changes.iter().find(|change| !is_allowed(change)) {
-            return Some(format!(
-                "{path}.{}: expected a change that is allowed, but found another",
-                broken.field()
-            ));
-        }
+    if let Some(fault) = rules.faults(&diff, wanted, &set.live).first() {
+        return Some(fault.to_string());
     }
     let last = set.first_ordinal.saturating_add(set.replicas);
     wanted.iter().find_map(|template| {
         let error = ClaimName::new(&template.name, &set.name, last).err()?;
-        Some(format!("{}: {error}", diff::path_of(&template.name)))
+        Some(format!("{}: {error}", path_of(&template.name)))
     })
-}
-
-fn is_allowed(change: &Change) -> bool {
-    match change {
-        Change::Storage { from, to: Some(to) } => to.bytes().is_ok() && from.is_none_or(|from| *to >= from),
-        Change::Storage { to: None, .. } => false,
-        Change::VolumeAttributesClass { .. } => true,
-        Change::Label(change) | Change::Annotation(change) => !keys::is_reserved(&change.key),
-    }
 }
 
 impl Idle {

@@ -77,12 +77,6 @@ pub struct FrozenChange {
     pub to: Option<String>,
 }
 
-/// The path of a template, as messages name it.
-#[must_use]
-pub fn path_of(template: &str) -> String {
-    format!("spec.volumeClaimTemplates[{template}]")
-}
-
 impl Diff {
     /// What changes from `old` to `new`.
     #[must_use]

@@ -1,5 +1,6 @@
 //! The annotations and labels of `claim-rollout.io`, and the values that users may give them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,6 +8,8 @@ use std::str::FromStr;
 pub const UPDATE_POLICY: &str = "claim-rollout.io/update-policy";
 /// How claims and Pods are coordinated (user; [`Sync`]).
 pub const SYNC: &str = "claim-rollout.io/sync";
+/// Whether the set is replaced at the end, so that its templates are the wish (user; [`ReplaceSet`]).
+pub const REPLACE_SET: &str = "claim-rollout.io/replace-set";
 /// `"true"`: start nothing new (user).
 pub const PAUSED: &str = "claim-rollout.io/paused";
 /// A revision whose staged change is to be dropped (user; consumed by the policy).
@@ -22,22 +25,16 @@ pub const PREFIX: &str = "claim-rollout.io/";
 
 /// Domains of labels and annotations that other controllers obey: a template that changes one of them would make claims
 /// do what nobody reads out of a StatefulSet. `app.kubernetes.io/` and `helm.sh/` are not among them: charts put those there.
-const RESERVED_DOMAINS: [&str; 8] = [
-    "kubernetes.io/",
-    "k8s.io/",
-    "volume.kubernetes.io/",
-    "volume.beta.kubernetes.io/",
-    "pv.kubernetes.io/",
-    "storage.kubernetes.io/",
-    "snapshot.storage.kubernetes.io/",
-    PREFIX,
+pub const RESERVED_KEY_PREFIXES: [Cow<'static, str>; 8] = [
+    Cow::Borrowed("kubernetes.io/"),
+    Cow::Borrowed("k8s.io/"),
+    Cow::Borrowed("volume.kubernetes.io/"),
+    Cow::Borrowed("volume.beta.kubernetes.io/"),
+    Cow::Borrowed("pv.kubernetes.io/"),
+    Cow::Borrowed("storage.kubernetes.io/"),
+    Cow::Borrowed("snapshot.storage.kubernetes.io/"),
+    Cow::Borrowed(PREFIX),
 ];
-
-/// True iff a template may not change this label or annotation.
-#[must_use]
-pub fn is_reserved(key: &str) -> bool {
-    RESERVED_DOMAINS.iter().any(|domain| key.starts_with(domain))
-}
 
 /// How existing claims follow the templates: KEP-4650's `volumeClaimUpdatePolicy` and OpenKruise's `ReCreate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -90,6 +87,30 @@ impl Sync {
     }
 }
 
+/// Whether the set is replaced when the rollout is complete, so that its templates are the wish.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ReplaceSet {
+    /// The set stays as it is.
+    #[default]
+    Never,
+    /// It is deleted, without its Pods, and made again with the wished templates.
+    WhenComplete,
+}
+
+impl ReplaceSet {
+    /// Every value, in the order in which messages name them.
+    pub const ALL: [Self; 2] = [Self::Never, Self::WhenComplete];
+
+    /// The value as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "Never",
+            Self::WhenComplete => "WhenComplete",
+        }
+    }
+}
+
 /// A user key holds a value that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: expected one of {allowed}")]
@@ -138,6 +159,27 @@ impl fmt::Display for UpdatePolicy {
     }
 }
 
+impl FromStr for ReplaceSet {
+    type Err = UnknownValue;
+
+    fn from_str(text: &str) -> Result<Self, UnknownValue> {
+        match text {
+            "Never" => Ok(Self::Never),
+            "WhenComplete" => Ok(Self::WhenComplete),
+            _ => Err(UnknownValue {
+                key: REPLACE_SET,
+                allowed: "Never, WhenComplete",
+            }),
+        }
+    }
+}
+
+impl fmt::Display for ReplaceSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl fmt::Display for Sync {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -146,7 +188,7 @@ impl fmt::Display for Sync {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sync, UpdatePolicy};
+    use super::{ReplaceSet, Sync, UpdatePolicy};
 
     #[test]
     fn every_value_reads_back_as_it_is_written() {
@@ -155,6 +197,9 @@ mod tests {
         }
         for sync in Sync::ALL {
             assert_eq!(sync.to_string().parse(), Ok(sync));
+        }
+        for replace in ReplaceSet::ALL {
+            assert_eq!(replace.to_string().parse(), Ok(replace));
         }
     }
 

@@ -4,18 +4,20 @@
 //! Pure data and functions: no I/O, no clock. Everything else in the crate rests on this folder.
 
 pub mod diff;
-
 pub mod keys;
 pub mod names;
 pub mod quantity;
 pub mod record;
 pub mod revision;
+pub mod rules;
+pub mod show;
 pub mod template;
 
 pub use diff::{Change, Diff, FrozenChange, TemplateChange};
-pub use keys::{Sync, UpdatePolicy};
+pub use keys::{ReplaceSet, Sync, UpdatePolicy};
 pub use names::ClaimName;
 pub use quantity::Quantity;
 pub use record::{Phase, Record, RecordError};
 pub use revision::Revision;
+pub use rules::{Fault, FaultKind, Rules};
 pub use template::{ClaimTemplate, TemplateError};

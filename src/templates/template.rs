@@ -123,6 +123,14 @@ impl ClaimTemplate {
         Ok(templates)
     }
 
+    /// Reads the JSON text of one template, or of a claim: what a claim asks for, in the words of a template.
+    ///
+    /// # Errors
+    /// As [`ClaimTemplate::read_list`].
+    pub fn read(text: &str) -> Result<Self, TemplateError> {
+        Self::from_value(json::read(text)?)
+    }
+
     /// Reads one template. The paths in its errors begin below it.
     fn from_value(value: Value) -> Result<Self, TemplateError> {
         let mut top = object("", Some(value))?;

@@ -2,40 +2,48 @@
 
 use std::fmt::Write;
 
-use crate::admission::Verdict;
+use crate::admission::{Remarks, Verdict};
 use crate::json::write_string;
 
 /// The answer to `validate`. Fields that say nothing are left out.
 pub(super) fn encode((verdict, object): &(Verdict, Option<String>)) -> Vec<u8> {
     let mut text = String::with_capacity(512 + object.as_ref().map_or(0, String::len));
     match verdict {
-        Verdict::Pass => text.push_str("{\"accepted\":true}"),
+        Verdict::Pass(remarks) => {
+            text.push_str("{\"accepted\":true");
+            push_remarks(&mut text, remarks);
+            text.push('}');
+        }
         Verdict::Refuse(refusal) => {
             text.push_str("{\"accepted\":false,\"message\":");
             write_string(&refusal.message, &mut text);
             let _ = write!(text, ",\"code\":{}}}", refusal.code);
         }
-        Verdict::Divert(divert) => {
+        Verdict::Divert(_, remarks) => {
             text.push_str("{\"accepted\":true,\"mutated_object\":");
             text.push_str(object.as_deref().unwrap_or("null"));
-            if !divert.audit.is_empty() {
-                text.push_str(",\"audit_annotations\":");
-                separated(&mut text, '{', '}', &divert.audit, |text, (key, value)| {
-                    write_string(key, text);
-                    text.push(':');
-                    write_string(value, text);
-                });
-            }
-            if !divert.warnings.is_empty() {
-                text.push_str(",\"warnings\":");
-                separated(&mut text, '[', ']', &divert.warnings, |text, warning| {
-                    write_string(warning, text);
-                });
-            }
+            push_remarks(&mut text, remarks);
             text.push('}');
         }
     }
     text.into_bytes()
+}
+
+fn push_remarks(text: &mut String, remarks: &Remarks) {
+    if !remarks.audit.is_empty() {
+        text.push_str(",\"audit_annotations\":");
+        separated(text, '{', '}', &remarks.audit, |text, (key, value)| {
+            write_string(key, text);
+            text.push(':');
+            write_string(value, text);
+        });
+    }
+    if !remarks.warnings.is_empty() {
+        text.push_str(",\"warnings\":");
+        separated(text, '[', ']', &remarks.warnings, |text, warning| {
+            write_string(warning, text);
+        });
+    }
 }
 
 /// The answer to `validate_settings`.

@@ -33,13 +33,13 @@ pub fn validate_settings(payload: &[u8]) -> Vec<u8> {
 fn decide(payload: &[u8], lookups: &mut dyn Lookups) -> Result<(Verdict, Option<String>), Refusal> {
     let payload = limits::check(payload)?;
     let Some((review, settings)) = request::decode(payload)? else {
-        return Ok((Verdict::Pass, None));
+        return Ok((Verdict::PASS, None));
     };
     let settings = Settings::read(settings).map_err(|faults| Refusal::malformed(format!("claim-rollout: {faults}")))?;
     let verdict = admit(&review, &settings, lookups);
     let object = match &verdict {
-        Verdict::Divert(divert) => {
-            let edited = splice::edited_object(&review, &divert.edits);
+        Verdict::Divert(edits, _) => {
+            let edited = splice::edited_object(&review, edits);
             Some(edited.map_err(|error| Refusal::malformed(format!("claim-rollout: request.object: {error}")))?)
         }
         _ => None,

@@ -1,11 +1,9 @@
 //! Bytes in: an AdmissionRequest and the settings, decoded in one pass over the payload.
 
-use crate::admission::review::{Annotations, Kind, Metadata, Set, Spec, Text};
+use crate::admission::object::{Read, object};
+use crate::admission::review::{About, Kind, Options, Resource, Text};
 use crate::admission::{Refusal, Review};
 use crate::json::{Error, Fault, Once, Reader};
-use crate::templates::keys;
-
-type Read<T> = Result<T, Error>;
 
 /// The request and the text of the settings; `None` for a request about something else, whose objects may have any
 /// shape.
@@ -43,39 +41,20 @@ fn request<'a>(reader: &mut Reader<'a>) -> Read<Review<'a>> {
     let mut review = Review::default();
     let mut once = Once::default();
     reader.object(|reader, key| {
-        let (field, text) = match &*key {
-            "subResource" => (0, &mut review.sub_resource),
-            "name" => (1, &mut review.name),
-            "namespace" => (2, &mut review.namespace),
-            "operation" => (3, &mut review.operation),
-            "kind" => {
-                once.mark(4, reader)?;
-                review.kind = kind(reader)?;
-                return Ok(());
-            }
-            "userInfo" => {
-                once.mark(5, reader)?;
-                return user_info(reader, &mut review);
-            }
-            "options" => {
-                once.mark(6, reader)?;
-                review.field_manager = options(reader)?;
-                return Ok(());
-            }
-            "object" => {
-                once.mark(7, reader)?;
-                review.object = set(reader)?;
-                return Ok(());
-            }
-            "oldObject" => {
-                once.mark(8, reader)?;
-                review.old_object = set(reader)?;
-                return Ok(());
-            }
-            _ => return reader.skip(),
-        };
-        once.mark(field, reader)?;
-        *text = text_or_null(reader)?;
+        match &*key {
+            "uid" => review.uid = once.text(0, reader)?,
+            "kind" => review.kind = once.read(1, reader, kind)?,
+            "resource" => review.resource = once.read(2, reader, resource)?,
+            "subResource" => review.sub_resource = once.text(3, reader)?,
+            "name" => review.name = once.text(4, reader)?,
+            "namespace" => review.namespace = once.text(5, reader)?,
+            "operation" => review.operation = once.text(6, reader)?,
+            "userInfo" => (review.user, review.groups) = once.read(7, reader, user_info)?,
+            "options" => review.options = once.read(8, reader, options)?,
+            "object" => review.object = once.read(9, reader, object)?,
+            "oldObject" => review.old_object = once.read(10, reader, object)?,
+            _ => reader.skip()?,
+        }
         Ok(())
     })?;
     if review.kind.kind.is_empty() {
@@ -87,224 +66,102 @@ fn request<'a>(reader: &mut Reader<'a>) -> Read<Review<'a>> {
     Ok(review)
 }
 
-/// A string; empty for `null`.
-fn text_or_null<'a>(reader: &mut Reader<'a>) -> Read<Text<'a>> {
-    if reader.null()? {
-        Ok(Text::default())
-    } else {
-        reader.string()
-    }
-}
-
 fn kind<'a>(reader: &mut Reader<'a>) -> Read<Kind<'a>> {
     let mut kind = Kind::default();
     let mut once = Once::default();
     reader.object(|reader, key| {
-        let (field, text) = match &*key {
-            "group" => (0, &mut kind.group),
-            "version" => (1, &mut kind.version),
-            "kind" => (2, &mut kind.kind),
-            _ => return reader.skip(),
-        };
-        once.mark(field, reader)?;
-        *text = text_or_null(reader)?;
+        match &*key {
+            "group" => kind.group = once.text(0, reader)?,
+            "version" => kind.version = once.text(1, reader)?,
+            "kind" => kind.kind = once.text(2, reader)?,
+            _ => reader.skip()?,
+        }
         Ok(())
     })?;
     Ok(kind)
 }
 
-fn user_info<'a>(reader: &mut Reader<'a>, review: &mut Review<'a>) -> Read<()> {
+fn resource<'a>(reader: &mut Reader<'a>) -> Read<Resource<'a>> {
+    let mut resource = Resource::default();
     if reader.null()? {
-        return Ok(());
+        return Ok(resource);
     }
-    let mut once = Once::default();
-    reader.object(|reader, key| match &*key {
-        "username" => {
-            once.mark(0, reader)?;
-            review.user = text_or_null(reader)?;
-            Ok(())
-        }
-        "groups" => {
-            once.mark(1, reader)?;
-            if reader.null()? {
-                return Ok(());
-            }
-            reader.list(|reader| {
-                review.groups.push(reader.string()?);
-                Ok(())
-            })
-        }
-        _ => reader.skip(),
-    })
-}
-
-fn options<'a>(reader: &mut Reader<'a>) -> Read<Text<'a>> {
-    let mut field_manager = Text::default();
-    if reader.null()? {
-        return Ok(field_manager);
-    }
-    let mut once = Once::default();
-    reader.object(|reader, key| match &*key {
-        "fieldManager" => {
-            once.mark(0, reader)?;
-            field_manager = text_or_null(reader)?;
-            Ok(())
-        }
-        _ => reader.skip(),
-    })?;
-    Ok(field_manager)
-}
-
-fn set<'a>(reader: &mut Reader<'a>) -> Read<Option<Set<'a>>> {
-    if reader.null()? {
-        return Ok(None);
-    }
-    let place = reader.place();
-    let mut set = Set::default();
-    let mut once = Once::default();
-    reader.object(|reader, key| match &*key {
-        "apiVersion" => {
-            once.mark(0, reader)?;
-            set.api_version = text_or_null(reader)?;
-            Ok(())
-        }
-        "kind" => {
-            once.mark(1, reader)?;
-            set.kind = text_or_null(reader)?;
-            Ok(())
-        }
-        "metadata" => {
-            once.mark(2, reader)?;
-            set.metadata = metadata(reader)?;
-            Ok(())
-        }
-        "spec" => {
-            once.mark(3, reader)?;
-            set.spec = spec(reader)?;
-            Ok(())
-        }
-        _ => reader.skip(),
-    })?;
-    // The API server writes both, always; what has to be edited must be there.
-    if set.metadata.text.is_empty() {
-        return Err(reader.error(Fault::Missing("metadata")));
-    }
-    if set.spec.text.is_empty() {
-        return Err(reader.error(Fault::Missing("spec")));
-    }
-    set.text = reader.since(place);
-    Ok(Some(set))
-}
-
-fn metadata<'a>(reader: &mut Reader<'a>) -> Read<Metadata<'a>> {
-    let place = reader.place();
-    let mut metadata = Metadata::default();
     let mut once = Once::default();
     reader.object(|reader, key| {
-        let (field, text) = match &*key {
-            "name" => (0, &mut metadata.name),
-            "namespace" => (1, &mut metadata.namespace),
-            "uid" => (2, &mut metadata.uid),
-            "annotations" => {
-                once.mark(3, reader)?;
-                let place = reader.place();
-                metadata.annotations = annotations(reader)?;
-                metadata.annotations_text = Some(reader.since(place));
-                return Ok(());
-            }
-            "ownerReferences" => {
-                once.mark(4, reader)?;
-                metadata.has_controller = has_controller(reader)?;
-                return Ok(());
-            }
-            _ => return reader.skip(),
-        };
-        once.mark(field, reader)?;
-        *text = text_or_null(reader)?;
+        match &*key {
+            "group" => resource.group = once.text(0, reader)?,
+            "resource" => resource.resource = once.text(1, reader)?,
+            _ => reader.skip()?,
+        }
         Ok(())
     })?;
-    metadata.text = reader.since(place);
-    Ok(metadata)
+    Ok(resource)
 }
 
-fn annotations<'a>(reader: &mut Reader<'a>) -> Read<Annotations<'a>> {
-    let mut ours = Annotations::default();
+fn user_info<'a>(reader: &mut Reader<'a>) -> Read<(Text<'a>, Vec<Text<'a>>)> {
+    let (mut user, mut groups) = (Text::default(), Vec::new());
     if reader.null()? {
-        return Ok(ours);
+        return Ok((user, groups));
     }
-    reader.object(|reader, key| {
-        if !key.starts_with(keys::PREFIX) {
-            return reader.skip();
-        }
-        if ours.get(&key).is_some() {
-            return Err(reader.error(Fault::Duplicate));
-        }
-        ours.0.push((key, reader.string()?));
-        Ok(())
-    })?;
-    Ok(ours)
-}
-
-fn has_controller(reader: &mut Reader<'_>) -> Read<bool> {
-    let mut found = false;
-    if reader.null()? {
-        return Ok(found);
-    }
-    reader.list(|reader| {
-        let mut once = Once::default();
-        reader.object(|reader, key| match &*key {
-            "controller" => {
-                once.mark(0, reader)?;
-                found |= !reader.null()? && reader.bool()?;
-                Ok(())
-            }
-            _ => reader.skip(),
-        })
-    })?;
-    Ok(found)
-}
-
-fn spec<'a>(reader: &mut Reader<'a>) -> Read<Spec<'a>> {
-    let place = reader.place();
-    let mut spec = Spec::default();
     let mut once = Once::default();
-    reader.object(|reader, key| match &*key {
-        "replicas" => {
-            once.mark(0, reader)?;
-            spec.replicas = if reader.null()? { None } else { Some(reader.integer()?) };
-            Ok(())
+    reader.object(|reader, key| {
+        match &*key {
+            "username" => user = once.text(0, reader)?,
+            "groups" => {
+                once.mark(1, reader)?;
+                if !reader.null()? {
+                    reader.list(|reader| {
+                        groups.push(reader.string()?);
+                        Ok(())
+                    })?;
+                }
+            }
+            _ => reader.skip()?,
         }
-        "volumeClaimTemplates" => {
-            once.mark(1, reader)?;
-            spec.templates_text = Some(reader.raw()?);
-            Ok(())
-        }
-        _ => reader.skip(),
+        Ok(())
     })?;
-    spec.text = reader.since(place);
-    Ok(spec)
+    Ok((user, groups))
 }
 
-/// True iff the request says that it is about something else than a StatefulSet itself.
+fn options<'a>(reader: &mut Reader<'a>) -> Read<Options<'a>> {
+    let mut options = Options::default();
+    if reader.null()? {
+        return Ok(options);
+    }
+    let mut once = Once::default();
+    reader.object(|reader, key| {
+        match &*key {
+            "fieldManager" => options.field_manager = once.text(0, reader)?,
+            "propagationPolicy" => options.propagation_policy = once.text(1, reader)?,
+            "orphanDependents" => {
+                once.mark(2, reader)?;
+                options.orphan_dependents = !reader.null()? && reader.bool()?;
+            }
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(options)
+}
+
+/// True iff the request says that it is about something that nothing is decided about.
 fn is_about_something_else(payload: &str) -> bool {
     let mut reader = Reader::new(payload);
-    let (mut about, mut sub_resource) = (Kind::default(), Text::default());
+    let (mut about, mut of, mut sub_resource) = (Kind::default(), Resource::default(), Text::default());
     let head = reader.object(|reader, key| match &*key {
-        "request" => reader.object(|reader, key| match &*key {
-            "kind" => {
-                about = kind(reader)?;
-                Ok(())
+        "request" => reader.object(|reader, key| {
+            match &*key {
+                "kind" => about = kind(reader)?,
+                "resource" => of = resource(reader)?,
+                "subResource" => sub_resource = Once::default().text(0, reader)?,
+                _ => reader.skip()?,
             }
-            "subResource" => {
-                sub_resource = text_or_null(reader)?;
-                Ok(())
-            }
-            _ => reader.skip(),
+            Ok(())
         }),
         _ => reader.skip(),
     });
     let read = head.and_then(|()| reader.end()).is_ok() && !about.kind.is_empty();
-    read && (about.kind != "StatefulSet" || !sub_resource.is_empty())
+    read && About::of(&about, &of, &sub_resource) == About::Other
 }
 
 fn malformed(payload: &str, error: Error) -> Refusal {

@@ -3,14 +3,26 @@
 
 use std::ops::Range;
 
-use crate::admission::review::Set;
+use crate::admission::review::Object;
 use crate::admission::{Edit, Review};
-use crate::json::{Error, Reader, write_string};
+use crate::json::{Error, Reader, with_member, write_string};
 
 /// One replacement of bytes.
 struct Splice {
     range: Range<usize>,
     text: String,
+    place: Place,
+}
+
+/// What is replaced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A value that is there.
+    Value,
+    /// Nothing: a member is put before the others of an object.
+    Member,
+    /// Nothing: a member is put into an empty object.
+    OnlyMember,
 }
 
 /// The JSON text of `request.object` with the edits applied; nothing if there is no object.
@@ -18,66 +30,85 @@ pub(super) fn edited_object(review: &Review<'_>, edits: &[Edit]) -> Result<Strin
     let Some(object) = &review.object else {
         return Ok(String::from("null"));
     };
-    let restored = edits.contains(&Edit::RestoreTemplates).then(|| {
-        let old = review.old_object.as_ref().map_or("null", Set::templates);
-        restore(object, old)
-    });
-    let mut splices: Vec<Splice> = annotate(object, edits)?.into_iter().chain(restored).collect();
-    // metadata usually comes before spec, but JSON has no order.
-    if splices.len() == 2 && splices[1].range.start < splices[0].range.start {
-        splices.swap(0, 1);
+    let mut splices = Vec::with_capacity(edits.len());
+    let annotations = maps(edits, annotation);
+    if !annotations.is_empty() {
+        let (text, metadata) = (object.metadata.annotations_text, object.metadata.text);
+        splices.push(map(object, metadata, "annotations", text, &annotations)?);
     }
-    let added: usize = splices.iter().map(|splice| splice.text.len()).sum();
-    let mut edited = String::with_capacity(object.text.len() + added);
+    let labels = maps(edits, label);
+    if !labels.is_empty() {
+        let metadata = object.metadata.text;
+        splices.push(map(object, metadata, "labels", object.metadata.labels, &labels)?);
+    }
+    for edit in edits {
+        splices.extend(in_spec(review, object, edit)?);
+    }
+    Ok(spliced(object.text, splices))
+}
+
+/// The text with all splices applied. They never overlap; JSON has no order, so theirs is by place.
+fn spliced(text: &str, mut splices: Vec<Splice>) -> String {
+    splices.sort_by_key(|splice| splice.range.start);
+    let added: usize = splices.iter().map(|splice| splice.text.len() + 1).sum();
+    let mut edited = String::with_capacity(text.len() + added);
     let mut done = 0;
-    for splice in splices {
-        edited.push_str(&object.text[done..splice.range.start]);
+    let mut splices = splices.into_iter().peekable();
+    while let Some(splice) = splices.next() {
+        edited.push_str(&text[done..splice.range.start]);
         edited.push_str(&splice.text);
         done = splice.range.end;
+        let next_is_here = splices
+            .peek()
+            .is_some_and(|next| next.range.start == splice.range.start);
+        if splice.place == Place::Member || (splice.place == Place::OnlyMember && next_is_here) {
+            edited.push(',');
+        }
     }
-    edited.push_str(&object.text[done..]);
-    Ok(edited)
+    edited.push_str(&text[done..]);
+    edited
 }
 
-/// `spec.volumeClaimTemplates` := the old text.
-fn restore(object: &Set<'_>, old: &str) -> Splice {
-    match object.spec.templates_text {
-        Some(templates) => Splice {
-            range: range_in(object.text, templates),
-            text: old.to_owned(),
-        },
-        None => first_member(object.text, object.spec.text, "volumeClaimTemplates", old),
-    }
-}
-
-/// `metadata.annotations` with the edits applied; nothing if none concerns them.
-fn annotate(object: &Set<'_>, edits: &[Edit]) -> Result<Option<Splice>, Error> {
-    if edits.iter().all(|edit| *edit == Edit::RestoreTemplates) {
-        return Ok(None);
-    }
-    let Some(annotations) = object.metadata.annotations_text else {
-        let map = edited_map("null", edits)?;
-        return Ok(Some(first_member(
-            object.text,
-            object.metadata.text,
-            "annotations",
-            &map,
-        )));
+/// The edit of a field of `spec`, if it is one.
+fn in_spec(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Option<Splice>, Error> {
+    let spec = &object.spec;
+    let (key, there, value) = match edit {
+        Edit::RestoreTemplates => {
+            let old = review.old_object.as_ref().map_or("null", Object::templates);
+            ("volumeClaimTemplates", spec.templates, old.to_owned())
+        }
+        Edit::SetPartition(partition) => {
+            let path = ["rollingUpdate", "partition"];
+            let there = spec.update_strategy;
+            let strategy = with_member(there.unwrap_or("null"), &path, &partition.to_string())?;
+            ("updateStrategy", there, strategy)
+        }
+        Edit::SetStorage(storage) => {
+            let path = ["requests", "storage"];
+            let resources = with_member(spec.resources.unwrap_or("null"), &path, &quoted(&storage.to_string()))?;
+            ("resources", spec.resources, resources)
+        }
+        Edit::SetAttributesClass(class) => ("volumeAttributesClassName", spec.attributes_class, quoted(class)),
+        _ => return Ok(None),
     };
-    Ok(Some(Splice {
-        range: range_in(object.text, annotations),
-        text: edited_map(annotations, edits)?,
-    }))
+    Ok(Some(member(object.text, spec.text, key, there, value)))
 }
 
-/// A member that an object does not have yet, put before its others.
-fn first_member(text: &str, object: &str, key: &str, value: &str) -> Splice {
+/// A member of an object: its value where it is there, else the whole of it.
+fn member(text: &str, object: &str, key: &str, there: Option<&str>, value: String) -> Splice {
+    if let Some(there) = there {
+        return Splice {
+            range: range_in(text, there),
+            text: value,
+            place: Place::Value,
+        };
+    }
     let start = range_in(text, object).start + 1;
     let empty = object.get(1..).unwrap_or_default().trim_start().starts_with('}');
-    let comma = if empty { "" } else { "," };
     Splice {
         range: start..start,
-        text: format!("\"{key}\":{value}{comma}"),
+        text: format!("\"{key}\":{value}"),
+        place: if empty { Place::OnlyMember } else { Place::Member },
     }
 }
 
@@ -87,22 +118,57 @@ fn range_in(outer: &str, inner: &str) -> Range<usize> {
     start..start + inner.len()
 }
 
-/// The text of a map of strings with the edits applied: in place where the key is there, else at the end.
-fn edited_map(text: &str, edits: &[Edit]) -> Result<String, Error> {
-    let mut map = String::from("{");
+fn quoted(string: &str) -> String {
+    let mut text = String::with_capacity(string.len() + 2);
+    write_string(string, &mut text);
+    text
+}
+
+/// A key of a map of strings, and the value that it gets, if any.
+type Entry<'e> = (&'e str, Option<&'e str>);
+
+fn maps<'e>(edits: &'e [Edit], entry: impl Fn(&'e Edit) -> Option<Entry<'e>>) -> Vec<Entry<'e>> {
+    edits.iter().filter_map(entry).collect()
+}
+
+fn annotation(edit: &Edit) -> Option<Entry<'_>> {
+    match edit {
+        Edit::SetAnnotation(key, value) => Some((key, Some(value))),
+        Edit::RemoveAnnotation(key) => Some((key, None)),
+        _ => None,
+    }
+}
+
+fn label(edit: &Edit) -> Option<Entry<'_>> {
+    match edit {
+        Edit::SetLabel(key, value) => Some((key, Some(value))),
+        Edit::RemoveLabel(key) => Some((key, None)),
+        _ => None,
+    }
+}
+
+/// A map of strings with the edits applied: in place where the key is there, else at the end.
+fn map(
+    object: &Object<'_>,
+    metadata: &str,
+    key: &str,
+    there: Option<&str>,
+    edits: &[Entry<'_>],
+) -> Result<Splice, Error> {
+    let mut text = String::from("{");
     let mut done = vec![false; edits.len()];
-    let mut reader = Reader::new(text);
+    let mut reader = Reader::new(there.unwrap_or("null"));
     if !reader.null()? {
         reader.object(|reader, key| {
             let value = reader.raw()?;
-            match edits.iter().position(|edit| concerns(edit, &key)) {
+            match edits.iter().position(|(edited, _)| *edited == key) {
                 Some(index) => {
                     done[index] = true;
-                    write_set(&edits[index], &mut map);
+                    write_set(edits[index], &mut text);
                 }
                 None => {
-                    write_key(&key, &mut map);
-                    map.push_str(value);
+                    write_key(&key, &mut text);
+                    text.push_str(value);
                 }
             }
             Ok(())
@@ -110,18 +176,11 @@ fn edited_map(text: &str, edits: &[Edit]) -> Result<String, Error> {
     }
     for (edit, done) in edits.iter().zip(done) {
         if !done {
-            write_set(edit, &mut map);
+            write_set(*edit, &mut text);
         }
     }
-    map.push('}');
-    Ok(map)
-}
-
-fn concerns(edit: &Edit, key: &str) -> bool {
-    match edit {
-        Edit::SetAnnotation(name, _) | Edit::RemoveAnnotation(name) => *name == key,
-        Edit::RestoreTemplates => false,
-    }
+    text.push('}');
+    Ok(member(object.text, metadata, key, there, text))
 }
 
 fn write_key(key: &str, map: &mut String) {
@@ -132,8 +191,8 @@ fn write_key(key: &str, map: &mut String) {
     map.push(':');
 }
 
-fn write_set(edit: &Edit, map: &mut String) {
-    if let Edit::SetAnnotation(key, value) = edit {
+fn write_set((key, value): Entry<'_>, map: &mut String) {
+    if let Some(value) = value {
         write_key(key, map);
         write_string(value, map);
     }

@@ -1,0 +1,224 @@
+//! Would the claims that exist follow a wish? Looked up by name, never listed, and no more than is allowed.
+
+use super::fields;
+use super::lookups::{CannotAsk, Get, Lookups};
+use super::message;
+use super::settings::{ClaimChecks, Settings};
+use super::stage::Wish;
+use super::verdict::Refusal;
+use crate::claims::compatible::{changes_class, recoverable};
+use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, StorageClass, compatible};
+use crate::json::Error;
+use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
+
+/// What keeps claims from following the wish: one warning for each cause, or a refusal.
+pub(super) fn of(wish: &Wish<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Refusal> {
+    let settings = wish.settings;
+    let applied = wish.policy == UpdatePolicy::InPlace && settings.claim_checks != ClaimChecks::Off;
+    let recovers = diff.changed.iter().flat_map(|change| &change.changes).any(is_smaller);
+    if !(applied || recovers) {
+        return Ok(Vec::new());
+    }
+    let fault = |error: Error| Refusal::malformed(message::refusal(&format!("request.object.spec: {}", error.fault)));
+    let labels = fields::match_labels(wish.new).map_err(fault)?;
+    let labels: Vec<(&str, &str)> = labels.iter().map(|(key, value)| (&**key, &**value)).collect();
+    let first = fields::first_ordinal(wish.new).map_err(fault)?;
+    let mut checks = Checks {
+        wish,
+        match_labels: &labels,
+        lookups,
+        storage: Cache::default(),
+        attributes: Cache::default(),
+        causes: Vec::new(),
+        reached: Vec::new(),
+    };
+    let asked = checks.look(diff, first);
+    let Checks { causes, reached, .. } = checks;
+    if !reached.is_empty() {
+        return Err(Refusal::invalid(message::claims_refused(&reached)));
+    }
+    if !applied {
+        return Ok(Vec::new());
+    }
+    verdict(settings, &causes, asked)
+}
+
+/// What the setting makes of what was found.
+fn verdict(settings: &Settings, causes: &[Cause], asked: Result<i64, CannotAsk>) -> Result<Vec<String>, Refusal> {
+    let mut warnings = Vec::new();
+    if settings.claim_checks == ClaimChecks::Enforce {
+        if !causes.is_empty() {
+            return Err(Refusal::invalid(message::claims_refused(causes)));
+        }
+        if let Err(error) = &asked {
+            return Err(Refusal::forbidden(message::claims_unknown_refused(error)));
+        }
+    }
+    warnings.extend(causes.iter().map(message::claims_warned));
+    match asked {
+        Err(error) => warnings.push(message::claims_unknown(&error)),
+        Ok(0) => {}
+        Ok(unchecked) => warnings.push(message::claims_unchecked(unchecked, settings.max_claim_lookups)),
+    }
+    Ok(warnings)
+}
+
+fn is_smaller(change: &Change) -> bool {
+    matches!(change, Change::Storage { from: Some(from), to: Some(to) } if to < from)
+}
+
+/// A cause, and the claims that it concerns.
+pub(super) struct Cause {
+    pub(super) what: String,
+    pub(super) claims: Vec<String>,
+}
+
+/// What was found under a name, by name.
+type Cache<T> = Vec<(String, Known<T>)>;
+
+struct Checks<'c, 'w> {
+    wish: &'c Wish<'w>,
+    match_labels: &'c [(&'c str, &'c str)],
+    lookups: &'c mut dyn Lookups,
+    storage: Cache<StorageClass>,
+    attributes: Cache<AttributesClass>,
+    causes: Vec<Cause>,
+    reached: Vec<Cause>,
+}
+
+impl Checks<'_, '_> {
+    /// Looks at the claims of the changed templates, those of the highest ordinal first, until there are no look-ups
+    /// left or nobody answers; how many claims were not looked at.
+    fn look(&mut self, diff: &Diff, first: i64) -> Result<i64, CannotAsk> {
+        let replicas = self.wish.new.replicas().max(0);
+        let templates = i64::try_from(diff.changed.len()).unwrap_or(i64::MAX);
+        let mut left = i64::from(self.wish.settings.max_claim_lookups);
+        let unchecked = replicas.saturating_mul(templates).saturating_sub(left).max(0);
+        for ordinal in (0..replicas).rev().map(|index| first.saturating_add(index)) {
+            for change in &diff.changed {
+                if left == 0 {
+                    return Ok(unchecked);
+                }
+                left -= 1;
+                let template = self.wish.asked.iter().find(|template| template.name == change.template);
+                let (Some(template), Ok(ordinal)) = (template, u32::try_from(ordinal)) else {
+                    continue;
+                };
+                self.check(template, ordinal)?;
+            }
+        }
+        Ok(0)
+    }
+
+    fn check(&mut self, template: &ClaimTemplate, ordinal: u32) -> Result<(), CannotAsk> {
+        let set = &self.wish.new.metadata.name;
+        // Names that cannot be made were refused with the wish.
+        let Ok(name) = ClaimName::new(&template.name, set, ordinal) else {
+            return Ok(());
+        };
+        let Some(text) = self.get(
+            "v1",
+            "PersistentVolumeClaim",
+            Some(self.wish.review.namespace()),
+            name.as_str(),
+        )?
+        else {
+            return Ok(());
+        };
+        let Ok(claim) = Claim::read(&text) else {
+            add(&mut self.causes, "cannot be read".to_owned(), name.as_str());
+            return Ok(());
+        };
+        if let Some(obstacle) = recoverable(template, &claim) {
+            add(&mut self.reached, obstacle.to_string(), name.as_str());
+        }
+        let (storage, attributes) = self.classes(template, &claim)?;
+        let belongs = Belongs {
+            set_uid: &self.wish.old.metadata.uid,
+            pod: &format!("{set}-{ordinal}"),
+            match_labels: self.match_labels,
+        };
+        let classes = Classes {
+            storage: &storage,
+            attributes: &attributes,
+        };
+        for obstacle in compatible(template, &claim, &belongs, &classes) {
+            add(&mut self.causes, obstacle.to_string(), name.as_str());
+        }
+        Ok(())
+    }
+
+    /// The classes that a claim needs for what it is to become. Each is looked up once.
+    fn classes(
+        &mut self,
+        template: &ClaimTemplate,
+        claim: &Claim,
+    ) -> Result<(Known<StorageClass>, Known<AttributesClass>), CannotAsk> {
+        let (mut storage, mut attributes) = (Known::Unknown, Known::Unknown);
+        let modifies = changes_class(template, claim);
+        if (template.storage > claim.asks.storage || modifies)
+            && let Some(name) = claim.asks.storage_class_name().filter(|name| !name.is_empty())
+        {
+            storage = self.storage_class(name)?;
+        }
+        if modifies && let Some(name) = template.volume_attributes_class_name.as_deref() {
+            attributes = self.attributes_class(name)?;
+        }
+        Ok((storage, attributes))
+    }
+
+    fn storage_class(&mut self, name: &str) -> Result<Known<StorageClass>, CannotAsk> {
+        if let Some((_, known)) = self.storage.iter().find(|(known, _)| known == name) {
+            return Ok(known.clone());
+        }
+        let text = self.get("storage.k8s.io/v1", "StorageClass", None, name)?;
+        let known = known(text.as_deref(), StorageClass::read);
+        self.storage.push((name.to_owned(), known.clone()));
+        Ok(known)
+    }
+
+    fn attributes_class(&mut self, name: &str) -> Result<Known<AttributesClass>, CannotAsk> {
+        if let Some((_, known)) = self.attributes.iter().find(|(known, _)| known == name) {
+            return Ok(known.clone());
+        }
+        let text = self.get("storage.k8s.io/v1", "VolumeAttributesClass", None, name)?;
+        let known = known(text.as_deref(), AttributesClass::read);
+        self.attributes.push((name.to_owned(), known.clone()));
+        Ok(known)
+    }
+
+    fn get(
+        &mut self,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Result<Option<String>, CannotAsk> {
+        self.lookups.get(&Get {
+            api_version,
+            kind,
+            namespace,
+            name,
+        })
+    }
+}
+
+/// What cannot be read counts as unknown: the API server judges the claim itself.
+fn known<T>(text: Option<&str>, read: impl Fn(&str) -> Result<T, Error>) -> Known<T> {
+    match text.map(read) {
+        None => Known::Missing,
+        Some(Ok(class)) => Known::Found(class),
+        Some(Err(_)) => Known::Unknown,
+    }
+}
+
+fn add(causes: &mut Vec<Cause>, what: String, claim: &str) {
+    let claim = claim.to_owned();
+    match causes.iter_mut().find(|cause| cause.what == what) {
+        Some(cause) => cause.claims.push(claim),
+        None => causes.push(Cause {
+            what,
+            claims: vec![claim],
+        }),
+    }
+}

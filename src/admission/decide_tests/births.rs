@@ -1,0 +1,172 @@
+//! Row P1: claims at birth.
+
+use serde_json::{Value, json};
+
+use super::{Cluster, annotated, decide_with, record, set, template};
+use crate::admission::{CannotAsk, Edit, Verdict};
+use crate::templates::{Phase, Record, keys};
+
+const CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
+
+fn wish() -> Value {
+    let mut wish = template("data", "20Gi");
+    wish["metadata"]["labels"] = json!({"tier": "gold", "app": "ignored"});
+    wish["metadata"]["annotations"] = json!({"backup": "daily"});
+    wish["spec"]["volumeAttributesClassName"] = "fast".into();
+    wish
+}
+
+fn named(name: &str, templates: &[Value], wished: &[Value]) -> Value {
+    let mut set = annotated(set(templates), keys::STAGED, &record(wished, Phase::Complete));
+    set["metadata"]["name"] = name.into();
+    set["spec"]["selector"] = json!({"matchLabels": {"app": "web"}});
+    set
+}
+
+/// A set whose template has a label and an annotation of its own.
+fn web() -> Value {
+    let mut live = template("data", "10Gi");
+    live["metadata"]["labels"] = json!({"tier": "bronze", "old": "yes"});
+    live["metadata"]["annotations"] = json!({"before": "x"});
+    named("web", &[live], &[wish()])
+}
+
+fn claim(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "shop", "labels": {"app": "web", "tier": "bronze", "old": "yes"},
+            "annotations": {"before": "x"}},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}})
+}
+
+fn birth(claim: &Value, user: &str, cluster: &mut Cluster) -> Verdict {
+    let review = json!({
+        "kind": {"group": "", "version": "v1", "kind": "PersistentVolumeClaim"}, "operation": "CREATE",
+        "namespace": "shop", "name": claim["metadata"]["name"], "userInfo": {"username": user}, "object": claim,
+    });
+    decide_with(&review, "{}", cluster)
+}
+
+#[test]
+fn p1_a_claim_is_born_with_the_wish_in_place_of_the_live_template() {
+    let mut cluster = Cluster::of(vec![web()]);
+    let Verdict::Divert(edits, remarks) = birth(&claim("data-web-3"), CONTROLLER, &mut cluster) else {
+        panic!()
+    };
+    let text = record(&[wish()], Phase::Complete);
+    let revision = Record::read(&text, super::UID).expect("valid").revision().to_string();
+    let expected = [
+        Edit::SetStorage("20Gi".parse().expect("a size")),
+        Edit::SetAttributesClass("fast".to_owned()),
+        Edit::RemoveLabel("old".into()),
+        Edit::SetLabel("tier".into(), "gold".to_owned()),
+        Edit::SetLabel(keys::REVISION.into(), revision.clone()),
+        Edit::RemoveAnnotation("before".into()),
+        Edit::SetAnnotation("backup".into(), "daily".to_owned()),
+    ];
+    assert_eq!(edits, expected);
+    assert_eq!(remarks.audit, [("revision", revision)]);
+    assert_eq!(cluster.asked, ["get StatefulSet/web"]);
+}
+
+#[test]
+fn p1_a_claim_is_never_born_smaller_than_it_was_asked_for() {
+    let mut large = claim("data-web-3");
+    large["spec"]["resources"]["requests"]["storage"] = "99Gi".into();
+    let Verdict::Divert(edits, _) = birth(&large, CONTROLLER, &mut Cluster::of(vec![web()])) else {
+        panic!()
+    };
+    assert!(
+        !edits.iter().any(|edit| matches!(edit, Edit::SetStorage(_))),
+        "{edits:?}"
+    );
+}
+
+#[test]
+fn p1_any_other_claim_passes_without_a_question_where_that_is_possible() {
+    let mut plain = web();
+    plain["metadata"]["annotations"] = Value::Null;
+    let mut owned = web();
+    owned["metadata"]["ownerReferences"] = json!([{"kind": "Database", "controller": true}]);
+    let mut stranger = claim("data-web-3");
+    stranger["metadata"]["labels"] = json!({"app": "other"});
+    let mut another = web();
+    another["metadata"]["uid"] = "made-again".into();
+    let table = [
+        ("somebody else makes it", claim("data-web-3"), "alice", vec![web()], 0),
+        (
+            "no set could have given it the name",
+            claim("data"),
+            CONTROLLER,
+            vec![web()],
+            0,
+        ),
+        (
+            "it ends without an ordinal",
+            claim("data-web-x"),
+            CONTROLLER,
+            vec![web()],
+            0,
+        ),
+        ("there is no such set", claim("data-db-0"), CONTROLLER, vec![web()], 1),
+        (
+            "the set has no such template",
+            claim("log-web-0"),
+            CONTROLLER,
+            vec![web()],
+            1,
+        ),
+        ("nothing is staged", claim("data-web-3"), CONTROLLER, vec![plain], 1),
+        (
+            "another controller owns the set",
+            claim("data-web-3"),
+            CONTROLLER,
+            vec![owned],
+            1,
+        ),
+        (
+            "its labels are not the selector's",
+            stranger,
+            CONTROLLER,
+            vec![web()],
+            1,
+        ),
+        (
+            "the record is of a set that is gone",
+            claim("data-web-3"),
+            CONTROLLER,
+            vec![another],
+            1,
+        ),
+    ];
+    for (sentence, claim, user, sets, asked) in table {
+        let mut cluster = Cluster::of(sets);
+        assert_eq!(birth(&claim, user, &mut cluster), Verdict::PASS, "{sentence}");
+        assert_eq!(cluster.asked.len(), asked, "{sentence}");
+    }
+}
+
+#[test]
+fn p1_a_name_that_two_sets_give_is_left_alone() {
+    // data of web-1 at 0, and data-web of 1 at 0.
+    let one = named("web-1", &[template("data", "10Gi")], &[wish()]);
+    let mut wish = wish();
+    wish["metadata"]["name"] = "data-web".into();
+    let other = named("1", &[template("data-web", "10Gi")], &[wish]);
+    let born = |sets: Vec<Value>| birth(&claim("data-web-1-0"), CONTROLLER, &mut Cluster::of(sets));
+    assert!(matches!(born(vec![one.clone()]), Verdict::Divert(..)));
+    assert_eq!(born(vec![one, other]), Verdict::PASS);
+}
+
+#[test]
+fn p1_a_claim_is_born_from_the_live_template_rather_than_not_at_all() {
+    let mut silent = Cluster {
+        objects: Err(CannotAsk("not granted".to_owned())),
+        ..Cluster::of(vec![])
+    };
+    let Verdict::Pass(remarks) = birth(&claim("data-web-3"), CONTROLLER, &mut silent) else {
+        panic!()
+    };
+    let expected =
+        "claim-rollout: claim data-web-3 is made from the live template: its set cannot be read (not granted)";
+    assert_eq!(remarks.warnings, [expected]);
+}

@@ -1,0 +1,139 @@
+//! Would the claims follow? What is looked up, and what becomes of the answers.
+
+use serde_json::{Value, json};
+
+use super::{Cluster, decide_with, edits, refusal, set, template, update};
+use crate::admission::{CannotAsk, Verdict};
+
+fn claim(name: &str, class: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}, "storageClassName": class},
+        "status": {"phase": "Bound", "capacity": {"storage": "10Gi"}}})
+}
+
+fn claims(class: &str) -> Vec<Value> {
+    (0..3)
+        .map(|ordinal| claim(&format!("data-web-{ordinal}"), class))
+        .collect()
+}
+
+fn storage_class(name: &str, expansion: Option<bool>) -> Value {
+    json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
+        "provisioner": "csi.example.com", "allowVolumeExpansion": expansion})
+}
+
+fn grow(settings: &str, cluster: &mut Cluster) -> Verdict {
+    let settings = format!(r#"{{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace",{settings}}}"#);
+    let [old, new] = ["10Gi", "20Gi"].map(|size| set(&[template("data", size)]));
+    decide_with(&update(&old, &new), &settings, cluster)
+}
+
+fn warnings(verdict: Verdict) -> Vec<String> {
+    match verdict {
+        Verdict::Divert(_, remarks) => remarks.warnings[1..].to_vec(),
+        other => panic!("expected Divert, but found {other:?}"),
+    }
+}
+
+#[test]
+fn claims_are_looked_up_by_name_the_highest_ordinal_first_and_their_class_once() {
+    let mut objects = claims("fast");
+    objects.push(storage_class("fast", Some(true)));
+    let mut cluster = Cluster::of(objects);
+    assert_eq!(
+        warnings(grow(r#""claimChecks":"Warn""#, &mut cluster)),
+        Vec::<String>::new()
+    );
+    let asked = [
+        "PersistentVolumeClaim/data-web-2",
+        "StorageClass/fast",
+        "PersistentVolumeClaim/data-web-1",
+        "PersistentVolumeClaim/data-web-0",
+    ];
+    assert_eq!(cluster.asked, asked.map(|what| format!("get {what}")));
+
+    let mut cluster = Cluster::of(vec![]);
+    assert_eq!(
+        warnings(grow(r#""claimChecks":"Off""#, &mut cluster)),
+        Vec::<String>::new()
+    );
+    assert_eq!(cluster.asked, Vec::<String>::new());
+}
+
+#[test]
+fn one_warning_for_each_cause_or_one_refusal_for_all() {
+    let mut objects = claims("slow");
+    objects[0]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    objects.push(storage_class("slow", None));
+    let slow = "data-web-2, data-web-1: storage class slow does not have allowVolumeExpansion: true";
+    let dying = "data-web-0: being deleted";
+    let warned = warnings(grow(r#""claimChecks":"Warn""#, &mut Cluster::of(objects.clone())));
+    assert_eq!(
+        warned,
+        [format!("claim-rollout: {slow}"), format!("claim-rollout: {dying}")]
+    );
+    let refused = refusal(grow(r#""claimChecks":"Enforce""#, &mut Cluster::of(objects)));
+    assert_eq!(
+        refused,
+        (422, format!("claim-rollout: claims would not follow: {slow}; {dying}"))
+    );
+}
+
+#[test]
+fn a_claim_that_does_not_exist_is_no_obstacle() {
+    assert_eq!(
+        warnings(grow(r#""claimChecks":"Enforce""#, &mut Cluster::of(vec![]))),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn beyond_the_bound_claims_are_named_as_unchecked_and_never_refused() {
+    let mut objects = claims("fast");
+    objects.push(storage_class("fast", Some(true)));
+    let mut cluster = Cluster::of(objects);
+    let warned = warnings(grow(r#""claimChecks":"Enforce","maxClaimLookups":1"#, &mut cluster));
+    assert_eq!(
+        warned,
+        ["claim-rollout: 2 more claims were not checked (setting maxClaimLookups: 1)"]
+    );
+    assert_eq!(
+        cluster.asked,
+        ["get PersistentVolumeClaim/data-web-2", "get StorageClass/fast"]
+    );
+}
+
+#[test]
+fn where_nobody_answers_the_setting_says_what_follows_and_nobody_is_asked_twice() {
+    let silent = || Cluster {
+        objects: Err(CannotAsk("not granted".to_owned())),
+        ..Cluster::of(vec![])
+    };
+    let mut cluster = silent();
+    let warned = warnings(grow(r#""claimChecks":"Warn""#, &mut cluster));
+    assert_eq!(warned, ["claim-rollout: the claims could not be checked (not granted)"]);
+    assert_eq!(cluster.asked.len(), 1);
+    let (code, message) = refusal(grow(r#""claimChecks":"Enforce""#, &mut silent()));
+    assert_eq!(code, 403);
+    assert!(
+        message.contains("grant the policy get on persistentvolumeclaims"),
+        "{message}"
+    );
+    assert!(edits(grow(r#""claimChecks":"Off""#, &mut silent())).len() == 2);
+}
+
+#[test]
+fn replicas_without_end_are_looked_at_no_longer_than_the_bound() {
+    let huge = |size: &str| {
+        let mut set = set(&[template("data", size)]);
+        set["spec"]["replicas"] = json!(i64::MAX);
+        set
+    };
+    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","maxClaimLookups":1000}"#;
+    let verdict = decide_with(
+        &update(&huge("10Gi"), &huge("20Gi")),
+        settings,
+        &mut Cluster::of(vec![]),
+    );
+    assert!(warnings(verdict)[0].starts_with("claim-rollout: 9223372036854774807 more claims were not checked"));
+}

@@ -1,0 +1,231 @@
+//! Row U1, the withdrawal; U5; and `metadataOnlyChanges`.
+
+use serde_json::{Value, json};
+
+use super::{Cluster, annotated, decide, decide_with, edits, record, refusal, set, template, update};
+use crate::admission::{CannotAsk, Edit, NoCluster, Verdict};
+use crate::templates::{Phase, Record, UpdatePolicy, keys};
+
+fn staged() -> (Value, String) {
+    let text = record(&[template("data", "20Gi")], Phase::RollingOut);
+    let revision = Record::read(&text, super::UID).expect("valid").revision().to_string();
+    (
+        annotated(set(&[template("data", "10Gi")]), keys::STAGED, &text),
+        revision,
+    )
+}
+
+fn withdrawn(verdict: Verdict) -> Vec<Edit> {
+    let Verdict::Divert(edits, remarks) = verdict else {
+        panic!("expected Divert, but found {verdict:?}")
+    };
+    assert_eq!(
+        remarks.warnings,
+        ["claim-rollout: withdrew data 10Gi -> 20Gi; claims that were updated already stay as they are"]
+    );
+    assert_eq!(remarks.audit[0].0, "withdrawn");
+    edits
+}
+
+#[test]
+fn u1_a_withdrawal_names_the_revision_and_is_consumed() {
+    let (old, revision) = staged();
+    let new = annotated(old.clone(), keys::WITHDRAW, &revision);
+    let expected = [Edit::no_annotation(keys::STAGED), Edit::no_annotation(keys::WITHDRAW)];
+    assert_eq!(withdrawn(decide(&update(&old, &new))), expected);
+
+    let wrong = annotated(old.clone(), keys::WITHDRAW, "another");
+    let Verdict::Divert(edits, remarks) = decide(&update(&old, &wrong)) else {
+        panic!()
+    };
+    assert_eq!(edits, [Edit::no_annotation(keys::WITHDRAW)]);
+    assert_eq!(
+        remarks.warnings,
+        ["claim-rollout: nothing was withdrawn: expected the revision of the staged change, but found another"]
+    );
+}
+
+fn applied(mut set: Value, size: &str) -> Value {
+    let manifest = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"},
+        "spec": {"volumeClaimTemplates": [template("data", size)]}});
+    set["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = manifest.to_string().into();
+    set
+}
+
+#[test]
+fn u1_client_side_apply_goes_back_when_what_it_applied_does() {
+    let (old, _) = staged();
+    let gone = [Edit::no_annotation(keys::STAGED)];
+    let before = applied(old.clone(), "20Gi");
+    assert_eq!(
+        withdrawn(decide(&update(&before, &applied(old.clone(), "10240Mi")))),
+        gone
+    );
+    for (sentence, before, after) in [
+        (
+            "it applied the live templates already",
+            applied(old.clone(), "10Gi"),
+            applied(old.clone(), "10Gi"),
+        ),
+        (
+            "it applies something third",
+            applied(old.clone(), "20Gi"),
+            applied(old.clone(), "30Gi"),
+        ),
+        ("it applied nothing before", old.clone(), applied(old.clone(), "10Gi")),
+        ("it drops what it applied", applied(old.clone(), "20Gi"), old.clone()),
+    ] {
+        assert_eq!(decide(&update(&before, &after)), Verdict::PASS, "{sentence}");
+    }
+}
+
+fn managed(mut set: Value, manager: &str, operation: &str, owns: &str) -> Value {
+    set["metadata"]["managedFields"] = json!([
+        {"manager": "kube-controller-manager", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}},
+        {"manager": manager, "operation": operation, "fieldsV1": {"f:spec": {owns: {}}}},
+    ]);
+    set
+}
+
+#[test]
+fn u1_server_side_apply_goes_back_when_the_manager_of_the_wish_applies_the_live_templates() {
+    let (old, _) = staged();
+    let helm = |owns: &str| managed(old.clone(), "helm", "Apply", owns);
+    let gone = [Edit::no_annotation(keys::STAGED)];
+    let templates = "f:volumeClaimTemplates";
+    let same = helm(templates);
+    assert_eq!(withdrawn(decide(&update(&same, &same))), gone, "nothing else changes");
+    let mut more = same.clone();
+    more["spec"]["replicas"] = 5.into();
+    more["metadata"]["managedFields"][1]["fieldsV1"]["f:spec"]["f:replicas"] = json!({});
+    assert_eq!(withdrawn(decide(&update(&same, &more))), gone, "its entry changes");
+
+    let mut scaled = same.clone();
+    scaled["spec"]["replicas"] = 5.into();
+    for (sentence, before, after) in [
+        ("a plain update under the same name", same.clone(), scaled),
+        (
+            "the apply leaves the templates out",
+            helm(templates),
+            helm("f:replicas"),
+        ),
+        (
+            "another manager applies",
+            managed(old.clone(), "argocd", "Apply", templates),
+            managed(old.clone(), "argocd", "Apply", templates),
+        ),
+        (
+            "it is no apply",
+            managed(old.clone(), "helm", "Update", templates),
+            managed(old.clone(), "helm", "Update", templates),
+        ),
+    ] {
+        assert_eq!(decide(&update(&before, &after)), Verdict::PASS, "{sentence}");
+    }
+}
+
+#[test]
+fn u5_the_switch_to_in_place_stages_what_the_set_has() {
+    let settings = r#"{"authority":"RequirePatchOnClaims"}"#;
+    let old = set(&[template("data", "10Gi"), template("log", "1Gi")]);
+    let new = annotated(old.clone(), keys::UPDATE_POLICY, "InPlace");
+    let mut cluster = Cluster::of(vec![]);
+    let Verdict::Divert(edits, remarks) = decide_with(&update(&old, &new), settings, &mut cluster) else {
+        panic!()
+    };
+    let text = record(&[template("data", "10Gi"), template("log", "1Gi")], Phase::RollingOut);
+    assert_eq!(edits, [Edit::annotation(keys::STAGED, text)]);
+    assert_eq!(
+        remarks.warnings,
+        [
+            "claim-rollout: staged the templates as they are; 6 claims will be updated in place, highest ordinal first (kubectl \
+          claim-rollout status web)"
+        ]
+    );
+    assert_eq!(cluster.asked, ["alice dev,ops patch shop/persistentvolumeclaims"]);
+
+    let none = annotated(set(&[]), keys::UPDATE_POLICY, "InPlace");
+    assert_eq!(
+        decide_with(&update(&set(&[]), &none), settings, &mut NoCluster),
+        Verdict::PASS,
+        "no templates"
+    );
+    let switched_off = update(&new, &annotated(old.clone(), keys::UPDATE_POLICY, "OnClaimDelete"));
+    assert_eq!(decide_with(&switched_off, settings, &mut NoCluster), Verdict::PASS);
+    // A default policy is no switch: InPlace was in force before it was written down.
+    let default = r#"{"defaultUpdatePolicy":"InPlace"}"#;
+    assert_eq!(decide_with(&update(&old, &new), default, &mut NoCluster), Verdict::PASS);
+}
+
+#[test]
+fn u5_whoever_makes_a_staged_change_reach_claims_must_be_allowed_to() {
+    let mut wish = Record::read(&record(&[template("data", "20Gi")], Phase::RollingOut), super::UID).expect("valid");
+    wish.update_policy = UpdatePolicy::OnClaimDelete;
+    let old = annotated(
+        set(&[template("data", "10Gi")]),
+        keys::STAGED,
+        &wish.write().expect("short"),
+    );
+    let new = annotated(old.clone(), keys::UPDATE_POLICY, "InPlace");
+    let mut cluster = Cluster {
+        answer: Ok(false),
+        ..Cluster::of(vec![])
+    };
+    assert_eq!(refusal(decide_with(&update(&old, &new), "{}", &mut cluster)).0, 403);
+    assert_eq!(
+        decide_with(&update(&old, &new), "{}", &mut Cluster::of(vec![])),
+        Verdict::PASS,
+        "kept as it was"
+    );
+}
+
+fn labelled(size: &str, value: &str) -> Value {
+    let mut template = template("data", size);
+    template["metadata"]["labels"] = json!({"helm.sh/chart": value});
+    template
+}
+
+#[test]
+fn metadata_only_changes_are_rolled_out_ignored_or_refused() {
+    let with = |value: &str| format!(r#"{{"authority":"TrustSetEditors","metadataOnlyChanges":"{value}"}}"#);
+    let old = set(&[labelled("10Gi", "web-1.0")]);
+    let new = set(&[labelled("10Gi", "web-1.1")]);
+    let staged = edits(decide_with(&update(&old, &new), &with("Rollout"), &mut NoCluster));
+    assert_eq!(staged.len(), 2, "{staged:?}");
+
+    let Verdict::Divert(ignored, remarks) = decide_with(&update(&old, &new), &with("Ignore"), &mut NoCluster) else {
+        panic!()
+    };
+    assert_eq!(ignored, [Edit::RestoreTemplates]);
+    assert_eq!(
+        remarks.warnings,
+        ["claim-rollout: ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)"]
+    );
+    // Beside a growth, the labels stay as they were and the size is staged.
+    let both = update(&old, &set(&[labelled("20Gi", "web-1.1")]));
+    let found = edits(decide_with(&both, &with("Ignore"), &mut NoCluster));
+    let Edit::SetAnnotation(_, text) = &found[1] else {
+        panic!("{found:?}")
+    };
+    let wished = Record::read(text, super::UID).expect("valid").templates;
+    assert_eq!(
+        wished[0].labels.get("helm.sh/chart").map(String::as_str),
+        Some("web-1.0")
+    );
+
+    let (code, message) = refusal(decide_with(&update(&old, &new), &with("Reject"), &mut NoCluster));
+    let path =
+        "spec.volumeClaimTemplates[data].metadata.labels[helm.sh/chart]: cannot change while the policy's setting";
+    assert_eq!((code, message.contains(path)), (422, true), "{message}");
+}
+
+#[test]
+fn what_cannot_be_asked_stages_nothing() {
+    let old = set(&[template("data", "10Gi")]);
+    let new = annotated(old.clone(), keys::UPDATE_POLICY, "InPlace");
+    let mut cluster = Cluster {
+        answer: Err(CannotAsk("not granted".to_owned())),
+        ..Cluster::of(vec![])
+    };
+    assert_eq!(refusal(decide_with(&update(&old, &new), "{}", &mut cluster)).0, 403);
+}

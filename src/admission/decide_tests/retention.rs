@@ -1,0 +1,156 @@
+//! Row R1: claims that a request would delete.
+
+use serde_json::{Value, json};
+
+use super::{Cluster, UID, decide_with, refusal, review, set, template, update};
+use crate::admission::{CannotAsk, Verdict};
+
+fn policy(mut set: Value, when_deleted: &str, when_scaled: &str) -> Value {
+    set["spec"]["persistentVolumeClaimRetentionPolicy"] =
+        json!({"whenDeleted": when_deleted, "whenScaled": when_scaled});
+    set
+}
+
+fn replicas(mut set: Value, replicas: i64) -> Value {
+    set["spec"]["replicas"] = replicas.into();
+    set
+}
+
+fn web(when_deleted: &str, when_scaled: &str) -> Value {
+    policy(set(&[template("data", "10Gi")]), when_deleted, when_scaled)
+}
+
+fn owner(kind: &str, name: &str, uid: &str) -> Value {
+    let api_version = if kind == "Pod" { "v1" } else { "apps/v1" };
+    json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid, "controller": true, "blockOwnerDeletion": true})
+}
+
+fn claims(owner_of: impl Fn(u32) -> Option<Value>) -> Vec<Value> {
+    let claim = |ordinal: u32| {
+        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": format!("data-web-{ordinal}"), "ownerReferences": owner_of(ordinal).map(|one| vec![one])},
+            "spec": {"resources": {"requests": {"storage": "10Gi"}}}})
+    };
+    (0..3).map(claim).collect()
+}
+
+fn of_set(_: u32) -> Option<Value> {
+    Some(owner("StatefulSet", "web", UID))
+}
+
+fn ask(review: &Value, setting: &str, claims: Vec<Value>) -> Verdict {
+    let settings = format!(r#"{{"mode":"ValidateOnly","retention":"{setting}"}}"#);
+    decide_with(review, &settings, &mut Cluster::of(claims))
+}
+
+fn warnings(verdict: Verdict) -> Vec<String> {
+    match verdict {
+        Verdict::Pass(remarks) => remarks.warnings,
+        other => panic!("expected Pass, but found {other:?}"),
+    }
+}
+
+const SCALED: &str =
+    "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1";
+
+#[test]
+fn r1_a_scale_down_names_the_claims_that_go_with_it() {
+    let scale = |when: &str, to| update(&web("Retain", when), &replicas(web("Retain", when), to));
+    assert_eq!(warnings(ask(&scale("Delete", 1), "Warn", claims(|_| None))), [SCALED]);
+    let refused = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1; to keep \
+                   them set whenScaled: Retain first, to delete them delete them by name (setting retention: Reject)";
+    assert_eq!(
+        refusal(ask(&scale("Delete", 1), "Reject", claims(|_| None))),
+        (422, refused.to_owned())
+    );
+    for (sentence, review, setting) in [
+        ("the setting is off", scale("Delete", 1), "Off"),
+        ("claims are retained", scale("Retain", 1), "Reject"),
+        ("nothing is scaled down", scale("Delete", 3), "Reject"),
+        ("it is scaled up", scale("Delete", 5), "Reject"),
+    ] {
+        assert_eq!(ask(&review, setting, claims(|_| None)), Verdict::PASS, "{sentence}");
+    }
+    assert_eq!(
+        ask(&scale("Delete", 1), "Reject", vec![]),
+        Verdict::PASS,
+        "there are no claims"
+    );
+    let foreign = claims(|_| Some(owner("Database", "db", "another")));
+    assert_eq!(
+        ask(&scale("Delete", 1), "Reject", foreign),
+        Verdict::PASS,
+        "another controller owns them"
+    );
+}
+
+#[test]
+fn r1_the_scale_of_a_set_is_judged_like_the_set() {
+    let scale = |replicas: i64| {
+        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"replicas": replicas}})
+    };
+    let mut request = review("UPDATE", Some(&scale(3)), Some(&scale(1)));
+    request["kind"] = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
+    request["resource"] = json!({"group": "apps", "version": "v1", "resource": "statefulsets"});
+    request["subResource"] = "scale".into();
+    let with = |set: Value| {
+        let mut objects = claims(|_| None);
+        objects.push(set);
+        ask(&request, "Warn", objects)
+    };
+    assert_eq!(warnings(with(web("Retain", "Delete"))), [SCALED]);
+    assert_eq!(with(web("Delete", "Retain")), Verdict::PASS);
+    let mut silent = Cluster {
+        objects: Err(CannotAsk("not granted".to_owned())),
+        ..Cluster::of(vec![])
+    };
+    let unknown = "claim-rollout: cannot say which claims would be deleted (not granted); grant the policy get on statefulsets \
+                   and persistentvolumeclaims";
+    let warned = decide_with(&request, r#"{"retention":"Warn"}"#, &mut silent);
+    assert_eq!(warnings(warned), [unknown]);
+    let refused = decide_with(&request, r#"{"retention":"Reject"}"#, &mut silent);
+    assert_eq!(refusal(refused), (403, unknown.to_owned()));
+}
+
+#[test]
+fn r1_the_deletion_of_a_set_names_its_claims_unless_they_are_orphaned() {
+    let delete = |when: &str, options: Value| {
+        let mut request = review("DELETE", Some(&web(when, "Retain")), None);
+        request["options"] = options;
+        request
+    };
+    let goes = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes data-web-2, data-web-1, data-web-0";
+    let background = delete("Delete", json!({"propagationPolicy": "Background"}));
+    assert_eq!(warnings(ask(&background, "Warn", claims(of_set))), [goes]);
+    assert_eq!(refusal(ask(&background, "Reject", claims(of_set))).0, 422);
+    for (sentence, request) in [
+        ("orphaned", delete("Delete", json!({"propagationPolicy": "Orphan"}))),
+        ("in the old way", delete("Delete", json!({"orphanDependents": true}))),
+        ("retained", delete("Retain", json!({}))),
+    ] {
+        let found = claims(|_| None);
+        assert_eq!(ask(&request, "Reject", found), Verdict::PASS, "{sentence}");
+    }
+}
+
+#[test]
+fn r1_another_policy_while_a_scale_down_is_in_progress_names_what_is_on_its_way() {
+    let mut old = replicas(web("Retain", "Retain"), 1);
+    old["status"] = json!({"replicas": 3});
+    let new = replicas(web("Retain", "Delete"), 1);
+    assert_eq!(warnings(ask(&update(&old, &new), "Warn", claims(|_| None))), [SCALED]);
+    old["status"]["replicas"] = 1.into();
+    assert_eq!(
+        ask(&update(&old, &new), "Reject", claims(|_| None)),
+        Verdict::PASS,
+        "none is in progress"
+    );
+}
+
+#[test]
+fn r1_replicas_without_end_are_no_longer_looked_at_than_the_bound() {
+    let old = replicas(web("Retain", "Delete"), i64::MAX);
+    let lines = warnings(ask(&update(&old, &replicas(old.clone(), 0)), "Warn", claims(|_| None)));
+    assert!(lines[0].contains("more claims were not checked"), "{lines:?}");
+}

@@ -1,0 +1,206 @@
+//! Settings that bound what may be wished, and the rows that nothing is diverted in: N1 and K1.
+
+use serde_json::{Value, json};
+
+use super::{Cluster, annotated, decide_with, edits, record, refusal, set, template, update};
+use crate::admission::{Edit, NoCluster, Verdict};
+use crate::templates::{Phase, keys};
+
+fn decide(old: &Value, new: &Value, settings: &str) -> Verdict {
+    let settings = format!(r#"{{"authority":"TrustSetEditors",{settings}}}"#);
+    decide_with(&update(old, new), &settings, &mut NoCluster)
+}
+
+fn with(field: &str, value: Value) -> Value {
+    let mut one = template("data", "10Gi");
+    one["spec"][field] = value;
+    set(&[one])
+}
+
+#[test]
+fn max_storage_is_inclusive_by_class_and_for_growth_only() {
+    let of = |class: Value, size: &str| {
+        let mut one = template("data", size);
+        one["spec"]["storageClassName"] = class;
+        set(&[one])
+    };
+    let limits = r#""maxStorage":{"fast":"100Gi","*":"50Gi"}"#;
+    for (class, size, most) in [
+        (json!("fast"), "100Gi", None),
+        (json!("fast"), "101Gi", Some("100Gi")),
+        (json!("slow"), "50Gi", None),
+        (json!("slow"), "51Gi", Some("50Gi")),
+        (Value::Null, "51Gi", Some("50Gi")),
+        (json!(""), "51Gi", Some("50Gi")),
+    ] {
+        let verdict = decide(&of(class.clone(), "10Gi"), &of(class.clone(), size), limits);
+        let Some(most) = most else {
+            assert_eq!(edits(verdict).len(), 2, "{class} {size}");
+            continue;
+        };
+        let (code, message) = refusal(verdict);
+        let expected = format!("requests.storage: is limited, expected at most {most}, but found {size}");
+        assert_eq!((code, message.contains(&expected)), (422, true), "{message}");
+    }
+    // What is larger already may stay, and change elsewhere.
+    let large = of(json!("slow"), "90Gi");
+    let mut other = large.clone();
+    other["spec"]["volumeClaimTemplates"][0]["spec"]["volumeAttributesClassName"] = "gold".into();
+    assert_eq!(edits(decide(&large, &other, limits)).len(), 2);
+}
+
+#[test]
+fn attributes_classes_may_be_limited_and_taking_one_away_needs_no_entry() {
+    let class = |name: &str| with("volumeAttributesClassName", name.into());
+    let allowed = r#""allowedVolumeAttributesClasses":["gold","silver"]"#;
+    assert_eq!(edits(decide(&class("silver"), &class("gold"), allowed)).len(), 2);
+    assert_eq!(
+        edits(decide(&class("silver"), &set(&[template("data", "10Gi")]), allowed)).len(),
+        2
+    );
+    let (code, message) = refusal(decide(&class("silver"), &class("lead"), allowed));
+    let expected = "spec.volumeAttributesClassName: expected one of gold, silver, but found lead";
+    assert_eq!((code, message.contains(expected)), (422, true), "{message}");
+    assert_eq!(
+        edits(decide(&class("silver"), &class("lead"), r#""mode":"Divert""#)).len(),
+        2,
+        "any"
+    );
+}
+
+#[test]
+fn reserved_keys_are_the_administrators_but_ours_stay_reserved() {
+    let labelled = |key: &str| {
+        let mut one = template("data", "10Gi");
+        one["metadata"]["labels"] = json!({key: "x"});
+        set(&[one])
+    };
+    let old = set(&[template("data", "10Gi")]);
+    let mine = r#""reservedKeyPrefixes":["example.com/"]"#;
+    assert_eq!(refusal(decide(&old, &labelled("example.com/a"), mine)).0, 422);
+    assert_eq!(edits(decide(&old, &labelled("sub.example.com/a"), mine)).len(), 2);
+    assert_eq!(edits(decide(&old, &labelled("k8s.io/a"), mine)).len(), 2);
+    assert_eq!(
+        refusal(decide(
+            &old,
+            &labelled("claim-rollout.io/revision"),
+            r#""reservedKeyPrefixes":[]"#
+        ))
+        .0,
+        422
+    );
+}
+
+#[test]
+fn frozen_fields_may_change_where_claims_are_made_anew() {
+    let recreate = |set: Value| annotated(set, keys::UPDATE_POLICY, "ReCreate");
+    let (old, new) = (
+        recreate(with("storageClassName", "slow".into())),
+        recreate(with("storageClassName", "fast".into())),
+    );
+    assert_eq!(edits(decide(&old, &new, r#""allowReCreate":true"#)).len(), 2);
+    assert_eq!(refusal(decide(&old, &new, r#""allowReCreate":false"#)).0, 422);
+    let added = recreate(set(&[template("data", "10Gi"), template("log", "1Gi")]));
+    assert_eq!(refusal(decide(&old, &added, r#""allowReCreate":true"#)).0, 422);
+}
+
+fn claim(ordinal: u32, request: &str, capacity: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": format!("data-web-{ordinal}"), "namespace": "shop"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": request}}},
+        "status": {"phase": "Bound", "capacity": {"storage": capacity}}})
+}
+
+#[test]
+fn shrink_recover_takes_back_what_was_not_reached() {
+    let old = annotated(
+        set(&[template("data", "10Gi")]),
+        keys::STAGED,
+        &record(&[template("data", "99Ti")], Phase::RollingOut),
+    );
+    let smaller = set(&[template("data", "20Gi")]);
+    let recover = |claims: Vec<Value>, new: &Value| {
+        let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","claimChecks":"Off"}"#;
+        decide_with(&update(&old, new), settings, &mut Cluster::of(claims))
+    };
+    assert_eq!(refusal(decide(&old, &smaller, r#""shrink":"Refuse""#)).0, 422);
+    assert_eq!(
+        edits(decide(&old, &smaller, r#""shrink":"Recover""#)).len(),
+        2,
+        "nobody can be asked"
+    );
+    assert_eq!(
+        edits(recover(
+            vec![claim(2, "99Ti", "10Gi"), claim(1, "10Gi", "10Gi")],
+            &smaller
+        ))
+        .len(),
+        2
+    );
+    let (code, message) = refusal(recover(vec![claim(2, "99Ti", "20Gi")], &smaller));
+    let expected = "claim-rollout: claims would not follow: data-web-2: already has 20Gi, and a volume cannot shrink";
+    assert_eq!((code, message.as_str()), (422, expected));
+    // A larger volume than was asked for is nothing to take back.
+    assert_eq!(edits(recover(vec![claim(2, "10Gi", "40Gi")], &smaller)).len(), 2);
+    let (code, message) = refusal(recover(vec![], &set(&[template("data", "5Gi")])));
+    assert_eq!(
+        (code, message.contains("expected at least 10Gi, but found 5Gi")),
+        (422, true),
+        "{message}"
+    );
+}
+
+#[test]
+fn n1_where_templates_are_mutable_a_change_is_judged_and_nothing_mutated() {
+    let only = r#""mode":"ValidateOnly""#;
+    let old = set(&[template("data", "10Gi")]);
+    let Verdict::Pass(remarks) = decide(&old, &set(&[template("data", "20Gi")]), only) else {
+        panic!()
+    };
+    assert_eq!(
+        remarks.warnings.len(),
+        1,
+        "the claims could not be checked: {remarks:?}"
+    );
+    assert_eq!(refusal(decide(&old, &set(&[template("data", "5Gi")]), only)).0, 422);
+    let forged = annotated(old.clone(), keys::STAGED, "x");
+    assert_eq!(decide(&old, &forged, only), Verdict::PASS);
+}
+
+#[test]
+fn k1_openkruise_is_judged_if_claims_follow_before_or_after() {
+    let kruise = |size: &str, strategy: &str| {
+        let mut set = set(&[template("data", size)]);
+        set["apiVersion"] = "apps.kruise.io/v1beta1".into();
+        set["spec"]["volumeClaimUpdateStrategy"] = json!({"type": strategy});
+        set
+    };
+    let verdict = |old: &Value, new: &Value| {
+        let mut review = update(old, new);
+        review["kind"] = json!({"group": "apps.kruise.io", "version": "v1beta1", "kind": "StatefulSet"});
+        let settings = r#"{"authority":"TrustSetEditors","claimChecks":"Off"}"#;
+        decide_with(&review, settings, &mut NoCluster)
+    };
+    let (follow, leave) = ("OnPodRollingUpdate", "OnDelete");
+    assert_eq!(verdict(&kruise("10Gi", leave), &kruise("5Gi", leave)), Verdict::PASS);
+    assert_eq!(verdict(&kruise("10Gi", follow), &kruise("20Gi", follow)), Verdict::PASS);
+    for [before, after] in [[follow, follow], [leave, follow], [follow, leave]] {
+        let code = refusal(verdict(&kruise("10Gi", before), &kruise("5Gi", after))).0;
+        assert_eq!(code, 422, "{before} {after}");
+    }
+}
+
+#[test]
+fn owned_sets_are_looked_after_where_the_setting_says_so() {
+    let owned = |size: &str| {
+        let mut set = set(&[template("data", size)]);
+        set["metadata"]["ownerReferences"] = json!([{"kind": "Database", "controller": true}]);
+        set
+    };
+    assert_eq!(
+        decide(&owned("10Gi"), &owned("20Gi"), r#""ownedSets":"Skip""#),
+        Verdict::PASS
+    );
+    let staged = edits(decide(&owned("10Gi"), &owned("20Gi"), r#""ownedSets":"Divert""#));
+    assert_eq!(staged[0], Edit::RestoreTemplates);
+}

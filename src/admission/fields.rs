@@ -1,0 +1,167 @@
+//! Fields that only some rows read, decoded from their bytes when such a row is reached.
+
+use super::object::Read;
+use super::review::{Object, Text};
+use crate::json::{Fault, Once, Reader};
+
+/// `spec.updateStrategy` of a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Strategy {
+    /// How Pods are replaced.
+    pub(super) kind: StrategyType,
+    /// `rollingUpdate.partition`
+    pub(super) partition: i64,
+}
+
+/// `spec.updateStrategy.type`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum StrategyType {
+    /// One after the other, down to the partition.
+    #[default]
+    RollingUpdate,
+    /// In another way, which the partition has no part in.
+    Other,
+}
+
+/// A map of strings, in its order.
+pub(super) type Strings<'a> = Vec<(Text<'a>, Text<'a>)>;
+
+impl Strategy {
+    /// The strategy of a set; what is absent has Kubernetes' default.
+    pub(super) fn of(set: &Object<'_>) -> Read<Self> {
+        let mut strategy = Self::default();
+        let (mut once, mut inner) = (Once::default(), Once::default());
+        members(set.spec.update_strategy, |reader, key| {
+            match key {
+                "type" => {
+                    let name = once.text(0, reader)?;
+                    if !name.is_empty() && name != "RollingUpdate" {
+                        strategy.kind = StrategyType::Other;
+                    }
+                }
+                "rollingUpdate" => {
+                    once.mark(1, reader)?;
+                    if reader.null()? {
+                        return Ok(());
+                    }
+                    reader.object(|reader, key| {
+                        if key != "partition" {
+                            return reader.skip();
+                        }
+                        inner.mark(0, reader)?;
+                        strategy.partition = if reader.null()? { 0 } else { reader.integer()? };
+                        Ok(())
+                    })?;
+                }
+                _ => reader.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(strategy)
+    }
+}
+
+/// `spec.ordinals.start`
+pub(super) fn first_ordinal(set: &Object<'_>) -> Read<i64> {
+    let mut first = 0;
+    let mut once = Once::default();
+    members(set.spec.ordinals, |reader, key| {
+        if key != "start" {
+            return reader.skip();
+        }
+        once.mark(0, reader)?;
+        first = if reader.null()? { 0 } else { reader.integer()? };
+        Ok(())
+    })?;
+    Ok(first)
+}
+
+/// `spec.selector.matchLabels`
+pub(super) fn match_labels<'a>(set: &Object<'a>) -> Read<Strings<'a>> {
+    let mut labels = None;
+    let mut once = Once::default();
+    members(set.spec.selector, |reader, key| {
+        if key == "matchLabels" {
+            labels = once.raw(0, reader)?;
+            return Ok(());
+        }
+        reader.skip()
+    })?;
+    strings(labels)
+}
+
+/// `status.replicas`: those that exist.
+pub(super) fn existing_replicas(set: &Object<'_>) -> Read<i64> {
+    let mut replicas = 0;
+    let mut once = Once::default();
+    members(set.status, |reader, key| {
+        if key != "replicas" {
+            return reader.skip();
+        }
+        once.mark(0, reader)?;
+        replicas = if reader.null()? { 0 } else { reader.integer()? };
+        Ok(())
+    })?;
+    Ok(replicas)
+}
+
+/// `type` of OpenKruise's `spec.volumeClaimUpdateStrategy`; empty where there is none.
+pub(super) fn claim_update_strategy<'a>(set: &Object<'a>) -> Read<Text<'a>> {
+    let mut found = Text::default();
+    let mut once = Once::default();
+    members(set.spec.claim_update_strategy, |reader, key| {
+        if key == "type" {
+            found = once.text(0, reader)?;
+            return Ok(());
+        }
+        reader.skip()
+    })?;
+    Ok(found)
+}
+
+/// `whenDeleted` and `whenScaled` of `spec.persistentVolumeClaimRetentionPolicy`; empty where they are absent.
+pub(super) fn retention<'a>(set: &Object<'a>) -> Read<(Text<'a>, Text<'a>)> {
+    let (mut deleted, mut scaled) = (Text::default(), Text::default());
+    let mut once = Once::default();
+    members(set.spec.retention, |reader, key| {
+        match key {
+            "whenDeleted" => deleted = once.text(0, reader)?,
+            "whenScaled" => scaled = once.text(1, reader)?,
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok((deleted, scaled))
+}
+
+/// A map of strings; empty for nothing and `null`.
+pub(super) fn strings(text: Option<&str>) -> Read<Strings<'_>> {
+    let mut strings = Strings::new();
+    let Some(text) = text else {
+        return Ok(strings);
+    };
+    let mut reader = Reader::new(text);
+    if reader.null()? {
+        return Ok(strings);
+    }
+    reader.object(|reader, key| {
+        if strings.iter().any(|(other, _)| *other == key) {
+            return Err(reader.error(Fault::Duplicate));
+        }
+        strings.push((key, reader.string()?));
+        Ok(())
+    })?;
+    Ok(strings)
+}
+
+/// Calls `member` with each member of an object; nothing and `null` have none.
+pub(super) fn members<'a>(
+    text: Option<&'a str>,
+    mut member: impl FnMut(&mut Reader<'a>, &str) -> Read<()>,
+) -> Read<()> {
+    let mut reader = Reader::new(text.unwrap_or("null"));
+    if reader.null()? {
+        return Ok(());
+    }
+    reader.object(|reader, key| member(reader, &key))
+}

@@ -1,0 +1,144 @@
+//! How an object is read: of a request, or one that was looked up. One pass, and what nobody asks for is skipped.
+
+use super::review::{Annotations, Metadata, Object, Spec};
+use crate::json::{Error, Fault, Once, Reader};
+use crate::templates::keys;
+
+pub(crate) type Read<T> = Result<T, Error>;
+
+/// The annotation in which client-side `kubectl apply` keeps what it applied.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// An object that was looked up, if the text is one.
+#[must_use]
+pub(crate) fn read(text: &str) -> Option<Object<'_>> {
+    let mut reader = Reader::new(text);
+    let read = object(&mut reader).and_then(|object| reader.end().map(|()| object));
+    read.ok().flatten()
+}
+
+/// An object; nothing for `null`.
+pub(crate) fn object<'a>(reader: &mut Reader<'a>) -> Read<Option<Object<'a>>> {
+    if reader.null()? {
+        return Ok(None);
+    }
+    let place = reader.place();
+    let mut object = Object::default();
+    let mut once = Once::default();
+    reader.object(|reader, key| {
+        match &*key {
+            "apiVersion" => object.api_version = once.text(0, reader)?,
+            "kind" => object.kind = once.text(1, reader)?,
+            "metadata" => object.metadata = once.read(2, reader, metadata)?,
+            "spec" => object.spec = once.read(3, reader, spec)?,
+            "status" => object.status = once.raw(4, reader)?,
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    // The API server writes both, always; what has to be edited must be there.
+    if object.metadata.text.is_empty() {
+        return Err(reader.error(Fault::Missing("metadata")));
+    }
+    if object.spec.text.is_empty() {
+        return Err(reader.error(Fault::Missing("spec")));
+    }
+    object.text = reader.since(place);
+    Ok(Some(object))
+}
+
+fn metadata<'a>(reader: &mut Reader<'a>) -> Read<Metadata<'a>> {
+    let place = reader.place();
+    let mut metadata = Metadata::default();
+    let mut once = Once::default();
+    reader.object(|reader, key| {
+        match &*key {
+            "name" => metadata.name = once.text(0, reader)?,
+            "namespace" => metadata.namespace = once.text(1, reader)?,
+            "uid" => metadata.uid = once.text(2, reader)?,
+            "resourceVersion" => metadata.resource_version = once.text(3, reader)?,
+            "labels" => metadata.labels = once.raw(4, reader)?,
+            "annotations" => {
+                once.mark(5, reader)?;
+                let place = reader.place();
+                annotations(reader, &mut metadata)?;
+                metadata.annotations_text = Some(reader.since(place));
+            }
+            "managedFields" => metadata.managed_fields = once.raw(6, reader)?,
+            "ownerReferences" => metadata.has_controller = once.read(7, reader, has_controller)?,
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    metadata.text = reader.since(place);
+    Ok(metadata)
+}
+
+fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut Metadata<'a>) -> Read<()> {
+    let mut ours = Annotations::default();
+    if reader.null()? {
+        return Ok(());
+    }
+    let mut once = Once::default();
+    reader.object(|reader, key| {
+        if key.starts_with(keys::PREFIX) {
+            if ours.get(&key).is_some() {
+                return Err(reader.error(Fault::Duplicate));
+            }
+            ours.0.push((key, reader.string()?));
+        } else if key == LAST_APPLIED {
+            metadata.last_applied = once.raw(0, reader)?;
+        } else {
+            reader.skip()?;
+        }
+        Ok(())
+    })?;
+    metadata.annotations = ours;
+    Ok(())
+}
+
+fn has_controller(reader: &mut Reader<'_>) -> Read<bool> {
+    let mut found = false;
+    if reader.null()? {
+        return Ok(found);
+    }
+    reader.list(|reader| {
+        let mut once = Once::default();
+        reader.object(|reader, key| match &*key {
+            "controller" => {
+                once.mark(0, reader)?;
+                found |= !reader.null()? && reader.bool()?;
+                Ok(())
+            }
+            _ => reader.skip(),
+        })
+    })?;
+    Ok(found)
+}
+
+fn spec<'a>(reader: &mut Reader<'a>) -> Read<Spec<'a>> {
+    let place = reader.place();
+    let mut spec = Spec::default();
+    let mut once = Once::default();
+    reader.object(|reader, key| {
+        match &*key {
+            "replicas" => {
+                once.mark(0, reader)?;
+                spec.replicas = if reader.null()? { None } else { Some(reader.integer()?) };
+            }
+            "volumeClaimTemplates" => spec.templates = once.raw(1, reader)?,
+            "template" => spec.pod_template = once.raw(2, reader)?,
+            "updateStrategy" => spec.update_strategy = once.raw(3, reader)?,
+            "persistentVolumeClaimRetentionPolicy" => spec.retention = once.raw(4, reader)?,
+            "ordinals" => spec.ordinals = once.raw(5, reader)?,
+            "selector" => spec.selector = once.raw(6, reader)?,
+            "volumeClaimUpdateStrategy" => spec.claim_update_strategy = once.raw(7, reader)?,
+            "resources" => spec.resources = once.raw(8, reader)?,
+            "volumeAttributesClassName" => spec.attributes_class = once.raw(9, reader)?,
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    spec.text = reader.since(place);
+    Ok(spec)
+}

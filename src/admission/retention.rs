@@ -1,0 +1,254 @@
+//! Row R1: claims that a request would delete by the set's own retention policy (KEP-1847).
+//!
+//! Kubernetes deletes them without asking. With the setting `retention` the user is told their names first, or the
+//! request is refused. Nothing is mutated.
+
+use std::ops::Range;
+
+use super::fields;
+use super::lookups::{CannotAsk, Get, Lookups};
+use super::message;
+use super::object::read;
+use super::review::{Object, Review};
+use super::settings::{Retention, Settings};
+use super::update::read_templates;
+use super::verdict::Refusal;
+use crate::claims::retention::{Event, Fate, Ordinal, OwnerRef, Ownership, Pod, PodUid, RetentionPolicy, Set};
+use crate::claims::{Claim, Owner, retention};
+use crate::json::Error;
+use crate::templates::ClaimName;
+
+/// True iff the setting asks for it.
+pub(super) fn is_on(settings: &Settings) -> bool {
+    settings.retention != Retention::Off
+}
+
+/// A scale-down, or another policy while one is in progress.
+pub(super) fn update(
+    review: &Review<'_>,
+    settings: &Settings,
+    [old, new]: [&Object<'_>; 2],
+    lookups: &mut dyn Lookups,
+) -> Result<Vec<String>, Refusal> {
+    if !is_on(settings) {
+        return Ok(Vec::new());
+    }
+    let policy = policy(new)?;
+    let before = ordinals(old, old.replicas())?;
+    let mut going = removed(&before, &ordinals(new, new.replicas())?);
+    let existing = fields::existing_replicas(old).map_err(malformed)?;
+    if policy != self::policy(old)? && existing > old.replicas() {
+        going.extend(removed(&ordinals(old, existing)?, &before));
+    }
+    if policy.when_scaled == retention::Retention::Retain && policy == self::policy(old)? {
+        return Ok(Vec::new());
+    }
+    let question = Question {
+        review,
+        settings,
+        set: old,
+        policy,
+        event: Event::ScaleDown,
+        why: "whenScaled",
+    };
+    question.answer(&going, lookups)
+}
+
+/// A scale-down through the subresource: the set is looked up.
+pub(super) fn scale(
+    review: &Review<'_>,
+    settings: &Settings,
+    [old, new]: [&Object<'_>; 2],
+    lookups: &mut dyn Lookups,
+) -> Result<Vec<String>, Refusal> {
+    if new.spec.replicas.unwrap_or(0) >= old.spec.replicas.unwrap_or(0) {
+        return Ok(Vec::new());
+    }
+    let question = Get {
+        api_version: "apps/v1",
+        kind: "StatefulSet",
+        namespace: Some(review.namespace()),
+        name: &old.metadata.name,
+    };
+    let text = match lookups.get(&question) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(Vec::new()),
+        Err(error) => return unknown(settings, &error),
+    };
+    let set = read(&text).ok_or_else(|| Refusal::malformed(message::refusal("the set cannot be read")))?;
+    if super::decide::is_skipped(&set, settings) {
+        return Ok(Vec::new());
+    }
+    let policy = policy(&set)?;
+    if policy.when_scaled == retention::Retention::Retain {
+        return Ok(Vec::new());
+    }
+    let before = ordinals(&set, old.spec.replicas.unwrap_or(0))?;
+    let after = ordinals(&set, new.spec.replicas.unwrap_or(0))?;
+    let going = removed(&before, &after);
+    let question = Question {
+        review,
+        settings,
+        set: &set,
+        policy,
+        event: Event::ScaleDown,
+        why: "whenScaled",
+    };
+    question.answer(&going, lookups)
+}
+
+/// The deletion of a set.
+pub(super) fn delete(
+    review: &Review<'_>,
+    settings: &Settings,
+    old: &Object<'_>,
+    lookups: &mut dyn Lookups,
+) -> Result<Vec<String>, Refusal> {
+    let policy = policy(old)?;
+    if policy.when_deleted == retention::Retention::Retain {
+        return Ok(Vec::new());
+    }
+    let orphan = review.options.propagation_policy == "Orphan" || review.options.orphan_dependents;
+    let question = Question {
+        review,
+        settings,
+        set: old,
+        policy,
+        event: if orphan { Event::OrphanSet } else { Event::DeleteSet },
+        why: "whenDeleted",
+    };
+    question.answer(&[ordinals(old, old.replicas())?], lookups)
+}
+
+fn malformed(error: Error) -> Refusal {
+    Refusal::malformed(message::refusal(&format!("request: {}", error.fault)))
+}
+
+fn policy(set: &Object<'_>) -> Result<RetentionPolicy, Refusal> {
+    let (deleted, scaled) = fields::retention(set).map_err(malformed)?;
+    Ok(RetentionPolicy::read(Some(&deleted), Some(&scaled)))
+}
+
+fn ordinals(set: &Object<'_>, replicas: i64) -> Result<Range<i64>, Refusal> {
+    let first = fields::first_ordinal(set).map_err(malformed)?;
+    Ok(first..first.saturating_add(replicas.max(0)))
+}
+
+/// The ordinals that are in the one range and not in the other, the higher ones first.
+fn removed(before: &Range<i64>, after: &Range<i64>) -> Vec<Range<i64>> {
+    let above = before.start.max(after.end)..before.end;
+    let below = before.start..before.end.min(after.start);
+    [above, below].into_iter().filter(|range| !range.is_empty()).collect()
+}
+
+fn unknown(settings: &Settings, error: &CannotAsk) -> Result<Vec<String>, Refusal> {
+    let line = message::retention_unknown(error);
+    match settings.retention {
+        Retention::Reject => Err(Refusal::forbidden(line)),
+        Retention::Off | Retention::Warn => Ok(vec![message::warning(&line)]),
+    }
+}
+
+/// Which claims go?
+struct Question<'q> {
+    review: &'q Review<'q>,
+    settings: &'q Settings,
+    set: &'q Object<'q>,
+    policy: RetentionPolicy,
+    event: Event,
+    why: &'static str,
+}
+
+/// The names of the claims that go, or may go; and how many were not looked at.
+#[derive(Default)]
+struct Going {
+    claims: Vec<String>,
+    may: Vec<String>,
+    unchecked: i64,
+}
+
+impl Question<'_> {
+    fn answer(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Vec<String>, Refusal> {
+        if ordinals.iter().all(Range::is_empty) {
+            return Ok(Vec::new());
+        }
+        let going = match self.look(ordinals, lookups)? {
+            Ok(going) => going,
+            Err(error) => return unknown(self.settings, &error),
+        };
+        let mut lines = Vec::new();
+        if !going.claims.is_empty() {
+            lines.push(message::claims_go(&going.claims, self.why));
+        }
+        if !going.may.is_empty() {
+            lines.push(message::claims_may_go(&going.may, self.why));
+        }
+        let found = !lines.is_empty();
+        if going.unchecked > 0 {
+            lines.push(message::claims_unchecked(
+                going.unchecked,
+                self.settings.max_claim_lookups,
+            ));
+        }
+        if found && self.settings.retention == Retention::Reject {
+            return Err(Refusal::invalid(message::claims_kept(&lines, self.why)));
+        }
+        Ok(lines.iter().map(|line| message::warning(line)).collect())
+    }
+
+    /// Looks at the claims of the highest ordinals first, until there are no look-ups left: replicas may be any number.
+    fn look(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Result<Going, CannotAsk>, Refusal> {
+        let templates = read_templates(self.set, "oldObject")?;
+        let mut going = Going::default();
+        let each = i64::try_from(templates.len()).unwrap_or(i64::MAX);
+        let replicas = ordinals
+            .iter()
+            .fold(0_i64, |sum, range| sum.saturating_add(range.end - range.start));
+        let most = i64::from(self.settings.max_claim_lookups);
+        going.unchecked = replicas.saturating_mul(each).saturating_sub(most).max(0);
+        let names = ordinals.iter().flat_map(|range| range.clone().rev());
+        let names = names.flat_map(|ordinal| templates.iter().map(move |template| (ordinal, &template.name)));
+        for (ordinal, template) in names.take(self.settings.max_claim_lookups as usize) {
+            let set = &self.set.metadata.name;
+            let Some(Ok(name)) = u32::try_from(ordinal).ok().map(|at| ClaimName::new(template, set, at)) else {
+                continue;
+            };
+            match self.fate(name.as_str(), ordinal, lookups) {
+                Ok(Fate::Goes) => going.claims.push(name.to_string()),
+                Ok(Fate::MayGo) => going.may.push(name.to_string()),
+                Ok(Fate::Stays | Fate::IsGoing) => {}
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(going))
+    }
+
+    fn fate(&self, claim: &str, ordinal: i64, lookups: &mut dyn Lookups) -> Result<Fate, CannotAsk> {
+        let question = Get {
+            api_version: "v1",
+            kind: "PersistentVolumeClaim",
+            namespace: Some(self.review.namespace()),
+            name: claim,
+        };
+        let Some(text) = lookups.get(&question)? else {
+            return Ok(Fate::Stays);
+        };
+        let claim = Claim::read(&text).map_err(|error| CannotAsk(error.to_string()))?;
+        let pod = format!("{}-{ordinal}", self.set.metadata.name);
+        let owners: Vec<OwnerRef<'_>> = claim.owners.iter().map(Owner::as_ref).collect();
+        let ownership = Ownership {
+            owners: &owners,
+            policy: self.policy,
+            set: Set {
+                name: &self.set.metadata.name,
+                uid: &self.set.metadata.uid,
+            },
+            pod: Pod {
+                name: &pod,
+                uid: PodUid::NotAsked,
+            },
+            ordinal: Ordinal::InRange,
+        };
+        Ok(ownership.fate(self.event))
+    }
+}

@@ -1,0 +1,156 @@
+//! Row U3, and U5 where it stages: is a wish allowed, may this user make it, would the claims follow it; then the record.
+
+use super::checks;
+use super::lookups::{CanI, Lookups};
+use super::message::{self, SPEAKER};
+use super::review::{Object, Review};
+use super::settings::{Authority, Settings};
+use super::verdict::{Refusal, Remarks};
+use crate::templates::show::{cut, path, shown};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Record, UpdatePolicy, keys};
+
+/// A wish that may be staged.
+pub(super) struct Wish<'w> {
+    pub(super) review: &'w Review<'w>,
+    pub(super) settings: &'w Settings,
+    pub(super) old: &'w Object<'w>,
+    pub(super) new: &'w Object<'w>,
+    /// The update policy in force.
+    pub(super) policy: UpdatePolicy,
+    /// What was wished before, else what the set has.
+    pub(super) current: &'w [ClaimTemplate],
+    /// What the set has.
+    pub(super) live: &'w [ClaimTemplate],
+    /// What is wished now.
+    pub(super) asked: Vec<ClaimTemplate>,
+}
+
+/// The record of a new wish and its text, if it is allowed.
+pub(super) fn stage(
+    wish: &Wish<'_>,
+    lookups: &mut dyn Lookups,
+    remarks: &mut Remarks,
+) -> Result<(Record, String), Refusal> {
+    let diff = judge(wish)?;
+    check_names(wish)?;
+    check_authority(wish.review, wish.settings, lookups)?;
+    let checked = checks::of(wish, &diff, lookups)?;
+    let set = &wish.new.metadata.name;
+    remarks
+        .warnings
+        .push(message::staged(set, &diff, wish.new.replicas(), wish.policy));
+    remarks.warnings.extend(checked);
+    record(wish, remarks)
+}
+
+/// The record of the templates that the set has, because its claims are to be brought to them.
+pub(super) fn switch(
+    wish: &Wish<'_>,
+    lookups: &mut dyn Lookups,
+    remarks: &mut Remarks,
+) -> Result<(Record, String), Refusal> {
+    check_names(wish)?;
+    check_authority(wish.review, wish.settings, lookups)?;
+    let claims = wish.new.replicas().saturating_mul(count(wish.live));
+    remarks
+        .warnings
+        .push(message::switched(&wish.new.metadata.name, claims, wish.policy));
+    record(wish, remarks)
+}
+
+fn count(templates: &[ClaimTemplate]) -> i64 {
+    i64::try_from(templates.len()).unwrap_or(i64::MAX)
+}
+
+/// The difference that the wish makes, if all of it is allowed.
+pub(super) fn judge(wish: &Wish<'_>) -> Result<Diff, Refusal> {
+    let diff = Diff::between(wish.current, &wish.asked);
+    let rules = wish.settings.rules(wish.policy);
+    let faults = rules.faults(&diff, &wish.asked, wish.live);
+    if faults.is_empty() {
+        return Ok(diff);
+    }
+    Err(Refusal::invalid(message::faults(&faults)))
+}
+
+/// Every claim that a replica could have must have a valid name, or the wish could never be reached.
+fn check_names(wish: &Wish<'_>) -> Result<(), Refusal> {
+    let set = &wish.new.metadata.name;
+    for template in &wish.asked {
+        if let Err(error) = ClaimName::new(&template.name, set, 0) {
+            let path = path(&template.name, "metadata.name");
+            return Err(Refusal::invalid(message::refusal(&format!("{path}: {error}"))));
+        }
+    }
+    Ok(())
+}
+
+/// Whoever changes templates changes claims, so must be allowed to.
+pub(super) fn check_authority(
+    review: &Review<'_>,
+    settings: &Settings,
+    lookups: &mut dyn Lookups,
+) -> Result<(), Refusal> {
+    if settings.authority == Authority::TrustSetEditors {
+        return Ok(());
+    }
+    let question = CanI {
+        user: &review.user,
+        groups: review.groups.iter().map(|group| &**group).collect(),
+        namespace: review.namespace(),
+        group: "",
+        resource: "persistentvolumeclaims",
+        verb: "patch",
+    };
+    let message = match lookups.can_i(&question) {
+        Ok(true) => return Ok(()),
+        Ok(false) => format!(
+            "user {} cannot patch persistentvolumeclaims in namespace {}, and a change of volumeClaimTemplates changes \
+             them; grant that (ClusterRole edit has it), or set authority: TrustSetEditors in the policy's settings",
+            shown(question.user),
+            shown(question.namespace)
+        ),
+        Err(error) => format!(
+            "cannot ask whether user {} may patch persistentvolumeclaims ({}); grant the policy the host capability \
+             kubernetes/can_i, or set authority: TrustSetEditors in its settings",
+            shown(question.user),
+            cut(&error.0, 160)
+        ),
+    };
+    Err(Refusal::forbidden(message::refusal(&message)))
+}
+
+fn record(wish: &Wish<'_>, remarks: &mut Remarks) -> Result<(Record, String), Refusal> {
+    let record = Record {
+        by: wish.review.user.to_string(),
+        manager: wish.review.options.field_manager.to_string(),
+        phase: Phase::RollingOut,
+        templates: in_order_of(wish.live, &wish.asked),
+        uid: wish.old.metadata.uid.to_string(),
+        update_policy: wish.policy,
+    };
+    if record.uid.is_empty() {
+        return Err(Refusal::malformed(format!(
+            "{SPEAKER}request.oldObject: expected metadata.uid"
+        )));
+    }
+    let revision = record.revision();
+    let text = record.write_as(&revision).map_err(|error| {
+        Refusal::invalid(message::refusal(&format!(
+            "the wanted templates do not fit the annotation {}: {error}; shorten their labels and annotations",
+            keys::STAGED
+        )))
+    })?;
+    remarks.audit.push(("revision", revision.to_string()));
+    Ok((record, text))
+}
+
+/// The asked templates in the order of the live ones, the only one that the API server accepts.
+fn in_order_of(live: &[ClaimTemplate], asked: &[ClaimTemplate]) -> Vec<ClaimTemplate> {
+    let of_name = |name: &str| asked.iter().find(|template| template.name == name);
+    let ordered = live.iter().filter_map(|template| of_name(&template.name));
+    let added = asked
+        .iter()
+        .filter(|template| live.iter().all(|other| other.name != template.name));
+    ordered.chain(added).cloned().collect()
+}

@@ -1,0 +1,269 @@
+//! An UPDATE of a set that is looked after: rows U0 to U6.
+
+use super::hold::{Claims, Hold, Pods};
+use super::lookups::Lookups;
+use super::message;
+use super::review::{Object, Review};
+use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
+use super::stage::{self, Wish};
+use super::user_keys;
+use super::verdict::{Edit, Refusal, Remarks, Verdict};
+use super::withdraw;
+use crate::json::Error;
+use crate::templates::{ClaimTemplate, Diff, Phase, Record, Sync, UpdatePolicy, keys};
+
+/// The request.
+pub(super) struct Update<'r, 'a> {
+    pub(super) review: &'r Review<'a>,
+    pub(super) settings: &'r Settings,
+    pub(super) old: &'r Object<'a>,
+    pub(super) new: &'r Object<'a>,
+}
+
+/// What the request says about the templates.
+enum Asked {
+    /// The live ones, in their order.
+    Live,
+    /// The live ones in another order, which the API server would refuse.
+    Reordered,
+    /// The staged ones.
+    Staged,
+    /// Something new.
+    New(Vec<ClaimTemplate>),
+}
+
+/// What is known once the templates have been judged.
+#[derive(Default)]
+struct Outcome {
+    /// The record after the request, and its text.
+    record: Option<(Record, String)>,
+    edits: Vec<Edit>,
+    remarks: Remarks,
+}
+
+impl Update<'_, '_> {
+    pub(super) fn decide(&self, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+        let untouched = self.new.templates() == self.old.templates();
+        if untouched && self.old.metadata.annotations.is_empty() && self.new.metadata.annotations.is_empty() {
+            return Ok(Verdict::PASS);
+        }
+        user_keys::check(Some(self.old), self.new, self.settings)?;
+        let text = self.old.metadata.annotations.get(keys::STAGED);
+        let uid = &self.old.metadata.uid;
+        let staged = text.and_then(|text| Some((Record::read(text, uid).ok()?, text.to_owned())));
+        let live = read_templates(self.old, "oldObject")?;
+        let asked = if untouched {
+            Asked::Live
+        } else {
+            self.asked(&live, staged.as_ref())?
+        };
+
+        let mut outcome = match asked {
+            Asked::Live => self.unchanged(&live, staged, lookups)?,
+            Asked::Reordered => {
+                let mut outcome = self.unchanged(&live, staged, lookups)?;
+                outcome.edits.push(Edit::RestoreTemplates);
+                outcome
+            }
+            Asked::Staged => Outcome {
+                record: staged,
+                edits: vec![Edit::RestoreTemplates],
+                remarks: Remarks::default(),
+            },
+            Asked::New(asked) => self.new_wish(&live, asked, staged, lookups)?,
+        };
+        self.annotate(&mut outcome);
+        self.hold(&mut outcome)?;
+        Ok(Verdict::with(outcome.edits, outcome.remarks))
+    }
+
+    fn asked(&self, live: &[ClaimTemplate], staged: Option<&(Record, String)>) -> Result<Asked, Refusal> {
+        let asked = read_templates(self.new, "object")?;
+        if Diff::between(live, &asked).is_empty() {
+            let names = |list: &[ClaimTemplate]| list.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+            return Ok(if names(live) == names(&asked) {
+                Asked::Live
+            } else {
+                Asked::Reordered
+            });
+        }
+        let same_wish = staged.is_some_and(|(record, _)| Diff::between(&record.templates, &asked).is_empty());
+        Ok(if same_wish { Asked::Staged } else { Asked::New(asked) })
+    }
+
+    /// Rows U0, U1 and U5: the request asks for the templates that the set has.
+    fn unchanged(
+        &self,
+        live: &[ClaimTemplate],
+        staged: Option<(Record, String)>,
+        lookups: &mut dyn Lookups,
+    ) -> Result<Outcome, Refusal> {
+        let mut outcome = Outcome::default();
+        let Some((record, text)) = staged else {
+            if self.is_switched_on(None) && !live.is_empty() {
+                let wish = self.wish(live, live.to_vec(), live);
+                outcome.record = Some(stage::switch(&wish, lookups, &mut outcome.remarks)?);
+            }
+            return Ok(outcome);
+        };
+        if let Some(reason) = withdraw::reason(self.review, self.old, self.new, &record, live) {
+            let diff = Diff::between(live, &record.templates);
+            let revision = record.revision();
+            outcome.remarks.warnings.push(message::withdrawn(&diff, &revision));
+            outcome.remarks.audit.push(("withdrawn", revision.to_string()));
+            outcome.remarks.audit.push(("withdrawn-by", reason.as_str().to_owned()));
+            return Ok(outcome);
+        }
+        // What was staged while claims stayed as they are reaches them now.
+        if self.is_switched_on(Some(&record)) {
+            stage::check_authority(self.review, self.settings, lookups)?;
+        }
+        outcome.record = Some((record, text));
+        Ok(outcome)
+    }
+
+    /// Row U3.
+    fn new_wish(
+        &self,
+        live: &[ClaimTemplate],
+        mut asked: Vec<ClaimTemplate>,
+        staged: Option<(Record, String)>,
+        lookups: &mut dyn Lookups,
+    ) -> Result<Outcome, Refusal> {
+        let current = staged.as_ref().map_or(live, |(record, _)| &record.templates);
+        let mut outcome = Outcome::default();
+        if self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore {
+            let ignored = take_back_metadata(current, &mut asked);
+            outcome.remarks.warnings.extend(message::ignored(&ignored));
+        }
+        outcome.edits.push(Edit::RestoreTemplates);
+        if Diff::between(current, &asked).is_empty() {
+            outcome.record = staged;
+            return Ok(outcome);
+        }
+        let wish = self.wish(current, asked, live);
+        outcome.record = Some(stage::stage(&wish, lookups, &mut outcome.remarks)?);
+        Ok(outcome)
+    }
+
+    fn wish<'w>(
+        &'w self,
+        current: &'w [ClaimTemplate],
+        asked: Vec<ClaimTemplate>,
+        live: &'w [ClaimTemplate],
+    ) -> Wish<'w> {
+        Wish {
+            review: self.review,
+            settings: self.settings,
+            old: self.old,
+            new: self.new,
+            policy: self.policy_after(None),
+            current,
+            live,
+            asked,
+        }
+    }
+
+    /// The update policy in force after the request: the annotation, else the record's, else the setting.
+    fn policy_after(&self, record: Option<&Record>) -> UpdatePolicy {
+        policy(self.new, record, self.settings)
+    }
+
+    /// True iff the request switches to a policy under which claims are touched.
+    fn is_switched_on(&self, record: Option<&Record>) -> bool {
+        let (before, after) = (policy(self.old, record, self.settings), self.policy_after(record));
+        let touches = match after {
+            UpdatePolicy::OnClaimDelete => false,
+            UpdatePolicy::InPlace => true,
+            UpdatePolicy::ReCreate => self.settings.recreate == ReCreate::Allowed,
+        };
+        touches && before != after
+    }
+
+    /// Puts the annotations that are not the user's to what they have to be.
+    fn annotate(&self, outcome: &mut Outcome) {
+        let found = |key: &str| self.new.metadata.annotations.get(key);
+        match &outcome.record {
+            Some((_, text)) if found(keys::STAGED) != Some(text) => {
+                outcome.edits.push(Edit::annotation(keys::STAGED, text.clone()));
+            }
+            None if found(keys::STAGED).is_some() => outcome.edits.push(Edit::no_annotation(keys::STAGED)),
+            _ => {}
+        }
+        let Some(withdrawn) = found(keys::WITHDRAW) else {
+            return;
+        };
+        outcome.edits.push(Edit::no_annotation(keys::WITHDRAW));
+        // It is consumed whatever it names; a user who meant something is told that it was not done.
+        if outcome.remarks.audit.iter().all(|(key, _)| *key != "withdrawn") {
+            outcome.remarks.warnings.push(message::not_withdrawn(withdrawn));
+        }
+    }
+
+    /// Rows U4 and U6.
+    fn hold(&self, outcome: &mut Outcome) -> Result<(), Refusal> {
+        let record = outcome.record.as_ref().map(|(record, _)| record);
+        let held = self.old.metadata.annotations.get(keys::HELD_PARTITION).is_some();
+        let found = self.new.metadata.annotations.get(keys::HELD_PARTITION).is_some();
+        if record.is_none() && !held && !found {
+            return Ok(());
+        }
+        let fault = |error: Error| Refusal::malformed(message::refusal(&format!("request: {}", error.fault)));
+        let pods = Pods::of(self.old, self.new).map_err(fault)?;
+        let hold = pods.hold(self.claims(record));
+        outcome.edits.extend(hold.edits(self.new, pods.asked));
+        match hold {
+            Hold::Begins { partition, users } => {
+                outcome.remarks.warnings.push(message::held(partition, users));
+            }
+            Hold::Ends { .. } => outcome.remarks.warnings.push(message::released()),
+            Hold::None | Hold::Continues { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Whether claims come before Pods once the request has been let through.
+    fn claims(&self, record: Option<&Record>) -> Claims {
+        let sync = self.new.metadata.annotations.get(keys::SYNC);
+        let sync = sync.and_then(|text| text.parse().ok()).unwrap_or(Sync::LockStep);
+        let first = record.is_some_and(|record| {
+            record.phase == Phase::RollingOut && self.policy_after(Some(record)) == UpdatePolicy::InPlace
+        });
+        if first && sync == Sync::LockStep {
+            Claims::First
+        } else {
+            Claims::Apart
+        }
+    }
+}
+
+/// The update policy of a set: its annotation, else the record's, else the setting.
+fn policy(set: &Object<'_>, record: Option<&Record>, settings: &Settings) -> UpdatePolicy {
+    if let Some(annotation) = set.metadata.annotations.get(keys::UPDATE_POLICY) {
+        // One that nobody knows stands from before the policy was there; the controller leaves claims alone then, too.
+        return annotation.parse().unwrap_or(UpdatePolicy::OnClaimDelete);
+    }
+    record.map_or(settings.default_update_policy, |record| record.update_policy)
+}
+
+/// The templates of a set, or why they cannot be read.
+pub(super) fn read_templates(set: &Object<'_>, which: &str) -> Result<Vec<ClaimTemplate>, Refusal> {
+    ClaimTemplate::read_list(set.templates())
+        .map_err(|error| Refusal::invalid(message::refusal(&format!("request.{which}: {error}"))))
+}
+
+/// Gives every template the labels and annotations that it has in `current`; the names of those that had others.
+fn take_back_metadata(current: &[ClaimTemplate], asked: &mut [ClaimTemplate]) -> Vec<String> {
+    let mut ignored = Vec::new();
+    for template in asked {
+        let Some(before) = current.iter().find(|before| before.name == template.name) else {
+            continue;
+        };
+        if before.labels != template.labels || before.annotations != template.annotations {
+            template.labels.clone_from(&before.labels);
+            template.annotations.clone_from(&before.annotations);
+            ignored.push(template.name.clone());
+        }
+    }
+    ignored
+}

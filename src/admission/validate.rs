@@ -1,0 +1,88 @@
+//! Rows N1 and K1: where templates are mutable, a change is judged and passes as it is.
+
+use super::fields;
+use super::lookups::Lookups;
+use super::message;
+use super::review::{Object, Review};
+use super::settings::{ClaimChecks, Settings};
+use super::stage::{self, Wish};
+use super::update::read_templates;
+use super::verdict::{Refusal, Remarks, Verdict};
+use super::{checks, user_keys};
+use crate::json::Error;
+use crate::templates::{Change, Diff, UpdatePolicy};
+
+/// What OpenKruise calls the strategy under which claims follow their templates.
+const ON_POD_ROLLING_UPDATE: &str = "OnPodRollingUpdate";
+
+/// Row N1.
+pub(super) fn update(
+    review: &Review<'_>,
+    settings: &Settings,
+    [old, new]: [&Object<'_>; 2],
+    lookups: &mut dyn Lookups,
+) -> Result<Verdict, Refusal> {
+    user_keys::check(Some(old), new, settings)?;
+    judge(review, settings, [old, new], lookups).map(|(_, remarks)| Verdict::Pass(remarks))
+}
+
+/// Row K1: judged if claims followed their templates before the request, or do after it. Looking at one of the two
+/// would let a switch of the strategy carry any change along.
+pub(super) fn update_of_kruise(
+    review: &Review<'_>,
+    settings: &Settings,
+    [old, new]: [&Object<'_>; 2],
+    lookups: &mut dyn Lookups,
+) -> Result<Verdict, Refusal> {
+    let mut follows = false;
+    for set in [old, new] {
+        let fault = |error: Error| {
+            let field = "request: spec.volumeClaimUpdateStrategy";
+            Refusal::malformed(message::refusal(&format!("{field}: {}", error.fault)))
+        };
+        follows |= fields::claim_update_strategy(set).map_err(fault)? == ON_POD_ROLLING_UPDATE;
+    }
+    if !follows {
+        return Ok(Verdict::PASS);
+    }
+    let (diff, mut remarks) = judge(review, settings, [old, new], lookups)?;
+    let is_size = |change: &Change| matches!(change, Change::Storage { .. });
+    let not_applied = diff
+        .changed
+        .iter()
+        .flat_map(|change| &change.changes)
+        .any(|change| !is_size(change));
+    if not_applied && settings.claim_checks != ClaimChecks::Off {
+        remarks.warnings.push(message::kruise_applies_sizes_only());
+    }
+    Ok(Verdict::Pass(remarks))
+}
+
+fn judge(
+    review: &Review<'_>,
+    settings: &Settings,
+    [old, new]: [&Object<'_>; 2],
+    lookups: &mut dyn Lookups,
+) -> Result<(Diff, Remarks), Refusal> {
+    let mut remarks = Remarks::default();
+    if old.templates() == new.templates() {
+        return Ok((Diff::default(), remarks));
+    }
+    let live = read_templates(old, "oldObject")?;
+    let wish = Wish {
+        review,
+        settings,
+        old,
+        new,
+        policy: UpdatePolicy::InPlace,
+        current: &live,
+        live: &live,
+        asked: read_templates(new, "object")?,
+    };
+    let diff = stage::judge(&wish)?;
+    if !diff.is_empty() {
+        stage::check_authority(review, settings, lookups)?;
+        remarks.warnings = checks::of(&wish, &diff, lookups)?;
+    }
+    Ok((diff, remarks))
+}

@@ -1,0 +1,217 @@
+use serde_json::{Value, json};
+
+use super::{Belongs, Classes, Obstacle, compatible, recoverable};
+use crate::claims::class::Expansion;
+use crate::claims::{AttributesClass, Claim, Known, StorageClass};
+use crate::templates::ClaimTemplate;
+
+/// A template that grows, and the claim that is to follow it; both as JSON, for a row to change.
+fn pair() -> Value {
+    json!({
+        "template": {"metadata": {"name": "data"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "20Gi"}}}},
+        "claim": {"metadata": {"name": "data-web-0", "uid": "c-1", "labels": {"app": "web"}},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}},
+                "storageClassName": "fast", "volumeMode": "Filesystem", "volumeName": "pv-1"},
+            "status": {"phase": "Bound", "capacity": {"storage": "10Gi"}}},
+    })
+}
+
+fn class(provisioner: &str, expansion: Expansion) -> Known<StorageClass> {
+    let provisioner = provisioner.to_owned();
+    Known::Found(StorageClass { provisioner, expansion })
+}
+
+fn obstacles(pair: &Value, storage: &Known<StorageClass>, attributes: &Known<AttributesClass>) -> Vec<String> {
+    let template = ClaimTemplate::read(&pair["template"].to_string()).expect("a template");
+    let claim = Claim::read(&pair["claim"].to_string()).expect("a claim");
+    let belongs = Belongs {
+        set_uid: "s-1",
+        pod: "web-0",
+        match_labels: &[("app", "web")],
+    };
+    let classes = Classes { storage, attributes };
+    let found = compatible(&template, &claim, &belongs, &classes);
+    found.iter().map(Obstacle::to_string).collect()
+}
+
+fn owner(kind: &str, name: &str, uid: &str, controller: bool) -> Value {
+    json!([{"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": controller}])
+}
+
+/// What is the matter, where it is written, what is written there, and the obstacle.
+fn check(rows: &[(&str, &str, Value, &str)]) {
+    for (sentence, pointer, value, expected) in rows {
+        let mut pair = pair();
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        pair.pointer_mut(parent).expect(parent)[key] = value.clone();
+        let found = obstacles(&pair, &class("csi", Expansion::Allowed), &Known::Unknown);
+        assert_eq!(found.join("; "), *expected, "{sentence}");
+    }
+}
+
+#[test]
+fn a_claim_of_somebody_else_or_on_its_way_out_would_not_follow() {
+    let owners = "/claim/metadata/ownerReferences";
+    let deleted = "/claim/metadata/deletionTimestamp";
+    check(&[
+        ("as it is", "/claim/spec/volumeName", "pv-2".into(), ""),
+        (
+            "it is being deleted",
+            deleted,
+            "2026-01-01T00:00:00Z".into(),
+            "being deleted",
+        ),
+        ("the set owns it", owners, owner("StatefulSet", "web", "s-1", true), ""),
+        ("its Pod owns it", owners, owner("Pod", "web-0", "p-1", true), ""),
+        (
+            "another Pod owns it",
+            owners,
+            owner("Pod", "db-0", "p-2", true),
+            "owned by Pod db-0",
+        ),
+        (
+            "an owner is no controller",
+            owners,
+            owner("Database", "db", "d-1", false),
+            "",
+        ),
+        (
+            "it has another label",
+            "/claim/metadata/labels/app",
+            "db".into(),
+            "label app is not the selector's",
+        ),
+    ]);
+}
+
+#[test]
+fn a_claim_that_is_no_copy_of_its_template_would_not_follow() {
+    let unbound = "not bound to a volume yet, so it has to wait";
+    let classless = "without a storage class a claim cannot grow";
+    let source = json!({"kind": "Snapshot", "name": "s"});
+    check(&[
+        (
+            "other access modes",
+            "/claim/spec/accessModes",
+            json!(["ReadWriteMany"]),
+            "spec.accessModes differs from the template's",
+        ),
+        (
+            "a block device",
+            "/claim/spec/volumeMode",
+            "Block".into(),
+            "spec.volumeMode differs from the template's",
+        ),
+        (
+            "another class",
+            "/template/spec/storageClassName",
+            "slow".into(),
+            "spec.storageClassName differs from the template's",
+        ),
+        (
+            "a selector",
+            "/template/spec/selector",
+            json!({"matchLabels": {"a": "b"}}),
+            "spec.selector differs from the template's",
+        ),
+        (
+            "a data source",
+            "/template/spec/dataSource",
+            source,
+            "spec.dataSource differs from the template's",
+        ),
+        ("no volume", "/claim/status/phase", "Pending".into(), unbound),
+        (
+            "no storage class",
+            "/claim/spec/storageClassName",
+            Value::Null,
+            classless,
+        ),
+        (
+            "as large already",
+            "/claim/spec/resources",
+            json!({"requests": {"storage": "20Gi"}}),
+            "",
+        ),
+        (
+            "larger",
+            "/claim/spec/resources",
+            json!({"requests": {"storage": "30Gi"}}),
+            "",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_known_of_the_classes_decides_and_what_is_not_known_does_not() {
+    let mut modify = pair();
+    modify["template"]["spec"]["volumeAttributesClassName"] = "gold".into();
+    modify["template"]["spec"]["resources"]["requests"]["storage"] = "10Gi".into();
+    let attributes = |driver: &str| {
+        Known::Found(AttributesClass {
+            driver: driver.to_owned(),
+        })
+    };
+    let csi = class("csi", Expansion::Refused);
+    let rows = [
+        (pair(), Known::Unknown, Known::Unknown, None),
+        (
+            pair(),
+            Known::Missing,
+            Known::Unknown,
+            Some("storage class fast does not exist"),
+        ),
+        (
+            pair(),
+            csi.clone(),
+            Known::Unknown,
+            Some("storage class fast does not have allowVolumeExpansion: true"),
+        ),
+        (modify.clone(), csi.clone(), attributes("csi"), None),
+        (
+            modify.clone(),
+            csi.clone(),
+            attributes("nfs"),
+            Some("volume attributes class gold is for driver nfs"),
+        ),
+        (
+            modify.clone(),
+            csi,
+            Known::Missing,
+            Some("volume attributes class gold does not exist"),
+        ),
+        (modify, Known::Unknown, attributes("nfs"), None),
+    ];
+    for (pair, storage, attributes, expected) in rows {
+        let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+        assert_eq!(
+            obstacles(&pair, &storage, &attributes),
+            expected,
+            "{storage:?} {attributes:?}"
+        );
+    }
+}
+
+#[test]
+fn only_a_growth_that_was_not_reached_can_be_taken_back() {
+    for (wanted, request, capacity, reached) in [
+        ("20Gi", "99Gi", "10Gi", false),
+        ("20Gi", "99Gi", "20Gi", true),
+        ("20Gi", "99Gi", "99Gi", true),
+        ("20Gi", "20Gi", "40Gi", false),
+        ("20Gi", "10Gi", "40Gi", false),
+    ] {
+        let mut pair = pair();
+        pair["template"]["spec"]["resources"]["requests"]["storage"] = wanted.into();
+        pair["claim"]["spec"]["resources"]["requests"]["storage"] = request.into();
+        pair["claim"]["status"]["capacity"]["storage"] = capacity.into();
+        let template = ClaimTemplate::read(&pair["template"].to_string()).expect("a template");
+        let claim = Claim::read(&pair["claim"].to_string()).expect("a claim");
+        assert_eq!(
+            recoverable(&template, &claim).is_some(),
+            reached,
+            "{wanted} {request} {capacity}"
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! What is known of existing claims, and of the classes behind them.
+//!
+//! Pure data and functions, as [`templates`](crate::templates), which this folder rests on: both decisions ask the same
+//! questions of the same claims.
+
+pub mod class;
+pub mod compatible;
+pub mod retention;
+pub mod view;
+
+pub use class::{AttributesClass, Known, StorageClass};
+pub use compatible::{Belongs, Classes, Obstacle, compatible};
+pub use view::{Claim, Owner};

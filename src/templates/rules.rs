@@ -1,0 +1,285 @@
+//! What may change in a template (KEP-4650, "Kubernetes API Changes"): one rule for both decisions.
+//!
+//! The policy judges a wish by it; the controller judges the record again, because whoever may edit a set may have
+//! written one while the policy was away.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::diff::{Change, Diff, FrozenChange};
+use super::keys;
+use super::quantity::{NotBytes, Quantity};
+use super::show::{path, path_of, shown};
+use super::template::ClaimTemplate;
+
+/// How strict the rule is. The default is the strictest that needs no configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules<'a> {
+    /// Domains of label and annotation keys that may not change, each with its slash.
+    pub reserved_key_prefixes: &'a [Cow<'static, str>],
+    /// The largest size by storage class; `*` is for the rest. No entry: no limit.
+    pub max_storage: &'a [(String, Quantity)],
+    /// The attributes classes that may be asked for; any, if there is no list.
+    pub attributes_classes: Option<&'a [String]>,
+    /// What becomes of labels and annotations.
+    pub metadata: Metadata,
+    /// What becomes of a smaller size.
+    pub shrink: Shrink,
+    /// What becomes of all other fields.
+    pub frozen: Frozen,
+}
+
+/// What becomes of a change of labels and annotations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Metadata {
+    /// It is allowed.
+    #[default]
+    MayChange,
+    /// It is refused.
+    Fixed,
+}
+
+/// What becomes of a size that is smaller than the one wished before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shrink {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It may take back a growth that was not reached (KEP-1790), down to the live template.
+    Recover,
+}
+
+/// What becomes of a change that no claim can follow in place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frozen {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It is allowed, because claims are made anew (`ReCreate`).
+    MayChange,
+}
+
+/// One reason why a wish may not be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// The template.
+    pub template: String,
+    /// What is wrong with it.
+    pub kind: FaultKind,
+}
+
+/// What is wrong with a change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FaultKind {
+    /// The template is new.
+    Added,
+    /// The template is gone, or has another name.
+    Removed,
+    /// A field that may not change does.
+    Frozen(FrozenChange),
+    /// There is no size any more.
+    NoSize,
+    /// No volume can have this size.
+    NotASize(Quantity, NotBytes),
+    /// The size is smaller.
+    Shrinks {
+        /// The least that it may be.
+        least: Quantity,
+        /// What was found.
+        found: Quantity,
+    },
+    /// The size is larger than an administrator allows.
+    TooLarge {
+        /// The most that it may be.
+        most: Quantity,
+        /// What was found.
+        found: Quantity,
+    },
+    /// An administrator does not allow this attributes class.
+    AttributesClass {
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: Vec<String>,
+    },
+    /// A key that other controllers obey; the field.
+    Reserved(String),
+    /// Labels and annotations may not change; the field.
+    Metadata(String),
+}
+
+impl Default for Rules<'_> {
+    fn default() -> Self {
+        Self {
+            reserved_key_prefixes: &keys::RESERVED_KEY_PREFIXES,
+            max_storage: &[],
+            attributes_classes: None,
+            metadata: Metadata::default(),
+            shrink: Shrink::default(),
+            frozen: Frozen::default(),
+        }
+    }
+}
+
+impl Rules<'_> {
+    /// Every fault of the change to `wanted`; none iff it may be. `live` is what the set has now.
+    #[must_use]
+    pub fn faults(&self, diff: &Diff, wanted: &[ClaimTemplate], live: &[ClaimTemplate]) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut push = |template: &str, kind| {
+            faults.push(Fault {
+                template: template.to_owned(),
+                kind,
+            });
+        };
+        for template in &diff.added {
+            push(template, FaultKind::Added);
+        }
+        for template in &diff.removed {
+            push(template, FaultKind::Removed);
+        }
+        for change in &diff.changed {
+            let name = &change.template;
+            if self.frozen == Frozen::Refuse {
+                for frozen in &change.frozen {
+                    push(name, FaultKind::Frozen(frozen.clone()));
+                }
+            }
+            let of_name = |list: &'_ [ClaimTemplate]| list.iter().position(|template| template.name == *name);
+            for one in &change.changes {
+                let kind = match one {
+                    Change::Storage { from, to } => {
+                        let class = of_name(wanted).and_then(|at| wanted[at].storage_class_name());
+                        let floor = of_name(live).and_then(|at| live[at].storage);
+                        self.storage(*from, *to, class, floor)
+                    }
+                    Change::VolumeAttributesClass { to, .. } => self.attributes_class(to.as_deref()),
+                    Change::Label(change) | Change::Annotation(change) => self.key(&change.key, one),
+                };
+                if let Some(kind) = kind {
+                    push(name, kind);
+                }
+            }
+        }
+        faults
+    }
+
+    /// Growth to an amount that a volume can have is allowed.
+    fn storage(
+        &self,
+        from: Option<Quantity>,
+        to: Option<Quantity>,
+        class: Option<&str>,
+        live: Option<Quantity>,
+    ) -> Option<FaultKind> {
+        let Some(found) = to else {
+            return Some(FaultKind::NoSize);
+        };
+        if let Err(error) = found.bytes() {
+            return Some(FaultKind::NotASize(found, error));
+        }
+        let Some(least) = from.filter(|from| found < *from) else {
+            let most = self.max_of(class)?;
+            return (found > most).then_some(FaultKind::TooLarge { most, found });
+        };
+        match self.shrink {
+            Shrink::Refuse => Some(FaultKind::Shrinks { least, found }),
+            Shrink::Recover => {
+                let least = live?;
+                (found < least).then_some(FaultKind::Shrinks { least, found })
+            }
+        }
+    }
+
+    /// The largest size that a class may have. A template without a class counts as the rest.
+    fn max_of(&self, class: Option<&str>) -> Option<Quantity> {
+        let entry = |name: &str| {
+            let found = self.max_storage.iter().find(|(class, _)| class == name);
+            found.map(|(_, most)| *most)
+        };
+        class
+            .filter(|class| !class.is_empty())
+            .and_then(entry)
+            .or_else(|| entry("*"))
+    }
+
+    fn attributes_class(&self, to: Option<&str>) -> Option<FaultKind> {
+        let (allowed, to) = (self.attributes_classes?, to?);
+        (!allowed.iter().any(|class| class == to)).then(|| FaultKind::AttributesClass {
+            found: to.to_owned(),
+            allowed: allowed.to_vec(),
+        })
+    }
+
+    fn key(&self, key: &str, change: &Change) -> Option<FaultKind> {
+        if self.is_reserved(key) {
+            return Some(FaultKind::Reserved(change.field()));
+        }
+        (self.metadata == Metadata::Fixed).then(|| FaultKind::Metadata(change.field()))
+    }
+
+    /// True iff a template may not change this label or annotation. A prefix is the whole domain of a key.
+    #[must_use]
+    pub fn is_reserved(&self, key: &str) -> bool {
+        key.starts_with(keys::PREFIX)
+            || self
+                .reserved_key_prefixes
+                .iter()
+                .any(|prefix| key.starts_with(&**prefix))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let storage = || path(&self.template, "spec.resources.requests.storage");
+        match &self.kind {
+            FaultKind::Added => write!(f, "{}: a template cannot be added", path_of(&self.template)),
+            FaultKind::Removed => write!(
+                f,
+                "{}: a template cannot be removed or renamed",
+                path_of(&self.template)
+            ),
+            FaultKind::Frozen(change) => {
+                let value = |text: &Option<String>| text.as_deref().map_or_else(|| "nothing".to_owned(), shown);
+                write!(
+                    f,
+                    "{}: cannot change, expected {}, but found {}",
+                    path(&self.template, &change.field),
+                    value(&change.from),
+                    value(&change.to)
+                )
+            }
+            FaultKind::NoSize => write!(f, "{}: cannot be removed", storage()),
+            FaultKind::NotASize(found, error) => write!(f, "{}: {error}, but found {found}", storage()),
+            FaultKind::Shrinks { least, found } => {
+                write!(
+                    f,
+                    "{}: cannot shrink, expected at least {least}, but found {found}",
+                    storage()
+                )
+            }
+            FaultKind::TooLarge { most, found } => {
+                write!(
+                    f,
+                    "{}: is limited, expected at most {most}, but found {found}",
+                    storage()
+                )
+            }
+            FaultKind::AttributesClass { found, allowed } => write!(
+                f,
+                "{}: expected one of {}, but found {}",
+                path(&self.template, "spec.volumeAttributesClassName"),
+                allowed.join(", "),
+                shown(found)
+            ),
+            FaultKind::Reserved(field) => {
+                write!(f, "{}: is reserved, expected no change", path(&self.template, field))
+            }
+            FaultKind::Metadata(field) => write!(
+                f,
+                "{}: cannot change while the policy's setting metadataOnlyChanges is Reject",
+                path(&self.template, field)
+            ),
+        }
+    }
+}

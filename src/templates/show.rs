@@ -1,0 +1,66 @@
+//! Names and values for people: of bounded length, without characters that a terminal obeys.
+
+/// The longest value that is shown as it is.
+const MAX_VALUE: usize = 48;
+
+/// The longest path that is shown as it is.
+const MAX_FIELD: usize = 128;
+
+/// Cuts a text to a number of characters, the last of which is then an ellipsis.
+#[must_use]
+pub fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A value for people: control characters escaped, cut to a length at which it can still be recognised.
+#[must_use]
+pub fn shown(value: &str) -> String {
+    cut(&printable(value), MAX_VALUE)
+}
+
+/// The path of a template, as messages name it.
+#[must_use]
+pub fn path_of(template: &str) -> String {
+    format!("spec.volumeClaimTemplates[{}]", shown(template))
+}
+
+/// A path below a template.
+#[must_use]
+pub fn path(template: &str, field: &str) -> String {
+    format!("{}.{}", path_of(template), cut(&printable(field), MAX_FIELD))
+}
+
+fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unprintable(character) {
+            printable.extend(character.escape_unicode());
+        } else {
+            printable.push(character);
+        }
+    }
+    printable
+}
+
+/// Control characters, and those that turn the direction of a text.
+fn is_unprintable(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cut, path, shown};
+
+    #[test]
+    fn what_is_shown_has_no_control_or_direction_characters_and_an_end() {
+        assert_eq!(shown("a\nb\u{202e}c"), "a\\u{a}b\\u{202e}c");
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(cut("abcd", 4), "abcd");
+        let long = path(&"t".repeat(100), &"f".repeat(1000));
+        assert_eq!(long.chars().count(), "spec.volumeClaimTemplates[].".len() + 48 + 128);
+    }
+}
