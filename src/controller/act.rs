@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::slim::{Claim, Set};
 use super::{FIELD_MANAGER, views};
-use crate::rollout::{ApplyClaim, ClaimView, SetRecord};
+use crate::rollout::{ApplyClaim, ClaimView, SetPartition, SetRecord};
 use crate::templates::{RecordError, keys};
 
 /// How long one call may take.
@@ -181,11 +181,26 @@ pub(super) async fn set_record(sets: &Api<Set>, name: &str, action: &SetRecord) 
             "annotations": { keys::STAGED: action.record.write()? },
         },
     });
-    let params = PatchParams {
+    Ok(call(sets.patch(name, &merge(), &Patch::Merge(&body))).await)
+}
+
+/// Writes the partition of a set, and takes the user's own from beside it where the hold ends.
+pub(super) async fn set_partition(sets: &Api<Set>, name: &str, action: &SetPartition) -> Outcome<Set> {
+    let mut body = json!({"metadata": {"uid": action.set_uid, "resourceVersion": action.resource_version}});
+    if action.lift {
+        body["metadata"]["annotations"] = json!({ keys::HELD_PARTITION: null });
+    }
+    if let Some(partition) = action.partition {
+        body["spec"] = json!({"updateStrategy": {"rollingUpdate": {"partition": partition}}});
+    }
+    call(sets.patch(name, &merge(), &Patch::Merge(&body))).await
+}
+
+fn merge() -> PatchParams {
+    PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()
-    };
-    Ok(call(sets.patch(name, &params, &Patch::Merge(&body))).await)
+    }
 }
 
 #[cfg(test)]

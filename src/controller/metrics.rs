@@ -19,6 +19,7 @@ pub(super) struct Metrics {
     registry: Registry,
     claim_writes: Family<Label, Counter>,
     record_writes: Family<Label, Counter>,
+    partition_writes: Family<Label, Counter>,
     report_writes: Family<Label, Counter>,
     events: Family<Label, Counter>,
     watch_errors: Family<Label, Counter>,
@@ -35,6 +36,7 @@ impl Default for Metrics {
             registry: Registry::with_prefix("claim_rollout"),
             claim_writes: Family::default(),
             record_writes: Family::default(),
+            partition_writes: Family::default(),
             report_writes: Family::default(),
             events: Family::default(),
             watch_errors: Family::default(),
@@ -60,6 +62,11 @@ impl Metrics {
             "record_writes",
             "Writes of a set's record, by outcome",
             self.record_writes.clone(),
+        );
+        registry.register(
+            "partition_writes",
+            "Writes of a set's partition, by outcome",
+            self.partition_writes.clone(),
         );
         registry.register(
             "report_writes",
@@ -101,6 +108,10 @@ impl Metrics {
 
     pub(super) fn record_write(&self, outcome: &'static str) {
         self.record_writes.get_or_create(&[("outcome", outcome)]).inc();
+    }
+
+    pub(super) fn partition_write(&self, outcome: &'static str) {
+        self.partition_writes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     pub(super) fn report_write(&self, outcome: &'static str) {

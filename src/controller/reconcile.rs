@@ -17,8 +17,8 @@ use super::slim::{Claim, Set};
 use super::status::{self, Written};
 use super::watch::{Namespaces, lock};
 use super::{Clock, events, views};
-use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetRecord, Tell, Wish, plan};
-use crate::templates::{Quantity, RecordError};
+use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
+use crate::templates::{Quantity, RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
 const MAX_ROUNDS: u32 = 32;
@@ -167,6 +167,7 @@ impl Context {
             acted = acted.max(match action {
                 Action::ApplyClaim(apply) => self.apply(set, apply).await?,
                 Action::SetRecord(record) => self.set_record(set, record).await?,
+                Action::SetPartition(partition) => self.set_partition(set, partition).await?,
                 Action::Tell(_) => Acted::Nothing,
             });
         }
@@ -218,21 +219,22 @@ impl Context {
             outcome = outcome.as_str(),
             "set record"
         );
-        match outcome {
-            // The set is seen to have changed, and looked at again.
-            Outcome::Done(_) => Ok(Acted::Nothing),
-            Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
-            Outcome::Refused { message: why, .. } => Err(LookError::Write {
-                what: "record",
-                why,
-                retry_after: None,
-            }),
-            Outcome::Unsure { why, retry_after } => Err(LookError::Write {
-                what: "record",
-                why,
-                retry_after,
-            }),
-        }
+        written("record", outcome)
+    }
+
+    async fn set_partition(&self, set: &Set, action: &SetPartition) -> Result<Acted, LookError> {
+        let sets: Api<Set> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let outcome = act::set_partition(&sets, &set.name_any(), action).await;
+        self.metrics.partition_write(outcome.as_str());
+        tracing::info!(
+            namespace = set.namespace(),
+            set = set.name_any(),
+            partition = action.partition,
+            lift = action.lift,
+            outcome = outcome.as_str(),
+            "set partition"
+        );
+        written("partition", outcome)
     }
 
     /// Writes the progress of a plan where users read it, and then says what is to be said once.
@@ -309,7 +311,8 @@ impl Context {
             tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, "the record is not honoured");
         }
         let report = self.report_of(set);
-        if report.is_none() && !matches!(record, Some(Ok(_))) {
+        let held = set.annotation(keys::HELD_PARTITION).is_some();
+        if report.is_none() && !held && !matches!(record, Some(Ok(_))) {
             self.leave(set);
             return true;
         }
@@ -334,6 +337,20 @@ impl Context {
         self.namespaces
             .close(&set.namespace().unwrap_or_default(), &set.name_any());
         lock(&self.memories).remove(&set.uid().unwrap_or_default());
+    }
+}
+
+/// What came of a write to the set. Once done, the set is seen to have changed, and looked at again.
+fn written(what: &'static str, outcome: Outcome<Set>) -> Result<Acted, LookError> {
+    match outcome {
+        Outcome::Done(_) => Ok(Acted::Nothing),
+        Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
+        Outcome::Refused { message: why, .. } => Err(LookError::Write {
+            what,
+            why,
+            retry_after: None,
+        }),
+        Outcome::Unsure { why, retry_after } => Err(LookError::Write { what, why, retry_after }),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod as CorePod};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta, Time};
 use kube::Resource;
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,6 +34,7 @@ pub(super) struct SetSpec {
     pub(super) volume_claim_templates: Value,
     pub(super) update_strategy: UpdateStrategy,
     pub(super) pod_management_policy: String,
+    pub(super) min_ready_seconds: i32,
     pub(super) ordinals: Ordinals,
 }
 
@@ -66,6 +67,7 @@ pub(super) struct Ordinals {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct SetStatus {
+    pub(super) observed_generation: i64,
     pub(super) update_revision: String,
 }
 
@@ -161,6 +163,16 @@ pub(super) struct VolumeClaim {
 #[serde(default)]
 pub(super) struct PodStatus {
     pub(super) phase: String,
+    pub(super) conditions: Vec<PodCondition>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct PodCondition {
+    #[serde(rename = "type")]
+    pub(super) type_: String,
+    pub(super) status: String,
+    pub(super) last_transition_time: Option<Time>,
 }
 
 impl Set {

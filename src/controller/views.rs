@@ -5,9 +5,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::crd::ClaimRollout;
 use super::slim::{Claim, POD_REVISION, Pod, Set};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy, Trouble};
-use crate::rollout::{ClaimView, Earlier, Owner, PodView, SetView};
+use crate::rollout::{ClaimView, Earlier, Owner, PodView, Seconds, SetView};
 use crate::templates::quantity::QuantityError;
-use crate::templates::{ClaimTemplate, Quantity, Record, RecordError, Revision, TemplateError, UpdatePolicy, keys};
+use crate::templates::{
+    ClaimTemplate, Quantity, Record, RecordError, Revision, Sync, TemplateError, UpdatePolicy, keys,
+};
 
 /// Why an object of the API cannot be read. The API server would have to have changed its mind about what is valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +33,8 @@ pub(super) enum ViewError {
 /// [`ViewError`] if the templates cannot be read.
 pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
     let metadata = &set.metadata;
-    let held = set.annotation(keys::HELD_PARTITION).and_then(|held| held.parse().ok());
+    let users = set.annotation(keys::HELD_PARTITION).and_then(|held| held.parse().ok());
+    let partition = natural(set.spec.update_strategy.rolling_update.partition);
     Ok(SetView {
         namespace: metadata.namespace.clone().unwrap_or_default(),
         name: metadata.name.clone().unwrap_or_default(),
@@ -48,7 +51,13 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
             .annotation(keys::UPDATE_POLICY)
             .map(|policy| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete)),
         paused: set.annotation(keys::PAUSED) == Some("true"),
-        partition: held.unwrap_or_else(|| natural(set.spec.update_strategy.rolling_update.partition)),
+        partition: users.unwrap_or(partition),
+        held: users.map(|_| partition),
+        sync: set
+            .annotation(keys::SYNC)
+            .map_or(Sync::LockStep, |sync| sync.parse().unwrap_or(Sync::LockStep)),
+        min_ready_seconds: u64::from(natural(set.spec.min_ready_seconds)),
+        status_is_current: Some(set.status.observed_generation) == metadata.generation,
         strategy: match set.spec.update_strategy.type_.as_str() {
             "RollingUpdate" => Strategy::RollingUpdate,
             _ => Strategy::OnDelete,
@@ -146,8 +155,20 @@ pub(super) fn pod(pod: &Pod) -> Option<PodView> {
             .and_then(|labels| labels.get(POD_REVISION))
             .cloned()
             .unwrap_or_default(),
+        ready_since: ready_since(pod),
         claims: claims.map(|claim| claim.claim_name.clone()).collect(),
     })
+}
+
+/// Since when a Pod has been Ready; nothing for one that is on its way out.
+fn ready_since(pod: &Pod) -> Option<Seconds> {
+    if pod.metadata.deletion_timestamp.is_some() {
+        return None;
+    }
+    let mut conditions = pod.status.conditions.iter();
+    let ready = conditions.find(|condition| condition.type_ == "Ready" && condition.status == "True")?;
+    let since = ready.last_transition_time.as_ref().map_or(0, |time| time.0.as_second());
+    Some(u64::try_from(since).unwrap_or(0))
 }
 
 /// What was last reported of a set with this uid; nothing if it was reported of an earlier set of the same name.

@@ -1,6 +1,6 @@
 //! What goes out of the decision: values that the shell executes and tests compare.
 //!
-//! More kinds come as more rows of the design are decided: the partition, replacing the set, re-creating claims.
+//! More kinds come as more rows of the design are decided: replacing the set, re-creating claims.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ pub enum Action {
     ApplyClaim(ApplyClaim),
     /// Write the record of a set.
     SetRecord(SetRecord),
+    /// Write the partition of a set.
+    SetPartition(SetPartition),
     /// Say something once.
     Tell(Tell),
 }
@@ -47,6 +49,19 @@ pub struct SetRecord {
     pub resource_version: String,
     /// The whole record.
     pub record: Record,
+}
+
+/// A write of `spec.updateStrategy.rollingUpdate.partition` of a set that is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetPartition {
+    /// The uid of the set.
+    pub set_uid: String,
+    /// Its resourceVersion.
+    pub resource_version: String,
+    /// The partition; nothing where the strategy has none.
+    pub partition: Option<u32>,
+    /// Whether the hold ends: the partition is the user's again.
+    pub lift: bool,
 }
 
 impl SetRecord {

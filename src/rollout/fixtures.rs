@@ -6,7 +6,7 @@ use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
 use super::plan::plan;
 use super::readiness::ClaimState;
 use super::snapshot::{ClaimView, Earlier, Owner, PodManagement, PodView, Refusal, SetView, Snapshot, Strategy};
-use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Record, Revision, UpdatePolicy, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Record, Revision, Sync, UpdatePolicy, keys};
 
 pub(crate) fn gi(amount: u64) -> Quantity {
     Quantity::from_bytes(amount << 30)
@@ -57,6 +57,10 @@ pub(crate) fn web() -> Snapshot {
         update_policy: None,
         paused: false,
         partition: 0,
+        held: None,
+        sync: Sync::LockStep,
+        min_ready_seconds: 0,
+        status_is_current: true,
         strategy: Strategy::RollingUpdate,
         pod_management: PodManagement::OrderedReady,
         update_revision: "web-1".to_owned(),
@@ -113,6 +117,7 @@ impl Snapshot {
             name: name.clone(),
             controller: Some(owner("StatefulSet", "web", "set-uid")),
             revision: "web-1".to_owned(),
+            ready_since: Some(900),
             claims: self
                 .set
                 .live

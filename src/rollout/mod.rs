@@ -10,6 +10,7 @@
 //! | [`ownership`] | whose claim is it |
 //! | [`readiness`] | the words *ready* and the states of a claim |
 //! | [`replica`] | one claim, one replica: the table of KEP-4650 |
+//! | [`release`] | LockStep: which Pod may be replaced |
 //! | [`plan`](mod@plan) | the order, and the end |
 //! | [`progress`] | what users read |
 //! | [`tell`] | what is said once |
@@ -20,12 +21,13 @@ pub mod ownership;
 pub mod plan;
 pub mod progress;
 pub mod readiness;
+pub mod release;
 pub mod replica;
 pub mod snapshot;
 pub mod tell;
 pub mod wish;
 
-pub use action::{Action, ApplyClaim, Reason, SetRecord, Tell};
+pub use action::{Action, ApplyClaim, Reason, SetPartition, SetRecord, Tell};
 pub use plan::{Plan, plan};
 pub use progress::{ClaimProgress, Condition, Counts, Progress, TemplateProgress};
 pub use readiness::ClaimState;

@@ -3,6 +3,7 @@
 use super::action::{Action, SetRecord};
 use super::progress::{self, Progress};
 use super::readiness::ClaimState;
+use super::release::{self, Turn};
 use super::replica::{self, Replica};
 use super::snapshot::{Seconds, Snapshot};
 use super::tell;
@@ -35,6 +36,8 @@ pub const LOOK_AGAIN: Seconds = 300;
 ///   never smaller than it is (S1).
 /// * Highest ordinal first, not below the partition; all claims of a replica, then none of the next one before these
 ///   are ready (S6). Pods are not waited for: a Pod that is not Ready because its disk is full is the one to be grown.
+///   Unless they are held, because they change as well: then a Pod is released when its claims are ready (S7), and the
+///   claims of the next replica are written when it runs.
 /// * At the wish there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
@@ -42,7 +45,9 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         Ok(wish) => wish,
         Err(idle) => {
             let progress = progress::idle(&snapshot.set, &idle);
-            let actions = tell::idle(snapshot, &idle).map(Action::Tell).into_iter().collect();
+            let lift = release::without_rollout(&snapshot.set, &idle).map(Action::SetPartition);
+            let tell = tell::idle(snapshot, &idle).map(Action::Tell);
+            let actions = lift.into_iter().chain(tell).collect();
             return Plan {
                 actions,
                 progress,
@@ -63,10 +68,11 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     if hold.is_none() {
         actions.extend(applies(snapshot, &wish, &replicas));
     }
+    actions.extend(release::next(snapshot, &wish, &replicas).map(Action::SetPartition));
     let all_done = replicas.iter().all(Replica::is_done);
     let complete = wish.record.phase == Phase::Complete;
-    if all_done && !complete && !snapshot.set.paused && snapshot.set.partition == 0 {
-        let set = &snapshot.set;
+    let set = &snapshot.set;
+    if all_done && !complete && !set.paused && set.partition == 0 && set.held.is_none() {
         actions.push(Action::SetRecord(SetRecord::phase(
             &set.uid,
             &set.resource_version,
@@ -80,12 +86,8 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
             .into_iter()
             .map(Action::Tell),
     );
-    let settled = all_done && complete;
-    let wake = if settled {
-        None
-    } else {
-        Some(wake(snapshot.now, &replicas))
-    };
+    let settled = all_done && complete && set.held.is_none();
+    let wake = if settled { None } else { Some(wake(snapshot, &replicas)) };
     Plan {
         actions,
         progress,
@@ -107,7 +109,8 @@ fn applies(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Ve
             due.filter_map(|claim| claim.apply(snapshot, wish))
                 .map(Action::ApplyClaim),
         );
-        if !replica.lets_pass(snapshot.set.pod_management) {
+        let its_pods_turn = |driven| release::turn(snapshot, driven, replica) != Turn::Over;
+        if !replica.lets_pass(snapshot.set.pod_management) || snapshot.set.held.is_some_and(its_pods_turn) {
             break;
         }
     }
@@ -115,16 +118,20 @@ fn applies(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Ve
 }
 
 /// Seconds until something may be due without anything having changed.
-fn wake(now: Seconds, replicas: &[Replica<'_>]) -> Seconds {
+fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Seconds {
+    let now = snapshot.now;
+    let set = &snapshot.set;
+    let since = snapshot.pods.values().filter_map(|pod| pod.ready_since);
+    // Nobody says so when a Pod has been Ready for long enough.
+    let available = since.map(|since| since.saturating_add(set.min_ready_seconds));
+    let available = available.filter(|_| set.held.is_some() && set.min_ready_seconds > 0);
     let refused = replicas
         .iter()
         .flat_map(|replica| &replica.claims)
         .filter(|claim| claim.state == ClaimState::Refused);
-    let next = refused
-        .filter_map(|claim| claim.retry_at)
-        .filter(|retry_at| *retry_at > now)
-        .min();
-    next.map_or(LOOK_AGAIN, |retry_at| (retry_at - now).min(LOOK_AGAIN))
+    let due = refused.filter_map(|claim| claim.retry_at).chain(available);
+    let next = due.filter(|due| *due > now).min();
+    next.map_or(LOOK_AGAIN, |due| (due - now).min(LOOK_AGAIN))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::templates::{ClaimTemplate, Quantity, Record, Revision, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Quantity, Record, Revision, Sync, UpdatePolicy};
 
 /// Seconds since 1970-01-01T00:00:00Z.
 pub type Seconds = u64;
@@ -62,6 +62,14 @@ pub struct SetView {
     /// The partition that the user asked for: the annotation `held-partition` if there is one, else
     /// `spec.updateStrategy.rollingUpdate.partition`.
     pub partition: u32,
+    /// The partition as it is, while the annotation `held-partition` says that it is not the user's.
+    pub held: Option<u32>,
+    /// The annotation `claim-rollout.io/sync`. A value that is not known counts as `LockStep`, which waits.
+    pub sync: Sync,
+    /// `spec.minReadySeconds`
+    pub min_ready_seconds: Seconds,
+    /// `status.observedGeneration` is `metadata.generation`.
+    pub status_is_current: bool,
     /// `spec.updateStrategy.type`
     pub strategy: Strategy,
     /// `spec.podManagementPolicy`
@@ -184,6 +192,8 @@ pub struct PodView {
     pub controller: Option<Owner>,
     /// The label `controller-revision-hash`.
     pub revision: String,
+    /// Since when it has been Ready, if it is and is not being deleted.
+    pub ready_since: Option<Seconds>,
     /// The names of the claims that it mounts.
     pub claims: Vec<String>,
 }
@@ -246,6 +256,15 @@ impl Snapshot {
     }
 }
 
+impl PodView {
+    /// True iff it has been Ready for so many seconds.
+    #[must_use]
+    pub fn is_available(&self, now: Seconds, min_ready_seconds: Seconds) -> bool {
+        self.ready_since
+            .is_some_and(|since| min_ready_seconds == 0 || since.saturating_add(min_ready_seconds) <= now)
+    }
+}
+
 /// Why no claim is written although something is wished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
@@ -273,10 +292,16 @@ impl SetView {
         }
     }
 
-    /// True iff the partition keeps the replica as it is. The partition counts replicas, not ordinals.
+    /// The place of a replica among the others: partitions count these, not ordinals.
+    #[must_use]
+    pub fn index(&self, ordinal: u32) -> u32 {
+        ordinal.saturating_sub(self.first_ordinal)
+    }
+
+    /// True iff the user's partition keeps the replica as it is.
     #[must_use]
     pub fn is_below_partition(&self, ordinal: u32) -> bool {
-        ordinal.saturating_sub(self.first_ordinal) < self.partition
+        self.index(ordinal) < self.partition
     }
 
     /// True iff the owner is this set: by uid, so that one of the same name that came later is another.

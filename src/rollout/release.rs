@@ -1,0 +1,111 @@
+//! LockStep: Pods wait for their claims behind Kubernetes' own partition, and are released one at a time.
+//!
+//! The policy raises the partition when Pods would run ahead of their claims, and keeps the user's own beside it. Here it
+//! is lowered replica by replica (KEP-4650, "Updated Reconciliation Logic"), and the user's is put back at the end.
+
+use super::action::SetPartition;
+use super::readiness::ClaimState;
+use super::replica::{At, Replica, Standing};
+use super::snapshot::{PodView, SetView, Snapshot, Strategy};
+use super::wish::{Idle, Wish};
+use crate::templates::{Phase, Sync};
+
+/// Where a replica is in the order: its claims, its Pod, then the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Its claims are not ready.
+    Claims,
+    /// Its claims are ready, and its Pod is held.
+    Release,
+    /// Its Pod is being replaced.
+    Pod,
+    /// Its Pod runs at the update revision: the next one.
+    Over,
+}
+
+/// Where a replica of a held set is.
+#[must_use]
+pub fn turn(snapshot: &Snapshot, driven: u32, replica: &Replica<'_>) -> Turn {
+    let set = &snapshot.set;
+    if !replica.claims.iter().all(lets_pod_go) {
+        return Turn::Claims;
+    }
+    if set.index(replica.ordinal) < driven {
+        return Turn::Release;
+    }
+    let runs =
+        |pod: &PodView| pod.revision == set.update_revision && pod.is_available(snapshot.now, set.min_ready_seconds);
+    // A status from before the last change of the set may name an older revision as the update.
+    if set.status_is_current && snapshot.pod_of(replica.ordinal).is_some_and(runs) {
+        Turn::Over
+    } else {
+        Turn::Pod
+    }
+}
+
+/// What is to be done about the partition of a set with a rollout; nothing where nothing is held.
+#[must_use]
+pub fn next(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option<SetPartition> {
+    let set = &snapshot.set;
+    let driven = set.held?;
+    if wish.record.phase == Phase::Complete || set.sync == Sync::Async || set.strategy != Strategy::RollingUpdate {
+        return lift(set);
+    }
+    if set.paused {
+        return None;
+    }
+    for replica in replicas
+        .iter()
+        .take_while(|replica| !set.is_below_partition(replica.ordinal))
+    {
+        match turn(snapshot, driven, replica) {
+            Turn::Over => {}
+            Turn::Claims | Turn::Pod => return None,
+            Turn::Release => {
+                return Some(SetPartition {
+                    set_uid: set.uid.clone(),
+                    resource_version: set.resource_version.clone(),
+                    partition: Some(set.index(replica.ordinal)),
+                    lift: false,
+                });
+            }
+        }
+    }
+    lift(set)
+}
+
+/// What ends a hold that no rollout needs: however a rollout ended, Pods are not held for ever.
+#[must_use]
+pub fn without_rollout(set: &SetView, idle: &Idle) -> Option<SetPartition> {
+    // What is being deleted is left alone, and what another controller owns is the other's.
+    match idle {
+        Idle::Terminating | Idle::Owned { .. } => None,
+        Idle::NothingStaged | Idle::OnClaimDelete | Idle::ReCreate | Idle::Unsound { .. } => lift(set),
+    }
+}
+
+fn lift(set: &SetView) -> Option<SetPartition> {
+    set.held?;
+    Some(SetPartition {
+        set_uid: set.uid.clone(),
+        resource_version: set.resource_version.clone(),
+        partition: (set.strategy == Strategy::RollingUpdate).then_some(set.partition),
+        lift: true,
+    })
+}
+
+/// True iff the claim does not keep its Pod waiting (S7): it is at the wish and ready, or will be made anew with the Pod.
+///
+/// Some drivers finish an expansion only when the volume is mounted again, so one that waits for the node does not keep a
+/// Pod that is about to be replaced. A claim that is being deleted does: its Pod would wait for ever for the next one.
+fn lets_pod_go(claim: &Standing<'_>) -> bool {
+    match claim.state {
+        ClaimState::Done | ClaimState::Missing => true,
+        ClaimState::NodeExpanding => claim.pod_at != At::B,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "release_tests.rs"]
+mod tests;
