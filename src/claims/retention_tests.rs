@@ -1,0 +1,378 @@
+use super::{Event, Fate, Ordinal, OwnerRef, Ownership, Pod, PodUid, Retention, RetentionPolicy, Set, Standing};
+
+/// What Kubernetes 1.37.1 does: the answers of its own `isClaimOwnerUpToDate` and `updateClaimOwnerRefForSetAndPod`.
+///
+/// Left: which references a claim has; `beta` is one without `controller: true`, `stale` one to an old uid. Right: `=` is
+/// left alone; otherwise who owns it then: `S` the set, `P` the Pod, `-` neither. In range and scaled down are side by side.
+const UPSTREAM: &str = "
+                                 whenScaled:   Retain           Delete
+                                 whenDeleted:  Retain  Delete   Retain  Delete
+ set        pod        other                 |
+KEP: no policy deletes without an owner reference
+ none       none       none                  | = =     S S      = P     S P
+KEP: the set is a controller owner
+ controller none       none                  | - -     = =      - P     = P
+KEP: the Pod is a controller owner
+ none       controller none                  | - -     S S      - =     S =
+KEP: policy changed during a scale-down
+ controller controller none                  | - -     S S      - P     S P
+KEP: an owner of the first beta becomes controller
+ none       beta       none                  | - -     S S      - P     S P
+ controller beta       none                  | - -     S S      - P     S P
+ beta       none       none                  | - -     S S      - P     S P
+ beta       controller none                  | - -     S S      - P     S P
+ beta       beta       none                  | - -     S S      - P     S P
+upstream: a stale reference, hands off
+ none       stale      none                  | = =     = =      = =     = =
+ controller stale      none                  | = =     = =      = =     = =
+ beta       stale      none                  | = =     = =      = =     = =
+ stale      none       none                  | = =     = =      = =     = =
+ stale      controller none                  | = =     = =      = =     = =
+ stale      beta       none                  | = =     = =      = =     = =
+ stale      stale      none                  | = =     = =      = =     = =
+upstream: an owner that is no controller does not matter
+ none       none       owner                 | = =     S S      = P     S P
+ none       controller owner                 | - -     S S      - =     S =
+ none       beta       owner                 | - -     S S      - P     S P
+ none       stale      owner                 | = =     = =      = =     = =
+ controller none       owner                 | - -     = =      - P     = P
+ controller controller owner                 | - -     S S      - P     S P
+ controller beta       owner                 | - -     S S      - P     S P
+ controller stale      owner                 | = =     = =      = =     = =
+ beta       none       owner                 | - -     S S      - P     S P
+ beta       controller owner                 | - -     S S      - P     S P
+ beta       beta       owner                 | - -     S S      - P     S P
+ beta       stale      owner                 | = =     = =      = =     = =
+ stale      none       owner                 | = =     = =      = =     = =
+ stale      controller owner                 | = =     = =      = =     = =
+ stale      beta       owner                 | = =     = =      = =     = =
+ stale      stale      owner                 | = =     = =      = =     = =
+KEP: someone else is the controller
+ none       none       controller            | = =     = =      = =     = =
+KEP: someone else is the controller, old references of the set and the Pod are removed
+ none       controller controller            | - -     - -      - -     - -
+ none       beta       controller            | - -     - -      - -     - -
+ controller none       controller            | - -     - -      - -     - -
+ controller controller controller            | - -     - -      - -     - -
+ controller beta       controller            | - -     - -      - -     - -
+ beta       none       controller            | - -     - -      - -     - -
+ beta       controller controller            | - -     - -      - -     - -
+ beta       beta       controller            | - -     - -      - -     - -
+upstream: a stale reference beside another controller, hands off
+ none       stale      controller            | = =     = =      = =     = =
+ controller stale      controller            | = =     = =      = =     = =
+ beta       stale      controller            | = =     = =      = =     = =
+ stale      none       controller            | = =     = =      = =     = =
+ stale      controller controller            | = =     = =      = =     = =
+ stale      beta       controller            | = =     = =      = =     = =
+ stale      stale      controller            | = =     = =      = =     = =
+";
+
+const OTHER: &str = "other";
+
+/// The policy and the ordinal of each column of [`UPSTREAM`].
+fn columns() -> Vec<(RetentionPolicy, Ordinal)> {
+    let values = [Retention::Retain, Retention::Delete];
+    let policies = values.map(|when_scaled| {
+        values.map(|when_deleted| RetentionPolicy {
+            when_deleted,
+            when_scaled,
+        })
+    });
+    let ordinals = [Ordinal::InRange, Ordinal::ScaledDown];
+    let column = |policy| ordinals.map(|ordinal| (policy, ordinal));
+    policies.into_iter().flatten().flat_map(column).collect()
+}
+
+/// One question of the table, and Kubernetes' answer.
+struct Case {
+    row: String,
+    owners: Vec<OwnerRef<'static>>,
+    policy: RetentionPolicy,
+    ordinal: Ordinal,
+    answer: String,
+}
+
+fn cases() -> Vec<Case> {
+    let rows = UPSTREAM.lines().filter(|line| line.contains(" | "));
+    let cases = rows.flat_map(|row| {
+        let (owners, answers) = row.split_once('|').expect("two sides");
+        let owners = owners_of(owners);
+        let answers = answers.split_whitespace();
+        let cases = columns()
+            .into_iter()
+            .zip(answers)
+            .map(move |((policy, ordinal), answer)| Case {
+                row: format!("{} | {policy:?} {ordinal:?}", row.trim_end()),
+                owners: owners.clone(),
+                policy,
+                ordinal,
+                answer: answer.to_owned(),
+            });
+        cases.collect::<Vec<_>>()
+    });
+    cases.collect()
+}
+
+/// The references that three words stand for: of the set, of the Pod, of somebody else.
+fn owners_of(words: &str) -> Vec<OwnerRef<'static>> {
+    let who = [
+        ("apps/v1", "StatefulSet", "web", "set"),
+        ("v1", "Pod", "web-1", "pod"),
+        ("example.com/v1", "Backup", "nightly", OTHER),
+    ];
+    let words = words.split_whitespace();
+    words
+        .zip(who)
+        .filter(|(word, _)| *word != "none")
+        .map(|(word, (api_version, kind, name, uid))| OwnerRef {
+            api_version,
+            kind,
+            name,
+            uid: if word == "stale" { "gone" } else { uid },
+            controller: matches!(word, "controller" | "stale"),
+            block_owner_deletion: matches!(word, "controller" | "stale"),
+        })
+        .collect()
+}
+
+fn claim<'a>(owners: &'a [OwnerRef<'a>], policy: RetentionPolicy, ordinal: Ordinal) -> Ownership<'a> {
+    Ownership {
+        owners,
+        policy,
+        set: Set {
+            name: "web",
+            uid: "set",
+        },
+        pod: Pod {
+            name: "web-1",
+            uid: PodUid::Is("pod"),
+        },
+        ordinal,
+    }
+}
+
+#[test]
+fn every_answer_is_that_of_kubernetes() {
+    let cases = cases();
+    assert_eq!(cases.len(), 4 * 4 * 3 * 8, "the full product");
+    for Case {
+        row,
+        owners,
+        policy,
+        ordinal,
+        answer,
+    } in cases
+    {
+        let claim = claim(&owners, policy, ordinal);
+        let corrected = claim.corrected();
+        let ours = |owner: &&OwnerRef<'_>| owner.uid != OTHER;
+        if answer == "=" {
+            assert!(claim.is_up_to_date(), "{row}: {:?}", claim.standing());
+            assert_eq!(corrected, owners, "{row}");
+            continue;
+        }
+        assert_eq!(claim.standing(), Standing::Outdated, "{row}");
+        let expected: Vec<_> = match answer.as_str() {
+            "S" => owners_of("controller none none"),
+            "P" => owners_of("none controller none"),
+            _ => Vec::new(),
+        };
+        let found: Vec<_> = corrected.iter().filter(ours).copied().collect();
+        assert_eq!(found, expected, "{row}");
+    }
+}
+
+#[test]
+fn what_was_corrected_is_up_to_date_and_is_not_corrected_again() {
+    for case in cases() {
+        let once = claim(&case.owners, case.policy, case.ordinal).corrected();
+        let again = claim(&once, case.policy, case.ordinal);
+        assert!(again.is_up_to_date(), "{}: {once:?}", case.row);
+        assert_eq!(again.corrected(), once, "{}", case.row);
+    }
+}
+
+#[test]
+fn a_reference_of_somebody_else_is_never_touched() {
+    for case in cases() {
+        let corrected = claim(&case.owners, case.policy, case.ordinal).corrected();
+        assert_eq!(of_others(&corrected), of_others(&case.owners), "{}", case.row);
+    }
+}
+
+fn of_others<'a>(owners: &[OwnerRef<'a>]) -> Vec<OwnerRef<'a>> {
+    owners.iter().filter(|owner| owner.uid == OTHER).copied().collect()
+}
+
+#[test]
+fn hands_off_says_why() {
+    let deletes = RetentionPolicy::read(Some("Delete"), Some("Delete"));
+    for (owners, expected) in [
+        ("controller none none", Standing::AsAsked),
+        ("none none none", Standing::Outdated),
+        ("stale none none", Standing::Stale),
+        ("none none controller", Standing::Foreign),
+    ] {
+        let owners = owners_of(owners);
+        assert_eq!(claim(&owners, deletes, Ordinal::InRange).standing(), expected);
+    }
+    let mut unattended = claim(&[], deletes, Ordinal::ScaledDown);
+    unattended.pod.uid = PodUid::NoPod;
+    assert_eq!(unattended.standing(), Standing::Unattended);
+}
+
+#[test]
+fn two_references_of_one_name_are_scrubbed_before_one_is_written() {
+    let owners = [owners_of("controller none none"), owners_of("stale none none")].concat();
+    let policy = RetentionPolicy::read(Some("Delete"), None);
+    let scrubbed = claim(&owners, policy, Ordinal::InRange).corrected();
+    assert_eq!(scrubbed, []);
+    let written = claim(&scrubbed, policy, Ordinal::InRange).corrected();
+    assert_eq!(written, owners_of("controller none none"));
+}
+
+#[test]
+fn an_unknown_value_makes_both_retain() {
+    let delete = RetentionPolicy::read(Some("Delete"), Some("Delete"));
+    assert_eq!(delete.when_deleted, Retention::Delete);
+    assert_eq!(delete.when_scaled, Retention::Delete);
+    assert_eq!(
+        RetentionPolicy::read(None, Some("Delete")).when_deleted,
+        Retention::Retain
+    );
+    for (when_deleted, when_scaled) in [
+        (None, None),
+        (Some(""), Some("Retain")),
+        (Some("Delete"), Some("Recycle")),
+        (Some("delete"), Some("Delete")),
+    ] {
+        assert!(RetentionPolicy::read(when_deleted, when_scaled).retains_all());
+    }
+}
+
+/// What happens to a claim, most common first. `?` depends on who is faster, `!` is happening already.
+const FATES: &str = "
+ set        pod        other      whenScaled whenDeleted ordinal    | scale-down delete orphan
+KEP story 0: nothing is deleted
+ none       none       none       Retain     Retain      InRange    | stays      stays  stays
+KEP story 1: the claims go with the set
+ controller none       none       Retain     Delete      InRange    | stays      goes   stays
+ controller none       none       Retain     Delete      ScaledDown | stays      goes   stays
+KEP story 2: the claims go with the replica
+ none       none       none       Delete     Retain      InRange    | goes       stays  stays
+ none       controller none       Delete     Retain      ScaledDown | goes       goes   stays
+KEP story 3: the claims go with either
+ controller none       none       Delete     Delete      InRange    | goes       goes   stays
+ none       controller none       Delete     Delete      ScaledDown | goes       goes   stays
+KEP: from a deletion policy to Retain, not yet seen by the controller
+ controller none       none       Retain     Retain      InRange    | stays      ?      stays
+ none       controller none       Retain     Retain      ScaledDown | ?          ?      stays
+KEP: from Retain to a deletion policy, not yet seen by the controller
+ none       none       none       Retain     Delete      InRange    | stays      ?      stays
+ none       none       none       Delete     Delete      ScaledDown | goes       ?      stays
+KEP: someone else is the controller, the policy is ignored
+ none       none       controller Delete     Delete      InRange    | stays      stays  stays
+ controller none       controller Delete     Delete      InRange    | stays      stays  stays
+the garbage collector keeps what somebody else owns, too
+ controller none       owner      Delete     Delete      InRange    | stays      stays  stays
+upstream: a stale reference, the garbage collector has it already
+ stale      none       none       Retain     Retain      InRange    | !          !      !
+ none       stale      none       Delete     Delete      InRange    | !          !      !
+ none       stale      owner      Delete     Delete      InRange    | stays      stays  stays
+";
+
+#[test]
+fn what_deletes_a_claim() {
+    for row in FATES.lines().filter(|line| line.contains(" | ")).skip(1) {
+        let (left, right) = row.split_once('|').expect("two sides");
+        let words: Vec<_> = left.split_whitespace().collect();
+        let owners = owners_of(left);
+        let policy = RetentionPolicy::read(Some(words[4]), Some(words[3]));
+        let ordinal = if words[5] == "InRange" {
+            Ordinal::InRange
+        } else {
+            Ordinal::ScaledDown
+        };
+        let claim = claim(&owners, policy, ordinal);
+        let fates = [Event::ScaleDown, Event::DeleteSet, Event::OrphanSet].map(|event| match claim.fate(event) {
+            Fate::Stays => "stays",
+            Fate::MayGo => "?",
+            Fate::Goes => "goes",
+            Fate::IsGoing => "!",
+        });
+        assert_eq!(
+            fates.as_slice(),
+            right.split_whitespace().collect::<Vec<_>>(),
+            "{}",
+            row.trim_end()
+        );
+    }
+}
+
+/// The garbage collector, for one claim: true iff it deletes the claim once this has happened.
+fn is_collected(owners: &[OwnerRef<'_>], event: Event) -> bool {
+    let mut alive = vec!["set", "pod", OTHER];
+    let mut owners = owners.to_vec();
+    match event {
+        Event::ScaleDown => alive.retain(|uid| *uid != "pod"),
+        Event::DeleteSet => alive.retain(|uid| *uid == OTHER),
+        Event::OrphanSet => owners.retain(|owner| owner.uid != "set"),
+    }
+    !owners.is_empty() && owners.iter().all(|owner| !alive.contains(&owner.uid))
+}
+
+#[test]
+fn the_fate_is_what_the_two_controllers_do_in_either_order() {
+    for case in cases() {
+        for event in [Event::ScaleDown, Event::DeleteSet, Event::OrphanSet] {
+            let claim = claim(&case.owners, case.policy, case.ordinal);
+            let ordinal = match event {
+                Event::ScaleDown => Ordinal::ScaledDown,
+                Event::DeleteSet | Event::OrphanSet => case.ordinal,
+            };
+            let corrected = Ownership { ordinal, ..claim }.corrected();
+            let at_once = is_collected(&case.owners, event);
+            let afterwards = is_collected(&corrected, event);
+            let expected = match (at_once, afterwards) {
+                _ if !case.owners.is_empty() && case.owners.iter().all(|owner| owner.uid == "gone") => Fate::IsGoing,
+                (true, true) => Fate::Goes,
+                // A Pod is removed only after its claims were corrected.
+                (false, true) if event == Event::ScaleDown => Fate::Goes,
+                (false, false) => Fate::Stays,
+                _ => Fate::MayGo,
+            };
+            assert_eq!(claim.fate(event), expected, "{} {event:?}", case.row);
+        }
+    }
+}
+
+#[test]
+fn without_a_pod_nobody_corrects_a_claim() {
+    let policy = RetentionPolicy::read(Some("Retain"), Some("Delete"));
+    let left_over = |owners| {
+        let mut claim = claim(owners, policy, Ordinal::ScaledDown);
+        claim.pod.uid = PodUid::NoPod;
+        claim
+    };
+    assert_eq!(left_over(&[]).fate(Event::ScaleDown), Fate::Stays);
+    // Written under an earlier policy, and nobody takes it away: it still goes with the set.
+    let owners = owners_of("controller none none");
+    assert_eq!(left_over(&owners).fate(Event::DeleteSet), Fate::Goes);
+    assert!(left_over(&owners).is_owned_by_set());
+    // Its Pod is gone, and it goes after it.
+    let owners = owners_of("none controller none");
+    assert_eq!(left_over(&owners).fate(Event::OrphanSet), Fate::IsGoing);
+}
+
+#[test]
+fn where_nobody_asked_for_the_pod_its_name_is_enough() {
+    let policy = RetentionPolicy::read(Some("Retain"), Some("Delete"));
+    for owners in ["none none none", "none controller none", "none stale none"] {
+        let owners = owners_of(owners);
+        let mut claim = claim(&owners, policy, Ordinal::ScaledDown);
+        claim.pod.uid = PodUid::NotAsked;
+        assert_eq!(claim.fate(Event::ScaleDown), Fate::Goes, "{owners:?}");
+        assert_eq!(claim.fate(Event::OrphanSet), Fate::Stays, "{owners:?}");
+    }
+}
