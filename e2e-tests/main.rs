@@ -1,6 +1,7 @@
 //! End-to-end tests, against a real control plane.
 
 mod cluster;
+mod conditions;
 mod control_plane;
 mod host_is_faithful;
 mod installation;
