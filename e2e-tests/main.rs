@@ -8,6 +8,7 @@ mod installation;
 mod is_installed;
 mod policy_host;
 mod policy_is_called;
+mod retention;
 mod reviews;
 mod reviews_mutated;
 mod scenarios;
