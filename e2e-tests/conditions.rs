@@ -168,9 +168,7 @@ async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
     let shipped = [Shipped::sets()?, Shipped::claims()?, Shipped::retention()?];
     let mut policies = Vec::new();
     for policy in &shipped {
-        let mut policy = policy.policy(&self::policy())?;
-        policy.settings = json!({});
-        policies.push(policy);
+        policies.push(policy.policy(&self::policy())?);
     }
     let host = PolicyHost::start(policies, Arc::new(KubeApi::new(client.clone()))).await?;
     let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});

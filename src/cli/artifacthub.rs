@@ -216,3 +216,7 @@ mod tests {
         assert_eq!(inner("kubewarden/mutation"), "true");
     }
 }
+
+#[cfg(test)]
+#[path = "questions_tests.rs"]
+mod questions_tests;
