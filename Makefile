@@ -90,6 +90,11 @@ crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
 	$(CARGO) run --quiet -- crd > deploy/crd.yaml.new
 	mv deploy/crd.yaml.new deploy/crd.yaml
 
+.PHONY: artifacthub
+artifacthub: needs-cargo ## Write artifacthub-pkg.yml anew, after a change of policy-metadata.yml or questions-ui.yml
+	$(CARGO) run --quiet -- artifacthub > artifacthub-pkg.yml.new
+	mv artifacthub-pkg.yml.new artifacthub-pkg.yml
+
 .PHONY: fmt
 fmt: needs-cargo ## Format the code
 	$(CARGO) fmt

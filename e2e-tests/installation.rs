@@ -6,7 +6,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,17 +16,17 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use crate::cluster::{Cluster, Process, eventually};
-use crate::policy_host::{KubeApi, Module, Policy, PolicyHost, Registration, Runtime};
+use crate::policy_host::{KubeApi, Module, PolicyHost, Registration, Runtime, Shipped, deployed};
 
 /// The namespace of the controller, and its ServiceAccount there.
 pub(crate) const NAMESPACE: &str = "claim-rollout";
 pub(crate) const ACCOUNT: &str = "claim-rollout-controller";
 /// The user name that the API server knows the controller by.
 pub(crate) const USER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
-/// The name of the policy in the host, and of its webhook configuration.
-const POLICY: &str = "claim-rollout";
+/// The user name that the policy host asks the API server under: the account that `policy-server-rbac.yaml` binds.
+const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
 /// What of `deploy/` does not need a container runtime or Kubewarden.
-const MANIFESTS: [&str; 3] = ["namespace.yaml", "crd.yaml", "rbac.yaml"];
+const MANIFESTS: [&str; 4] = ["namespace.yaml", "crd.yaml", "rbac.yaml", "policy-server-rbac.yaml"];
 /// How long the controller may take to start or to stop, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -34,7 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Installation {
     host: PolicyHost,
     module: Module,
-    registration: Registration,
+    /// That of sets is the last.
+    registrations: [Registration; 2],
     client: kube::Client,
     binary: PathBuf,
     folder: PathBuf,
@@ -50,22 +51,32 @@ pub(crate) struct Controller {
 }
 
 impl Installation {
-    /// Applies what `deploy/` holds, starts the policy with these settings, and waits until the API server calls it. No
+    /// Applies what `deploy/` holds, starts the policy (for sets and for claims) with these settings, and waits until the API server calls it. No
     /// controller runs yet.
     pub(crate) async fn new(cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
         let binary = binary()?;
         let module = Runtime::new()?.load_policy()?;
         apply_manifests(cluster).await?;
         let client = cluster.client().await?;
-        let policy = Policy::new(POLICY, &module, settings).granting("kubernetes/can_i");
-        let host = PolicyHost::start(vec![policy], Arc::new(KubeApi::new(client.clone()))).await?;
-        let registration = Registration::of_sets(POLICY).when_it_concerns_us();
-        host.register(&client, &registration).await?;
-        host.until_called(&client, &registration).await?;
+        let shipped = [Shipped::claims()?, Shipped::sets()?];
+        let mut policies = Vec::new();
+        for policy in &shipped {
+            let mut policy = policy.policy(&module)?;
+            policy.settings = settings.clone();
+            policies.push(policy);
+        }
+        let api = KubeApi::new(cluster.client_for(POLICY_SERVER, &["system:authenticated"]).await?);
+        let host = PolicyHost::start(policies, Arc::new(api)).await?;
+        let registrations = shipped.map(|policy| policy.registration());
+        // The API server learns of them in this order: when it calls the last, it calls the first.
+        for registration in &registrations {
+            host.register(&client, registration).await?;
+        }
+        host.until_called(&client, &registrations[1]).await?;
         Ok(Self {
             host,
             module,
-            registration,
+            registrations,
             client,
             binary,
             folder: cluster.folder().to_owned(),
@@ -105,9 +116,9 @@ impl Installation {
         Ok(Controller { process, address })
     }
 
-    /// How many requests the policy has been asked about.
+    /// How many requests about sets the policy has been asked about.
     pub(crate) fn requests(&self) -> u64 {
-        self.host.requests(POLICY)
+        self.host.requests(self.registrations[1].policy())
     }
 
     /// The policy itself.
@@ -117,7 +128,7 @@ impl Installation {
 
     /// Where the API server reaches the policy: the address, the certificate that it trusts, and the path.
     pub(crate) fn webhook(&self) -> anyhow::Result<(SocketAddr, String, String)> {
-        let url = self.host.url(POLICY);
+        let url = self.host.url(self.registrations[1].policy());
         let url = url.strip_prefix("https://").context("a URL")?;
         let (address, path) = url.split_once('/').context("a path")?;
         Ok((address.parse()?, self.host.certificate().to_owned(), format!("/{path}")))
@@ -130,7 +141,9 @@ impl Installation {
 
     /// Takes the policy out of the cluster's way, and ends it.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
-        self.host.unregister(&self.client, &self.registration).await?;
+        for registration in &self.registrations {
+            self.host.unregister(&self.client, registration).await?;
+        }
         self.host.stop().await
     }
 }
@@ -166,11 +179,6 @@ impl Controller {
         self.process.signal("TERM")?;
         eventually("the controller to end", PATIENCE, async || Ok(self.process.status()?)).await
     }
-}
-
-/// What is in `deploy/`.
-pub(crate) fn deployed(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(file)
 }
 
 /// Applies the manifests and waits until the API server serves ClaimRollouts.

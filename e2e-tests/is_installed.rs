@@ -4,23 +4,127 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options};
-use crate::installation::{Installation, USER, deployed};
-use crate::policy_host::CONCERNS_US;
+use crate::installation::{Installation, USER};
+use crate::policy_host::{Shipped, deployed, documents};
 
-/// The documents of a manifest.
-fn manifest(file: &str) -> anyhow::Result<Value> {
-    let text = std::fs::read_to_string(deployed(file)).with_context(|| file.to_owned())?;
-    Ok(serde_saphyr::from_str(&text)?)
+/// The three policy objects.
+fn shipped() -> anyhow::Result<[Shipped; 3]> {
+    Ok([Shipped::sets()?, Shipped::claims()?, Shipped::retention()?])
+}
+
+/// What policy-metadata.yml says of the module.
+fn metadata() -> anyhow::Result<Value> {
+    Ok(serde_saphyr::from_str(include_str!("../policy-metadata.yml"))?)
+}
+
+/// The texts of a list.
+fn texts(list: &Value) -> Vec<&str> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// Group, version, resource and operation of every rule.
+fn rules(of: &Value) -> Vec<[String; 4]> {
+    let mut all = Vec::new();
+    for rule in of["rules"].as_array().into_iter().flatten() {
+        for group in texts(&rule["apiGroups"]) {
+            for version in texts(&rule["apiVersions"]) {
+                for resource in texts(&rule["resources"]) {
+                    let operations = texts(&rule["operations"]);
+                    all.extend(
+                        operations
+                            .iter()
+                            .map(|on| [group, version, resource, on].map(str::to_owned)),
+                    );
+                }
+            }
+        }
+    }
+    all.sort();
+    all
 }
 
 #[test]
-fn the_deployed_policy_is_registered_as_the_tests_register_it() -> anyhow::Result<()> {
-    let policy = manifest("policy.yaml")?;
+fn together_the_policy_objects_ask_for_all_that_the_module_understands() -> anyhow::Result<()> {
+    let mut asked: Vec<_> = shipped()?.iter().flat_map(|policy| rules(&policy.spec)).collect();
+    asked.sort();
+    asked.dedup();
+    assert_eq!(asked, rules(&metadata()?));
+    Ok(())
+}
+
+#[test]
+fn an_object_that_fails_closed_or_changes_requests_is_the_one_that_must() -> anyhow::Result<()> {
+    let table = shipped()?.map(|Shipped { name, spec }| {
+        let text = |key: &str| spec[key].to_string().replace('"', "");
+        let conditions = spec["matchConditions"].as_array().map_or(0, Vec::len);
+        let [fails, mutating, audit] = ["failurePolicy", "mutating", "backgroundAudit"].map(text);
+        (name, fails, mutating, audit, conditions > 0)
+    });
+    let row = |name: &str, fails: &str, mutating: &str| {
+        (
+            name.to_owned(),
+            fails.to_owned(),
+            mutating.to_owned(),
+            "false".to_owned(),
+            true,
+        )
+    };
     assert_eq!(
-        policy["spec"]["matchConditions"],
-        json!([{"name": "concerns-claim-rollout", "expression": CONCERNS_US}])
+        table,
+        [
+            row("claim-rollout", "Fail", "true"),
+            row("claim-rollout-claims", "Ignore", "true"),
+            row("claim-rollout-retention", "Ignore", "false"),
+        ]
     );
-    assert_eq!(policy["spec"]["failurePolicy"], "Fail");
+    Ok(())
+}
+
+/// The plural of a kind, as the API server has it.
+fn plural(kind: &str) -> String {
+    let kind = kind.to_lowercase();
+    if kind.ends_with("ss") {
+        format!("{kind}es")
+    } else {
+        format!("{kind}s")
+    }
+}
+
+#[test]
+fn the_policy_server_may_get_what_the_objects_let_it_look_up_and_nothing_else() -> anyhow::Result<()> {
+    let mut needed: Vec<String> = Vec::new();
+    let metadata = metadata()?;
+    for policy in shipped()? {
+        for resource in policy.spec["contextAwareResources"].as_array().context("a list")? {
+            let known = metadata["contextAwareResources"].as_array().context("a list")?;
+            assert!(
+                known.contains(resource),
+                "{}: {resource} is not in the metadata",
+                policy.name
+            );
+            let version = resource["apiVersion"].as_str().context("a version")?;
+            let group = version.split_once('/').map_or("", |(group, _)| group);
+            let kind = resource["kind"].as_str().context("a kind")?;
+            needed.push(format!("{group}/{}: get", plural(kind)));
+        }
+    }
+    needed.push("authorization.k8s.io/subjectaccessreviews: create".to_owned());
+    needed.sort();
+    needed.dedup();
+    let objects = documents("policy-server-rbac.yaml")?;
+    let mut granted = Vec::new();
+    for rule in objects[0]["rules"].as_array().context("rules")? {
+        for group in texts(&rule["apiGroups"]) {
+            let resources = texts(&rule["resources"]).into_iter();
+            granted.extend(resources.map(|it| format!("{group}/{it}: {}", texts(&rule["verbs"]).join(", "))));
+        }
+    }
+    granted.sort();
+    assert_eq!(granted, needed);
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, EXPANDABLE, Options, Output};
 use crate::host_is_faithful::policy;
-use crate::policy_host::{KubeApi, Policy, PolicyHost, Registration};
+use crate::policy_host::{KubeApi, PolicyHost, Shipped};
 
 /// A set of none, so that nothing but the API server has to do with it.
 fn set(name: &str) -> Value {
@@ -77,14 +77,13 @@ async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let sets: Api<StatefulSet> = Api::namespaced(client.clone(), "default");
-    let entry = Policy::new("sets", &policy(), json!({})).granting("kubernetes/can_i");
+    let shipped = Shipped::sets()?;
+    let entry = shipped.policy(&policy())?;
     let host = PolicyHost::start(vec![entry], Arc::new(KubeApi::new(client.clone()))).await?;
-    let registration = Registration::of_sets("sets")
-        .in_namespace("default")
-        .when_it_concerns_us();
+    let registration = shipped.registration().in_namespace("default");
     host.register(&client, &registration).await?;
     host.until_called(&client, &registration).await?;
-    let called = host.requests("sets");
+    let called = host.requests(&shipped.name);
 
     sets.create(&PostParams::default(), &serde_json::from_value(set("web"))?)
         .await?;
@@ -95,7 +94,7 @@ async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what
         assert!(cluster.kubectl(&edit, "").await?.success, "{edit:?}");
     }
     assert_eq!(
-        host.requests("sets"),
+        host.requests(&shipped.name),
         called,
         "an unrelated change does not reach the policy"
     );

@@ -11,7 +11,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options};
-use crate::policy_host::{KubeApi, Policy, PolicyHost, Registration, Runtime};
+use crate::policy_host::{KubeApi, PolicyHost, Runtime, Shipped};
 
 /// Where the reviews are.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e-tests/reviews");
@@ -224,9 +224,15 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let_sam(&cluster).await?;
-    let entry = Policy::new("sets", &Runtime::new()?.load_policy()?, json!({})).granting("kubernetes/can_i");
+    let shipped = Shipped::sets()?;
+    let mut entry = shipped.policy(&Runtime::new()?.load_policy()?)?;
+    "sets".clone_into(&mut entry.name);
     let host = PolicyHost::start(vec![entry], Arc::new(KubeApi::new(client.clone()))).await?;
-    let registration = Registration::of_sets("sets").in_namespace("shop");
+    let registration = shipped
+        .registration()
+        .named("sets")
+        .unconditionally()
+        .in_namespace("shop");
     host.register(&client, &registration).await?;
     host.until_called(&client, &registration).await?;
     let capture = Capture { cluster, host };

@@ -14,7 +14,8 @@
 //! | AdmissionReview over HTTPS | `webhook` | `webhook` |
 //! | the shell | `cli` | `cli` |
 //!
-//! Dependencies point inwards: faces → [`wire`] → decisions → [`templates`], the vocabulary. A reader starts there.
+//! Dependencies point inwards: faces → [`wire`] → decisions → [`claims`] (what is known of the claims that exist) →
+//! [`templates`], the vocabulary. A reader starts there.
 
 // The exports of a waPC guest need an unsafe attribute; everywhere else there is none.
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]

@@ -12,6 +12,7 @@ mod api;
 mod capabilities;
 mod module;
 mod registration;
+mod shipped;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,8 @@ use tokio::sync::Semaphore;
 pub(crate) use api::{Api, KubeApi, NoApi};
 pub(crate) use capabilities::{Capabilities, GetResource, Resource, Subject};
 pub(crate) use module::{Module, Runtime};
-pub(crate) use registration::{CONCERNS_US, Registration};
+pub(crate) use registration::Registration;
+pub(crate) use shipped::{Shipped, deployed, documents};
 
 /// The longest body that policy-server takes: the default of axum.
 const BODY_LIMIT: usize = 2_097_152;

@@ -1,61 +1,44 @@
-//! Makes an API server call a policy of this host.
+//! Makes an API server call a policy of this host, as Kubewarden's controller does.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use k8s_openapi::ByteString;
-use k8s_openapi::api::admissionregistration::v1::{
-    MatchCondition, MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, WebhookClientConfig,
-};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
-use kube::api::{Api, Patch, PatchParams, PostParams};
-use serde_json::json;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use serde_json::{Value, json};
 
 use super::PolicyHost;
-
-/// The condition that the shipped policies carry: an UPDATE that changes the templates, or a set with a key of ours.
-pub(crate) const CONCERNS_US: &str = "\
-    (oldObject != null && object.spec.?volumeClaimTemplates != oldObject.spec.?volumeClaimTemplates) || \
-    (oldObject == null ? [object] : [object, oldObject]).exists(set, \
-        set.metadata.?annotations.orValue({}).exists(key, key.startsWith('claim-rollout.io/')))";
+use crate::cluster::base64;
 
 /// A webhook to be registered; the name of the policy is the name of the configuration, too.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Registration {
     policy: String,
-    group: &'static str,
-    resource: &'static str,
-    operations: &'static [&'static str],
-    failure_policy: &'static str,
+    /// The `spec` of the policy object.
+    spec: Value,
     namespaces: Vec<String>,
-    conditions: Vec<MatchCondition>,
 }
 
 impl Registration {
-    /// For StatefulSets that are created or updated; fails closed.
-    pub(crate) fn of_sets(policy: &str) -> Self {
+    /// What the `spec` of a policy object says.
+    pub(crate) fn new(policy: &str, spec: Value) -> Self {
         Self {
             policy: policy.to_owned(),
-            group: "apps",
-            resource: "statefulsets",
-            operations: &["CREATE", "UPDATE"],
-            failure_policy: "Fail",
+            spec,
             namespaces: Vec::new(),
-            conditions: Vec::new(),
         }
     }
 
-    /// For claims that are created; fails open.
-    pub(crate) fn of_claims(policy: &str) -> Self {
-        let resource = "persistentvolumeclaims";
-        Self {
-            group: "",
-            resource,
-            operations: &["CREATE"],
-            failure_policy: "Ignore",
-            ..Self::of_sets(policy)
-        }
+    /// The name of the policy.
+    pub(crate) fn policy(&self) -> &str {
+        &self.policy
+    }
+
+    /// The same for a policy of another name.
+    pub(crate) fn named(mut self, policy: &str) -> Self {
+        policy.clone_into(&mut self.policy);
+        self
     }
 
     /// Only in this namespace, and in those named before.
@@ -64,73 +47,64 @@ impl Registration {
         self
     }
 
-    /// Only if this CEL expression is true.
-    pub(crate) fn when(mut self, name: &str, expression: &str) -> Self {
-        self.conditions.push(MatchCondition {
-            name: name.to_owned(),
-            expression: expression.to_owned(),
-        });
+    /// For every request that the rules match.
+    pub(crate) fn unconditionally(mut self) -> Self {
+        self.spec["matchConditions"] = json!([]);
         self
     }
 
-    /// Only if the shipped condition is true.
-    pub(crate) fn when_it_concerns_us(self) -> Self {
-        self.when("concerns-claim-rollout", CONCERNS_US)
+    /// The kind of the configuration: a policy that mutates is called before the object is validated.
+    fn kind(&self) -> &'static str {
+        if self.spec["mutating"] == true {
+            "MutatingWebhookConfiguration"
+        } else {
+            "ValidatingWebhookConfiguration"
+        }
     }
 
     /// The configuration that leads to `host`.
-    pub(crate) fn configuration(&self, host: &PolicyHost) -> MutatingWebhookConfiguration {
-        let one = |text: &str| Some(vec![text.to_owned()]);
-        let selector = LabelSelectorRequirement {
-            key: "kubernetes.io/metadata.name".to_owned(),
-            operator: "In".to_owned(),
-            values: Some(self.namespaces.clone()),
-        };
-        let webhook = MutatingWebhook {
-            name: format!("{}.policy-host.test", self.policy),
-            admission_review_versions: vec!["v1".to_owned()],
-            client_config: WebhookClientConfig {
-                ca_bundle: Some(ByteString(host.certificate().as_bytes().to_vec())),
-                url: Some(host.url(&self.policy)),
-                ..WebhookClientConfig::default()
-            },
-            failure_policy: Some(self.failure_policy.to_owned()),
-            match_conditions: (!self.conditions.is_empty()).then(|| self.conditions.clone()),
-            match_policy: Some("Equivalent".to_owned()),
-            namespace_selector: (!self.namespaces.is_empty()).then(|| LabelSelector {
-                match_expressions: Some(vec![selector]),
-                match_labels: None,
-            }),
-            reinvocation_policy: Some("Never".to_owned()),
-            rules: Some(vec![RuleWithOperations {
-                api_groups: one(self.group),
-                api_versions: one("v1"),
-                operations: Some(self.operations.iter().map(ToString::to_string).collect()),
-                resources: one(self.resource),
-                scope: Some("Namespaced".to_owned()),
-            }]),
-            side_effects: "None".to_owned(),
-            timeout_seconds: Some(5),
-            ..MutatingWebhook::default()
-        };
-        let metadata = ObjectMeta {
-            name: Some(self.policy.clone()),
-            ..ObjectMeta::default()
-        };
-        MutatingWebhookConfiguration {
-            metadata,
-            webhooks: Some(vec![webhook]),
+    pub(crate) fn configuration(&self, host: &PolicyHost) -> Value {
+        let of_policy = |key: &str| self.spec[key].clone();
+        let mut webhook = json!({
+            "name": format!("{}.policy-host.test", self.policy),
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {"url": host.url(&self.policy), "caBundle": base64(host.certificate())},
+            "failurePolicy": of_policy("failurePolicy"),
+            "matchConditions": of_policy("matchConditions"),
+            "matchPolicy": "Equivalent",
+            "rules": of_policy("rules"),
+            "sideEffects": "None",
+            "timeoutSeconds": of_policy("timeoutSeconds"),
+        });
+        if self.spec["mutating"] == true {
+            webhook["reinvocationPolicy"] = json!("Never");
         }
+        if !self.namespaces.is_empty() {
+            let named =
+                json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": self.namespaces.clone()});
+            webhook["namespaceSelector"] = json!({"matchExpressions": [named]});
+        }
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": self.kind(),
+            "metadata": {"name": self.policy},
+            "webhooks": [webhook],
+        })
+    }
+
+    fn configurations(&self, client: &kube::Client) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", self.kind());
+        Api::all_with(client.clone(), &ApiResource::from_gvk(&kind))
     }
 }
 
 impl PolicyHost {
     /// Registers a webhook, or changes it.
     pub(crate) async fn register(&self, client: &kube::Client, registration: &Registration) -> anyhow::Result<()> {
-        let configurations: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
         let apply = PatchParams::apply("policy-host").force();
         let configuration = registration.configuration(self);
-        configurations
+        registration
+            .configurations(client)
             .patch(&registration.policy, &apply, &Patch::Apply(configuration))
             .await?;
         Ok(())
@@ -179,9 +153,9 @@ impl PolicyHost {
 
     /// Takes a registration back.
     pub(crate) async fn unregister(&self, client: &kube::Client, registration: &Registration) -> anyhow::Result<()> {
-        let configurations: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+        let configurations = registration.configurations(client);
         configurations
-            .delete(&registration.policy, &kube::api::DeleteParams::default())
+            .delete(&registration.policy, &DeleteParams::default())
             .await?;
         Ok(())
     }

@@ -2,6 +2,7 @@
 //!
 //! One file (or folder) per subcommand. Errors are for people here: `anyhow`, one line on stderr.
 
+mod artifacthub;
 mod controller;
 mod crd;
 mod recorded;
@@ -44,6 +45,9 @@ pub(crate) struct ClusterArguments {
 // The place for a further subcommand: a file beside this one, a variant here with the arguments, an arm in `dispatch`.
 #[derive(Debug, Subcommand)]
 enum Command {
+    // For whoever releases the policy; of no use to others.
+    #[command(hide = true)]
+    Artifacthub(artifacthub::Arguments),
     Controller(controller::Arguments),
     Crd(crd::Arguments),
     Review(review::Arguments),
@@ -71,6 +75,7 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(arguments: Arguments) -> ExitCode {
     match arguments.command {
+        Command::Artifacthub(artifacthub) => wait_for(async { artifacthub::run(&artifacthub) }),
         Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
         Command::Review(review) => review::run(&review),

@@ -1,0 +1,221 @@
+//! The conditions of the shipped policy objects, on a real API server: who is asked about a request, and who is not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, EXPANDABLE, Options, eventually};
+use crate::host_is_faithful::policy;
+use crate::policy_host::{KubeApi, PolicyHost, Shipped};
+
+/// A request, and which of the policies is asked: `s`ets, `c`laims, `r`etention. Everything is a dry run.
+///
+/// `keeps` and `deletes` are sets with two replicas; the second deletes its claims with itself and with a replica.
+const TABLE: &[(&str, &[&str])] = &[
+    // What everybody does all day concerns nobody.
+    ("   ", &["set", "image", "statefulset/keeps", "main=example/main:2"]),
+    ("   ", &["annotate", "statefulset", "keeps", "example.com/note=hello"]),
+    ("   ", &["label", "statefulset", "keeps", "team=storage"]),
+    (
+        "   ",
+        &["patch", "statefulset", "keeps", "-p", r#"{"spec":{"replicas":1}}"#],
+    ),
+    ("   ", &["delete", "statefulset", "keeps"]),
+    ("   ", &["delete", "statefulset", "keeps", "--cascade=orphan"]),
+    ("   ", &["set", "image", "statefulset/deletes", "main=example/main:2"]),
+    (
+        "   ",
+        &["patch", "statefulset", "deletes", "-p", r#"{"spec":{"replicas":3}}"#],
+    ),
+    ("   ", &["scale", "statefulset", "keeps", "--replicas=3"]),
+    ("   ", &["scale", "statefulset", "keeps", "--replicas=2"]),
+    // Sets: a change of the templates, and an annotation of ours that is there, comes or goes.
+    ("s  ", &["patch", "statefulset", "keeps", "--type=json", "-p", LARGER]),
+    (
+        "s  ",
+        &[
+            "annotate",
+            "statefulset",
+            "keeps",
+            "claim-rollout.io/update-policy=InPlace",
+        ],
+    ),
+    ("s  ", &["label", "statefulset", "ours", "team=storage"]),
+    (
+        "s  ",
+        &["annotate", "statefulset", "ours", "claim-rollout.io/update-policy-"],
+    ),
+    ("   ", &["delete", "statefulset", "ours"]),
+    // Claims: only those of the StatefulSet controller, under either of its names.
+    ("   ", &["create", "-f", "-"]),
+    (
+        " c ",
+        &[
+            "create",
+            "-f",
+            "-",
+            "--as=system:serviceaccount:kube-system:statefulset-controller",
+        ],
+    ),
+    (
+        " c ",
+        &[
+            "create",
+            "-f",
+            "-",
+            "--as=system:kube-controller-manager",
+            "--as-group=system:masters",
+        ],
+    ),
+    // Retention: a Scale does not say more than that it is a scale-down.
+    ("  r", &["scale", "statefulset", "keeps", "--replicas=1"]),
+    ("  r", &["scale", "statefulset", "keeps", "--replicas=0"]),
+    ("  r", &["scale", "statefulset", "deletes", "--replicas=1"]),
+    (
+        "  r",
+        &["patch", "statefulset", "deletes", "-p", r#"{"spec":{"replicas":0}}"#],
+    ),
+    (
+        "  r",
+        &[
+            "patch",
+            "statefulset",
+            "deletes",
+            "-p",
+            r#"{"spec":{"ordinals":{"start":1}}}"#,
+        ],
+    ),
+    (
+        "  r",
+        &[
+            "patch",
+            "statefulset",
+            "deletes",
+            "-p",
+            r#"{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Retain"}}}"#,
+        ],
+    ),
+    (
+        "  r",
+        &[
+            "patch",
+            "statefulset",
+            "keeps",
+            "-p",
+            r#"{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}}}"#,
+        ],
+    ),
+    ("  r", &["delete", "statefulset", "deletes"]),
+    ("  r", &["delete", "statefulset", "deletes", "--cascade=orphan"]),
+    (
+        "   ",
+        &[
+            "delete",
+            "statefulset",
+            "deletes",
+            "--as=system:serviceaccount:kube-system:namespace-controller",
+        ],
+    ),
+    (
+        "   ",
+        &[
+            "delete",
+            "statefulset",
+            "deletes",
+            "--as=system:serviceaccount:kube-system:generic-garbage-collector",
+        ],
+    ),
+];
+
+const LARGER: &str =
+    r#"[{"op":"replace","path":"/spec/volumeClaimTemplates/0/spec/resources/requests/storage","value":"2Gi"}]"#;
+
+/// A set that nobody makes Pods for: its controller is halted.
+fn set(name: &str, annotations: &Value, retention: &Value) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {
+            "replicas": 2,
+            "serviceName": name,
+            "selector": {"matchLabels": {"app": name}},
+            "persistentVolumeClaimRetentionPolicy": retention,
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "main", "image": "example/main:1"}]},
+            },
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim_spec()}],
+        },
+    })
+}
+
+fn claim_spec() -> Value {
+    json!({
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": EXPANDABLE,
+        "resources": {"requests": {"storage": "1Gi"}},
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
+    let cluster = Cluster::start(Options::default()).await?;
+    cluster.halt("kube-controller-manager");
+    let client = cluster.client().await?;
+    let shipped = [Shipped::sets()?, Shipped::claims()?, Shipped::retention()?];
+    let mut policies = Vec::new();
+    for policy in &shipped {
+        policies.push(policy.policy(&self::policy())?);
+    }
+    let host = PolicyHost::start(policies, Arc::new(KubeApi::new(client.clone()))).await?;
+    let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
+    let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
+    for object in [
+        set("keeps", &json!({}), &Value::Null),
+        set("deletes", &json!({}), &deletes),
+        set("ours", &ours, &Value::Null),
+    ] {
+        let made = cluster.kubectl(&["create", "-f", "-"], &object.to_string()).await?;
+        ensure!(made.success, "{made:?}");
+    }
+    for policy in &shipped {
+        host.register(&client, &policy.registration()).await?;
+    }
+    let requests = || shipped.each_ref().map(|policy| host.requests(&policy.name));
+    let asked = async |arguments: &[&str]| -> anyhow::Result<String> {
+        let claim = json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data-other-0", "namespace": "default"},
+            "spec": claim_spec(),
+        });
+        let before = requests();
+        let output = cluster
+            .kubectl(&[arguments, &["--dry-run=server"]].concat(), &claim.to_string())
+            .await?;
+        ensure!(output.success, "{arguments:?}: {output:?}");
+        let pairs = ["s", "c", "r"].iter().zip(before.into_iter().zip(requests()));
+        Ok(pairs
+            .map(|(name, (before, after))| if after > before { name } else { " " })
+            .collect())
+    };
+    // The API server learns of the registrations a moment later.
+    for wanted in ["s  ", " c ", "  r"] {
+        let (_, arguments) = TABLE.iter().find(|(who, _)| *who == wanted).expect("a row");
+        eventually(
+            "the API server to know the policies",
+            Duration::from_secs(20),
+            async || Ok((asked(arguments).await? == wanted).then_some(())),
+        )
+        .await?;
+    }
+    for (who, arguments) in TABLE {
+        assert_eq!(&asked(arguments).await?, who, "{}", arguments.join(" "));
+    }
+    host.stop().await?;
+    cluster.stop();
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! What is foretold of claims under a retention policy is what Kubernetes does to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use claim_rollout::claims::retention::{
+    Event, Fate, Ordinal, OwnerRef, Ownership, Pod as Replica, PodUid, RetentionPolicy, Set, Standing,
+};
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, EXPANDABLE, Options, eventually};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Long enough for the controllers to do what they should not.
+const MOMENT: Duration = Duration::from_secs(3);
+
+/// A set of two replicas to which something happens.
+struct Case {
+    name: String,
+    policy: [&'static str; 2],
+    event: Event,
+    other: Other,
+}
+
+/// Who else owns the claim of the second replica.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Other {
+    Nobody,
+    /// Somebody who does not manage it.
+    Owner,
+    /// Somebody who does.
+    Controller,
+}
+
+fn cases() -> Vec<Case> {
+    let policies = [
+        ("rr", ["Retain", "Retain"]),
+        ("dr", ["Delete", "Retain"]),
+        ("rd", ["Retain", "Delete"]),
+        ("dd", ["Delete", "Delete"]),
+    ];
+    let events = [
+        ("scale", Event::ScaleDown),
+        ("delete", Event::DeleteSet),
+        ("orphan", Event::OrphanSet),
+    ];
+    let case = |name: String, policy, event, other| Case {
+        name,
+        policy,
+        event,
+        other,
+    };
+    let mut cases = Vec::new();
+    for (name, policy) in policies {
+        cases.extend(events.map(|(what, event)| case(format!("{name}-{what}"), policy, event, Other::Nobody)));
+    }
+    let both = ["Delete", "Delete"];
+    for (what, event) in &events[..2] {
+        cases.push(case(format!("foreign-{what}"), both, *event, Other::Controller));
+        cases.push(case(format!("shared-{what}"), both, *event, Other::Owner));
+    }
+    cases
+}
+
+impl Case {
+    fn set(&self) -> anyhow::Result<StatefulSet> {
+        let [when_deleted, when_scaled] = self.policy;
+        let name = &self.name;
+        Ok(serde_json::from_value(json!({
+            "metadata": {"name": name},
+            "spec": {
+                "replicas": 2,
+                "serviceName": name,
+                "podManagementPolicy": "Parallel",
+                "selector": {"matchLabels": {"app": name}},
+                "persistentVolumeClaimRetentionPolicy": {"whenDeleted": when_deleted, "whenScaled": when_scaled},
+                "template": {
+                    "metadata": {"labels": {"app": name}},
+                    "spec": {"containers": [{"name": "main", "image": "example/main:1"}]},
+                },
+                "volumeClaimTemplates": [{
+                    "metadata": {"name": "data"},
+                    "spec": {
+                        "accessModes": ["ReadWriteOnce"],
+                        "storageClassName": EXPANDABLE,
+                        "resources": {"requests": {"storage": "1Gi"}},
+                    },
+                }],
+            },
+        }))?)
+    }
+
+    /// Lets it happen.
+    async fn happen(&self, sets: &Api<StatefulSet>) -> anyhow::Result<()> {
+        let parameters = match self.event {
+            Event::ScaleDown => {
+                let fewer = Patch::Merge(json!({"spec": {"replicas": 1}}));
+                sets.patch(&self.name, &PatchParams::default(), &fewer).await?;
+                return Ok(());
+            }
+            Event::DeleteSet => DeleteParams::background(),
+            Event::OrphanSet => DeleteParams::orphan(),
+        };
+        sets.delete(&self.name, &parameters).await?;
+        Ok(())
+    }
+}
+
+/// What the API server knows.
+struct Scene {
+    sets: Api<StatefulSet>,
+    pods: Api<Pod>,
+    claims: Api<PersistentVolumeClaim>,
+}
+
+impl Scene {
+    async fn claims(&self) -> anyhow::Result<BTreeMap<String, Vec<OwnerReference>>> {
+        let claims = self.claims.list(&ListParams::default()).await?;
+        let owners = claims.into_iter().map(|claim| {
+            let metadata = claim.metadata;
+            (
+                metadata.name.unwrap_or_default(),
+                metadata.owner_references.unwrap_or_default(),
+            )
+        });
+        Ok(owners.collect())
+    }
+
+    /// The fate of the two claims of a set, once the StatefulSet controller has nothing to correct.
+    async fn foretell(&self, case: &Case) -> anyhow::Result<Vec<(String, Fate)>> {
+        let uid = self.sets.get(&case.name).await?.metadata.uid.context("a uid")?;
+        let all = self.claims().await?;
+        let mut fates = Vec::new();
+        for ordinal in 0..2 {
+            let name = format!("data-{}-{ordinal}", case.name);
+            let pod = format!("{}-{ordinal}", case.name);
+            let pod_uid = self.pods.get(&pod).await?.metadata.uid.context("a uid")?;
+            let owners: Vec<_> = all.get(&name).context("a claim")?.iter().map(owner).collect();
+            let [when_deleted, when_scaled] = case.policy.map(Some);
+            let claim = Ownership {
+                owners: &owners,
+                policy: RetentionPolicy::read(when_deleted, when_scaled),
+                set: Set {
+                    name: &case.name,
+                    uid: &uid,
+                },
+                pod: Replica {
+                    name: &pod,
+                    uid: PodUid::Is(&pod_uid),
+                },
+                ordinal: Ordinal::InRange,
+            };
+            let foreign = case.other == Other::Controller && ordinal == 1;
+            let settled = if foreign { Standing::Foreign } else { Standing::AsAsked };
+            ensure!(claim.standing() == settled, "{name}: {:?} {owners:?}", claim.standing());
+            // A scale-down removes the second replica only.
+            let stays = case.event == Event::ScaleDown && ordinal == 0;
+            fates.push((name, if stays { Fate::Stays } else { claim.fate(case.event) }));
+        }
+        Ok(fates)
+    }
+}
+
+fn owner(owner: &OwnerReference) -> OwnerRef<'_> {
+    OwnerRef {
+        api_version: &owner.api_version,
+        kind: &owner.kind,
+        name: &owner.name,
+        uid: &owner.uid,
+        controller: owner.controller.unwrap_or(false),
+        block_owner_deletion: owner.block_owner_deletion.unwrap_or(false),
+    }
+}
+
+/// Makes the sets, and gives somebody else the claims that are to have another owner, too.
+async fn prepare(scene: &Scene, client: &kube::Client, cases: &[Case]) -> anyhow::Result<()> {
+    for case in cases {
+        scene.sets.create(&PostParams::default(), &case.set()?).await?;
+    }
+    for case in cases {
+        eventually("the Pods to be ready", PATIENCE, async || {
+            let status = scene.sets.get(&case.name).await?.status.unwrap_or_default();
+            Ok((status.ready_replicas == Some(2)).then_some(()))
+        })
+        .await?;
+    }
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "other"}}))?;
+    let uid = maps.create(&PostParams::default(), &map).await?.metadata.uid;
+    for case in cases {
+        if case.other == Other::Nobody {
+            continue;
+        }
+        let name = format!("data-{}-1", case.name);
+        let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": uid, "controller": case.other == Other::Controller});
+        // Two controllers are one too many for the API server: another one takes the place of the set.
+        let mut owners: Vec<Value> = Vec::new();
+        if case.other == Other::Owner {
+            let claim = scene.claims.get(&name).await?.metadata;
+            owners = serde_json::from_value(serde_json::to_value(claim.owner_references)?)?;
+        }
+        owners.push(other);
+        let patch = Patch::Merge(json!({"metadata": {"ownerReferences": owners}}));
+        scene.claims.patch(&name, &PatchParams::default(), &patch).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_go_and_stay_as_foretold() -> anyhow::Result<()> {
+    let cluster = Cluster::start(Options::default()).await?;
+    let client = cluster.client().await?;
+    let scene = Scene {
+        sets: Api::default_namespaced(client.clone()),
+        pods: Api::default_namespaced(client.clone()),
+        claims: Api::default_namespaced(client.clone()),
+    };
+    let cases = cases();
+    prepare(&scene, &client, &cases).await?;
+    tokio::time::sleep(MOMENT).await;
+    let mut stay = BTreeSet::new();
+    let mut counts = [0; 2];
+    for case in &cases {
+        for (name, fate) in scene.foretell(case).await? {
+            match fate {
+                Fate::Stays => {
+                    counts[0] += 1;
+                    stay.insert(name);
+                }
+                Fate::Goes => counts[1] += 1,
+                Fate::MayGo | Fate::IsGoing => anyhow::bail!("{name}: {fate:?}, although nothing is in motion"),
+            }
+        }
+    }
+    assert_eq!(counts, [24, 8], "what stays and what goes");
+    for case in &cases {
+        case.happen(&scene.sets).await?;
+    }
+    let names = async || Ok::<_, anyhow::Error>(scene.claims().await?.into_keys().collect::<BTreeSet<_>>());
+    let gone = eventually("the claims to go", PATIENCE, async || {
+        Ok((names().await? == stay).then_some(()))
+    });
+    if gone.await.is_err() {
+        assert_eq!(names().await?, stay);
+    }
+    tokio::time::sleep(MOMENT).await;
+    assert_eq!(names().await?, stay, "a moment later");
+    cluster.stop();
+    Ok(())
+}

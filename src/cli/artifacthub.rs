@@ -1,0 +1,222 @@
+//! `claim-rollout artifacthub`
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+/// What Kubewarden has to know about the policy, and what Rancher asks for.
+const METADATA: &str = include_str!("../../policy-metadata.yml");
+const QUESTIONS: &str = include_str!("../../questions-ui.yml");
+const HEADER: &str =
+    "# The package on Artifact Hub. `make artifacthub` makes it from policy-metadata.yml and questions-ui.yml.";
+/// Neither file says it: the day of this version.
+const CREATED_AT: &str = "2026-11-21T00:00:00Z";
+const CONTROLLER: &str = "https://artifacthub.io/packages/helm/kubewarden/kubewarden-controller";
+
+/// Print the package of the policy for Artifact Hub as YAML.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Arguments {}
+
+pub(crate) fn run(_: &Arguments) -> anyhow::Result<()> {
+    println!("{}", yaml()?.trim_end());
+    Ok(())
+}
+
+/// The part of the metadata that the package repeats.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    rules: Vec<Rule>,
+    mutating: bool,
+    context_aware_resources: Vec<Resource>,
+    annotations: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rule {
+    api_groups: Vec<String>,
+    api_versions: Vec<String>,
+    resources: Vec<String>,
+    operations: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Resource {
+    api_version: String,
+    kind: String,
+}
+
+/// artifacthub-pkg.yml, in its usual order.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Package<'a> {
+    version: &'a str,
+    name: &'a str,
+    display_name: &'a str,
+    created_at: &'a str,
+    description: &'a str,
+    license: &'a str,
+    #[serde(rename = "homeURL")]
+    home_url: &'a str,
+    containers_images: [Image; 1],
+    keywords: Vec<&'a str>,
+    links: [Link; 2],
+    install: String,
+    maintainers: [Maintainer<'a>; 1],
+    provider: Provider<'a>,
+    recommendations: [Recommendation; 1],
+    annotations: Annotations<'a>,
+}
+
+#[derive(Serialize)]
+struct Image {
+    name: &'static str,
+    image: String,
+}
+
+#[derive(Serialize)]
+struct Link {
+    name: &'static str,
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Maintainer<'a> {
+    name: &'a str,
+    email: &'a str,
+}
+
+#[derive(Serialize)]
+struct Provider<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct Recommendation {
+    url: &'static str,
+}
+
+#[derive(Serialize)]
+struct Annotations<'a> {
+    #[serde(rename = "kubewarden/mutation")]
+    mutation: String,
+    #[serde(rename = "kubewarden/resources")]
+    resources: &'a str,
+    #[serde(rename = "kubewarden/rules")]
+    rules: String,
+    #[serde(rename = "kubewarden/contextAwareResources")]
+    context_aware_resources: String,
+    #[serde(rename = "kubewarden/questions-ui")]
+    questions: String,
+}
+
+/// The package as YAML, with a first line that says where it comes from.
+fn yaml() -> anyhow::Result<String> {
+    let metadata: Metadata = serde_saphyr::from_str(METADATA)?;
+    let package = metadata.package()?;
+    Ok(format!("{HEADER}\n{}", serde_saphyr::to_string(&package)?))
+}
+
+impl Metadata {
+    fn package(&self) -> anyhow::Result<Package<'_>> {
+        let policy = |key: &str| self.annotation(&format!("io.kubewarden.policy.{key}"));
+        let (version, source) = (policy("version")?, policy("source")?);
+        let image = format!("{}:v{version}", policy("ociUrl")?);
+        let (name, email) = policy("author")?
+            .strip_suffix('>')
+            .and_then(|author| author.split_once(" <"))
+            .context("expected an author with an address: name <address>")?;
+        let link = |name, url| Link { name, url };
+        Ok(Package {
+            version,
+            name: policy("title")?,
+            display_name: self.annotation("io.artifacthub.displayName")?,
+            created_at: CREATED_AT,
+            description: policy("description")?,
+            license: policy("license")?,
+            home_url: policy("url")?,
+            keywords: self.annotation("io.artifacthub.keywords")?.split(", ").collect(),
+            links: [
+                link("policy", format!("{source}/releases/download/v{version}/policy.wasm")),
+                link("source", source.to_owned()),
+            ],
+            install: install(&image),
+            containers_images: [Image { name: "policy", image }],
+            maintainers: [Maintainer { name, email }],
+            provider: Provider { name: policy("title")? },
+            recommendations: [Recommendation { url: CONTROLLER }],
+            annotations: Annotations {
+                mutation: self.mutating.to_string(),
+                resources: self.annotation("io.artifacthub.resources")?,
+                rules: serde_saphyr::to_string(&self.rules)?,
+                context_aware_resources: serde_saphyr::to_string(&self.context_aware_resources)?,
+                questions: without_comments(QUESTIONS),
+            },
+        })
+    }
+
+    fn annotation(&self, key: &str) -> anyhow::Result<&str> {
+        let value = self.annotations.get(key).map(String::as_str);
+        value.with_context(|| format!("expected the annotation {key} in policy-metadata.yml, but found none"))
+    }
+}
+
+fn install(image: &str) -> String {
+    format!(
+        "The policy is one half of claim-rollout; the controller is the other. Pull the policy with
+[`kwctl`](https://github.com/kubewarden/kwctl):
+```console
+kwctl pull {image}
+```
+Apply what is in [`deploy/`](https://github.com/claim-rollout/claim-rollout/tree/main/deploy): the policy objects with
+their conditions, the rights that the policy-server needs, and the controller.
+"
+    )
+}
+
+fn without_comments(yaml: &str) -> String {
+    let lines = yaml.lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{METADATA, Metadata, QUESTIONS, Resource, Rule, yaml};
+
+    #[test]
+    fn the_package_is_the_one_of_the_metadata_and_the_questions() {
+        let committed = include_str!("../../artifacthub-pkg.yml");
+        assert!(
+            committed.trim_end() == yaml().expect("YAML").trim_end(),
+            "artifacthub-pkg.yml is not what `claim-rollout artifacthub` prints: `make artifacthub` writes it"
+        );
+    }
+
+    #[test]
+    fn what_is_yaml_inside_yaml_reads_back_as_it_was() {
+        let package: Value = serde_saphyr::from_str(&yaml().expect("YAML")).expect("YAML");
+        let inner = |key: &str| package["annotations"][key].as_str().expect(key);
+        let metadata: Metadata = serde_saphyr::from_str(METADATA).expect("metadata");
+        let rules: Vec<Rule> = serde_saphyr::from_str(inner("kubewarden/rules")).expect("rules");
+        assert_eq!(rules, metadata.rules);
+        let resources: Vec<Resource> =
+            serde_saphyr::from_str(inner("kubewarden/contextAwareResources")).expect("resources");
+        assert_eq!(resources, metadata.context_aware_resources);
+        let questions: Value = serde_saphyr::from_str(inner("kubewarden/questions-ui")).expect("questions");
+        assert_eq!(
+            questions,
+            serde_saphyr::from_str::<Value>(QUESTIONS).expect("questions")
+        );
+        assert_eq!(inner("kubewarden/mutation"), "true");
+    }
+}
+
+#[cfg(test)]
+#[path = "questions_tests.rs"]
+mod questions_tests;

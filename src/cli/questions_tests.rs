@@ -1,0 +1,125 @@
+//! What Rancher asks for and what docs/settings.md says are the settings of the code.
+
+use serde_json::{Map, Value, json};
+
+use super::QUESTIONS;
+use crate::admission::Settings;
+use crate::admission::settings::NAMES;
+
+const DOCUMENT: &str = include_str!("../../docs/settings.md");
+
+fn questions() -> Vec<Value> {
+    let mut questions: Value = serde_saphyr::from_str(QUESTIONS).expect("YAML");
+    serde_json::from_value(questions["questions"].take()).expect("a list")
+}
+
+fn text<'a>(question: &'a Value, key: &str) -> &'a str {
+    question[key]
+        .as_str()
+        .unwrap_or_else(|| panic!("expected {key} of {question}"))
+}
+
+fn options(question: &Value) -> Vec<&str> {
+    let options = question["options"].as_array().into_iter().flatten();
+    options.filter_map(Value::as_str).collect()
+}
+
+/// The settings as JSON text, as the policy gets them.
+fn read(name: &str, value: &Value) -> Result<Settings, String> {
+    Settings::read(&json!({name: value}).to_string())
+}
+
+fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
+    list.sort();
+    list
+}
+
+#[test]
+fn every_setting_is_asked_for_once() {
+    let questions = questions();
+    let asked = questions.iter().map(|question| text(question, "variable")).collect();
+    assert_eq!(sorted(asked), sorted(NAMES.to_vec()));
+}
+
+#[test]
+fn a_question_says_what_it_is_about_and_nothing_has_to_be_answered() {
+    for question in questions() {
+        for key in ["label", "tooltip", "group", "type"] {
+            assert!(!text(&question, key).is_empty(), "{key} of {question}");
+        }
+        assert_eq!(question["required"], false, "{question}");
+        let default = &question["default"];
+        let fits = match text(&question, "type") {
+            "enum" => options(&question).contains(&default.as_str().unwrap_or_default()),
+            "boolean" => default.is_boolean(),
+            "int" => default.is_u64() && question["min"].is_u64() && question["max"].is_u64(),
+            "string" => default.is_string(),
+            "array[" => default.is_array() || default.is_null(),
+            "map[" => default.is_object(),
+            other => panic!("Rancher knows no type {other}"),
+        };
+        assert!(fits && question.get("default").is_some(), "{question}");
+    }
+}
+
+#[test]
+fn the_defaults_are_those_of_the_code() {
+    let defaults: Map<String, Value> = questions()
+        .iter()
+        .map(|question| (text(question, "variable").to_owned(), question["default"].clone()))
+        .collect();
+    let read = Settings::read(&Value::Object(defaults).to_string());
+    assert_eq!(read, Ok(Settings::default()));
+}
+
+#[test]
+fn the_options_and_limits_are_those_of_the_code() {
+    for question in questions() {
+        let name = text(&question, "variable");
+        match text(&question, "type") {
+            "enum" => {
+                for option in options(&question) {
+                    assert!(read(name, &json!(option)).is_ok(), "{name}: {option}");
+                }
+                // The refusal of a value names all that are allowed.
+                let refused = read(name, &json!("?")).expect_err(name);
+                assert!(refused.ends_with(&options(&question).join(", ")), "{refused}");
+            }
+            "int" => {
+                let [min, max] = ["min", "max"].map(|key| question[key].as_i64().expect(key));
+                for (number, allowed) in [(min - 1, false), (min, true), (max, true), (max + 1, false)] {
+                    assert_eq!(read(name, &json!(number)).is_ok(), allowed, "{name}: {number}");
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_document_has_a_section_for_every_setting() {
+    let sections = DOCUMENT.lines().filter_map(|line| line.strip_prefix("### `"));
+    let sections = sections.filter_map(|name| name.strip_suffix('`')).collect();
+    assert_eq!(sorted(sections), sorted(NAMES.to_vec()));
+}
+
+#[test]
+fn the_examples_in_the_document_are_settings_and_the_invalid_ones_are_not() {
+    for section in DOCUMENT.split("\n### `").skip(1) {
+        let (name, body) = section.split_once('`').expect("a heading");
+        let rows = body.lines().filter(|line| line.starts_with("| `"));
+        let mut answers = Vec::new();
+        for row in rows {
+            let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+            let setting: Value = serde_saphyr::from_str(cells[0].trim_matches('`')).expect(row);
+            assert!(setting.get(name).is_some(), "{row}");
+            let valid = Settings::read(&setting.to_string()).is_ok();
+            assert_eq!(valid, cells[2] != "invalid", "{row}");
+            answers.push(cells[2].split([':', ',']).next().unwrap_or_default());
+        }
+        assert!(answers.contains(&"accepted"), "{name}");
+        assert!(answers.contains(&"refused") || answers.contains(&"invalid"), "{name}");
+        let known = |answer: &&str| ["accepted", "refused", "invalid"].contains(answer);
+        assert!(answers.iter().all(known), "{name}: {answers:?}");
+    }
+}
