@@ -16,7 +16,7 @@ use super::verdict::Refusal;
 use crate::claims::retention::{Event, Fate, Ordinal, OwnerRef, Ownership, Pod, PodUid, RetentionPolicy, Set};
 use crate::claims::{Claim, Owner, retention};
 use crate::json::Error;
-use crate::templates::ClaimName;
+use crate::templates::{ClaimName, ClaimTemplate};
 
 /// True iff the setting asks for it.
 pub(super) fn is_on(settings: &Settings) -> bool {
@@ -167,9 +167,19 @@ struct Going {
     unchecked: i64,
 }
 
+impl Going {
+    fn add(&mut self, claim: &ClaimName, fate: Option<Fate>) {
+        match fate {
+            Some(Fate::Goes) => self.claims.push(claim.to_string()),
+            Some(Fate::MayGo) => self.may.push(claim.to_string()),
+            Some(Fate::Stays | Fate::IsGoing) | None => {}
+        }
+    }
+}
+
 impl Question<'_> {
     fn answer(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Vec<String>, Refusal> {
-        if ordinals.iter().all(Range::is_empty) {
+        if ordinals.iter().all(Range::is_empty) && self.event != Event::DeleteSet {
             return Ok(Vec::new());
         }
         let going = match self.look(ordinals, lookups)? {
@@ -213,17 +223,63 @@ impl Question<'_> {
             let Some(Ok(name)) = u32::try_from(ordinal).ok().map(|at| ClaimName::new(template, set, at)) else {
                 continue;
             };
-            match self.fate(name.as_str(), ordinal, lookups) {
-                Ok(Fate::Goes) => going.claims.push(name.to_string()),
-                Ok(Fate::MayGo) => going.may.push(name.to_string()),
-                Ok(Fate::Stays | Fate::IsGoing) => {}
+            match self.fate(name.as_str(), ordinal, Ordinal::InRange, lookups) {
+                Ok(fate) => going.add(&name, fate),
                 Err(error) => return Ok(Err(error)),
             }
         }
-        Ok(Ok(going))
+        let left = most.saturating_sub(replicas.saturating_mul(each)).max(0);
+        let end = ordinals.iter().map(|range| range.end).max().unwrap_or(0);
+        let leftovers = self.leftovers(&templates, end, left, lookups, &mut going);
+        Ok(leftovers.map(|()| going))
     }
 
-    fn fate(&self, claim: &str, ordinal: i64, lookups: &mut dyn Lookups) -> Result<Fate, CannotAsk> {
+    /// Claims that a scale-down left behind go with the set, too. Nobody says how many there are: looked at are those
+    /// above the range, until a replica has none.
+    fn leftovers(
+        &self,
+        templates: &[ClaimTemplate],
+        end: i64,
+        mut left: i64,
+        lookups: &mut dyn Lookups,
+        going: &mut Going,
+    ) -> Result<(), CannotAsk> {
+        let are_left = self.policy.when_scaled == retention::Retention::Retain;
+        if self.event != Event::DeleteSet || !are_left {
+            return Ok(());
+        }
+        let mut ordinal = end;
+        loop {
+            let mut found = false;
+            for template in templates {
+                let set = &self.set.metadata.name;
+                let name = u32::try_from(ordinal).ok();
+                let Some(Ok(name)) = name
+                    .map(|at| ClaimName::new(&template.name, set, at))
+                    .filter(|_| left > 0)
+                else {
+                    return Ok(());
+                };
+                left -= 1;
+                let fate = self.fate(name.as_str(), ordinal, Ordinal::ScaledDown, lookups)?;
+                found |= fate.is_some();
+                going.add(&name, fate);
+            }
+            if !found {
+                return Ok(());
+            }
+            ordinal += 1;
+        }
+    }
+
+    /// What becomes of a claim; nothing if there is none of this name.
+    fn fate(
+        &self,
+        claim: &str,
+        ordinal: i64,
+        stands: Ordinal,
+        lookups: &mut dyn Lookups,
+    ) -> Result<Option<Fate>, CannotAsk> {
         let question = Get {
             api_version: "v1",
             kind: "PersistentVolumeClaim",
@@ -231,7 +287,7 @@ impl Question<'_> {
             name: claim,
         };
         let Some(text) = lookups.get(&question)? else {
-            return Ok(Fate::Stays);
+            return Ok(None);
         };
         let claim = Claim::read(&text).map_err(|error| CannotAsk(error.to_string()))?;
         let pod = format!("{}-{ordinal}", self.set.metadata.name);
@@ -245,10 +301,13 @@ impl Question<'_> {
             },
             pod: Pod {
                 name: &pod,
-                uid: PodUid::NotAsked,
+                uid: match stands {
+                    Ordinal::InRange => PodUid::NotAsked,
+                    Ordinal::ScaledDown => PodUid::NoPod,
+                },
             },
-            ordinal: Ordinal::InRange,
+            ordinal: stands,
         };
-        Ok(ownership.fate(self.event))
+        Ok(Some(ownership.fate(self.event)))
     }
 }

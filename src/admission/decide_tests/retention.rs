@@ -135,6 +135,20 @@ fn r1_the_deletion_of_a_set_names_its_claims_unless_they_are_orphaned() {
 }
 
 #[test]
+fn r1_claims_that_a_scale_down_left_behind_go_with_the_set() {
+    let request = review("DELETE", Some(&replicas(web("Delete", "Retain"), 1)), None);
+    let goes = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes data-web-0, data-web-1, data-web-2";
+    assert_eq!(warnings(ask(&request, "Warn", claims(of_set))), [goes]);
+    let none = replicas(web("Delete", "Retain"), 0);
+    let request = review("DELETE", Some(&none), None);
+    assert_eq!(
+        warnings(ask(&request, "Warn", claims(of_set))),
+        [goes],
+        "also of a set without replicas"
+    );
+}
+
+#[test]
 fn r1_another_policy_while_a_scale_down_is_in_progress_names_what_is_on_its_way() {
     let mut old = replicas(web("Retain", "Retain"), 1);
     old["status"] = json!({"replicas": 3});
