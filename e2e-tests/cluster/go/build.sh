@@ -24,10 +24,16 @@ done
 
 # The groups are separate modules because their dependencies disagree. A group's folder is named by all it is built from.
 groups=("$kubernetes" "$here"/parts/*)
+# The parts that also compile with the very dependencies of this Kubernetes, one a line: what they share with it is then
+# compiled once. Kubernetes itself is built from the same versions either way.
+beside=()
+[ ! -f "$kubernetes/beside" ] || mapfile -t beside <"$kubernetes/beside"
 name() { if [ "$1" = "$kubernetes" ]; then echo "kubernetes-$version"; else basename "$1"; fi; }
 flags() { if [ "$1" = "$kubernetes" ]; then echo "-s -w$stamp"; else echo "-s -w"; fi; }
 fingerprint() { sha256sum | cut -c1-16; }
-folder() { echo "$cache/$(name "$1")-$({ flags "$1"; cat "$1"/go.mod "$1"/go.sum "$1"/*.go 2>/dev/null || true; } | fingerprint)"; }
+is_beside() { [ ${#beside[@]} -gt 0 ] && { [ "$1" = "$kubernetes" ] || [[ " ${beside[*]} " = *" $(basename "$1") "* ]]; }; }
+modules() { if is_beside "$1"; then cat "$kubernetes/go.mod" "$kubernetes/beside"; fi; }
+folder() { echo "$cache/$(name "$1")-$({ flags "$1"; modules "$1"; cat "$1"/go.mod "$1"/go.sum "$1"/*.go 2>/dev/null || true; } | fingerprint)"; }
 folders=()
 for group in "${groups[@]}"; do folders+=("$(folder "$group")"); done
 # What is printed: one folder of links to the binaries of this very combination.
@@ -46,13 +52,37 @@ if [ ! -d "$bin" ]; then
   rm -rf "$cache"/.control-plane-*
 fi
 
+workspace=""
+work_together() { # a Go workspace of Kubernetes and what is beside it, every dependency held at Kubernetes' own version
+  workspace=$(mktemp -d "$cache/.control-plane-XXXXXX")
+  {
+    printf 'go 1.26.0\nuse (\n\t%s\n' "$kubernetes"
+    printf '\t%s\n' "${beside[@]/#/$here/parts/}"
+    printf ')\nreplace (\n'
+    # Those that its go.mod replaces already are held by that.
+    awk '/^replace \(/ { replaces = 1 } /^\)/ { replaces = 0 } replaces && $2 == "=>" { print $1 }' \
+      "$kubernetes/go.mod" >"$workspace/replaced"
+    awk 'NR == FNR { replaced[$1]; next } /^require \(/ { requires = 1; next } /^\)/ { requires = 0 }
+      requires && $1 != "k8s.io/kubernetes" && !($1 in replaced) { print "\t" $1 " => " $1 " " $2 }' \
+      "$workspace/replaced" "$kubernetes/go.mod"
+    echo ')'
+  } >"$workspace/go.work"
+}
+
 build() { # build GROUP FOLDER
   [ ! -d "$2" ] || return 0
   echo "building $(name "$1") (the first time this takes minutes)" >&2
-  local what=tool work
+  local what=tool work together=off
   [ ! -f "$1/main.go" ] || what=.
+  if is_beside "$1"; then
+    [ -n "$workspace" ] || work_together
+    together=$workspace/go.work
+    # In a workspace "tool" would be the tools of all of its modules.
+    [ "$what" = . ] || what=$(sed -n '/^tool (/,/^)/{s/^\t//p;}; s/^tool \([^(].*\)$/\1/p' "$1/go.mod")
+  fi
   work=$(mktemp -d "$cache/.control-plane-XXXXXX")
-  (cd "$1" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$work/" -ldflags "$(flags "$1")" "$what" >&2)
+  # shellcheck disable=SC2086  # a list of packages
+  (cd "$1" && GOWORK=$together CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$work/" -ldflags "$(flags "$1")" $what >&2)
   # etcd's main package is called "server".
   [ ! -f "$work/server" ] || mv "$work/server" "$work/etcd"
   chmod 755 "$work"
@@ -61,6 +91,7 @@ build() { # build GROUP FOLDER
 
 if [ ! -d "$bin" ]; then
   for i in "${!groups[@]}"; do build "${groups[$i]}" "${folders[$i]}"; done
+  [ -z "$workspace" ] || rm -rf "$workspace"
   links=$(mktemp -d "$cache/.control-plane-XXXXXX")
   for group in "${folders[@]}"; do ln -s "$group"/* "$links/"; done
   chmod 755 "$links"
