@@ -1,8 +1,6 @@
 //! The settings of the policy.
 
-use serde_json::{Map, Value};
-
-use crate::json;
+use crate::json::{self, Map, Value};
 use crate::templates::UpdatePolicy;
 
 /// What an administrator may set. The first value named is the default; empty settings work.
@@ -55,7 +53,7 @@ impl Settings {
         }
     }
 
-    fn from_fields(fields: &Map<String, Value>) -> Result<Self, String> {
+    fn from_fields(fields: &Map<Value>) -> Result<Self, String> {
         let mut settings = Self::default();
         let mut faults = Vec::new();
         for (key, value) in fields {

@@ -104,7 +104,11 @@ fn spec(set: &Set, progress: &Progress) -> ClaimRolloutSpec {
             uid: set.uid().unwrap_or_default(),
         },
         revision: progress.update_revision.to_string(),
-        templates: progress.templates.iter().map(ClaimTemplate::to_value).collect(),
+        templates: progress
+            .templates
+            .iter()
+            .map(|template| template.to_value().into())
+            .collect(),
         update_policy: progress.update_policy.to_string(),
         sync: sync.to_string(),
         replace_set: "Never".to_owned(),
