@@ -15,6 +15,8 @@ export K8S CLAIM_ROLLOUT_POLICY
 
 CARGO ?= cargo
 WASM := hack/cargo-wasm
+# The module alone: beside an rlib it would be linked without what link-time optimisation takes out of it.
+WASM_BUILD := $(WASM) rustc --lib --profile policy --crate-type cdylib
 SDK_GUEST := benches/sdk-guest
 
 .PHONY: help
@@ -30,17 +32,18 @@ needs-cargo:
 # Whether the module is up to date is for cargo to say; the copy keeps its date if nothing changed.
 .PHONY: FORCE
 policy.wasm: needs-cargo FORCE ## The policy, with its metadata inside: ready for policy-server
-	$(WASM) build --lib --profile policy
+	$(WASM_BUILD)
 	@built="$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"; \
 	  if grep -qa __wbindgen "$$built"; then echo 'wasm-bindgen got into the policy: no host of waPC would load it.' >&2; exit 1; fi; \
-	  cmp -s "$$built" $@ || cp "$$built" $@
+	  hack/wasm-opt "$$built" "$$built.small"; \
+	  cmp -s "$$built.small" $@ || cp "$$built.small" $@
 
 annotated-policy.wasm: needs-cargo FORCE ## The policy, annotated by kwctl instead (policy.wasm already is)
 	@command -v kwctl >/dev/null || { echo 'kwctl is missing: https://github.com/kubewarden/kwctl/releases.' \
 	  'It is not needed: policy.wasm carries the same metadata.' >&2; exit 2; }
-	CLAIM_ROLLOUT_METADATA=none $(WASM) build --lib --profile policy
-	kwctl annotate -m policy-metadata.yml $(if $(wildcard README.md),-u README.md) -o $@ \
-	  "$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"
+	CLAIM_ROLLOUT_METADATA=none $(WASM_BUILD)
+	built="$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"; hack/wasm-opt "$$built" "$$built.small"; \
+	  kwctl annotate -m policy-metadata.yml $(if $(wildcard README.md),-u README.md) -o $@ "$$built.small"
 
 .PHONY: check
 check: lint ## The quick loop: format, lints, unit tests
@@ -80,10 +83,11 @@ demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster
 	@$(CARGO) run --quiet --example playground -- demo $(if $(KEEP),--keep)
 
 .PHONY: bench
-bench: policy.wasm ## The policy beside one made with the SDK: answers, speed, size
+bench: policy.wasm ## The policy beside one made with the SDK, and beside other engines: answers, speed, size
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
-	  CLAIM_ROLLOUT_SDK_GUEST="$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm" $(CARGO) bench --no-default-features --bench guest
+	  guest=$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm; hack/wasm-opt "$$guest" "$$guest.small"; \
+	  CLAIM_ROLLOUT_SDK_GUEST=$$guest.small $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml
 
 .PHONY: crd
 crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
@@ -93,6 +97,7 @@ crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
 .PHONY: fmt
 fmt: needs-cargo ## Format the code
 	$(CARGO) fmt
+	$(CARGO) fmt --manifest-path benches/Cargo.toml
 	$(CARGO) fmt --manifest-path $(SDK_GUEST)/Cargo.toml
 
 .PHONY: lint
@@ -108,4 +113,4 @@ deny: needs-cargo ## Licences, advisories and sources of all dependencies
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's cache outside the tree stays
-	rm -rf target $(SDK_GUEST)/target policy.wasm annotated-policy.wasm
+	rm -rf target benches/target $(SDK_GUEST)/target policy.wasm annotated-policy.wasm

@@ -11,7 +11,7 @@ use super::act::{Outcome, call};
 use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, ClaimStatus, SetRef, TemplateStatus};
 use super::slim::Set;
 use crate::rollout::{ClaimProgress, Condition, Progress, Seconds, TemplateProgress};
-use crate::templates::{ClaimTemplate, Sync, keys};
+use crate::templates::{Sync, keys};
 
 /// Brings the ClaimRollout of the set to this progress; the object as it is then, and whether that took a write.
 ///

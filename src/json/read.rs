@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{MAX_DEPTH, MAX_VALUES};
 use super::error::{Error, Fault};
 use super::skip;
+use super::{MAX_DEPTH, MAX_VALUES};
 
 /// Reads one JSON text from the front.
 ///

@@ -33,7 +33,10 @@ impl From<Value> for serde_json::Value {
             Value::Number(number) => serde_json::from_str(number.as_str()).unwrap_or_default(),
             Value::String(text) => Self::String(text),
             Value::Array(items) => items.into_iter().map(Self::from).collect(),
-            Value::Object(members) => members.into_iter().map(|(key, value)| (key, Self::from(value))).collect(),
+            Value::Object(members) => members
+                .into_iter()
+                .map(|(key, value)| (key, Self::from(value)))
+                .collect(),
         }
     }
 }

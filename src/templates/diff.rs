@@ -194,7 +194,7 @@ fn compare_strings(old: &BTreeMap<String, String>, new: &BTreeMap<String, String
 
 /// Compares two objects key by key, down to the first value that is not an object on both sides.
 fn compare_maps(field: &str, old: &Map<Value>, new: &Map<Value>, frozen: &mut Vec<FrozenChange>) {
-    let only_new = new.keys().filter(|key| !old.contains_key(*key));
+    let only_new = new.keys().filter(|key| !old.contains_key(key));
     for key in old.keys().chain(only_new) {
         let inner = format!("{field}.{key}");
         match (old.get(key), new.get(key)) {
