@@ -86,8 +86,8 @@ demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster
 bench: policy.wasm ## The policy beside one made with the SDK, and beside other engines: answers, speed, size
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
-	  guest=$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm; hack/wasm-opt "$$guest" "$$guest.small"; \
-	  CLAIM_ROLLOUT_SDK_GUEST=$$guest.small $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml
+	  CLAIM_ROLLOUT_SDK_GUEST=$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm \
+	  $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml
 
 .PHONY: crd
 crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
