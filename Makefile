@@ -17,6 +17,8 @@ CARGO ?= cargo
 # Lints while it compiles: `cargo clippy` beside `cargo test` would look at every dependency twice, which takes minutes.
 LINTED := CLIPPY_ARGS='-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__' RUSTC_WORKSPACE_WRAPPER=clippy-driver $(CARGO)
 WASM := hack/cargo-wasm
+# The module alone: beside an rlib it would be linked without what link-time optimisation takes out of it.
+WASM_BUILD := $(WASM) rustc --lib --profile policy --crate-type cdylib
 SDK_GUEST := benches/sdk-guest
 
 .PHONY: help
@@ -32,17 +34,18 @@ needs-cargo:
 # Whether the module is up to date is for cargo to say; the copy keeps its date if nothing changed.
 .PHONY: FORCE
 policy.wasm: needs-cargo FORCE ## The policy, with its metadata inside: ready for policy-server
-	$(WASM) build --lib --profile policy
+	$(WASM_BUILD)
 	@built="$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"; \
 	  if grep -qa __wbindgen "$$built"; then echo 'wasm-bindgen got into the policy: no host of waPC would load it.' >&2; exit 1; fi; \
-	  cmp -s "$$built" $@ || cp "$$built" $@
+	  hack/wasm-opt "$$built" "$$built.small"; \
+	  cmp -s "$$built.small" $@ || cp "$$built.small" $@
 
 annotated-policy.wasm: needs-cargo FORCE ## The policy, annotated by kwctl instead (policy.wasm already is)
 	@command -v kwctl >/dev/null || { echo 'kwctl is missing: https://github.com/kubewarden/kwctl/releases.' \
 	  'It is not needed: policy.wasm carries the same metadata.' >&2; exit 2; }
-	CLAIM_ROLLOUT_METADATA=none $(WASM) build --lib --profile policy
-	kwctl annotate -m policy-metadata.yml $(if $(wildcard README.md),-u README.md) -o $@ \
-	  "$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"
+	CLAIM_ROLLOUT_METADATA=none $(WASM_BUILD)
+	built="$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"; hack/wasm-opt "$$built" "$$built.small"; \
+	  kwctl annotate -m policy-metadata.yml $(if $(wildcard README.md),-u README.md) -o $@ "$$built.small"
 
 .PHONY: check
 check: lint ## The quick loop: format, lints, unit tests
@@ -82,10 +85,11 @@ demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster
 	@$(CARGO) run --quiet --example playground -- demo $(if $(KEEP),--keep)
 
 .PHONY: bench
-bench: policy.wasm ## The policy beside one made with the SDK: answers, speed, size
+bench: policy.wasm ## The policy beside one made with the SDK, and beside other engines: answers, speed, size
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
-	  CLAIM_ROLLOUT_SDK_GUEST="$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm" $(CARGO) bench --no-default-features --bench guest
+	  CLAIM_ROLLOUT_SDK_GUEST=$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm \
+	  $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml
 
 .PHONY: crd
 crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
@@ -100,6 +104,7 @@ artifacthub: needs-cargo ## Write artifacthub-pkg.yml anew, after a change of po
 .PHONY: fmt
 fmt: needs-cargo ## Format the code
 	$(CARGO) fmt
+	$(CARGO) fmt --manifest-path benches/Cargo.toml
 	$(CARGO) fmt --manifest-path $(SDK_GUEST)/Cargo.toml
 
 .PHONY: lint
@@ -116,4 +121,4 @@ deny: needs-cargo ## Licences, advisories and sources of all dependencies
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's cache outside the tree stays
-	rm -rf target $(SDK_GUEST)/target policy.wasm annotated-policy.wasm
+	rm -rf target benches/target $(SDK_GUEST)/target policy.wasm annotated-policy.wasm

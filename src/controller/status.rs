@@ -11,7 +11,7 @@ use super::act::{Outcome, call};
 use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, ClaimStatus, SetRef, TemplateStatus};
 use super::slim::Set;
 use crate::rollout::{ClaimProgress, Condition, Progress, Seconds, TemplateProgress};
-use crate::templates::{ClaimTemplate, Sync, keys};
+use crate::templates::{Sync, keys};
 
 /// Brings the ClaimRollout of the set to this progress; the object as it is then, and whether that took a write.
 ///
@@ -104,7 +104,11 @@ fn spec(set: &Set, progress: &Progress) -> ClaimRolloutSpec {
             uid: set.uid().unwrap_or_default(),
         },
         revision: progress.update_revision.to_string(),
-        templates: progress.templates.iter().map(ClaimTemplate::to_value).collect(),
+        templates: progress
+            .templates
+            .iter()
+            .map(|template| template.to_value().into())
+            .collect(),
         update_policy: progress.update_policy.to_string(),
         sync: sync.to_string(),
         replace_set: "Never".to_owned(),

@@ -20,6 +20,8 @@ pub enum Fault {
     End,
     /// It is nested deeper than [`MAX_DEPTH`](super::MAX_DEPTH).
     Depth,
+    /// It holds more than [`MAX_VALUES`](super::MAX_VALUES) values, and they would have to be kept.
+    Values,
     /// A key stands twice in one object.
     Duplicate,
     /// Another type than this one was found.
@@ -34,6 +36,7 @@ impl fmt::Display for Fault {
             Self::Syntax => f.write_str("expected JSON, but found something else"),
             Self::End => f.write_str("expected more, but found the end"),
             Self::Depth => f.write_str("expected JSON nested at most 128 deep, but found it deeper"),
+            Self::Values => f.write_str("expected at most 4096 values, but found more"),
             Self::Duplicate => f.write_str("expected each key once, but found one twice"),
             Self::Expected(what) => {
                 f.write_str("expected ")?;

@@ -113,11 +113,13 @@ fn json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn every_value_reads_back_from_serde_jsons_text_and_from_ours(value in json()) {
-        for text in [value.to_string(), serde_json::to_string_pretty(&value).expect("text"), canonical(&value)] {
-            prop_assert_eq!(read(&text), Ok(value.clone()), "{}", text);
+        let ours = super::Value::from(value.clone());
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).expect("text"), canonical(&ours)] {
+            prop_assert_eq!(read(&text), Ok(ours.clone()), "{}", text);
             let mut reader = Reader::new(&text);
             prop_assert_eq!(reader.skip().and_then(|()| reader.end()), Ok(()), "{}", text);
         }
+        prop_assert_eq!(Value::from(ours), value);
     }
 
     /// The peer: whatever serde_json takes or refuses, we skip or refuse.

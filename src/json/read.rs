@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::MAX_DEPTH;
 use super::error::{Error, Fault};
 use super::skip;
+use super::{MAX_DEPTH, MAX_VALUES};
 
 /// Reads one JSON text from the front.
 ///
@@ -17,6 +17,8 @@ pub struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
+    /// How many values were kept.
+    kept: u32,
 }
 
 /// Sees to it that a field is read once.
@@ -78,7 +80,12 @@ impl<'a> Reader<'a> {
     /// A reader at the beginning of a text.
     #[must_use]
     pub const fn new(text: &'a str) -> Self {
-        Self { text, at: 0, depth: 0 }
+        Self {
+            text,
+            at: 0,
+            depth: 0,
+            kept: 0,
+        }
     }
 
     /// An error at the place that has been reached.
@@ -233,6 +240,15 @@ impl<'a> Reader<'a> {
                 _ => return Err(self.unexpected(Fault::Syntax)),
             }
         }
+    }
+
+    /// Counts a value that is going to be kept.
+    pub(super) fn keep(&mut self) -> Result<(), Error> {
+        self.kept += 1;
+        if self.kept > MAX_VALUES {
+            return Err(self.error(Fault::Values));
+        }
+        Ok(())
     }
 
     fn enter(&mut self) -> Result<(), Error> {

@@ -1,11 +1,8 @@
 //! Going out: canonical text.
 
-use serde_json::Value;
+use super::value::Value;
 
 /// The canonical text of a value: keys sorted by their bytes, no spaces, UTF-8 unescaped.
-///
-/// The keys are sorted here and not by the map, because another crate of the same build may switch serde_json's maps
-/// to insertion order, and policy and controller must print the same bytes.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
@@ -16,16 +13,14 @@ pub fn canonical(value: &Value) -> String {
 fn write_canonical(value: &Value, text: &mut String) {
     match value {
         Value::Object(map) => {
-            let mut keys: Vec<&str> = map.keys().map(String::as_str).collect();
-            keys.sort_unstable();
             text.push('{');
-            for (index, key) in keys.into_iter().enumerate() {
+            for (index, (key, value)) in map.iter().enumerate() {
                 if index > 0 {
                     text.push(',');
                 }
                 write_string(key, text);
                 text.push(':');
-                write_canonical(&map[key], text);
+                write_canonical(value, text);
             }
             text.push('}');
         }
@@ -43,30 +38,37 @@ fn write_canonical(value: &Value, text: &mut String) {
         Value::Null => text.push_str("null"),
         Value::Bool(true) => text.push_str("true"),
         Value::Bool(false) => text.push_str("false"),
-        Value::Number(number) => text.push_str(&number.to_string()),
+        Value::Number(number) => text.push_str(number.as_str()),
     }
 }
 
 /// Appends a string in quotes, escaped only where JSON asks for it.
 pub fn write_string(string: &str, text: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    text.reserve(string.len() + 2);
     text.push('"');
-    for character in string.chars() {
-        match character {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            control if u32::from(control) < 0x20 => {
-                const HEX: [char; 16] = [
-                    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-                ];
-                text.push_str("\\u00");
-                text.push(HEX[(u32::from(control) >> 4) as usize]);
-                text.push(HEX[(u32::from(control) & 15) as usize]);
+    let mut rest = string;
+    while let Some((place, byte)) = first_special(rest) {
+        text.push_str(rest.get(..place).unwrap_or_default());
+        rest = rest.get(place + 1..).unwrap_or_default();
+        match byte {
+            b'"' => text.push_str("\\\""),
+            b'\\' => text.push_str("\\\\"),
+            b'\n' => text.push_str("\\n"),
+            b'\r' => text.push_str("\\r"),
+            b'\t' => text.push_str("\\t"),
+            control => {
+                text.push_str(if control < 0x10 { "\\u000" } else { "\\u001" });
+                text.push(char::from(HEX[usize::from(control & 15)]));
             }
-            other => text.push(other),
         }
     }
+    text.push_str(rest);
     text.push('"');
+}
+
+/// The first byte that may not stand in a string as it is.
+fn first_special(text: &str) -> Option<(usize, u8)> {
+    let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    text.bytes().enumerate().find(|(_, byte)| special(*byte))
 }

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
-
 use super::quantity::Quantity;
 use super::template::{AMOUNTS, ClaimTemplate, POINTERS};
-use crate::json;
+use crate::json::{self, Map, Value};
 
 /// Everything that differs between two lists of templates, matched by name.
 ///
@@ -189,8 +187,8 @@ fn compare_strings(old: &BTreeMap<String, String>, new: &BTreeMap<String, String
 }
 
 /// Compares two objects key by key, down to the first value that is not an object on both sides.
-fn compare_maps(field: &str, old: &Map<String, Value>, new: &Map<String, Value>, frozen: &mut Vec<FrozenChange>) {
-    let only_new = new.keys().filter(|key| !old.contains_key(*key));
+fn compare_maps(field: &str, old: &Map<Value>, new: &Map<Value>, frozen: &mut Vec<FrozenChange>) {
+    let only_new = new.keys().filter(|key| !old.contains_key(key));
     for key in old.keys().chain(only_new) {
         let inner = format!("{field}.{key}");
         match (old.get(key), new.get(key)) {

@@ -154,3 +154,14 @@ fn equal_wishes_have_equal_revisions_and_others_do_not() {
     }
     assert_ne!(Revision::of(&list(&[BASE])), base);
 }
+
+#[test]
+fn a_revision_stays_what_it_was_in_every_version_because_claims_carry_it() {
+    let plain = |name: &str, size: &str| {
+        format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"resources":{{"requests":{{"storage":"{size}"}}}}}}}}"#)
+    };
+    let [data, logs] = [plain("data", "10Gi"), plain("logs", "1Gi")];
+    // Computed by hand from the texts of the templates, in another language.
+    assert_eq!(Revision::of(&list(&[&data])).as_str(), "dhg6vbn4mg");
+    assert_eq!(Revision::of(&list(&[&logs, &data])).as_str(), "db9tlf4qcn");
+}

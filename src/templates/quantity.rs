@@ -251,7 +251,22 @@ fn parse_exponent(text: &[u8]) -> Result<i64, QuantityError> {
 
 /// 10 to the power, if an i128 holds it.
 fn power_of_ten(exponent: i64) -> Option<i128> {
-    10_i128.checked_pow(u32::try_from(exponent).ok()?)
+    let exponent = u32::try_from(exponent).ok()?;
+    // Every suffix but E: a few multiplications of words.
+    match 10_u64.checked_pow(exponent) {
+        Some(power) => Some(power.into()),
+        None => 10_i128.checked_pow(exponent),
+    }
+}
+
+/// The number that digits write, if an i128 holds it.
+fn number(digits: &[u8]) -> Option<i128> {
+    // Eighteen digits always fit a word, and only few quantities have more.
+    let (first, rest) = digits.split_at(digits.len().min(18));
+    let first = first.iter().fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0'));
+    rest.iter().try_fold(i128::from(first), |number, digit| {
+        number.checked_mul(10)?.checked_add(i128::from(digit - b'0'))
+    })
 }
 
 fn only_zero(parts: &Parts<'_>) -> Option<i128> {
@@ -261,11 +276,7 @@ fn only_zero(parts: &Parts<'_>) -> Option<i128> {
 
 /// `integer.fraction · factor`, rounded up; `None` if an i128 cannot hold it.
 fn scaled(integer: &[u8], fraction: &[u8], factor: i128) -> Option<i128> {
-    let mut whole: i128 = 0;
-    for digit in integer {
-        whole = whole.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
-    }
-    let whole = whole.checked_mul(factor)?;
+    let whole = number(integer)?.checked_mul(factor)?;
     if fraction.is_empty() {
         return Some(whole);
     }
@@ -286,7 +297,7 @@ fn divided(parts: &Parts<'_>, places: u64) -> Option<i128> {
     let places = usize::try_from(places).unwrap_or(usize::MAX);
     let kept = parts.integer.len().saturating_sub(places);
     let (kept, cut) = parts.integer.split_at(kept);
-    let amount = scaled(kept, &[], 1)?;
+    let amount = number(kept)?;
     let inexact = cut.iter().chain(parts.fraction).any(|digit| *digit != b'0');
     amount.checked_add(i128::from(inexact))
 }

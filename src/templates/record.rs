@@ -2,12 +2,10 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
-
 use super::keys::UpdatePolicy;
 use super::revision::Revision;
 use super::template::{ClaimTemplate, TemplateError};
-use crate::json;
+use crate::json::{self, Map, Value};
 
 /// The longest record, in bytes. It must never push an object over what an admission webhook can receive.
 pub const MAX_BYTES: usize = 8 * 1024;
@@ -110,7 +108,7 @@ impl Record {
                 found: "no JSON object",
             });
         };
-        if fields.remove("version").as_ref().and_then(Value::as_u64) != Some(VERSION) {
+        if fields.remove("version") != Some(VERSION.into()) {
             return Err(RecordError::Version);
         }
         let mut text_of = |key: &str, found| match fields.remove(key) {
@@ -177,7 +175,7 @@ impl Record {
         fields.insert("revision".to_owned(), revision.as_str().into());
         fields.insert(
             "templates".to_owned(),
-            self.templates.iter().map(ClaimTemplate::to_value).collect(),
+            Value::Array(self.templates.iter().map(ClaimTemplate::to_value).collect()),
         );
         fields.insert("uid".to_owned(), self.uid.clone().into());
         fields.insert("updatePolicy".to_owned(), self.update_policy.as_str().into());

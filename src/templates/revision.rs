@@ -15,10 +15,7 @@ use crate::json;
 pub struct Revision(String);
 
 /// Kubernetes' own alphabet for generated names: no vowels, no characters that look alike, no words by chance.
-const ALPHABET: [char; 27] = [
-    'b', 'c', 'd', 'f', 'g', 'h', 'j', 'k', 'l', 'm', 'n', 'p', 'q', 'r', 's', 't', 'v', 'w', 'x', 'z', '2', '4', '5',
-    '6', '7', '8', '9',
-];
+const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The number of characters: 27¹⁰ is about 2⁴⁷ wishes.
 const LENGTH: usize = 10;
@@ -27,29 +24,25 @@ impl Revision {
     /// The revision of a list of templates.
     #[must_use]
     pub fn of(templates: &[ClaimTemplate]) -> Self {
-        let identities: Vec<String> = templates
-            .iter()
-            .map(|template| json::canonical(&template.identity()))
-            .collect();
-        let mut sorted: Vec<&str> = identities.iter().map(String::as_str).collect();
-        sorted.sort_unstable();
+        let mut sorted: Vec<String> = Vec::with_capacity(templates.len());
+        for template in templates {
+            let identity = json::canonical(&template.identity());
+            let place = sorted.partition_point(|other| *other < identity);
+            sorted.insert(place, identity);
+        }
         let mut hasher = Sha256::new();
-        for identity in sorted {
+        for identity in &sorted {
             hasher.update(identity);
             // No JSON text holds this byte unescaped, so no two lists run together.
             hasher.update([0]);
         }
         let hash = hasher.finalize();
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&hash[..16]);
-        let mut number = u128::from_be_bytes(bytes);
-        let base = ALPHABET.len() as u128;
+        let mut number = [0; 4];
+        for (word, bytes) in number.iter_mut().zip(hash.chunks_exact(4)) {
+            *word = bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        }
         let text = (0..LENGTH)
-            .map(|_| {
-                let digit = usize::try_from(number % base).unwrap_or(0);
-                number /= base;
-                ALPHABET[digit]
-            })
+            .map(|_| char::from(ALPHABET[digit(&mut number) % ALPHABET.len()]))
             .collect();
         Self(text)
     }
@@ -65,6 +58,18 @@ impl Revision {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Divides 128 bits, highest word first, by the number of letters, and returns what is left: the lowest digit.
+fn digit(number: &mut [u32; 4]) -> usize {
+    let base = ALPHABET.len() as u64;
+    let mut rest = 0;
+    for word in number {
+        let dividend = rest << 32 | u64::from(*word);
+        *word = u32::try_from(dividend / base).unwrap_or(u32::MAX);
+        rest = dividend % base;
+    }
+    usize::try_from(rest).unwrap_or(0)
 }
 
 impl fmt::Display for Revision {

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
-
 use super::quantity::{Quantity, QuantityError};
-use crate::json;
+use crate::json::{self, Map, Reader, Value};
 
 /// A claim template: the four fields that KEP-4650 lets change, and everything else.
 ///
@@ -25,9 +23,9 @@ pub struct ClaimTemplate {
     /// `spec.volumeAttributesClassName`
     pub volume_attributes_class_name: Option<String>,
     /// What is left of `metadata`, fields unknown to us included.
-    pub metadata: Map<String, Value>,
+    pub metadata: Map<Value>,
     /// What is left of `spec`, fields unknown to us included; the quantities in it are canonical.
-    pub spec: Map<String, Value>,
+    pub spec: Map<Value>,
 }
 
 /// Why a JSON text is no list of claim templates.
@@ -96,21 +94,42 @@ impl ClaimTemplate {
     /// # Errors
     /// [`TemplateError`]; it names fields and templates and shows nothing else of the text.
     pub fn read_list(text: &str) -> Result<Vec<Self>, TemplateError> {
-        Self::list_from_value(json::read(text)?)
+        let mut reader = Reader::new(text);
+        if text.as_bytes().get(reader.place()) != Some(&b'[') {
+            return Self::list_from_value(json::read(text)?);
+        }
+        let (mut items, mut found) = (Vec::new(), 0);
+        reader.list(|reader| {
+            found += 1;
+            // What is one too many only has to be JSON.
+            if found > MAX_TEMPLATES {
+                return reader.skip();
+            }
+            items.push(reader.value()?);
+            Ok(())
+        })?;
+        reader.end()?;
+        Self::list(items, found)
     }
 
     /// Reads the JSON value of `spec.volumeClaimTemplates`.
     ///
     /// # Errors
     /// As [`ClaimTemplate::read_list`].
-    pub fn list_from_value(value: Value) -> Result<Vec<Self>, TemplateError> {
-        let items = match value {
-            Value::Null => return Ok(Vec::new()),
-            Value::Array(items) => items,
-            _ => return Err(expected("spec.volumeClaimTemplates", "a list")),
-        };
-        if items.len() > MAX_TEMPLATES {
-            return Err(TemplateError::TooMany { found: items.len() });
+    pub fn list_from_value(value: impl Into<Value>) -> Result<Vec<Self>, TemplateError> {
+        match value.into() {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(items) => {
+                let found = items.len();
+                Self::list(items, found)
+            }
+            _ => Err(expected("spec.volumeClaimTemplates", "a list")),
+        }
+    }
+
+    fn list(items: Vec<Value>, found: usize) -> Result<Vec<Self>, TemplateError> {
+        if found > MAX_TEMPLATES {
+            return Err(TemplateError::TooMany { found });
         }
         let mut templates: Vec<Self> = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
@@ -247,7 +266,7 @@ fn expected(path: &str, expected: &'static str) -> TemplateError {
     }
 }
 
-fn object(path: &str, value: Option<Value>) -> Result<Map<String, Value>, TemplateError> {
+fn object(path: &str, value: Option<Value>) -> Result<Map<Value>, TemplateError> {
     match value {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(map)) => Ok(map),
@@ -277,7 +296,7 @@ fn strings(path: &str, value: Option<Value>) -> Result<BTreeMap<String, String>,
 fn quantity(path: &str, key: &str, value: &Value) -> Result<Quantity, TemplateError> {
     let parsed = match value {
         Value::String(text) => text.parse(),
-        Value::Number(number) => number.to_string().parse(),
+        Value::Number(number) => number.as_str().parse(),
         _ => {
             let path = format!("{path}.{key}");
             return Err(expected(&path, "a quantity as a string, such as \"10Gi\""));
@@ -289,20 +308,20 @@ fn quantity(path: &str, key: &str, value: &Value) -> Result<Quantity, TemplateEr
     })
 }
 
-fn taken_object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
+fn taken_object(map: &mut Map<Value>, key: &str) -> Map<Value> {
     match map.remove(key) {
         Some(Value::Object(inner)) => inner,
         _ => Map::new(),
     }
 }
 
-fn insert_object(map: &mut Map<String, Value>, key: &str, inner: Map<String, Value>) {
+fn insert_object(map: &mut Map<Value>, key: &str, inner: Map<Value>) {
     if !inner.is_empty() {
         map.insert(key.to_owned(), Value::Object(inner));
     }
 }
 
-fn insert_strings(map: &mut Map<String, Value>, key: &str, strings: &BTreeMap<String, String>) {
+fn insert_strings(map: &mut Map<Value>, key: &str, strings: &BTreeMap<String, String>) {
     let mut object = Map::new();
     for (key, value) in strings {
         object.insert(key.clone(), value.clone().into());
@@ -311,7 +330,7 @@ fn insert_strings(map: &mut Map<String, Value>, key: &str, strings: &BTreeMap<St
 }
 
 /// Removes `null` and empty maps and lists, from the inside out, because the API server treats them as absent.
-fn prune(map: &mut Map<String, Value>) {
+fn prune(map: &mut Map<Value>) {
     map.retain(|key, value| {
         match value {
             Value::Object(inner) => prune(inner),
@@ -327,7 +346,7 @@ fn prune(map: &mut Map<String, Value>) {
         }
         match value {
             Value::Null => false,
-            Value::Object(inner) => !inner.is_empty() || POINTERS.contains(&key.as_str()),
+            Value::Object(inner) => !inner.is_empty() || POINTERS.contains(&key),
             _ => true,
         }
     });
