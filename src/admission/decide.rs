@@ -5,7 +5,7 @@
 //!
 //! | # | request | verdict |
 //! |---|---|---|
-//! | C3 | other kinds and subresources, CONNECT, set of another controller | Pass |
+//! | C3 | other kinds and subresources, CONNECT, set of another controller | Pass; a record that such a request writes is put back |
 //! | C2 | by the controller's account | Pass |
 //! | C1 | CREATE | what only the policy may write is removed; user keys are checked |
 //! | U0 | asked = live, nothing staged | Pass; a forged record is removed |
@@ -103,8 +103,11 @@ fn is_audit(review: &Review<'_>, object: &Object<'_>) -> bool {
 /// Rows U0 to U6, N1, and R1 beside them.
 fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
     let [old, new] = both(review)?;
-    if is_skipped(old, settings) || review.user == settings.controller_account {
+    if review.user == settings.controller_account {
         return Ok(Verdict::PASS);
+    }
+    if is_skipped(old, settings) {
+        return Ok(Verdict::with(forged(old, new, settings), Remarks::default()));
     }
     let warnings = retention::update(review, settings, [old, new], lookups)?;
     let verdict = match settings.mode {
@@ -147,6 +150,24 @@ fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) ->
 /// True iff another controller owns the set, and would undo what is staged.
 pub(super) fn is_skipped(set: &Object<'_>, settings: &Settings) -> bool {
     set.metadata.has_controller && settings.owned_sets == OwnedSets::Skip
+}
+
+/// Puts back what only the policy may write, where a request on another controller's set writes it: the owner may go, and
+/// then it would be believed. What such a request drops stays dropped, so that nobody fights over it.
+fn forged(old: &Object<'_>, new: &Object<'_>, settings: &Settings) -> Vec<Edit> {
+    if settings.mode == Mode::ValidateOnly {
+        return Vec::new();
+    }
+    let keys = [keys::STAGED, keys::HELD_PARTITION].into_iter();
+    let written = keys.filter_map(|key| {
+        let found = new.metadata.annotations.get(key)?;
+        match old.metadata.annotations.get(key) {
+            Some(before) if before == found => None,
+            Some(before) => Some(Edit::annotation(key, before.to_owned())),
+            None => Some(Edit::no_annotation(key)),
+        }
+    });
+    written.collect()
 }
 
 fn both<'r, 'a>(review: &'r Review<'a>) -> Result<[&'r Object<'a>; 2], Refusal> {

@@ -4,6 +4,9 @@ use super::review::{Annotations, Metadata, Object, Spec};
 use crate::json::{Error, Fault, Once, Reader};
 use crate::templates::keys;
 
+/// There are seven that mean something.
+const MAX_OURS: usize = 64;
+
 pub(crate) type Read<T> = Result<T, Error>;
 
 /// The annotation in which client-side `kubectl apply` keeps what it applied.
@@ -82,6 +85,10 @@ fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut Metadata<'a>) -> Read
     let mut once = Once::default();
     reader.object(|reader, key| {
         if key.starts_with(keys::PREFIX) {
+            // Each is compared with all before it.
+            if ours.0.len() == MAX_OURS {
+                return Err(reader.error(Fault::Expected("at most 64 annotations of claim-rollout.io")));
+            }
             if ours.get(&key).is_some() {
                 return Err(reader.error(Fault::Duplicate));
             }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::json::{Error, Reader};
 use crate::templates::rules::{Frozen, Metadata, Shrink};
+use crate::templates::show::cut;
 use crate::templates::{Quantity, Rules, UpdatePolicy, keys};
 
 /// What an administrator may set. The first value named is the default; empty settings work.
@@ -146,6 +147,9 @@ const DEFAULT_STATEFUL_SET_CONTROLLER_ACCOUNTS: [Cow<'static, str>; 2] = [
     Cow::Borrowed("system:kube-controller-manager"),
 ];
 
+/// The longest sentence about what is wrong.
+const MAX_MESSAGE: usize = 1024;
+
 /// As many as fit into a policy-server's two seconds with room to spare.
 const DEFAULT_CLAIM_LOOKUPS: u32 = 20;
 
@@ -203,7 +207,7 @@ impl Settings {
         }
         match settings.read_fields(text) {
             Ok(faults) if faults.is_empty() => Ok(settings),
-            Ok(faults) => Err(format!("settings: {}", faults.join("; "))),
+            Ok(faults) => Err(cut(&format!("settings: {}", faults.join("; ")), MAX_MESSAGE)),
             Err(_) => Err("settings: expected a JSON object without duplicate keys".to_owned()),
         }
     }

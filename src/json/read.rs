@@ -76,6 +76,12 @@ impl Once {
     }
 }
 
+/// What takes a member of an object.
+type Member<'m, 'a> = dyn FnMut(&mut Reader<'a>, Cow<'a, str>) -> Result<(), Error> + 'm;
+
+/// What takes an item of a list.
+type Item<'i, 'a> = dyn FnMut(&mut Reader<'a>) -> Result<(), Error> + 'i;
+
 impl<'a> Reader<'a> {
     /// A reader at the beginning of a text.
     #[must_use]
@@ -190,6 +196,11 @@ impl<'a> Reader<'a> {
         &mut self,
         mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.members(&mut member)
+    }
+
+    /// The same for all callers: compiled anew for each of them it would be a quarter of the guest.
+    fn members(&mut self, member: &mut Member<'_, 'a>) -> Result<(), Error> {
         if self.peek() != b'{' {
             return Err(self.unexpected(Fault::Expected("an object")));
         }
@@ -221,6 +232,10 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If it is none, and whatever `item` returns.
     pub fn list(&mut self, mut item: impl FnMut(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        self.items(&mut item)
+    }
+
+    fn items(&mut self, item: &mut Item<'_, 'a>) -> Result<(), Error> {
         if self.peek() != b'[' {
             return Err(self.unexpected(Fault::Expected("a list")));
         }

@@ -263,7 +263,9 @@ fn power_of_ten(exponent: i64) -> Option<i128> {
 fn number(digits: &[u8]) -> Option<i128> {
     // Eighteen digits always fit a word, and only few quantities have more.
     let (first, rest) = digits.split_at(digits.len().min(18));
-    let first = first.iter().fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0'));
+    let first = first
+        .iter()
+        .fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0'));
     rest.iter().try_fold(i128::from(first), |number, digit| {
         number.checked_mul(10)?.checked_add(i128::from(digit - b'0'))
     })

@@ -5,6 +5,9 @@ use crate::admission::review::{About, Kind, Options, Resource, Text};
 use crate::admission::{Refusal, Review};
 use crate::json::{Error, Fault, Once, Reader};
 
+/// Nobody is in more groups, and each takes memory.
+const MAX_GROUPS: usize = 4096;
+
 /// The request and the text of the settings; `None` for a request about something else, whose objects may have any
 /// shape.
 pub(crate) fn decode(payload: &str) -> Result<Option<(Review<'_>, &str)>, Refusal> {
@@ -111,6 +114,9 @@ fn user_info<'a>(reader: &mut Reader<'a>) -> Read<(Text<'a>, Vec<Text<'a>>)> {
                 once.mark(1, reader)?;
                 if !reader.null()? {
                     reader.list(|reader| {
+                        if groups.len() == MAX_GROUPS {
+                            return Err(reader.error(Fault::Expected("at most 4096 groups")));
+                        }
                         groups.push(reader.string()?);
                         Ok(())
                     })?;

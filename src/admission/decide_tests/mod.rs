@@ -318,6 +318,34 @@ fn c3_what_is_none_of_our_business_passes() {
 }
 
 #[test]
+fn c3_no_record_is_smuggled_in_under_another_controller() {
+    let owned = |mut set: Value| {
+        set["metadata"]["ownerReferences"] = json!([{"kind": "Database", "controller": true}]);
+        set
+    };
+    let plain = owned(set(&[template("data", "10Gi")]));
+    let text = |size: &str| record(&[template("data", size)], Phase::RollingOut);
+    let (staged, other) = (
+        annotated(plain.clone(), keys::STAGED, &text("20Gi")),
+        annotated(plain.clone(), keys::STAGED, &text("99Gi")),
+    );
+    assert_eq!(
+        edits(decide(&update(&plain, &staged))),
+        [Edit::no_annotation(keys::STAGED)]
+    );
+    assert_eq!(
+        edits(decide(&update(&staged, &other))),
+        [Edit::annotation(keys::STAGED, text("20Gi"))]
+    );
+    assert_eq!(decide(&update(&staged, &staged)), Verdict::PASS);
+    assert_eq!(
+        decide(&update(&staged, &plain)),
+        Verdict::PASS,
+        "what is dropped stays dropped"
+    );
+}
+
+#[test]
 fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
     let plain = set(&[template("data", "10Gi")]);
     for (key, value, allowed) in [
