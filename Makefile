@@ -51,7 +51,7 @@ check: lint ## The quick loop: format, lints, unit tests
 test: needs-cargo ## Everything, from a clean clone: what CI runs
 	@log=$$(mktemp); $(MAKE) --no-print-directory control-plane >$$log 2>&1 & builder=$$!; \
 	  trap 'kill $$builder 2>/dev/null || true; rm -f $$log' EXIT; \
-	  $(MAKE) --no-print-directory check wasm-test policy.wasm; \
+	  $(MAKE) --no-print-directory check wasm-test policy.wasm fuzz; \
 	  wait $$builder || { cat $$log >&2; exit 2; }; \
 	  $(MAKE) --no-print-directory e2e
 
@@ -62,6 +62,10 @@ wasm-test: needs-cargo ## The tests of the guest's own code, in Node
 .PHONY: e2e
 e2e: policy.wasm control-plane ## The end-to-end tests against a real control plane, K8S=1.33 or newer
 	$(CARGO) test --test e2e
+
+.PHONY: fuzz
+fuzz: needs-cargo ## Inputs that nobody thought of, FUZZ_SECONDS=60 for each target
+	@hack/fuzz
 
 .PHONY: control-plane
 control-plane: ## Build that control plane (minutes the first time, then cached)
@@ -94,10 +98,12 @@ crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
 fmt: needs-cargo ## Format the code
 	$(CARGO) fmt
 	$(CARGO) fmt --manifest-path $(SDK_GUEST)/Cargo.toml
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
 
 .PHONY: lint
 lint: needs-cargo ## Format and lints, native and wasm32
 	$(CARGO) fmt --check
+	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) clippy --all-targets -- -D warnings
 	$(WASM) clippy --lib -- -D warnings
 
@@ -108,4 +114,4 @@ deny: needs-cargo ## Licences, advisories and sources of all dependencies
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's cache outside the tree stays
-	rm -rf target $(SDK_GUEST)/target policy.wasm annotated-policy.wasm
+	rm -rf target $(SDK_GUEST)/target fuzz/target fuzz/corpus policy.wasm annotated-policy.wasm

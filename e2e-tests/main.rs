@@ -1,12 +1,16 @@
 //! End-to-end tests, against a real control plane.
 
+mod alike;
 mod cluster;
 mod control_plane;
+mod generated;
+mod guest_memory;
 mod host_is_faithful;
 mod installation;
 mod is_installed;
 mod policy_host;
 mod policy_is_called;
 mod reviews;
+mod reviews_generated;
 mod reviews_mutated;
 mod scenarios;

@@ -49,10 +49,10 @@ fn is_unprintable(character: char) -> bool {
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A refusal, cut to a bounded length.
+/// A refusal, in one line and cut to a bounded length, whatever names it quotes.
 #[must_use]
 pub fn refusal(text: &str) -> String {
-    cut(&format!("{SPEAKER}{text}"), MAX_REFUSAL)
+    cut(&printable(&format!("{SPEAKER}{text}")), MAX_REFUSAL)
 }
 
 /// The line that says what was staged and what will happen.
