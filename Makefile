@@ -87,7 +87,7 @@ demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster
 bench: policy.wasm ## The policy beside one made with the SDK: answers, speed, size
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
-	  CLAIM_ROLLOUT_SDK_GUEST="$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm" $(CARGO) bench --no-default-features --bench guest
+	  CLAIM_ROLLOUT_SDK_GUEST="$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm" $(CARGO) bench --no-default-features --bench guest --bench linear
 
 .PHONY: crd
 crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout

@@ -72,6 +72,7 @@ impl Review<'_> {
                 && metadata["ownerReferences"].is_null()
                 && set["apiVersion"] == "apps/v1"
                 && set["kind"] == "StatefulSet"
+                && set["spec"].is_object()
                 && (set["spec"]["replicas"].is_null() || set["spec"]["replicas"].is_i64())
                 && ours(set).is_none_or(|mut ours| ours.next().is_none())
                 && (metadata["annotations"].is_object() || metadata["annotations"].is_null())
@@ -167,7 +168,8 @@ impl Review<'_> {
 
     /// The changed object is stored, and the same is asked again; then what is stored is sent back as it is.
     fn check_again(&self, mutated: &Value) {
-        if self.0.request["operation"] != "UPDATE" {
+        // An API server never stores another uid; a record would not be one for it.
+        if self.0.request["operation"] != "UPDATE" || mutated["metadata"]["uid"] != self.old()["metadata"]["uid"] {
             return;
         }
         for object in [self.object(), mutated] {
