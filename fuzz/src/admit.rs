@@ -168,8 +168,10 @@ impl Review<'_> {
 
     /// The changed object is stored, and the same is asked again; then what is stored is sent back as it is.
     fn check_again(&self, mutated: &Value) {
-        // An API server never stores another uid; a record would not be one for it.
-        if self.0.request["operation"] != "UPDATE" || mutated["metadata"]["uid"] != self.old()["metadata"]["uid"] {
+        // An API server never stores another uid; a record would not be one for it. A set that has got an owner is no longer
+        // looked after, so what is asked for next passes.
+        let [old, new] = [self.old(), mutated].map(|set| &set["metadata"]);
+        if self.0.request["operation"] != "UPDATE" || new["uid"] != old["uid"] || !new["ownerReferences"].is_null() {
             return;
         }
         for object in [self.object(), mutated] {

@@ -24,6 +24,9 @@ type Inputs = BTreeSet<Vec<u8>>;
 const RECORDS: [&str; 1] = ["claim-rollout.io/staged"];
 const QUANTITIES: [&str; 4] = ["storage", "memory", "cpu", "ephemeral-storage"];
 
+/// The most bytes that are kept for a target. What is longer, a run finds again.
+const MOST: usize = 24 * 1024;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [command, target, folder] = arguments.as_slice() else {
@@ -48,6 +51,11 @@ fn run(command: &str, target: &str, folder: &Path) -> io::Result<()> {
             .filter(|input| !inputs.contains(input))
             .collect();
         packed.sort_by_key(|input| (input.len(), input.clone()));
+        let mut size = 0;
+        packed.retain(|input| {
+            size += input.len();
+            size <= MOST
+        });
         let lines = packed.iter().map(|input| format!("{}\n", input.escape_ascii()));
         return fs::write(file, lines.collect::<String>());
     }
