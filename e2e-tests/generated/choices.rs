@@ -14,6 +14,11 @@ impl dyn Choices + '_ {
         &items[self.below(items.len())]
     }
 
+    /// One of the words.
+    pub(crate) fn word(&mut self, words: &[&'static str]) -> &'static str {
+        words[self.below(words.len())]
+    }
+
     /// True once in `number` times, never from a source that has run dry.
     pub(crate) fn one_in(&mut self, number: usize) -> bool {
         self.below(number) + 1 == number

@@ -106,13 +106,13 @@ pub(crate) fn claim(name: &str, choices: &mut dyn Choices) -> Value {
         3 => claim["metadata"]["ownerReferences"] = json!([{"kind": "Pod", "name": "x", "controller": true}]),
         4 => {
             claim["metadata"]["ownerReferences"] =
-                json!([{"kind": "StatefulSet", "name": SET, "uid": UID, "controller": true}])
+                json!([{"kind": "StatefulSet", "name": SET, "uid": UID, "controller": true}]);
         }
         5 => claim["spec"]["accessModes"] = json!(["ReadWriteMany"]),
         6 => claim["spec"]["volumeMode"] = json!("Block"),
         7 => claim["spec"]["volumeAttributesClassName"] = json!("gold"),
         8 => {
-            claim["metadata"]["labels"] = json!({*choices.pick(&KEYS): "x", "claim-rollout.io/revision": "bbbbbbbbbb"})
+            claim["metadata"]["labels"] = json!({*choices.pick(&KEYS): "x", "claim-rollout.io/revision": "bbbbbbbbbb"});
         }
         9 => claim["status"] = trouble(choices),
         _ => {}

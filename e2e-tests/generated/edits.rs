@@ -224,7 +224,7 @@ fn of_the_rest(set: &mut Value, choices: &mut dyn Choices) {
             &["metadata", "labels"],
             json!({key(choices): *choices.pick(&TEXTS)}),
         ),
-        4 => annotate(set, "example.com/note", *choices.pick(&TEXTS)),
+        4 => annotate(set, "example.com/note", choices.word(&TEXTS)),
         5 => put(
             set,
             &["spec", "persistentVolumeClaimRetentionPolicy"],

@@ -41,7 +41,7 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
     let mut old = set::set(choices);
     let scene = Scene {
         staged: staged(&mut old, choices),
-        manager: *choices.pick(&["kubectl", "helm", ""]),
+        manager: choices.word(&["kubectl", "helm", ""]),
     };
     let cluster = match choices.below(8) {
         7 => Cluster::around(&cluster::with_retention(&old, choices), choices),
@@ -93,7 +93,7 @@ fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)>
     };
     annotate(set, "claim-rollout.io/staged", &written);
     if choices.one_in(4) {
-        annotate(set, "claim-rollout.io/held-partition", *choices.pick(&["0", "1", "x"]));
+        annotate(set, "claim-rollout.io/held-partition", choices.word(&["0", "1", "x"]));
         put(
             set,
             &["spec", "updateStrategy"],

@@ -72,13 +72,13 @@ impl Writer {
                     writer.blank(choices);
                     match value {
                         Some(value) => writer.write(value, choices),
-                        None => writer.text.push_str(*choices.pick(&UNKNOWN)),
+                        None => writer.text.push_str(choices.word(&UNKNOWN)),
                     }
                 });
             }
             Value::Array(items) => {
                 self.list('[', ']', items, choices, |writer, item, choices| {
-                    writer.write(item, choices)
+                    writer.write(item, choices);
                 });
             }
             Value::String(text) => self.string(text, choices),
@@ -108,7 +108,7 @@ impl Writer {
 
     fn blank(&mut self, choices: &mut dyn Choices) {
         if self.is_odd(choices) {
-            self.text.push_str(*choices.pick(&[" ", "\n  ", "\t", "\r\n"]));
+            self.text.push_str(choices.word(&[" ", "\n  ", "\t", "\r\n"]));
         }
     }
 

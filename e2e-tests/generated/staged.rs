@@ -40,7 +40,7 @@ pub(crate) fn forged(record: &str, choices: &mut dyn Choices) -> String {
         0 => value["uid"] = json!("another"),
         1 => {
             value["templates"] =
-                json!([{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "9000Ti"}}}}])
+                json!([{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "9000Ti"}}}}]);
         }
         2 => value["revision"] = json!("bbbbbbbbbb"),
         3 => value["version"] = json!(2),

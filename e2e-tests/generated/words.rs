@@ -106,9 +106,9 @@ pub(crate) fn small_size(choices: &mut dyn Choices) -> Value {
 /// A key of a label or an annotation, mostly one that anybody may set.
 pub(crate) fn key(choices: &mut dyn Choices) -> &'static str {
     if choices.one_in(4) {
-        return *choices.pick(&KEYS);
+        return choices.word(&KEYS);
     }
-    *choices.pick(&KEYS[..4])
+    choices.word(&KEYS[..4])
 }
 
 /// Something else where a size should be.
