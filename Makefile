@@ -56,7 +56,7 @@ check: lint ## The quick loop: format, lints, unit tests
 test: needs-cargo ## Everything, from a clean clone: what CI runs
 	@log=$$(mktemp); $(MAKE) --no-print-directory control-plane >$$log 2>&1 & builder=$$!; \
 	  trap 'kill $$builder 2>/dev/null || true; rm -f $$log' EXIT; \
-	  $(MAKE) --no-print-directory check wasm-test policy.wasm; \
+	  $(MAKE) --no-print-directory check wasm-test policy.wasm fuzz; \
 	  wait $$builder || { cat $$log >&2; exit 2; }; \
 	  $(MAKE) --no-print-directory e2e
 
@@ -67,6 +67,10 @@ wasm-test: needs-cargo ## The tests of the guest's own code, in Node
 .PHONY: e2e
 e2e: policy.wasm control-plane ## The end-to-end tests against a real control plane, K8S=1.33 or newer
 	$(LINTED) test --test e2e
+
+.PHONY: fuzz
+fuzz: needs-cargo ## Inputs that nobody thought of, FUZZ_SECONDS=60 for each target
+	@hack/fuzz
 
 .PHONY: control-plane
 control-plane: ## Build that control plane (minutes the first time, then cached)
@@ -89,7 +93,8 @@ bench: policy.wasm ## The policy beside one made with the SDK, and beside other 
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
 	  CLAIM_ROLLOUT_SDK_GUEST=$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm \
-	  $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml
+	  $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml --bin bench
+	CLAIM_ROLLOUT_POLICY=$(CURDIR)/policy.wasm $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml --bin linear
 
 .PHONY: crd
 crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
@@ -106,10 +111,12 @@ fmt: needs-cargo ## Format the code
 	$(CARGO) fmt
 	$(CARGO) fmt --manifest-path benches/Cargo.toml
 	$(CARGO) fmt --manifest-path $(SDK_GUEST)/Cargo.toml
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
 
 .PHONY: lint
 lint: needs-cargo ## Format and lints, native and wasm32
 	$(CARGO) fmt --check
+	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
 	@command -v clippy-driver >/dev/null || { echo 'clippy is missing: rustup component add clippy' >&2; exit 2; }
 	$(LINTED) build --all-targets
 	$(WASM) clippy --lib -- -D warnings
@@ -121,4 +128,4 @@ deny: needs-cargo ## Licences, advisories and sources of all dependencies
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's cache outside the tree stays
-	rm -rf target benches/target $(SDK_GUEST)/target policy.wasm annotated-policy.wasm
+	rm -rf target benches/target $(SDK_GUEST)/target fuzz/target fuzz/corpus policy.wasm annotated-policy.wasm

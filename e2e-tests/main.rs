@@ -1,8 +1,11 @@
 //! End-to-end tests, against a real control plane.
 
+mod alike;
 mod cluster;
 mod conditions;
 mod control_plane;
+mod generated;
+mod guest_memory;
 mod host_is_faithful;
 mod installation;
 mod is_installed;
@@ -10,5 +13,6 @@ mod policy_host;
 mod policy_is_called;
 mod retention;
 mod reviews;
+mod reviews_generated;
 mod reviews_mutated;
 mod scenarios;

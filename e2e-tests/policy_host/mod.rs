@@ -29,7 +29,7 @@ use tokio::sync::Semaphore;
 
 pub(crate) use api::{Api, KubeApi, NoApi};
 pub(crate) use capabilities::{Capabilities, GetResource, Resource, Subject};
-pub(crate) use module::{Module, Runtime};
+pub(crate) use module::{Module, Runtime, policy_bytes};
 pub(crate) use registration::Registration;
 pub(crate) use shipped::{Shipped, deployed, documents};
 

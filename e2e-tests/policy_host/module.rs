@@ -59,14 +59,9 @@ impl Runtime {
         Ok(Module { pre: Arc::new(pre) })
     }
 
-    /// Compiles the policy that ships: the file that `CLAIM_ROLLOUT_POLICY` names, or `policy.wasm`.
+    /// Compiles the policy that ships.
     pub(crate) fn load_policy(&self) -> anyhow::Result<Module> {
-        let path = std::env::var_os("CLAIM_ROLLOUT_POLICY").map_or_else(
-            || Path::new(env!("CARGO_MANIFEST_DIR")).join("policy.wasm"),
-            PathBuf::from,
-        );
-        self.load(&path)
-            .context("expected a policy: `make policy.wasm` makes it")
+        self.compile(&policy_bytes()?)
     }
 
     /// Compiles the module in a file.
@@ -92,6 +87,15 @@ impl Module {
         };
         WapcHost::new(Box::new(instance), Some(Box::new(answer)))?.call(operation, payload)
     }
+}
+
+/// The policy that ships: the file that `CLAIM_ROLLOUT_POLICY` names, or `policy.wasm`.
+pub(crate) fn policy_bytes() -> anyhow::Result<Vec<u8>> {
+    let path = std::env::var_os("CLAIM_ROLLOUT_POLICY").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("policy.wasm"),
+        PathBuf::from,
+    );
+    std::fs::read(&path).with_context(|| format!("{}: expected a policy: `make policy.wasm` makes it", path.display()))
 }
 
 /// wasmtime has an error type of its own.

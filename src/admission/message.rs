@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::checks::Cause;
 use super::lookups::CannotAsk;
-use crate::templates::show::{cut, shown};
+use crate::templates::show::{cut, printable, shown};
 use crate::templates::{Change, Diff, Fault, Revision, UpdatePolicy};
 
 /// The API server cuts a warning here.
@@ -23,9 +23,9 @@ const MAX_ANSWER: usize = 120;
 const ALLOWED: &str = "what can change is spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, \
                        metadata.labels and metadata.annotations";
 
-/// A refusal, cut to a bounded length.
+/// A refusal, in one line and cut to a bounded length, whatever names it quotes.
 pub(super) fn refusal(text: &str) -> String {
-    cut(&format!("{SPEAKER}{text}"), MAX_REFUSAL)
+    cut(&printable(&format!("{SPEAKER}{text}")), MAX_REFUSAL)
 }
 
 /// A warning, cut to where the API server would cut it.

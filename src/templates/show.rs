@@ -33,7 +33,9 @@ pub fn path(template: &str, field: &str) -> String {
     format!("{}.{}", path_of(template), cut(&printable(field), MAX_FIELD))
 }
 
-fn printable(text: &str) -> String {
+/// A text without characters that a terminal obeys.
+#[must_use]
+pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for character in text.chars() {
         if is_unprintable(character) {

@@ -1,0 +1,190 @@
+//! What the cluster answers when the policy asks. The one place here that knows how the native code puts its questions.
+
+use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
+use serde_json::{Value, json};
+
+use super::choices::Choices;
+use super::set::{TEMPLATES, retention};
+use super::words::{KEYS, NAMESPACE, SET, STATEFUL_SET_CONTROLLER, UID, size, trouble};
+
+/// The answers of one cluster: the same to the same question, always.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cluster {
+    may: May,
+    /// Objects by kind and name; what is not among them does not exist.
+    objects: Vec<(String, String, Value)>,
+    /// Nothing can be looked up, as in a policy without the capability.
+    refuses: bool,
+}
+
+/// The answer to a question of authority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum May {
+    #[default]
+    Yes,
+    No,
+    CannotBeAsked,
+}
+
+impl Cluster {
+    /// A cluster with some of the claims of a set, their classes and the set itself.
+    pub(crate) fn around(set: &Value, choices: &mut dyn Choices) -> Self {
+        let mut cluster = Self {
+            may: *choices.pick(&[May::Yes, May::Yes, May::No, May::CannotBeAsked]),
+            objects: Vec::new(),
+            refuses: choices.one_in(8),
+        };
+        for template in TEMPLATES {
+            for ordinal in 0..choices.below(3) {
+                let name = format!("{template}-{SET}-{ordinal}");
+                cluster.add("PersistentVolumeClaim", &name.clone(), claim(&name, choices));
+            }
+        }
+        for class in ["fast", "slow"] {
+            let mut object = json!({"metadata": {"name": class}, "provisioner": "example.com/disk"});
+            match choices.below(4) {
+                0 => object["allowVolumeExpansion"] = json!(true),
+                1 => object["allowVolumeExpansion"] = json!(false),
+                2 => {}
+                _ => continue,
+            }
+            cluster.add("StorageClass", class, object);
+        }
+        for class in ["gold", "silver"] {
+            let driver = *choices.pick(&["example.com/disk", "example.com/other"]);
+            cluster.add(
+                "VolumeAttributesClass",
+                class,
+                json!({"metadata": {"name": class}, "driverName": driver}),
+            );
+        }
+        if !choices.one_in(4) {
+            cluster.add("StatefulSet", SET, set.clone());
+        }
+        if choices.one_in(16) && !cluster.objects.is_empty() {
+            let index = choices.below(cluster.objects.len());
+            cluster.objects[index].2 = trouble(choices);
+        }
+        cluster
+    }
+
+    fn add(&mut self, kind: &str, name: &str, object: Value) {
+        self.objects.push((kind.to_owned(), name.to_owned(), object));
+    }
+
+    /// The object, or why there is none.
+    pub(crate) fn get(&self, kind: &str, name: &str) -> Result<Value, String> {
+        if self.refuses {
+            return Err("forbidden".to_owned());
+        }
+        let found = self.objects.iter().find(|(of, named, _)| of == kind && named == name);
+        let found = found.map(|(.., object)| object.clone());
+        found.ok_or_else(|| format!("Cannot find {kind} named '{name}'"))
+    }
+
+    /// Whether the requester may.
+    pub(crate) fn may(&self) -> Result<bool, String> {
+        match self.may {
+            May::Yes => Ok(true),
+            May::No => Ok(false),
+            May::CannotBeAsked => Err("no SubjectAccessReview is answered here".to_owned()),
+        }
+    }
+}
+
+impl Lookups for Cluster {
+    fn can_i(&mut self, _: &CanI<'_>) -> Result<bool, CannotAsk> {
+        self.may().map_err(heard)
+    }
+
+    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        match Self::get(self, question.kind, question.name) {
+            Ok(object) => Ok(Some(object.to_string())),
+            Err(missing) if missing.starts_with("Cannot find ") => Ok(None),
+            Err(error) => Err(heard(error)),
+        }
+    }
+}
+
+/// In the words in which a guest hears of it: then the answers can be compared byte for byte.
+fn heard(error: impl std::fmt::Display) -> CannotAsk {
+    CannotAsk(format!("Host error: Callback evaluation failure: {error}"))
+}
+
+/// A claim as the API server has it.
+pub(crate) fn claim(name: &str, choices: &mut dyn Choices) -> Value {
+    let mut claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": "c-1", "labels": {"app": SET}},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size(choices)}}},
+        "status": {"phase": "Bound", "capacity": {"storage": size(choices)}},
+    });
+    match choices.below(12) {
+        1 => claim["status"]["phase"] = json!("Pending"),
+        2 => claim["metadata"]["deletionTimestamp"] = json!("2026-01-02T03:04:05Z"),
+        3 => claim["metadata"]["ownerReferences"] = json!([{"kind": "Pod", "name": "x", "controller": true}]),
+        4 => {
+            claim["metadata"]["ownerReferences"] =
+                json!([{"kind": "StatefulSet", "name": SET, "uid": UID, "controller": true}]);
+        }
+        5 => claim["spec"]["accessModes"] = json!(["ReadWriteMany"]),
+        6 => claim["spec"]["volumeMode"] = json!("Block"),
+        7 => claim["spec"]["volumeAttributesClassName"] = json!("gold"),
+        8 => {
+            claim["metadata"]["labels"] = json!({*choices.pick(&KEYS): "x", "claim-rollout.io/revision": "bbbbbbbbbb"});
+        }
+        9 => claim["status"] = trouble(choices),
+        _ => {}
+    }
+    if !choices.one_in(3) {
+        claim["spec"]["storageClassName"] = json!(*choices.pick(&["fast", "slow", ""]));
+    }
+    claim
+}
+
+/// A request about a claim: its birth in most cases, by the StatefulSet controller in most.
+pub(crate) fn claim_request(choices: &mut dyn Choices) -> Value {
+    let names = ["data-web-0", "logs-web-1", "data-1-web-0", "data-web-01", "other"];
+    let name = *choices.pick(&names);
+    let object = claim(name, choices);
+    let user = *choices.pick(&[STATEFUL_SET_CONTROLLER, STATEFUL_SET_CONTROLLER, "alice"]);
+    let old = if choices.one_in(6) {
+        claim(name, choices)
+    } else {
+        Value::Null
+    };
+    json!({
+        "kind": {"group": "", "version": "v1", "kind": "PersistentVolumeClaim"},
+        "operation": if old.is_null() { "CREATE" } else { "UPDATE" },
+        "name": name, "namespace": NAMESPACE, "userInfo": {"username": user}, "object": object, "oldObject": old,
+    })
+}
+
+/// A request to scale a set by its subresource.
+pub(crate) fn scale_request(choices: &mut dyn Choices) -> Value {
+    let scale = |replicas: usize| {
+        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": SET, "namespace": NAMESPACE, "uid": UID},
+            "spec": {"replicas": replicas}, "status": {"replicas": 3, "selector": "app=web"}})
+    };
+    let mut object = scale(choices.below(4));
+    if choices.one_in(16) {
+        object["spec"] = trouble(choices);
+    }
+    json!({
+        "kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+        "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"},
+        "subResource": "scale", "operation": "UPDATE", "name": SET, "namespace": NAMESPACE,
+        "userInfo": {"username": "alice"}, "object": object, "oldObject": scale(3),
+    })
+}
+
+/// The same set under a retention policy that deletes.
+pub(crate) fn with_retention(set: &Value, choices: &mut dyn Choices) -> Value {
+    let mut set = set.clone();
+    super::set::put(
+        &mut set,
+        &["spec", "persistentVolumeClaimRetentionPolicy"],
+        retention(choices),
+    );
+    set
+}

@@ -1,0 +1,281 @@
+//! What an UPDATE may do to a set, from nothing to nonsense.
+
+use serde_json::{Value, json};
+
+use super::choices::Choices;
+use super::set::{TEMPLATES, annotate, put, retention, serve, strategy, templates_mut};
+use super::staged::forged;
+use super::words::{TEXTS, key, odd_size, size, trouble};
+
+/// What the edits of one review go by.
+pub(crate) struct Scene {
+    /// The wish that the old set has staged: its templates and its record.
+    pub(crate) staged: Option<(Value, String)>,
+    /// `options.fieldManager`
+    pub(crate) manager: &'static str,
+}
+
+/// One edit of the new set.
+pub(crate) fn edit(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices) {
+    match choices.below(24) {
+        1..=7 => of_templates(set, choices),
+        8..=9 => of_our_keys(set, scene, choices),
+        10..=11 => ask_for_the_staged(set, scene),
+        12 => go_back(set, scene, choices),
+        13..=14 => of_the_record(set, scene, choices),
+        15..=18 => of_the_rest(set, choices),
+        19 => of_the_shape(set, choices),
+        20..=21 => of_the_strategy(set, choices),
+        _ => {}
+    }
+}
+
+/// Templates that change, come, go and change places.
+fn of_templates(set: &mut Value, choices: &mut dyn Choices) {
+    let Some(templates) = templates_mut(set) else {
+        put(
+            set,
+            &["spec", "volumeClaimTemplates"],
+            json!([{"metadata": {"name": "data"}}]),
+        );
+        return;
+    };
+    match choices.below(16) {
+        11 => templates.reverse(),
+        12 => drop(templates.pop()),
+        13 => {
+            let name = *choices.pick(&TEMPLATES);
+            templates.push(json!({"metadata": {"name": name}, "spec": {"accessModes": ["ReadWriteOnce"]}}));
+        }
+        14 => {
+            if let Some(template) = templates.first_mut() {
+                put(
+                    template,
+                    &["metadata", "name"],
+                    json!(*choices.pick(&["", "Data", "logs", "a_b", "x\u{202e}y"])),
+                );
+            }
+        }
+        15 => put(set, &["spec", "volumeClaimTemplates"], trouble(choices)),
+        _ => of_template(templates, choices),
+    }
+}
+
+/// One template changes; mostly in what may change.
+pub(crate) fn of_template(templates: &mut [Value], choices: &mut dyn Choices) {
+    if templates.is_empty() {
+        return;
+    }
+    let index = choices.below(templates.len());
+    let template = &mut templates[index];
+    match choices.below(16) {
+        0..=4 => put(template, &["spec", "resources", "requests", "storage"], size(choices)),
+        5 => put(
+            template,
+            &["spec", "resources", "requests", "storage"],
+            odd_size(choices),
+        ),
+        6 => put(
+            template,
+            &["spec", "volumeAttributesClassName"],
+            json!(*choices.pick(&["gold", "silver", "", "é"])),
+        ),
+        7..=8 => put(
+            template,
+            &["metadata", "labels"],
+            json!({key(choices): *choices.pick(&TEXTS)}),
+        ),
+        9..=10 => put(
+            template,
+            &["metadata", "annotations"],
+            json!({key(choices): *choices.pick(&TEXTS)}),
+        ),
+        11 => serve(template),
+        12 => put(
+            template,
+            &["metadata", "annotations"],
+            json!({"long": "y".repeat(choices.below(10_000))}),
+        ),
+        13 => {
+            // Absent, null and empty are the same, but for strings.
+            let part = *choices.pick(&["labels", "annotations", "finalizers"]);
+            put(
+                template,
+                &["metadata", part],
+                choices.pick(&[Value::Null, json!({})]).clone(),
+            );
+        }
+        14 => frozen(template, choices),
+        _ => {
+            let part = *choices.pick(&[
+                "/metadata",
+                "/spec",
+                "/spec/resources",
+                "/spec/resources/requests",
+                "/metadata/labels",
+            ]);
+            if let Some(part) = template.pointer_mut(part) {
+                *part = trouble(choices);
+            }
+        }
+    }
+}
+
+/// What may not change.
+fn frozen(template: &mut Value, choices: &mut dyn Choices) {
+    match choices.below(8) {
+        0 => put(
+            template,
+            &["spec", "storageClassName"],
+            json!(*choices.pick(&["slow", "fast", ""])),
+        ),
+        1 => put(template, &["spec", "accessModes"], json!(["ReadWriteMany"])),
+        2 => put(template, &["spec", "volumeMode"], json!("Block")),
+        3 => put(template, &["spec", "selector"], json!({"matchLabels": {"disk": "hdd"}})),
+        4 => put(
+            template,
+            &["spec", "dataSource"],
+            json!({"kind": "VolumeSnapshot", "name": "x", "apiGroup": "snapshot.storage.k8s.io"}),
+        ),
+        5 => put(
+            template,
+            &["spec", "resources", "limits"],
+            json!({"storage": odd_size(choices)}),
+        ),
+        6 => put(template, &["metadata", "finalizers"], json!(["example.com/keep"])),
+        _ => put(template, &["unknown"], json!(1)),
+    }
+}
+
+/// The keys that users set, and those that they should not.
+fn of_our_keys(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
+    let revision = scene.staged.as_ref().and_then(|(_, record)| {
+        let record: Value = serde_json::from_str(record).ok()?;
+        Some(record["revision"].as_str()?.to_owned())
+    });
+    let odd = *choices.pick(&TEXTS);
+    let (key, values) = match choices.below(7) {
+        0..=1 => (
+            "update-policy",
+            vec!["InPlace", "OnClaimDelete", "OnDelete", "ReCreate", odd],
+        ),
+        2 => ("sync", vec!["LockStep", "Async", odd]),
+        3 => ("paused", vec!["true", "false", odd]),
+        4 => ("withdraw", vec![revision.as_deref().unwrap_or("x"), odd]),
+        5 => ("held-partition", vec!["0", "2", odd]),
+        _ => ("replace-set", vec!["Never", "WhenComplete", odd]),
+    };
+    let value = *choices.pick(&values);
+    annotate(set, &format!("claim-rollout.io/{key}"), value);
+}
+
+/// The same wish again.
+fn ask_for_the_staged(set: &mut Value, scene: &Scene) {
+    if let Some((templates, _)) = &scene.staged {
+        put(set, &["spec", "volumeClaimTemplates"], templates.clone());
+    }
+}
+
+/// The request goes back on purpose: by client-side apply, or by server-side apply.
+fn go_back(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices) {
+    let templates = &set["spec"]["volumeClaimTemplates"];
+    if choices.one_in(2) {
+        let last = json!({"spec": {"volumeClaimTemplates": templates}}).to_string();
+        annotate(set, "kubectl.kubernetes.io/last-applied-configuration", &last);
+        return;
+    }
+    scene.manager = "helm";
+    let owned = if choices.one_in(3) {
+        json!({"f:spec": {"f:replicas": {}}})
+    } else {
+        json!({"f:spec": {"f:volumeClaimTemplates": {}}})
+    };
+    let entry = json!([{
+        "manager": *choices.pick(&["helm", "kubectl"]), "operation": *choices.pick(&["Apply", "Update"]),
+        "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": owned,
+        "time": *choices.pick(&["2026-01-02T03:04:05Z", "2026-02-02T03:04:05Z"]),
+    }]);
+    put(set, &["metadata", "managedFields"], entry);
+}
+
+/// The record is dropped, or somebody writes one.
+fn of_the_record(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
+    let record = scene.staged.as_ref().map_or("{}", |(_, record)| record);
+    if choices.one_in(3) {
+        if let Some(Value::Object(annotations)) = set.pointer_mut("/metadata/annotations") {
+            annotations.remove("claim-rollout.io/staged");
+        }
+        return;
+    }
+    annotate(set, "claim-rollout.io/staged", &forged(record, choices));
+}
+
+/// What has nothing to do with claims.
+fn of_the_rest(set: &mut Value, choices: &mut dyn Choices) {
+    match choices.below(8) {
+        0..=1 => put(
+            set,
+            &["spec", "template", "spec", "containers"],
+            json!([{"name": "app", "image": "example/app:2"}]),
+        ),
+        2 => put(set, &["spec", "replicas"], json!(*choices.pick(&[3, 1, 5, 0]))),
+        3 => put(
+            set,
+            &["metadata", "labels"],
+            json!({key(choices): *choices.pick(&TEXTS)}),
+        ),
+        4 => annotate(set, "example.com/note", choices.word(&TEXTS)),
+        5 => put(
+            set,
+            &["spec", "persistentVolumeClaimRetentionPolicy"],
+            retention(choices),
+        ),
+        6 => put(set, &["futureField"], trouble(choices)),
+        _ => put(set, &["status"], trouble(choices)),
+    }
+}
+
+/// How Pods are rolled.
+fn of_the_strategy(set: &mut Value, choices: &mut dyn Choices) {
+    if choices.one_in(2) {
+        put(set, &["spec", "updateStrategy"], strategy(choices));
+    } else {
+        let partition = choices.pick(&[0, 1, 3, -1, i64::MAX]);
+        put(
+            set,
+            &["spec", "updateStrategy"],
+            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}),
+        );
+    }
+}
+
+/// The object is not what the request says, or is broken.
+fn of_the_shape(set: &mut Value, choices: &mut dyn Choices) {
+    let paths = [
+        "/metadata/name",
+        "/metadata/namespace",
+        "/apiVersion",
+        "/kind",
+        "/metadata/annotations",
+        "/metadata/uid",
+        "/metadata/ownerReferences",
+        "/spec/replicas",
+        "/spec/updateStrategy",
+        "/metadata",
+        "/spec",
+    ];
+    let (parent, key) = choices.pick(&paths).rsplit_once('/').unwrap_or_default();
+    let Some(Value::Object(parent)) = set.pointer_mut(parent) else {
+        return;
+    };
+    let value = match (key, choices.below(3)) {
+        ("ownerReferences", 0) => json!([{"kind": "Database", "name": "x", "controller": true}]),
+        ("apiVersion", 0) => json!("apps/v1beta1"),
+        (_, 1) => {
+            parent.remove(key);
+            return;
+        }
+        _ => trouble(choices),
+    };
+    parent.insert(key.to_owned(), value);
+}

@@ -1,0 +1,187 @@
+//! Reviews that nobody wrote: whole ones, made of parts that belong together, with what belongs elsewhere mixed in.
+//!
+//! Whatever makes the choices decides the review: a seed in `reviews_generated.rs`, a coverage-guided fuzzer in `fuzz/`,
+//! which compiles this folder too.
+
+pub(crate) mod choices;
+pub(crate) mod cluster;
+mod edits;
+mod set;
+mod settings;
+pub(crate) mod spelling;
+mod staged;
+mod words;
+
+use serde_json::{Value, json};
+
+use choices::Choices;
+use cluster::Cluster;
+use edits::Scene;
+use set::{annotate, put};
+use words::{CONTROLLER, NAMESPACE, SET, TEXTS};
+
+/// A review, and what the cluster answers meanwhile.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) request: Value,
+    pub(crate) settings: Value,
+    pub(crate) cluster: Cluster,
+}
+
+impl Case {
+    /// What `validate` is called with.
+    pub(crate) fn payload(&self) -> Value {
+        json!({"request": self.request, "settings": self.settings})
+    }
+}
+
+/// Any review. From a source that has run dry: an UPDATE that changes nothing.
+pub(crate) fn case(choices: &mut dyn Choices) -> Case {
+    let settings = settings::settings(choices);
+    let mut old = set::set(choices);
+    let scene = Scene {
+        staged: staged(&mut old, choices),
+        manager: choices.word(&["kubectl", "helm", ""]),
+    };
+    let cluster = match choices.below(8) {
+        7 => Cluster::around(&cluster::with_retention(&old, choices), choices),
+        _ => Cluster::around(&old, choices),
+    };
+    let mut request = match choices.below(24) {
+        16..=17 => create(&old, choices),
+        18..=19 => cluster::claim_request(choices),
+        20 => cluster::scale_request(choices),
+        21..=22 => kruise(&old, scene, choices),
+        23 => other(&old, choices),
+        _ => update(&old, scene, choices),
+    };
+    put(&mut request, &["uid"], json!("0c1f6d2e-6f0a-4a55-9d0e-3f8b1a1c2d4e"));
+    put(&mut request, &["dryRun"], json!(choices.one_in(4)));
+    if choices.one_in(64) {
+        let part = *choices.pick(&[
+            "userInfo",
+            "options",
+            "operation",
+            "kind",
+            "name",
+            "namespace",
+            "object",
+            "oldObject",
+        ]);
+        put(&mut request, &[part], words::trouble(choices));
+    }
+    Case {
+        request,
+        settings,
+        cluster,
+    }
+}
+
+/// Puts a wish into the set, sometimes a forged one, sometimes with a hold.
+fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)> {
+    if choices.one_in(3) {
+        annotate(set, "claim-rollout.io/update-policy", "InPlace");
+    }
+    if !choices.one_in(2) {
+        return None;
+    }
+    let (templates, record) = staged::wish(set, choices)?;
+    let written = if choices.one_in(6) {
+        staged::forged(&record, choices)
+    } else {
+        record.clone()
+    };
+    annotate(set, "claim-rollout.io/staged", &written);
+    if choices.one_in(4) {
+        annotate(set, "claim-rollout.io/held-partition", choices.word(&["0", "1", "x"]));
+        put(
+            set,
+            &["spec", "updateStrategy"],
+            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}),
+        );
+    }
+    Some((templates, record))
+}
+
+fn update(old: &Value, mut scene: Scene, choices: &mut dyn Choices) -> Value {
+    let mut object = old.clone();
+    for _ in 0..choices.below(5) {
+        edits::edit(&mut object, &mut scene, choices);
+    }
+    let mut request = about_set("UPDATE", choices);
+    put(
+        &mut request,
+        &["options"],
+        json!({"kind": "UpdateOptions", "fieldManager": scene.manager}),
+    );
+    put(&mut request, &["object"], object);
+    put(&mut request, &["oldObject"], old.clone());
+    request
+}
+
+/// The birth of a set, or the audit scanner looking at one that lives: nobody asks, nothing was there before.
+fn create(old: &Value, choices: &mut dyn Choices) -> Value {
+    let mut scene = Scene {
+        staged: None,
+        manager: "kubectl",
+    };
+    let mut object = old.clone();
+    for _ in 0..choices.below(3) {
+        edits::edit(&mut object, &mut scene, choices);
+    }
+    let mut request = about_set("CREATE", choices);
+    put(&mut request, &["object"], object);
+    if choices.one_in(4) {
+        put(&mut request, &["userInfo"], Value::Null);
+    }
+    request
+}
+
+/// OpenKruise's kind.
+fn kruise(old: &Value, scene: Scene, choices: &mut dyn Choices) -> Value {
+    let mut request = update(old, scene, choices);
+    put(&mut request, &["kind", "group"], json!("apps.kruise.io"));
+    put(&mut request, &["kind", "version"], json!("v1beta1"));
+    for part in ["object", "oldObject"] {
+        if !choices.one_in(16) {
+            put(&mut request, &[part, "apiVersion"], json!("apps.kruise.io/v1beta1"));
+        }
+        let strategies = ["OnPodRollingUpdate", "OnPVCDelete", "x"];
+        if choices.one_in(2) {
+            let strategy = json!({"type": *choices.pick(&strategies)});
+            put(&mut request, &[part, "spec", "volumeClaimUpdateStrategy"], strategy);
+        }
+    }
+    request
+}
+
+/// Operations and kinds that are somebody else's.
+fn other(old: &Value, choices: &mut dyn Choices) -> Value {
+    let operation = *choices.pick(&["DELETE", "CONNECT", "PATCH", "UPDATE"]);
+    let mut request = about_set(operation, choices);
+    put(&mut request, &["oldObject"], old.clone());
+    match choices.below(4) {
+        0 => {}
+        1 => put(&mut request, &["subResource"], json!("status")),
+        2 => put(&mut request, &["kind", "kind"], json!("Deployment")),
+        _ => put(&mut request, &["object"], words::trouble(choices)),
+    }
+    request
+}
+
+/// A request about the set, without objects.
+fn about_set(operation: &str, choices: &mut dyn Choices) -> Value {
+    let kind = json!({"group": "apps", "version": "v1", "kind": "StatefulSet"});
+    let users = ["alice", "alice", "alice", CONTROLLER, "robot", ""];
+    let user = if choices.one_in(24) {
+        *choices.pick(&TEXTS)
+    } else {
+        *choices.pick(&users)
+    };
+    json!({
+        "kind": kind, "requestKind": kind, "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"},
+        "operation": operation, "name": SET, "namespace": NAMESPACE,
+        "userInfo": {"username": user, "groups": ["developers", "system:authenticated"]},
+        "object": null, "oldObject": null,
+    })
+}

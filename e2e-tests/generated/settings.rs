@@ -1,0 +1,61 @@
+//! Settings of the policy, each in every position.
+
+use claim_rollout::wire::validate_settings;
+use serde_json::{Map, Value, json};
+
+use super::choices::Choices;
+use super::words::trouble;
+
+/// Every setting of the design with its values, the default first. One that this version does not have is left out.
+fn known() -> Vec<(&'static str, Vec<Value>)> {
+    let words = |words: &[&str]| words.iter().map(|word| json!(word)).collect::<Vec<Value>>();
+    vec![
+        ("authority", words(&["RequirePatchOnClaims", "TrustSetEditors"])),
+        ("defaultUpdatePolicy", words(&["OnClaimDelete", "InPlace"])),
+        ("controllerAccount", words(&["robot", "alice"])),
+        ("mode", words(&["Divert", "ValidateOnly"])),
+        ("allowReCreate", vec![json!(false), json!(true)]),
+        ("metadataOnlyChanges", words(&["Rollout", "Ignore", "Reject"])),
+        ("shrink", words(&["Refuse", "Recover"])),
+        (
+            "maxStorage",
+            vec![json!({"*": "15Gi"}), json!({"fast": "1Ti", "slow": "1Gi"}), json!({})],
+        ),
+        ("allowedVolumeAttributesClasses", vec![json!(["gold"]), json!([])]),
+        ("reservedKeyPrefixes", vec![json!(["example.com/"]), json!([])]),
+        ("claimChecks", words(&["Warn", "Off", "Enforce"])),
+        ("maxClaimLookups", vec![json!(20), json!(0), json!(1)]),
+        ("retention", words(&["Off", "Warn", "Reject"])),
+        ("ownedSets", words(&["Skip", "Divert"])),
+        ("statefulSetControllerAccounts", vec![json!(["alice"]), json!([])]),
+    ]
+}
+
+/// Settings; seldom with a fault.
+pub(crate) fn settings(choices: &mut dyn Choices) -> Value {
+    if choices.one_in(64) {
+        return trouble(choices);
+    }
+    let known = known();
+    let mut settings = Map::new();
+    if choices.one_in(2) {
+        settings.insert("authority".to_owned(), json!("TrustSetEditors"));
+    }
+    for _ in 0..choices.below(4) {
+        let (name, values) = choices.pick(&known);
+        if exists(name, &values[0]) {
+            settings.insert((*name).to_owned(), choices.pick(values).clone());
+        }
+    }
+    if choices.one_in(64) {
+        let (name, _) = choices.pick(&known);
+        settings.insert((*name).to_owned(), trouble(choices));
+    }
+    Value::Object(settings)
+}
+
+/// Whether this version has the setting.
+fn exists(name: &str, value: &Value) -> bool {
+    let answer = validate_settings(json!({name: value}).to_string().as_bytes());
+    answer.starts_with(b"{\"valid\":true")
+}

@@ -1,0 +1,55 @@
+//! The record of a staged change, as the policy wrote it or as somebody else did.
+
+use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
+use serde_json::{Value, json};
+
+use super::choices::Choices;
+use super::edits;
+use super::set::templates_mut;
+use super::words::UID;
+
+/// A wish for a set: its templates after some edits, and the valid record of them. Nothing where the edits left no valid
+/// templates.
+pub(crate) fn wish(set: &Value, choices: &mut dyn Choices) -> Option<(Value, String)> {
+    let mut wished = set.clone();
+    for _ in 0..=choices.below(2) {
+        edits::of_template(templates_mut(&mut wished)?, choices);
+    }
+    let templates = templates_mut(&mut wished).map(|list| Value::Array(list.clone()))?;
+    let record = Record {
+        by: "alice".to_owned(),
+        manager: (*choices.pick(&["helm", "kubectl", ""])).to_owned(),
+        phase: if choices.one_in(4) {
+            Phase::Complete
+        } else {
+            Phase::RollingOut
+        },
+        templates: ClaimTemplate::list_from_value(templates.clone()).ok()?,
+        uid: UID.to_owned(),
+        update_policy: *choices.pick(&[UpdatePolicy::InPlace, UpdatePolicy::OnClaimDelete]),
+    };
+    Some((templates, record.write().ok()?))
+}
+
+/// The record after somebody laid hands on it: no longer valid, or not the one that was there.
+pub(crate) fn forged(record: &str, choices: &mut dyn Choices) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(record) else {
+        return record.to_owned();
+    };
+    match choices.below(9) {
+        0 => value["uid"] = json!("another"),
+        1 => {
+            value["templates"] =
+                json!([{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "9000Ti"}}}}]);
+        }
+        2 => value["revision"] = json!("bbbbbbbbbb"),
+        3 => value["version"] = json!(2),
+        4 => value["phase"] = json!("Complete"),
+        5 => return String::new(),
+        6 => return "{".to_owned(),
+        // The same record in other words: valid, but not the bytes that the policy wrote.
+        7 => return serde_json::to_string_pretty(&value).unwrap_or_default(),
+        _ => value["extra"] = json!(1),
+    }
+    value.to_string()
+}

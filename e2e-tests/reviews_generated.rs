@@ -1,0 +1,61 @@
+//! Twenty thousand reviews that nobody wrote, each whole and meant: every operation, kind and setting, records valid and
+//! forged, claims there and not. Whatever comes, policy.wasm gives the answer of the native code, byte for byte.
+//!
+//! `GENERATED=2000000 cargo test --test e2e reviews_generated` is a deeper run; a failure says how to repeat the one case.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::alike::{Question, ask_both, ensure_all_kinds};
+use crate::generated::case;
+use crate::generated::cluster::Cluster;
+use crate::generated::spelling::spelt;
+use crate::policy_host::{Api, Capabilities, GetResource, Resource, Subject};
+
+/// How many, unless `GENERATED` says otherwise.
+const GENERATED: u64 = 20_000;
+
+/// What the policy is granted to look up.
+const READABLE: [(&str, &str); 4] = [
+    ("v1", "PersistentVolumeClaim"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("storage.k8s.io/v1", "VolumeAttributesClass"),
+    ("apps/v1", "StatefulSet"),
+];
+
+/// The cluster of a review, as the policy's host sees it.
+struct Answers(Cluster);
+
+impl Api for Answers {
+    fn get_resource(&self, question: &GetResource) -> Result<Value, String> {
+        self.0.get(&question.kind, &question.name)
+    }
+
+    fn can_i(&self, _: &Subject) -> Result<Value, String> {
+        self.0.may().map(|allowed| json!({"allowed": allowed}))
+    }
+}
+
+fn host(cluster: Cluster) -> Capabilities {
+    let granted = ["kubernetes/can_i", "kubernetes/get_resource"].map(str::to_owned);
+    let readable = READABLE.map(|(api_version, kind)| Resource {
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+    });
+    Capabilities::new(granted.to_vec(), readable.to_vec(), Arc::new(Answers(cluster)))
+}
+
+#[test]
+fn generated_reviews_are_answered_alike_by_the_policy_and_by_the_native_code() -> anyhow::Result<()> {
+    let tally = ask_both("reviews_generated", ("GENERATED", GENERATED), |random| {
+        let case = case(random);
+        Question {
+            payload: spelt(&case.payload(), random).into_bytes(),
+            host: host(case.cluster.clone()),
+            native: Box::new(case.cluster),
+            origin: "a generated review".to_owned(),
+        }
+    })?;
+    ensure_all_kinds(&tally, &["passed", "warned", "changed", "400", "403", "422"], 200)
+}

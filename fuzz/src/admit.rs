@@ -1,0 +1,238 @@
+//! Target `admit`: whole reviews, made by the generator that the end-to-end tests use, with the bytes as its choices.
+
+use claim_rollout::templates::{ClaimTemplate, Diff, Record};
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::bytes::Bytes;
+use crate::generated::{Case, case};
+
+/// The record's annotation.
+const STAGED: &str = "claim-rollout.io/staged";
+
+/// Decides one review, and those that follow from its answer.
+///
+/// # Laws
+/// * A set whose templates stay and that has nothing of ours passes, and nobody hears of it (S14).
+/// * A changed object differs only where the policy may change something (S14).
+/// * The record is what was asked for, and nothing that may not be (S15).
+/// * The same wish again, once the changed object is stored, changes nothing more, and nor does the stored object itself: a
+///   GitOps tool may ask for ever (S12).
+pub fn admit(data: &[u8]) {
+    let case = case(&mut Bytes(data));
+    let answer = ask(&case);
+    let review = Review(&case);
+    if review.is_invisible() {
+        assert_eq!(answer.text, "{\"accepted\":true}", "{}", case.payload());
+    }
+    let Some(mutated) = answer.mutated() else {
+        return;
+    };
+    assert!(answer.accepted());
+    review.check_places(mutated);
+    if review.is_about_a_set() {
+        review.check_record(mutated);
+        review.check_again(mutated);
+    }
+}
+
+fn ask(case: &Case) -> Answer {
+    let payload = case.payload().to_string();
+    Answer::to(payload.as_bytes(), || case.cluster.clone()).expect("the payload is JSON, so the answer is")
+}
+
+struct Review<'a>(&'a Case);
+
+impl Review<'_> {
+    fn object(&self) -> &Value {
+        &self.0.request["object"]
+    }
+
+    fn old(&self) -> &Value {
+        &self.0.request["oldObject"]
+    }
+
+    fn is_about_a_set(&self) -> bool {
+        let Value::Object(kind) = &self.0.request["kind"] else {
+            return false;
+        };
+        self.0.request["subResource"].is_null() && kind.get("kind").is_some_and(|kind| kind == "StatefulSet")
+    }
+
+    /// An UPDATE that does not concern us, in every part that is read.
+    fn is_invisible(&self) -> bool {
+        let (request, settings) = (&self.0.request, &self.0.settings);
+        let quiet = ["retention", "mode"].iter().all(|key| settings[*key].is_null());
+        let plain = settings.is_object() && quiet && has_valid_settings(settings);
+        let whole = |set: &Value| {
+            let metadata = &set["metadata"];
+            metadata["name"] == "web"
+                && metadata["namespace"] == "shop"
+                && metadata["uid"].is_string()
+                && metadata["ownerReferences"].is_null()
+                && set["apiVersion"] == "apps/v1"
+                && set["kind"] == "StatefulSet"
+                && set["spec"].is_object()
+                && (set["spec"]["replicas"].is_null() || set["spec"]["replicas"].is_i64())
+                && ours(set).is_none_or(|mut ours| ours.next().is_none())
+                && (metadata["annotations"].is_object() || metadata["annotations"].is_null())
+        };
+        plain
+            && depth(&self.0.payload()) <= claim_rollout::json::MAX_DEPTH
+            && self.is_about_a_set()
+            && request["operation"] == "UPDATE"
+            && request["kind"] == json!({"group": "apps", "version": "v1", "kind": "StatefulSet"})
+            && request["name"] == "web"
+            && request["namespace"] == "shop"
+            && (request["userInfo"].is_object() && request["options"].is_object())
+            && [self.object(), self.old()].into_iter().all(whole)
+            && self.object()["spec"]["updateStrategy"] == self.old()["spec"]["updateStrategy"]
+            && self.object()["spec"]["volumeClaimTemplates"] == self.old()["spec"]["volumeClaimTemplates"]
+    }
+
+    /// The edits are where they may be.
+    fn check_places(&self, mutated: &Value) {
+        let (mut before, mut after) = (self.object().clone(), mutated.clone());
+        let claim = self.0.request["kind"]["kind"] == "PersistentVolumeClaim";
+        for object in [&mut before, &mut after] {
+            if claim {
+                for path in ["/metadata/labels", "/metadata/annotations", "/spec/resources/requests"] {
+                    blank(object, path);
+                }
+                blank(object, "/spec/volumeAttributesClassName");
+            } else {
+                forget_ours(object);
+                blank(object, "/spec/volumeClaimTemplates");
+                blank(object, "/spec/updateStrategy/rollingUpdate/partition");
+            }
+        }
+        assert_eq!(after, before, "changed elsewhere: {}", self.0.payload());
+        if !claim {
+            let [found, asked, old] =
+                [mutated, self.object(), self.old()].map(|set| &set["spec"]["volumeClaimTemplates"]);
+            assert!(
+                found == asked || found == old,
+                "templates that nobody wrote: {}",
+                self.0.payload()
+            );
+        }
+    }
+
+    /// What is staged, if anything is staged anew.
+    fn check_record(&self, mutated: &Value) {
+        let text = |set: &Value| set["metadata"]["annotations"][STAGED].as_str().map(str::to_owned);
+        let uid = self.old()["metadata"]["uid"].as_str().unwrap_or_default();
+        let Some(written) = text(mutated) else {
+            return;
+        };
+        let old = text(self.old());
+        if old.as_ref() == Some(&written) {
+            return;
+        }
+        let payload = self.0.payload();
+        let record = Record::read(&written, uid).unwrap_or_else(|error| panic!("{error}: {written} of {payload}"));
+        let list = |set: &Value| ClaimTemplate::list_from_value(set["spec"]["volumeClaimTemplates"].clone());
+        let live = list(self.old()).expect("templates");
+        assert!(
+            list(mutated).is_ok_and(|restored| restored == live),
+            "staged, but the templates were not restored: {payload}"
+        );
+        if self.0.settings["metadataOnlyChanges"].is_null() {
+            let asked = list(self.object()).expect("templates");
+            assert!(
+                Diff::between(&record.templates, &asked).is_empty(),
+                "not the wish: {payload}"
+            );
+        }
+        // A valid record in the old object is trusted, and what is asked for is compared with it.
+        if old.is_some_and(|old| Record::read(&old, uid).is_ok()) || self.0.settings["allowReCreate"] == true {
+            return;
+        }
+        let diff = Diff::between(&live, &record.templates);
+        assert!(
+            diff.added.is_empty() && diff.removed.is_empty(),
+            "{diff:?} of {payload}"
+        );
+        assert!(
+            diff.changed.iter().all(|change| change.frozen.is_empty()),
+            "{diff:?} of {payload}"
+        );
+        for (before, after) in live.iter().zip(&record.templates) {
+            assert_eq!(before.name, after.name, "another order: {payload}");
+            assert!(
+                before.storage.is_none() || before.storage <= after.storage,
+                "a shrink: {payload}"
+            );
+        }
+    }
+
+    /// The changed object is stored, and the same is asked again; then what is stored is sent back as it is.
+    fn check_again(&self, mutated: &Value) {
+        // An API server never stores another uid; a record would not be one for it. A set that has got an owner is no longer
+        // looked after, so what is asked for next passes.
+        let [old, new] = [self.old(), mutated].map(|set| &set["metadata"]);
+        if self.0.request["operation"] != "UPDATE" || new["uid"] != old["uid"] || !new["ownerReferences"].is_null() {
+            return;
+        }
+        for object in [self.object(), mutated] {
+            let mut next = self.0.clone();
+            next.request["oldObject"] = mutated.clone();
+            next.request["object"] = object.clone();
+            let answer = ask(&next);
+            let found = answer.mutated().unwrap_or(object);
+            assert!(
+                answer.accepted() && found == mutated,
+                "no rest: {} of {} is not {mutated}",
+                answer.text,
+                next.payload()
+            );
+        }
+    }
+}
+
+/// How deep a value is nested.
+fn depth(value: &Value) -> u32 {
+    match value {
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// The annotations of ours, if there is a map of annotations.
+fn ours(set: &Value) -> Option<impl Iterator<Item = &String>> {
+    let annotations = set["metadata"]["annotations"].as_object()?;
+    Some(annotations.keys().filter(|key| key.starts_with("claim-rollout.io/")))
+}
+
+/// Takes our annotations out; a map that is empty then is none.
+fn forget_ours(set: &mut Value) {
+    let Some(Value::Object(metadata)) = set.get_mut("metadata") else {
+        return;
+    };
+    if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
+        annotations.retain(|key, _| !key.starts_with("claim-rollout.io/"));
+    }
+    let empty =
+        |annotations: &Value| annotations.is_null() || annotations.as_object().is_some_and(|map| map.is_empty());
+    if metadata.get("annotations").is_some_and(empty) {
+        metadata.remove("annotations");
+    }
+}
+
+/// Takes out what is at a path, and what is empty on the way then.
+fn blank(value: &mut Value, path: &str) {
+    let (parent, key) = path.rsplit_once('/').unwrap_or_default();
+    if let Some(Value::Object(fields)) = value.pointer_mut(parent) {
+        fields.remove(key);
+        if fields.is_empty() && parent.matches('/').count() > 1 {
+            blank(value, parent);
+        }
+    } else if value.pointer(parent).is_some_and(Value::is_null) && parent.matches('/').count() > 1 {
+        blank(value, parent);
+    }
+}
+
+fn has_valid_settings(settings: &Value) -> bool {
+    claim_rollout::wire::validate_settings(settings.to_string().as_bytes()).starts_with(b"{\"valid\":true")
+}

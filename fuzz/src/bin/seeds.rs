@@ -1,0 +1,157 @@
+//! The first inputs of a target, between what is committed and the folder that libFuzzer reads.
+//!
+//! ```text
+//! seeds unpack TARGET FOLDER   writes them all
+//! seeds derive TARGET FOLDER   writes only those that are taken from e2e-tests/reviews
+//! seeds pack TARGET FOLDER     makes fuzz/seeds/TARGET.txt of the others in the folder
+//! ```
+//!
+//! fuzz/seeds/TARGET.txt has one input per line, the shortest first, escaped as in a Rust byte string: a file that can be
+//! read, instead of hundreds of files that cannot.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs, io};
+
+// Whatever is linked with the coverage flags needs the functions that they call.
+use libfuzzer_sys as _;
+use serde_json::{Value, json};
+
+type Inputs = BTreeSet<Vec<u8>>;
+
+/// What the texts are that make good inputs, by the keys that they stand at.
+const RECORDS: [&str; 1] = ["claim-rollout.io/staged"];
+const QUANTITIES: [&str; 4] = ["storage", "memory", "cpu", "ephemeral-storage"];
+
+/// The most bytes that are kept for a target. What is longer, a run finds again.
+const MOST: usize = 24 * 1024;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [command, target, folder] = arguments.as_slice() else {
+        eprintln!("usage: seeds unpack|derive|pack TARGET FOLDER");
+        return ExitCode::from(2);
+    };
+    match run(command, target, Path::new(folder)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("seeds: {target}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &str, target: &str, folder: &Path) -> io::Result<()> {
+    let file = root().join("fuzz/seeds").join(format!("{target}.txt"));
+    let mut inputs = derived(target)?;
+    if command == "pack" {
+        let mut packed: Vec<Vec<u8>> = files(folder)?
+            .into_iter()
+            .filter(|input| !inputs.contains(input))
+            .collect();
+        packed.sort_by_key(|input| (input.len(), input.clone()));
+        let mut size = 0;
+        packed.retain(|input| {
+            size += input.len();
+            size <= MOST
+        });
+        let lines = packed.iter().map(|input| format!("{}\n", input.escape_ascii()));
+        return fs::write(file, lines.collect::<String>());
+    }
+    if command == "unpack" {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        inputs.extend(text.lines().map(|line| unescape(line.as_bytes())));
+    }
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder)?;
+    for (index, input) in inputs.iter().enumerate() {
+        fs::write(folder.join(format!("seed-{index:05}")), input)?;
+    }
+    Ok(())
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn files(folder: &Path) -> io::Result<Inputs> {
+    fs::read_dir(folder)?.map(|entry| fs::read(entry?.path())).collect()
+}
+
+/// What the reviews of the end-to-end tests give.
+fn derived(target: &str) -> io::Result<Inputs> {
+    let mut inputs = Inputs::new();
+    if !matches!(target, "wire" | "record" | "quantity") {
+        return Ok(inputs);
+    }
+    let folder = root().join("e2e-tests/reviews");
+    for entry in fs::read_dir(&folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let Some(sentence) = name.strip_suffix(".json").filter(|name| !name.ends_with(".expected")) else {
+            continue;
+        };
+        let body = fs::read(folder.join(&name))?;
+        let review: Value = match serde_json::from_slice(&body) {
+            Ok(review) => review,
+            Err(_) if target == "wire" => {
+                inputs.insert(body);
+                continue;
+            }
+            Err(_) => continue,
+        };
+        let expected = fs::read(folder.join(format!("{sentence}.expected.json"))).unwrap_or_default();
+        let expected: Value = serde_json::from_slice(&expected).unwrap_or_default();
+        match target {
+            "wire" => {
+                let payload = json!({"settings": expected["settings"], "request": review["request"]});
+                inputs.insert(payload.to_string().into_bytes());
+            }
+            "record" => collect(&review, &RECORDS, &mut inputs),
+            _ => collect(&review, &QUANTITIES, &mut inputs),
+        }
+    }
+    Ok(inputs)
+}
+
+/// The texts at these keys, wherever they are.
+fn collect(value: &Value, keys: &[&str], inputs: &mut Inputs) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                if let (true, Value::String(text)) = (keys.contains(&key.as_str()), value) {
+                    inputs.insert(text.clone().into_bytes());
+                }
+                collect(value, keys, inputs);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, keys, inputs)),
+        _ => {}
+    }
+}
+
+/// Undoes `escape_ascii`.
+fn unescape(line: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((first, after)) = rest.split_first() {
+        let (byte, after) = match (first, after) {
+            (b'\\', [b'n', after @ ..]) => (b'\n', after),
+            (b'\\', [b'r', after @ ..]) => (b'\r', after),
+            (b'\\', [b't', after @ ..]) => (b'\t', after),
+            (b'\\', [b'x', high, low, after @ ..]) => (digit(*high) << 4 | digit(*low), after),
+            (b'\\', [escaped, after @ ..]) => (*escaped, after),
+            (other, after) => (*other, after),
+        };
+        bytes.push(byte);
+        rest = after;
+    }
+    bytes
+}
+
+fn digit(byte: u8) -> u8 {
+    char::from(byte)
+        .to_digit(16)
+        .and_then(|digit| u8::try_from(digit).ok())
+        .unwrap_or(0)
+}

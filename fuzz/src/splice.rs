@@ -1,0 +1,161 @@
+//! Target `splice`: reviews in unusual spellings, and what is left of the spelling in the changed object.
+//!
+//! The texts are taken apart by serde_json's `RawValue`, which knows nothing of our reader.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::answer::Answer;
+use crate::bytes::Bytes;
+use crate::generated::case;
+use crate::generated::spelling::spelt;
+
+/// The values that an edit may replace, as paths; all that lies around them stays as it is, byte for byte.
+const EDITED: [&[&str]; 3] = [
+    &["metadata", "annotations"],
+    &["spec", "volumeClaimTemplates"],
+    &["spec", "updateStrategy"],
+];
+
+/// Decides one review in an unusual spelling.
+///
+/// # Laws
+/// The bytes outside of what is edited come back as they were, fields included that nobody here knows; restored templates are
+/// the old object's, byte for byte; in an edited map every other entry has the text that it had, in the same order.
+pub fn splice(data: &[u8]) {
+    let mut choices = Bytes(data);
+    let case = case(&mut choices);
+    let payload = spelt(&case.payload(), &mut choices);
+    let Some(answer) = Answer::to(payload.as_bytes(), || case.cluster.clone()) else {
+        return;
+    };
+    // A claim is edited in other places, which the target `admit` knows.
+    if answer.mutated().is_none() || case.request["kind"]["kind"] != "StatefulSet" {
+        return;
+    }
+    let part = |text: &'static str| member(&payload, &["request", text]).map(|range| &payload[range]);
+    let (object, old) = (part("object").expect("an object"), part("oldObject").unwrap_or("null"));
+    let mutated = member(&answer.text, &["mutated_object"]).expect("a changed object");
+    check(object, old, &answer.text[mutated]);
+}
+
+fn check(object: &str, old: &str, mutated: &str) {
+    assert_eq!(
+        outline(mutated, object),
+        outline(object, object),
+        "other bytes than those of an edit changed: {object} became {mutated}"
+    );
+    let [before, after, restored] = [object, mutated, old].map(|set| member(set, EDITED[1]).map(|range| &set[range]));
+    assert!(
+        after == before || after == Some(restored.unwrap_or("null")),
+        "templates that nobody wrote: {object} became {mutated}"
+    );
+    let others = |set: &str| {
+        let annotations = member(set, EDITED[0]).map_or("{}", |range| &set[range]);
+        let entries = members(annotations).unwrap_or_default().into_iter();
+        let others = entries.filter(|(key, _)| !key.starts_with("claim-rollout.io/"));
+        others
+            .map(|(key, range)| (key, annotations[range].to_owned()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(others(mutated), others(object), "other annotations changed: {object}");
+    let strategy = |set: &str| {
+        let strategy = member(set, EDITED[2]).map_or("null", |range| &set[range]);
+        without_partition(serde_json::from_str(strategy).unwrap_or_default())
+    };
+    assert_eq!(strategy(mutated), strategy(object), "another strategy: {object}");
+}
+
+/// The text without the values that may be edited, and without their members where `original` does not have them.
+fn outline(text: &str, original: &str) -> String {
+    let mut cuts: Vec<Range<usize>> = Vec::new();
+    for path in EDITED {
+        let Some(value) = member(text, path) else {
+            continue;
+        };
+        if member(original, path).is_some() {
+            cuts.push(value);
+            continue;
+        }
+        // A member that was put in: it stands first, with a comma unless it is alone.
+        let key = format!("\"{}\":", path[path.len() - 1]);
+        let start = value.start - key.len();
+        assert_eq!(&text[start..value.start], key, "a member in an unusual place: {text}");
+        let comma = usize::from(text[value.end..].starts_with(','));
+        cuts.push(start..value.end + comma);
+    }
+    cuts.sort_by_key(|cut| cut.start);
+    let mut outline = String::new();
+    let mut done = 0;
+    for cut in cuts {
+        outline.push_str(&text[done..cut.start]);
+        done = cut.end;
+    }
+    outline + &text[done..]
+}
+
+/// `updateStrategy` apart from the partition; what is then empty is nothing.
+fn without_partition(mut strategy: Value) -> Value {
+    let partition = strategy.get_mut("rollingUpdate");
+    if let Some(rolling @ (Value::Object(_) | Value::Null)) = partition {
+        if let Some(fields) = rolling.as_object_mut() {
+            fields.remove("partition");
+        }
+        if rolling.is_null() || rolling.as_object().is_some_and(|fields| fields.is_empty()) {
+            strategy.as_object_mut().map(|fields| fields.remove("rollingUpdate"));
+        }
+    }
+    if strategy.as_object().is_some_and(|fields| fields.is_empty()) {
+        return Value::Null;
+    }
+    strategy
+}
+
+/// Where the value at a path stands in a text; of equal keys the last counts, as it does for an API server.
+fn member(text: &str, path: &[&str]) -> Option<Range<usize>> {
+    let mut here = 0..text.len();
+    for step in path {
+        let all = members(&text[here.clone()])?;
+        let (_, range) = all.into_iter().rev().find(|(key, _)| key == step)?;
+        here = here.start + range.start..here.start + range.end;
+    }
+    Some(here)
+}
+
+/// The keys of an object and where their values stand; nothing if it is no object.
+fn members(text: &str) -> Option<Vec<(String, Range<usize>)>> {
+    let Members(members) = serde_json::from_str(text).ok()?;
+    let place = |raw: &RawValue| {
+        let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
+        start..start + raw.get().len()
+    };
+    Some(members.into_iter().map(|(key, raw)| (key, place(raw))).collect())
+}
+
+/// The members of an object in their order, with the text of each value.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> serde::Deserialize<'de> for Members<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
