@@ -58,6 +58,21 @@ fn duplicate_keys_are_refused_at_any_depth_also_when_they_are_spelt_differently(
 }
 
 #[test]
+fn members_are_found_whatever_their_order_was() {
+    let keys: Vec<String> = (0..100).map(|index| format!("k{}", index * 37 % 100)).collect();
+    let members: Vec<String> = keys.iter().map(|key| format!("\"{key}\":\"{key}\"")).collect();
+    let Ok(super::Value::Object(map)) = read(&format!("{{{}}}", members.join(","))) else {
+        panic!("an object");
+    };
+    assert!(map.keys().is_sorted());
+    for key in &keys {
+        assert_eq!(map.get(key).and_then(super::Value::as_str), Some(key.as_str()));
+    }
+    let twice = format!("{{{},{}}}", members.join(","), members[50]);
+    assert_eq!(fault(&twice).0, Fault::Duplicate);
+}
+
+#[test]
 fn nesting_beyond_128_is_refused_whether_it_is_read_or_skipped() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let deep = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));

@@ -321,13 +321,15 @@ impl fmt::Display for Quantity {
 
 impl Quantity {
     fn write_binary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut amount = self.nanos / NANOS;
-        let mut suffix = 0;
-        while suffix < 6 && amount % 1024 == 0 {
-            amount /= 1024;
-            suffix += 1;
+        let amount = self.nanos / NANOS;
+        // A factor of 1024 is ten zero bits; division of so wide a number is a function call.
+        let suffix = (amount.trailing_zeros() / 10).min(6);
+        let name = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"][suffix as usize];
+        let amount = amount >> (10 * suffix);
+        match i64::try_from(amount) {
+            Ok(amount) => write!(f, "{amount}{name}"),
+            Err(_) => write!(f, "{amount}{name}"),
         }
-        write!(f, "{amount}{}", ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"][suffix])
     }
 
     fn write_decimal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

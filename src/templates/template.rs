@@ -56,6 +56,12 @@ pub enum TemplateError {
         /// Their number.
         found: usize,
     },
+    /// A longer text than anybody has.
+    #[error("spec.volumeClaimTemplates: expected at most 65536 bytes, but found {found}")]
+    TooLong {
+        /// The length in bytes.
+        found: usize,
+    },
     /// Templates are matched by name, so each name may stand only once.
     #[error("spec.volumeClaimTemplates: expected each name once, but found {name:?} twice")]
     DuplicateName {
@@ -66,6 +72,10 @@ pub enum TemplateError {
 
 /// The longest list that is read. A record holds about a hundred templates, so a longer wish could not be staged anyway.
 const MAX_TEMPLATES: usize = 1000;
+
+/// The longest text of a list that is read, eight times the longest record. What is read is copied into a record, a revision
+/// and messages, so this bounds the memory of a request.
+const MAX_TEXT: usize = 64 * 1024;
 
 /// The maps of quantities in `spec.resources`, and their paths.
 pub(super) const AMOUNTS: [(&str, &str); 2] = [
@@ -101,14 +111,17 @@ impl ClaimTemplate {
         let (mut items, mut found) = (Vec::new(), 0);
         reader.list(|reader| {
             found += 1;
-            // What is one too many only has to be JSON.
-            if found > MAX_TEMPLATES {
+            // What is too much only has to be JSON.
+            if found > MAX_TEMPLATES || text.len() > MAX_TEXT {
                 return reader.skip();
             }
             items.push(reader.value()?);
             Ok(())
         })?;
         reader.end()?;
+        if text.len() > MAX_TEXT && found <= MAX_TEMPLATES {
+            return Err(TemplateError::TooLong { found: text.len() });
+        }
         Self::list(items, found)
     }
 

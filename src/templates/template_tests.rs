@@ -123,6 +123,24 @@ fn a_thousand_templates_are_read_and_more_are_refused() {
 }
 
 #[test]
+fn a_long_text_and_many_values_are_refused_before_they_take_memory() {
+    let with = |extra: &str| PLAIN.replace("\"spec\"", &format!("{extra},\"spec\""));
+    let long = with(&format!("\"status\":\"{}\"", "x".repeat(65_536)));
+    assert_eq!(
+        ClaimTemplate::read_list(&long),
+        Err(TemplateError::TooLong { found: long.len() })
+    );
+    let values = |count: usize| with(&format!("\"status\":[0{}]", ",0".repeat(count - 1)));
+    // The templates themselves are nine values, the list of the others one.
+    assert!(ClaimTemplate::read_list(&values(4096 - 10)).is_ok());
+    let error = ClaimTemplate::read_list(&values(4096 - 9)).expect_err("too many");
+    assert_eq!(
+        error.to_string(),
+        "spec.volumeClaimTemplates: expected at most 4096 values, but found more at byte 8289"
+    );
+}
+
+#[test]
 fn null_is_an_empty_list() {
     assert_eq!(ClaimTemplate::read_list("null"), Ok(vec![]));
     assert!(matches!(ClaimTemplate::read_list("nul"), Err(TemplateError::Json(_))));
