@@ -66,7 +66,7 @@ impl Update<'_, '_> {
                 outcome
             }
             Asked::Staged => Outcome {
-                record: staged,
+                record: self.kept(staged, lookups)?,
                 edits: vec![Edit::RestoreTemplates],
                 remarks: Remarks::default(),
             },
@@ -114,12 +114,23 @@ impl Update<'_, '_> {
             outcome.remarks.audit.push(("withdrawn-by", reason.as_str().to_owned()));
             return Ok(outcome);
         }
-        // What was staged while claims stayed as they are reaches them now.
-        if self.is_switched_on(Some(&record)) {
+        outcome.record = self.kept(Some((record, text)), lookups)?;
+        Ok(outcome)
+    }
+
+    /// The record as it was, whatever the request says about templates. What was staged while claims stayed as they are
+    /// may reach them now: that is for who may change claims.
+    fn kept(
+        &self,
+        staged: Option<(Record, String)>,
+        lookups: &mut dyn Lookups,
+    ) -> Result<Option<(Record, String)>, Refusal> {
+        if let Some((record, _)) = &staged
+            && self.is_switched_on(Some(record))
+        {
             stage::check_authority(self.review, self.settings, lookups)?;
         }
-        outcome.record = Some((record, text));
-        Ok(outcome)
+        Ok(staged)
     }
 
     /// Row U3.
@@ -138,7 +149,7 @@ impl Update<'_, '_> {
         }
         outcome.edits.push(Edit::RestoreTemplates);
         if Diff::between(current, &asked).is_empty() {
-            outcome.record = staged;
+            outcome.record = self.kept(staged, lookups)?;
             return Ok(outcome);
         }
         let wish = self.wish(current, asked, live);

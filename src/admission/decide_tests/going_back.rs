@@ -167,16 +167,19 @@ fn u5_whoever_makes_a_staged_change_reach_claims_must_be_allowed_to() {
         &wish.write().expect("short"),
     );
     let new = annotated(old.clone(), keys::UPDATE_POLICY, "InPlace");
-    let mut cluster = Cluster {
-        answer: Ok(false),
-        ..Cluster::of(vec![])
-    };
-    assert_eq!(refusal(decide_with(&update(&old, &new), "{}", &mut cluster)).0, 403);
-    assert_eq!(
-        decide_with(&update(&old, &new), "{}", &mut Cluster::of(vec![])),
-        Verdict::PASS,
-        "kept as it was"
-    );
+    // Whether the request shows the live templates or those of the wish.
+    let mut again = new.clone();
+    again["spec"]["volumeClaimTemplates"][0] = template("data", "20Gi");
+    for new in [&new, &again] {
+        let mut cluster = Cluster {
+            answer: Ok(false),
+            ..Cluster::of(vec![])
+        };
+        assert_eq!(refusal(decide_with(&update(&old, new), "{}", &mut cluster)).0, 403);
+    }
+    let allowed = |new: &Value| decide_with(&update(&old, new), "{}", &mut Cluster::of(vec![]));
+    assert_eq!(allowed(&new), Verdict::PASS, "kept as it was");
+    assert_eq!(edits(allowed(&again)), [Edit::RestoreTemplates]);
 }
 
 fn labelled(size: &str, value: &str) -> Value {
