@@ -10,3 +10,4 @@ mod policy_is_called;
 mod reviews;
 mod reviews_mutated;
 mod scenarios;
+mod table;
