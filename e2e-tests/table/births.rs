@@ -20,7 +20,7 @@ fn cluster(sets: &[&Object]) -> Vec<Value> {
 }
 
 fn born(sentence: &str, claim: &Object, sets: &[&Object], expected: &str) -> Case {
-    birth("P1", sentence, SET_CONTROLLER, claim).as_shipped().cluster(cluster(sets)).expects(expected)
+    birth("P1", sentence, SET_CONTROLLER, claim).shipped().cluster(cluster(sets)).expects(expected)
 }
 
 const BORN: &str = "divert storage=20Gi revision looks=1";

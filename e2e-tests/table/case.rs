@@ -104,7 +104,7 @@ impl Case {
     }
 
     /// With the settings as they ship.
-    pub(super) fn as_shipped(mut self) -> Self {
+    pub(super) fn shipped(mut self) -> Self {
         self.settings = json!({});
         self
     }

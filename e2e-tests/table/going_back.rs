@@ -58,7 +58,7 @@ fn by_annotation() -> Vec<Case> {
     let of_live = web().in_place().staged(&web());
     vec![
         update("U1", "a withdrawal by its revision", &old, &asked(&revision)).expects(&gone),
-        update("U1", "a withdrawal asks nobody", &old, &asked(&revision)).as_shipped().expects(&gone),
+        update("U1", "a withdrawal asks nobody", &old, &asked(&revision)).shipped().expects(&gone),
         update("U1", "a withdrawal that drops the record as well", &old, &asked(&revision).unnoted("staged"))
             .expects(format!("divert -withdraw by:annotation {WITHDREW}")),
         update("U1", "a withdrawal of another revision", &old, &asked("another")).expects(nothing("another")),

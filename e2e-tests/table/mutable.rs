@@ -96,13 +96,13 @@ fn validate_only() -> Vec<Case> {
         only(update("N1", "an image with a growth is not held", &web().in_place(), &web().in_place().size("20Gi").image("2"))).expects("pass"),
         only(update("N1", "by the controller", &web(), &web().size("5Gi")).by(CONTROLLER)).expects("pass"),
         only(update("N1", "an owned set", &web().owned(), &web().owned().size("5Gi"))).expects("pass"),
-        only(update("N1", "who may patch claims may change templates", &web(), &grown).as_shipped())
+        only(update("N1", "who may patch claims may change templates", &web(), &grown).shipped())
             .cluster(vec![access("alice", true)])
             .expects("pass who looks=3"),
-        only(update("N1", "who may not, may not", &web(), &grown).as_shipped())
+        only(update("N1", "who may not, may not", &web(), &grown).shipped())
             .cluster(vec![access("alice", false)])
             .expects("refuse 403 who \"cannot patch\""),
-        only(update("N1", "there is nobody to ask", &web(), &grown).as_shipped()).expects("refuse 403 who \"cannot ask\""),
+        only(update("N1", "there is nobody to ask", &web(), &grown).shipped()).expects("refuse 403 who \"cannot ask\""),
         only(update("N1", "claims that would not follow are warned of", &web(), &grown))
             .settings(json!({"claimChecks": "Warn"}))
             .cluster(slow())
@@ -134,7 +134,7 @@ fn kruise() -> Vec<Case> {
         // OpenKruise's webhook accepts a class that does not say so; its controller then refuses.
         missing.clone().settings(json!({"claimChecks": "Warn"})).cluster(nil()).expects(format!("pass looks=4 warns {not_expandable}")),
         missing.settings(json!({"claimChecks": "Enforce"})).cluster(nil()).expects(format!("refuse 422 looks=4 {not_expandable}")),
-        of_kruise(update("K1", "who may not patch claims", &follow(web()), &follow(web().size("20Gi"))).as_shipped())
+        of_kruise(update("K1", "who may not patch claims", &follow(web()), &follow(web().size("20Gi"))).shipped())
             .cluster(vec![access("alice", false)])
             .expects("refuse 403 who \"cannot patch\""),
         of_kruise(update("K1", "a record is forged, and nothing is mutated", &follow(web()), &follow(web().note("staged", "{}")))).expects("pass"),

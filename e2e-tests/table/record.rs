@@ -80,7 +80,8 @@ fn staged(case: &Case, text: &str, told: &Value) -> Result<String, String> {
         "version",
     ];
     ensure(fields == known, "a record has these fields")?;
-    ensure(record.to_string() == text, "a record is canonical JSON")?;
+    let canonical = record.to_string();
+    ensure(canonical == text, "a record is canonical JSON")?;
     ensure(text.len() <= 8192, "a record has at most 8 KiB")?;
     ensure(
         record["by"] == case.request["userInfo"]["username"],

@@ -244,7 +244,7 @@ fn forged() -> Vec<Case> {
 fn same_wish() -> Vec<Case> {
     let old = web().in_place().staged(&grown());
     let wish = old.clone().size("20Gi");
-    let again = |sentence: &str, new: &Object| update("U2", sentence, &old, new).as_shipped();
+    let again = |sentence: &str, new: &Object| update("U2", sentence, &old, new).shipped();
     let lazy = web().record(&grown(), UpdatePolicy::OnClaimDelete, Phase::RollingOut);
     let complete = web().in_place().record(&grown(), UpdatePolicy::InPlace, Phase::Complete);
     let swapped = wish.0["spec"]["volumeClaimTemplates"].as_array().map(|list| json!([list[1], list[0]]));
@@ -257,15 +257,15 @@ fn same_wish() -> Vec<Case> {
         again("with a record of something else", &wish.clone().staged(&web().size("99Gi"))).expects("divert templates kept"),
         again("with more replicas", &wish.clone().replicas(5)).expects("divert templates"),
         again("in a dry run", &wish).asking("/dryRun", true).expects("divert templates"),
-        update("U2", "after it was reached", &complete, &complete.clone().size("20Gi")).as_shipped().expects("divert templates"),
+        update("U2", "after it was reached", &complete, &complete.clone().size("20Gi")).shipped().expects("divert templates"),
         update("U2", "with a partition that is someone else's", &complete, &complete.clone().size("20Gi").note("held-partition", "1"))
             .expects("divert templates -held"),
         update("U2", "and now it is to reach claims, by one who may", &lazy, &lazy.clone().size("20Gi").in_place())
-            .as_shipped()
+            .shipped()
             .cluster(vec![access("alice", true)])
             .expects("divert templates who"),
         update("U2", "and now it is to reach claims, by one who may not", &lazy, &lazy.clone().size("20Gi").in_place())
-            .as_shipped()
+            .shipped()
             .cluster(vec![access("alice", false)])
             .expects("refuse 403 who \"user alice cannot patch\""),
     ]

@@ -127,7 +127,7 @@ fn refusals() -> Vec<Case> {
             "everything is wrong at once",
             &web(),
             &list(&web().size("1Gi").data("/spec/accessModes", json!(["ReadWriteMany"])), |templates| {
-                templates[1]["metadata"]["name"] = "more".into()
+                templates[1]["metadata"]["name"] = "more".into();
             }),
         )
         .expects(
@@ -210,7 +210,7 @@ fn sentences() -> Vec<Case> {
 }
 
 fn authority() -> Vec<Case> {
-    let grow = |sentence: &str| update("U3", sentence, &web(), &web().size("20Gi")).as_shipped();
+    let grow = |sentence: &str| update("U3", sentence, &web(), &web().size("20Gi")).shipped();
     let staged = "divert templates staged:OnClaimDelete who warns \"existing claims stay\"";
     vec![
         grow("who may patch claims may change templates").cluster(vec![access("alice", true)]).expects(staged),
@@ -222,17 +222,17 @@ fn authority() -> Vec<Case> {
             .expects("refuse 403 who \"cannot ask whether user alice may patch\""),
         grow("there is nobody to ask").expects("refuse 403 who \"cannot ask whether user alice may patch\" \"kubernetes/can_i\" \"TrustSetEditors\""),
         grow("the host grants nothing").nothing_granted().expects("refuse 403 who \"has not been granted access to the 'kubernetes/can_i'\""),
-        update("U3", "a rule is broken: nobody is asked", &web(), &web().size("1Gi")).as_shipped().expects("refuse 422 \"cannot shrink\""),
-        update("U0", "nothing is wished: nobody is asked", &web(), &web().image("2")).as_shipped().expects("pass"),
+        update("U3", "a rule is broken: nobody is asked", &web(), &web().size("1Gi")).shipped().expects("refuse 422 \"cannot shrink\""),
+        update("U0", "nothing is wished: nobody is asked", &web(), &web().image("2")).shipped().expects("pass"),
         update("U5", "a switch by one who may", &web(), &web().in_place())
-            .as_shipped()
+            .shipped()
             .cluster(vec![access("alice", true)])
             .expects("divert staged:InPlace who warns \"staged the templates as they are; 6 claims will be updated in place\""),
         update("U5", "a switch by one who may not", &web(), &web().in_place())
-            .as_shipped()
+            .shipped()
             .cluster(vec![access("alice", false)])
             .expects("refuse 403 who \"user alice cannot patch\""),
-        update("U5", "a switch where nobody can be asked", &web(), &web().in_place()).as_shipped().expects("refuse 403 who \"cannot ask\""),
+        update("U5", "a switch where nobody can be asked", &web(), &web().in_place()).shipped().expects("refuse 403 who \"cannot ask\""),
     ]
 }
 
