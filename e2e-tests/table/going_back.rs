@@ -53,8 +53,7 @@ fn by_annotation() -> Vec<Case> {
     let revision = web().size("20Gi").revision();
     let asked = |value: &str| old.clone().note("withdraw", value);
     let gone = format!("divert -staged -withdraw by:annotation {WITHDREW}");
-    let nothing =
-        |found: &str| format!("divert -withdraw warns \"nothing was withdrawn: expected the revision of the staged change, but found {found}\"");
+    let nothing = |found: &str| format!("divert -withdraw warns \"nothing was withdrawn: expected {revision}, but found {found}\"");
     let of_live = web().in_place().staged(&web());
     vec![
         update("U1", "a withdrawal by its revision", &old, &asked(&revision)).expects(&gone),
@@ -78,7 +77,7 @@ fn by_annotation() -> Vec<Case> {
         )
         .expects(format!("divert -staged -withdraw -held partition=0 by:annotation {WITHDREW} \"Pods do not wait\"")),
         update("U2", "a withdrawal beside the wish itself", &old, &asked(&revision).size("20Gi"))
-            .expects("divert templates -withdraw warns \"nothing was withdrawn\""),
+            .expects(format!("divert templates -withdraw warns \"nothing was withdrawn: the request itself asks for the templates of {revision}\"")),
     ]
 }
 

@@ -236,7 +236,7 @@ fn forged() -> Vec<Case> {
     cases.push(update("U0", "a record that would be valid is written by hand", &web(), &valid).expects("divert -staged"));
     cases.push(update("U0", "a hold that nothing needs is written", &web(), &web().note("held-partition", "0")).expects("divert -held"));
     let withdraw = web().note("withdraw", "abc");
-    let nothing = "divert -withdraw warns \"nothing was withdrawn\"";
+    let nothing = "divert -withdraw warns \"nothing was withdrawn: nothing is staged\"";
     cases.push(update("U0", "a withdrawal of nothing", &web(), &withdraw).expects(nothing));
     cases
 }

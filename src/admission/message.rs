@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::checks::Cause;
 use super::lookups::CannotAsk;
+use crate::templates::rules::Metadata;
 use crate::templates::show::{cut, shown};
 use crate::templates::{Change, Diff, Fault, Revision, UpdatePolicy};
 
@@ -19,9 +20,11 @@ const MAX_REFUSAL: usize = 2048;
 /// The longest part of an answer of the cluster.
 const MAX_ANSWER: usize = 120;
 
-/// What may change, as refusals end.
+/// What may change, as refusals end; labels and annotations where the setting lets them.
 const ALLOWED: &str = "what can change is spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, \
                        metadata.labels and metadata.annotations";
+const ALLOWED_IN_SPEC: &str =
+    "what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
 
 /// A refusal, cut to a bounded length.
 pub(super) fn refusal(text: &str) -> String {
@@ -35,9 +38,13 @@ pub(super) fn warning(text: &str) -> String {
 }
 
 /// Every fault of a wish in one line.
-pub(super) fn faults(faults: &[Fault]) -> String {
+pub(super) fn faults(faults: &[Fault], metadata: Metadata) -> String {
     let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
-    refusal(&format!("{}; {ALLOWED}", faults.join("; ")))
+    let allowed = match metadata {
+        Metadata::MayChange => ALLOWED,
+        Metadata::Fixed => ALLOWED_IN_SPEC,
+    };
+    refusal(&format!("{}; {allowed}", faults.join("; ")))
 }
 
 /// The line that says what was staged and what will happen.
@@ -85,12 +92,15 @@ pub(super) fn withdrawn(diff: &Diff, revision: &Revision) -> String {
     ))
 }
 
-/// The line about a withdrawal that names nothing.
-pub(super) fn not_withdrawn(revision: &str) -> String {
-    warning(&format!(
-        "nothing was withdrawn: expected the revision of the staged change, but found {}",
-        shown(revision)
-    ))
+/// The line about a withdrawal by which nothing was withdrawn, and what is staged nevertheless.
+pub(super) fn not_withdrawn(asked: &str, staged: Option<&Revision>) -> String {
+    warning(&match staged {
+        None => "nothing was withdrawn: nothing is staged".to_owned(),
+        Some(staged) if staged.as_str() == asked => {
+            format!("nothing was withdrawn: the request itself asks for the templates of {staged}")
+        }
+        Some(staged) => format!("nothing was withdrawn: expected {staged}, but found {}", shown(asked)),
+    })
 }
 
 /// The line about labels and annotations that the setting ignores; none where there are none.

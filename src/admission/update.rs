@@ -213,7 +213,9 @@ impl Update<'_, '_> {
         outcome.edits.push(Edit::no_annotation(keys::WITHDRAW));
         // It is consumed whatever it names; a user who meant something is told that it was not done.
         if outcome.remarks.audit.iter().all(|(key, _)| *key != "withdrawn") {
-            outcome.remarks.warnings.push(message::not_withdrawn(withdrawn));
+            let staged = outcome.record.as_ref().map(|(record, _)| record.revision());
+            let line = message::not_withdrawn(withdrawn, staged.as_ref());
+            outcome.remarks.warnings.push(line);
         }
     }
 

@@ -31,6 +31,10 @@ fn withdrawn(verdict: Verdict) -> Vec<Edit> {
 fn u1_a_withdrawal_names_the_revision_and_is_consumed() {
     let (old, revision) = staged();
     let new = annotated(old.clone(), keys::WITHDRAW, &revision);
+    let told = |verdict: Verdict| match verdict {
+        Verdict::Divert(_, remarks) => remarks.warnings,
+        other => panic!("expected Divert, but found {other:?}"),
+    };
     let expected = [Edit::no_annotation(keys::STAGED), Edit::no_annotation(keys::WITHDRAW)];
     assert_eq!(withdrawn(decide(&update(&old, &new))), expected);
 
@@ -41,7 +45,25 @@ fn u1_a_withdrawal_names_the_revision_and_is_consumed() {
     assert_eq!(edits, [Edit::no_annotation(keys::WITHDRAW)]);
     assert_eq!(
         remarks.warnings,
-        ["claim-rollout: nothing was withdrawn: expected the revision of the staged change, but found another"]
+        [format!(
+            "claim-rollout: nothing was withdrawn: expected {revision}, but found another"
+        )]
+    );
+    let mut again = new;
+    again["spec"]["volumeClaimTemplates"][0] = template("data", "20Gi");
+    assert_eq!(
+        told(decide(&update(&old, &again))),
+        [format!(
+            "claim-rollout: nothing was withdrawn: the request itself asks for the templates of {revision}"
+        )]
+    );
+    let bare = set(&[template("data", "10Gi")]);
+    assert_eq!(
+        told(decide(&update(
+            &bare,
+            &annotated(bare.clone(), keys::WITHDRAW, &revision)
+        ))),
+        ["claim-rollout: nothing was withdrawn: nothing is staged"]
     );
 }
 
@@ -220,6 +242,8 @@ fn metadata_only_changes_are_rolled_out_ignored_or_refused() {
     let path =
         "spec.volumeClaimTemplates[data].metadata.labels[helm.sh/chart]: cannot change while the policy's setting";
     assert_eq!((code, message.contains(path)), (422, true), "{message}");
+    let allowed = "what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
+    assert!(message.ends_with(allowed), "{message}");
 }
 
 #[test]
