@@ -136,6 +136,10 @@ fn refusals() -> Vec<Case> {
                 expected at least 10Gi, but found 1Gi\" \"what can change is spec.resources.requests.storage (larger only), \
                 spec.volumeAttributesClassName, metadata.labels and metadata.annotations\"",
         ),
+        update("U3", "more is wrong than a refusal holds", &web(), &list(&web(), |templates| {
+            templates.extend((0..500).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
+        }))
+        .expects("refuse 422 \"[t0]: a template cannot be added; \" \"; and \" \" more; what can change is spec.resources.requests.storage\""),
         update("U3", "the size goes", &web(), &web().data("/spec/resources", json!({})))
             .expects("refuse 422 \"[data].spec.resources.requests.storage: cannot be removed\""),
         update("U3", "a wish that no record holds", &web(), &web().data("/metadata/annotations/a", "x".repeat(9000)))

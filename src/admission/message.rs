@@ -17,6 +17,9 @@ pub(super) const SPEAKER: &str = "claim-rollout: ";
 /// The longest refusal; it may name many paths.
 const MAX_REFUSAL: usize = 2048;
 
+/// Beside a list: the words around it, and how many more there are.
+const ROOM_FOR_COUNT: usize = 48;
+
 /// The longest part of an answer of the cluster.
 const MAX_ANSWER: usize = 120;
 
@@ -44,7 +47,9 @@ pub(super) fn faults(faults: &[Fault], metadata: Metadata) -> String {
         Metadata::MayChange => ALLOWED,
         Metadata::Fixed => ALLOWED_IN_SPEC,
     };
-    refusal(&format!("{}; {allowed}", faults.join("; ")))
+    // A name that is cut off could be another: as many as have room, and how many more there are.
+    let room = MAX_REFUSAL - SPEAKER.len() - allowed.len() - ROOM_FOR_COUNT;
+    refusal(&format!("{}; {allowed}", some(&faults, room, "; ", "; and ")))
 }
 
 /// The line that says what was staged and what will happen.
@@ -145,7 +150,11 @@ pub(super) fn claims_refused(causes: &[Cause]) -> String {
             )
         })
         .collect();
-    refusal(&format!("claims would not follow: {}", causes.join("; ")))
+    let room = MAX_REFUSAL - SPEAKER.len() - ROOM_FOR_COUNT;
+    refusal(&format!(
+        "claims would not follow: {}",
+        some(&causes, room, "; ", "; and ")
+    ))
 }
 
 /// Nobody says what the claims are, as a warning.
@@ -222,7 +231,7 @@ fn answer(error: &CannotAsk) -> String {
 /// As many names as have room, at least one, and how many more there are.
 fn some_of(names: &[String], room: usize) -> String {
     let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
-    some(&names, room, " and ")
+    some(&names, room, ", ", " and ")
 }
 
 /// The changes in a few words each, as many as have room.
@@ -235,11 +244,11 @@ fn summary(diff: &Diff) -> String {
         let allowed = change.changes.iter().map(|one| in_short(&change.template, one));
         allowed.chain(frozen)
     });
-    some(&changes.collect::<Vec<_>>(), 96, ", and ")
+    some(&changes.collect::<Vec<_>>(), 96, ", ", ", and ")
 }
 
 /// Where all do not fit, the first few and a count say more than a line that breaks off.
-fn some(items: &[String], room: usize, last: &str) -> String {
+fn some(items: &[String], room: usize, separator: &str, last: &str) -> String {
     let mut line = String::new();
     let mut used = 0;
     for (index, item) in items.iter().enumerate() {
@@ -249,7 +258,7 @@ fn some(items: &[String], room: usize, last: &str) -> String {
             break;
         }
         if index > 0 {
-            line.push_str(", ");
+            line.push_str(separator);
         }
         line.push_str(item);
         used += length;
