@@ -16,3 +16,4 @@ mod reviews;
 mod reviews_generated;
 mod reviews_mutated;
 mod scenarios;
+mod table;

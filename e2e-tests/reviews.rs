@@ -156,7 +156,7 @@ const READABLE: [(&str, &str); 4] = [
 
 /// Answers from the objects beside a review: to the guest through its host, to the native code directly.
 #[derive(Clone)]
-pub(crate) struct Recorded(Vec<Value>);
+pub(crate) struct Recorded(pub(crate) Vec<Value>);
 
 impl Recorded {
     /// For the guest.

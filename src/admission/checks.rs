@@ -25,6 +25,7 @@ pub(super) fn of(wish: &Wish<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Res
     let first = fields::first_ordinal(wish.new).map_err(fault)?;
     let mut checks = Checks {
         wish,
+        scope: if applied { Scope::Everything } else { Scope::Capacity },
         match_labels: &labels,
         lookups,
         storage: Cache::default(),
@@ -73,11 +74,21 @@ pub(super) struct Cause {
     pub(super) claims: Vec<String>,
 }
 
+/// What is asked of each claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// Whether it would follow.
+    Everything,
+    /// Only whether it has reached the growth that is to be taken back; its classes do not matter.
+    Capacity,
+}
+
 /// What was found under a name, by name.
 type Cache<T> = Vec<(String, Known<T>)>;
 
 struct Checks<'c, 'w> {
     wish: &'c Wish<'w>,
+    scope: Scope,
     match_labels: &'c [(&'c str, &'c str)],
     lookups: &'c mut dyn Lookups,
     storage: Cache<StorageClass>,
@@ -131,6 +142,9 @@ impl Checks<'_, '_> {
         };
         if let Some(obstacle) = recoverable(template, &claim) {
             add(&mut self.reached, obstacle.to_string(), name.as_str());
+        }
+        if self.scope == Scope::Capacity {
+            return Ok(());
         }
         let (storage, attributes) = self.classes(template, &claim)?;
         let belongs = Belongs {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::checks::Cause;
 use super::lookups::CannotAsk;
+use crate::templates::rules::Metadata;
 use crate::templates::show::{cut, printable, shown};
 use crate::templates::{Change, Diff, Fault, Revision, UpdatePolicy};
 
@@ -16,12 +17,17 @@ pub(super) const SPEAKER: &str = "claim-rollout: ";
 /// The longest refusal; it may name many paths.
 const MAX_REFUSAL: usize = 2048;
 
+/// Beside a list: the words around it, and how many more there are.
+const ROOM_FOR_COUNT: usize = 48;
+
 /// The longest part of an answer of the cluster.
 const MAX_ANSWER: usize = 120;
 
-/// What may change, as refusals end.
+/// What may change, as refusals end; labels and annotations where the setting lets them.
 const ALLOWED: &str = "what can change is spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, \
                        metadata.labels and metadata.annotations";
+const ALLOWED_IN_SPEC: &str =
+    "what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
 
 /// A refusal, in one line and cut to a bounded length, whatever names it quotes.
 pub(super) fn refusal(text: &str) -> String {
@@ -35,9 +41,15 @@ pub(super) fn warning(text: &str) -> String {
 }
 
 /// Every fault of a wish in one line.
-pub(super) fn faults(faults: &[Fault]) -> String {
+pub(super) fn faults(faults: &[Fault], metadata: Metadata) -> String {
     let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
-    refusal(&format!("{}; {ALLOWED}", faults.join("; ")))
+    let allowed = match metadata {
+        Metadata::MayChange => ALLOWED,
+        Metadata::Fixed => ALLOWED_IN_SPEC,
+    };
+    // A name that is cut off could be another: as many as have room, and how many more there are.
+    let room = MAX_REFUSAL - SPEAKER.len() - allowed.len() - ROOM_FOR_COUNT;
+    refusal(&format!("{}; {allowed}", some(&faults, room, "; ", "; and ")))
 }
 
 /// The line that says what was staged and what will happen.
@@ -85,12 +97,15 @@ pub(super) fn withdrawn(diff: &Diff, revision: &Revision) -> String {
     ))
 }
 
-/// The line about a withdrawal that names nothing.
-pub(super) fn not_withdrawn(revision: &str) -> String {
-    warning(&format!(
-        "nothing was withdrawn: expected the revision of the staged change, but found {}",
-        shown(revision)
-    ))
+/// The line about a withdrawal by which nothing was withdrawn, and what is staged nevertheless.
+pub(super) fn not_withdrawn(asked: &str, staged: Option<&Revision>) -> String {
+    warning(&match staged {
+        None => "nothing was withdrawn: nothing is staged".to_owned(),
+        Some(staged) if staged.as_str() == asked => {
+            format!("nothing was withdrawn: the request itself asks for the templates of {staged}")
+        }
+        Some(staged) => format!("nothing was withdrawn: expected {staged}, but found {}", shown(asked)),
+    })
 }
 
 /// The line about labels and annotations that the setting ignores; none where there are none.
@@ -135,7 +150,11 @@ pub(super) fn claims_refused(causes: &[Cause]) -> String {
             )
         })
         .collect();
-    refusal(&format!("claims would not follow: {}", causes.join("; ")))
+    let room = MAX_REFUSAL - SPEAKER.len() - ROOM_FOR_COUNT;
+    refusal(&format!(
+        "claims would not follow: {}",
+        some(&causes, room, "; ", "; and ")
+    ))
 }
 
 /// Nobody says what the claims are, as a warning.
@@ -212,7 +231,7 @@ fn answer(error: &CannotAsk) -> String {
 /// As many names as have room, at least one, and how many more there are.
 fn some_of(names: &[String], room: usize) -> String {
     let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
-    some(&names, room, " and ")
+    some(&names, room, ", ", " and ")
 }
 
 /// The changes in a few words each, as many as have room.
@@ -225,11 +244,11 @@ fn summary(diff: &Diff) -> String {
         let allowed = change.changes.iter().map(|one| in_short(&change.template, one));
         allowed.chain(frozen)
     });
-    some(&changes.collect::<Vec<_>>(), 96, ", and ")
+    some(&changes.collect::<Vec<_>>(), 96, ", ", ", and ")
 }
 
 /// Where all do not fit, the first few and a count say more than a line that breaks off.
-fn some(items: &[String], room: usize, last: &str) -> String {
+fn some(items: &[String], room: usize, separator: &str, last: &str) -> String {
     let mut line = String::new();
     let mut used = 0;
     for (index, item) in items.iter().enumerate() {
@@ -239,7 +258,7 @@ fn some(items: &[String], room: usize, last: &str) -> String {
             break;
         }
         if index > 0 {
-            line.push_str(", ");
+            line.push_str(separator);
         }
         line.push_str(item);
         used += length;

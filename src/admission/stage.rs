@@ -70,7 +70,7 @@ pub(super) fn judge(wish: &Wish<'_>) -> Result<Diff, Refusal> {
     if faults.is_empty() {
         return Ok(diff);
     }
-    Err(Refusal::invalid(message::faults(&faults)))
+    Err(Refusal::invalid(message::faults(&faults, rules.metadata)))
 }
 
 /// Every claim that a replica could have must have a valid name, or the wish could never be reached.

@@ -51,7 +51,13 @@ impl Update<'_, '_> {
         let text = self.old.metadata.annotations.get(keys::STAGED);
         let uid = &self.old.metadata.uid;
         let staged = text.and_then(|text| Some((Record::read(text, uid).ok()?, text.to_owned())));
-        let live = read_templates(self.old, "oldObject")?;
+        // Where nothing hangs on the live templates they may be what they are: the API server takes more than is read here.
+        let unread = untouched && staged.is_none() && !self.is_switched_on(None);
+        let live = if unread {
+            Vec::new()
+        } else {
+            read_templates(self.old, "oldObject")?
+        };
         let asked = if untouched {
             Asked::Live
         } else {
@@ -66,7 +72,7 @@ impl Update<'_, '_> {
                 outcome
             }
             Asked::Staged => Outcome {
-                record: staged,
+                record: self.kept(staged, lookups)?,
                 edits: vec![Edit::RestoreTemplates],
                 remarks: Remarks::default(),
             },
@@ -114,12 +120,23 @@ impl Update<'_, '_> {
             outcome.remarks.audit.push(("withdrawn-by", reason.as_str().to_owned()));
             return Ok(outcome);
         }
-        // What was staged while claims stayed as they are reaches them now.
-        if self.is_switched_on(Some(&record)) {
+        outcome.record = self.kept(Some((record, text)), lookups)?;
+        Ok(outcome)
+    }
+
+    /// The record as it was, whatever the request says about templates. What was staged while claims stayed as they are
+    /// may reach them now: that is for who may change claims.
+    fn kept(
+        &self,
+        staged: Option<(Record, String)>,
+        lookups: &mut dyn Lookups,
+    ) -> Result<Option<(Record, String)>, Refusal> {
+        if let Some((record, _)) = &staged
+            && self.is_switched_on(Some(record))
+        {
             stage::check_authority(self.review, self.settings, lookups)?;
         }
-        outcome.record = Some((record, text));
-        Ok(outcome)
+        Ok(staged)
     }
 
     /// Row U3.
@@ -138,7 +155,7 @@ impl Update<'_, '_> {
         }
         outcome.edits.push(Edit::RestoreTemplates);
         if Diff::between(current, &asked).is_empty() {
-            outcome.record = staged;
+            outcome.record = self.kept(staged, lookups)?;
             return Ok(outcome);
         }
         let wish = self.wish(current, asked, live);
@@ -196,7 +213,9 @@ impl Update<'_, '_> {
         outcome.edits.push(Edit::no_annotation(keys::WITHDRAW));
         // It is consumed whatever it names; a user who meant something is told that it was not done.
         if outcome.remarks.audit.iter().all(|(key, _)| *key != "withdrawn") {
-            outcome.remarks.warnings.push(message::not_withdrawn(withdrawn));
+            let staged = outcome.record.as_ref().map(|(record, _)| record.revision());
+            let line = message::not_withdrawn(withdrawn, staged.as_ref());
+            outcome.remarks.warnings.push(line);
         }
     }
 

@@ -31,6 +31,10 @@ fn withdrawn(verdict: Verdict) -> Vec<Edit> {
 fn u1_a_withdrawal_names_the_revision_and_is_consumed() {
     let (old, revision) = staged();
     let new = annotated(old.clone(), keys::WITHDRAW, &revision);
+    let told = |verdict: Verdict| match verdict {
+        Verdict::Divert(_, remarks) => remarks.warnings,
+        other => panic!("expected Divert, but found {other:?}"),
+    };
     let expected = [Edit::no_annotation(keys::STAGED), Edit::no_annotation(keys::WITHDRAW)];
     assert_eq!(withdrawn(decide(&update(&old, &new))), expected);
 
@@ -41,7 +45,25 @@ fn u1_a_withdrawal_names_the_revision_and_is_consumed() {
     assert_eq!(edits, [Edit::no_annotation(keys::WITHDRAW)]);
     assert_eq!(
         remarks.warnings,
-        ["claim-rollout: nothing was withdrawn: expected the revision of the staged change, but found another"]
+        [format!(
+            "claim-rollout: nothing was withdrawn: expected {revision}, but found another"
+        )]
+    );
+    let mut again = new;
+    again["spec"]["volumeClaimTemplates"][0] = template("data", "20Gi");
+    assert_eq!(
+        told(decide(&update(&old, &again))),
+        [format!(
+            "claim-rollout: nothing was withdrawn: the request itself asks for the templates of {revision}"
+        )]
+    );
+    let bare = set(&[template("data", "10Gi")]);
+    assert_eq!(
+        told(decide(&update(
+            &bare,
+            &annotated(bare.clone(), keys::WITHDRAW, &revision)
+        ))),
+        ["claim-rollout: nothing was withdrawn: nothing is staged"]
     );
 }
 
@@ -167,16 +189,19 @@ fn u5_whoever_makes_a_staged_change_reach_claims_must_be_allowed_to() {
         &wish.write().expect("short"),
     );
     let new = annotated(old.clone(), keys::UPDATE_POLICY, "InPlace");
-    let mut cluster = Cluster {
-        answer: Ok(false),
-        ..Cluster::of(vec![])
-    };
-    assert_eq!(refusal(decide_with(&update(&old, &new), "{}", &mut cluster)).0, 403);
-    assert_eq!(
-        decide_with(&update(&old, &new), "{}", &mut Cluster::of(vec![])),
-        Verdict::PASS,
-        "kept as it was"
-    );
+    // Whether the request shows the live templates or those of the wish.
+    let mut again = new.clone();
+    again["spec"]["volumeClaimTemplates"][0] = template("data", "20Gi");
+    for new in [&new, &again] {
+        let mut cluster = Cluster {
+            answer: Ok(false),
+            ..Cluster::of(vec![])
+        };
+        assert_eq!(refusal(decide_with(&update(&old, new), "{}", &mut cluster)).0, 403);
+    }
+    let allowed = |new: &Value| decide_with(&update(&old, new), "{}", &mut Cluster::of(vec![]));
+    assert_eq!(allowed(&new), Verdict::PASS, "kept as it was");
+    assert_eq!(edits(allowed(&again)), [Edit::RestoreTemplates]);
 }
 
 fn labelled(size: &str, value: &str) -> Value {
@@ -217,6 +242,8 @@ fn metadata_only_changes_are_rolled_out_ignored_or_refused() {
     let path =
         "spec.volumeClaimTemplates[data].metadata.labels[helm.sh/chart]: cannot change while the policy's setting";
     assert_eq!((code, message.contains(path)), (422, true), "{message}");
+    let allowed = "what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
+    assert!(message.ends_with(allowed), "{message}");
 }
 
 #[test]

@@ -147,6 +147,20 @@ fn u0_an_update_that_leaves_the_templates_alone_passes() {
 }
 
 #[test]
+fn u0_templates_that_cannot_be_read_are_nobodys_business_until_they_change() {
+    let twice = annotated(
+        set(&[template("data", "10Gi"), template("data", "10Gi")]),
+        keys::UPDATE_POLICY,
+        "InPlace",
+    );
+    let mut scaled = twice.clone();
+    scaled["spec"]["replicas"] = 5.into();
+    assert_eq!(decide(&update(&twice, &scaled)), Verdict::PASS);
+    scaled["spec"]["volumeClaimTemplates"][0] = template("data", "20Gi");
+    assert_eq!(refusal(decide(&update(&twice, &scaled))).0, 422);
+}
+
+#[test]
 fn u0_a_forged_record_a_hold_and_a_withdrawal_that_concern_nothing_are_removed() {
     let old = set(&[template("data", "10Gi")]);
     let foreign = record(&[template("data", "99Gi")], Phase::RollingOut).replace(UID, "another-uid");

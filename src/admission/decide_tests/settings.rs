@@ -151,6 +151,23 @@ fn shrink_recover_takes_back_what_was_not_reached() {
 }
 
 #[test]
+fn shrink_recover_looks_at_capacities_only_where_claims_are_not_checked() {
+    let old = annotated(
+        set(&[template("data", "10Gi")]),
+        keys::STAGED,
+        &record(&[template("data", "99Ti")], Phase::RollingOut),
+    );
+    let mut growing = claim(2, "10Gi", "10Gi");
+    growing["spec"]["storageClassName"] = "fast".into();
+    let mut cluster = Cluster::of(vec![growing, claim(1, "99Ti", "20Gi")]);
+    let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","claimChecks":"Off"}"#;
+    let verdict = decide_with(&update(&old, &set(&[template("data", "20Gi")])), settings, &mut cluster);
+    assert_eq!(refusal(verdict).0, 422);
+    let asked = [2, 1, 0].map(|ordinal| format!("get PersistentVolumeClaim/data-web-{ordinal}"));
+    assert_eq!(cluster.asked, asked);
+}
+
+#[test]
 fn n1_where_templates_are_mutable_a_change_is_judged_and_nothing_mutated() {
     let only = r#""mode":"ValidateOnly""#;
     let old = set(&[template("data", "10Gi")]);

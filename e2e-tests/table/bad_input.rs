@@ -1,0 +1,281 @@
+//! What is not understood is refused with a reason, never guessed at, never a trap.
+
+use serde_json::{Value, json};
+
+use super::case::{Case, birth, create, delete, update};
+use super::objects::{Object, SET_CONTROLLER, claim, web};
+
+pub(super) fn cases() -> Vec<Case> {
+    [bytes(), requests(), inconsistent(), objects(), depths(), lengths(), twice(), about_others()].into_iter().flatten().collect()
+}
+
+fn growth(sentence: &str) -> Case {
+    update("bad input", sentence, &web(), &web().size("20Gi"))
+}
+
+const STAGED: &str = "divert templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi\"";
+const NO_REQUEST: &str = "claim-rollout: request: expected an AdmissionRequest about a StatefulSet: ";
+
+fn bytes() -> Vec<Case> {
+    let refused = |sentence: &str, payload: &[u8], fault: &str| growth(sentence).payload(payload).expects(format!("refuse 400 \"{fault}\""));
+    let whole = growth("").bytes();
+    let mut cases = vec![
+        refused("no bytes", b"", "but found the end (line 1 column 1)"),
+        refused("no JSON", b"hello", NO_REQUEST),
+        refused("YAML", b"request: {}\n", NO_REQUEST),
+        refused("a number", b"1", "expected an object"),
+        refused("a text", b"\"request\"", "expected an object"),
+        refused("a list", b"[]", "expected an object"),
+        refused("null", b"null", "expected an object"),
+        refused("an empty object", b"{}", "expected request, but found nothing"),
+        refused("no UTF-8", b"{\"request\":\"\xff\"}", "claim-rollout: request: expected UTF-8"),
+        refused("a byte order mark", b"\xef\xbb\xbf{}", NO_REQUEST),
+        refused("UTF-16", b"{\0}\0", NO_REQUEST),
+        refused("two answers in one", &[&*whole, b"{}"].concat(), "expected JSON"),
+        refused("a tail", &[&*whole, b"x"].concat(), "expected JSON"),
+        refused("a control character in a text", b"{\"request\":{\"operation\":\"UP\nDATE\"}}", NO_REQUEST),
+        refused("a comment", b"{/**/}", NO_REQUEST),
+        refused("single quotes", b"{'request':1}", NO_REQUEST),
+        refused("a comma too many", b"{\"request\":{},}", NO_REQUEST),
+    ];
+    for part in 1..12 {
+        let cut = whole.len() * part / 12;
+        cases.push(refused(&format!("{part} of 12 parts of a review"), &whole[..cut], NO_REQUEST));
+    }
+    cases
+}
+
+fn requests() -> Vec<Case> {
+    let refused =
+        |sentence: &str, pointer: &str, value: Value, fault: &str| growth(sentence).asking(pointer, value).expects(format!("refuse 400 \"{fault}\""));
+    vec![
+        growth("no kind").without("/kind").expects("refuse 400 \"expected request.kind.kind, but found nothing\""),
+        growth("no operation").without("/operation").expects("refuse 400 \"expected request.operation, but found nothing\""),
+        refused("an operation of nobody", "/operation", json!("PATCH"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
+        refused("an operation in small letters", "/operation", json!("update"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
+        refused("an operation that is a number", "/operation", json!(1), NO_REQUEST),
+        refused("a kind that is a text", "/kind", json!("StatefulSet"), NO_REQUEST),
+        refused("a user that is a text", "/userInfo", json!("alice"), NO_REQUEST),
+        refused("a user without a name that is a text", "/userInfo/username", json!({"name": "alice"}), NO_REQUEST),
+        refused("groups that are a text", "/userInfo/groups", json!("dev"), NO_REQUEST),
+        refused("a group that is a number", "/userInfo/groups", json!([1]), NO_REQUEST),
+        refused("options that are a list", "/options", json!([]), NO_REQUEST),
+        refused("a manager that is a number", "/options/fieldManager", json!(1), NO_REQUEST),
+        refused("an orphaning that is a text", "/options/orphanDependents", json!("yes"), NO_REQUEST),
+        refused("a name that is a number", "/name", json!(1), NO_REQUEST),
+        refused("a request that is a list", "/object", json!([]), NO_REQUEST),
+        refused("an object that is a text", "/object", json!("web"), NO_REQUEST),
+        refused("an old object that is a number", "/oldObject", json!(1), NO_REQUEST),
+        growth("no user").without("/userInfo").expects(STAGED).asking("/userInfo", json!({"username": ""})),
+        growth("null options").asking("/options", Value::Null).expects(STAGED),
+        growth("null groups").asking("/userInfo/groups", Value::Null).expects(STAGED),
+        growth("a request with parts of the future").asking("/userOfTheFuture", json!({"a": [1]})).expects(STAGED),
+    ]
+}
+
+fn inconsistent() -> Vec<Case> {
+    let refused = |sentence: &str, pointer: &str, value: Value, fault: &str| {
+        growth(sentence).asking(pointer, value).expects(format!("refuse 400 \"claim-rollout: request.{fault}\""))
+    };
+    let kind = |which: &str| format!("{which}: expected an object of the kind that request.kind says");
+    let mut cases = Vec::new();
+    for which in ["object", "oldObject"] {
+        let at = |field: &str| format!("/{which}/{field}");
+        cases.extend([
+            refused(&format!("{which} is null"), &format!("/{which}"), Value::Null, &format!("{which}: expected a StatefulSet, but found nothing")),
+            refused(&format!("{which} is of another kind"), &at("kind"), json!("Deployment"), &kind(which)),
+            refused(&format!("{which} has no kind"), &at("kind"), Value::Null, &kind(which)),
+            refused(&format!("{which} is of another version"), &at("apiVersion"), json!("apps/v1beta1"), &kind(which)),
+            refused(&format!("{which} is of another group"), &at("apiVersion"), json!("apps.kruise.io/v1beta1"), &kind(which)),
+            refused(
+                &format!("{which} has another name"),
+                &at("metadata/name"),
+                json!("db"),
+                &format!("{which}: expected the name that request.name says"),
+            ),
+            refused(
+                &format!("{which} is in another namespace"),
+                &at("metadata/namespace"),
+                json!("bank"),
+                &format!("{which}: expected the namespace that request.namespace says"),
+            ),
+        ]);
+        let case = growth(&format!("there is no {which}"));
+        cases.push(case.without(&format!("/{which}")).expects(format!("refuse 400 \"request.{which}: expected a StatefulSet, but found nothing\"")));
+    }
+    cases.push(
+        create("bad input", "nothing is created", &web())
+            .asking("/object", Value::Null)
+            .expects("refuse 400 \"request.object: expected a StatefulSet, but found nothing\""),
+    );
+    cases.push(delete("bad input", "nothing is deleted", &web()).asking("/oldObject", Value::Null).expects("pass"));
+    let scale = growth("a scale request without a scale").asking("/subResource", "scale").settings(json!({"retention": "Warn"}));
+    cases.push(scale.expects("refuse 400 \"request.object: expected an object of the kind that request.kind says\""));
+    cases
+}
+
+/// Objects that hold what they cannot hold.
+fn objects() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let table: [(&str, Value); 22] = [
+        ("metadata", Value::Null),
+        ("metadata", json!([])),
+        ("spec", Value::Null),
+        ("spec", json!("x")),
+        ("metadata/name", json!(1)),
+        ("metadata/uid", json!({})),
+        ("metadata/annotations", json!([])),
+        ("metadata/annotations/claim-rollout.io~1sync", json!(1)),
+        ("metadata/annotations/claim-rollout.io~1staged", json!({})),
+        ("metadata/ownerReferences", json!({})),
+        ("metadata/ownerReferences", json!([1])),
+        ("metadata/ownerReferences", json!([{"controller": "yes"}])),
+        ("spec/replicas", json!("3")),
+        ("spec/replicas", json!(1.5)),
+        ("spec/replicas", json!(1e30)),
+        ("spec/updateStrategy", json!("RollingUpdate")),
+        ("spec/updateStrategy", json!({"type": 1})),
+        ("spec/updateStrategy", json!({"rollingUpdate": []})),
+        ("spec/updateStrategy", json!({"rollingUpdate": {"partition": "1"}})),
+        ("spec/updateStrategy", json!({"rollingUpdate": {"partition": 0.5}})),
+        ("spec/updateStrategy", json!([])),
+        ("apiVersion", json!(1)),
+    ];
+    for which in ["object", "oldObject"] {
+        for (field, value) in &table {
+            let case = growth(&format!("{which}/{field} is {value}")).asking(&format!("/{which}/{field}"), value.clone());
+            cases.push(case.expects("refuse 400 \"claim-rollout: request: \""));
+        }
+    }
+    let checked = |sentence: &str, pointer: &str, value: Value| {
+        growth(sentence)
+            .asking(pointer, value)
+            .asking("/object/metadata/annotations/claim-rollout.io~1update-policy", "InPlace")
+            .settings(json!({"claimChecks": "Warn"}))
+            .expects("refuse 400 \"request.object.spec: \"")
+    };
+    cases.push(checked("a selector that is a list", "/object/spec/selector", json!([])));
+    cases.push(checked("labels of a selector that are numbers", "/object/spec/selector/matchLabels", json!({"app": 1})));
+    cases.push(checked("ordinals that are a number", "/object/spec/ordinals", json!(1)));
+    let retention = |sentence: &str, value: Value| {
+        update("bad input", sentence, &web().with("/spec/persistentVolumeClaimRetentionPolicy", value), &web().replicas(1))
+            .settings(json!({"retention": "Warn"}))
+            .expects("refuse 400 \"claim-rollout: request: \"")
+    };
+    cases.push(retention("a retention policy that is a text", json!("Delete")));
+    cases.push(retention("a retention policy of numbers", json!({"whenScaled": 1})));
+    cases
+}
+
+/// A list in a list in a list.
+fn nested(depth: usize) -> String {
+    format!("{}{}", "[".repeat(depth), "]".repeat(depth))
+}
+
+fn depths() -> Vec<Case> {
+    // Beside what stands around it: the payload, the request, the object, its spec, the field and its list.
+    let deep = |depth: usize| {
+        let case = update("bad input", format!("nested {depth} deep"), &web(), &web().image("2"));
+        case.respelt(|text| text.replace("[null,1.5]", &format!("[null,{}]", nested(depth - 6))))
+    };
+    let refused = "refuse 400 \"expected JSON nested at most 128 deep, but found it deeper\"";
+    let mut cases = vec![
+        deep(128).expects("pass"),
+        growth("brackets in a text do not nest").asking("/object/spec/fieldOfTheFuture", "[".repeat(1000)).expects(STAGED),
+        growth("an escaped quote ends no text").asking("/object/spec/fieldOfTheFuture", format!("\\\"{}", "{".repeat(1000))).expects(STAGED),
+    ];
+    cases.extend([129, 200, 10_000, 200_000].map(|depth| deep(depth).expects(refused)));
+    // In the templates and in the record, which are read by another reader.
+    let note = |depth: usize| web().note("staged", &format!("{{\"version\":1,\"x\":{}}}", nested(depth)));
+    cases.push(update("bad input", "a record that is nested too deep is none", &note(10_000), &web().size("20Gi")).expects(STAGED));
+    let applied = |depth: usize| {
+        web().staged(&web().size("20Gi")).with("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration", nested(depth))
+    };
+    cases.push(update("bad input", "what was applied is nested too deep", &applied(10_000), &applied(20_000)).expects("pass"));
+    cases
+}
+
+fn lengths() -> Vec<Case> {
+    let long = |bytes: usize| "x".repeat(bytes);
+    let padded = |sentence: &str, bytes: usize| growth(sentence).asking("/object/spec/fieldOfTheFuture", long(bytes));
+    let refused = "refuse 400 \"at most 3 MiB for each object; it is larger\"";
+    let mut payload = growth("").bytes();
+    payload.extend(vec![b' '; 7 << 20]);
+    vec![
+        padded("an object of almost 3 MiB", (3 << 20) - 4096).expects(STAGED),
+        padded("two objects of almost 3 MiB", (3 << 20) - 4096).asking("/oldObject/spec/fieldOfTheFuture", long((3 << 20) - 4096)).expects(STAGED),
+        padded("an object of 7 MiB", 7 << 20).expects(refused),
+        growth("7 MiB of nothing").payload(payload).expects(refused),
+        growth("a name without end")
+            .asking("/object/metadata/name", long(100_000))
+            .asking("/oldObject/metadata/name", long(100_000))
+            .asking("/name", long(100_000))
+            .expects("refuse 422 \"expected a claim name of at most 253 characters\""),
+        growth("a user without end").by(&long(100_000)).expects("refuse 422 \"expected at most 8192 bytes\""),
+        growth("a word without end")
+            .asking("/object/metadata/annotations/claim-rollout.io~1sync", long(100_000))
+            .expects("refuse 422 \"expected one of LockStep, Async\""),
+        growth("a label without end")
+            .asking(&format!("/object/spec/volumeClaimTemplates/0/metadata/labels/{}", long(100_000)), "a")
+            .expects("refuse 422 \"expected at most 8192 bytes\""),
+        growth("a frozen field without end")
+            .asking("/object/spec/volumeClaimTemplates/0/spec/volumeName", long(100_000))
+            .expects("refuse 422 \"spec.volumeName: cannot change\""),
+    ]
+}
+
+/// A key that stands twice has no meaning: whoever reads the first sees another object than whoever reads the second.
+fn twice() -> Vec<Case> {
+    let plain = |text: &str| growth(&format!("{text} stands twice")).respelt(|payload| payload.replacen(text, &format!("{text},{text}"), 1));
+    let refused = "refuse 400 \"expected each key once\"";
+    let mut cases: Vec<Case> = [
+        "\"operation\":\"UPDATE\"",
+        "\"namespace\":\"shop\"",
+        "\"kind\":\"StatefulSet\"",
+        "\"username\":\"alice\"",
+        "\"fieldManager\":\"helm\"",
+        "\"uid\":\"6c4a6a3e-0000-4000-8000-000000000001\"",
+        "\"replicas\":3",
+        "\"apiVersion\":\"apps/v1\"",
+    ]
+    .into_iter()
+    .map(|text| plain(text).expects(refused))
+    .collect();
+    let escaped = growth("a key stands twice, once in disguise")
+        .respelt(|text| text.replacen("\"operation\":\"UPDATE\"", "\"operation\":\"UPDATE\",\"op\\u0065ration\":\"UPDATE\"", 1));
+    cases.push(escaped.expects(refused));
+    for (sentence, find) in [("in a template", "\"storageClassName\":\"standard\""), ("in the requests", "\"storage\":\"20Gi\"")] {
+        let case = growth(&format!("a key stands twice {sentence}")).respelt(|text| text.replacen(find, &format!("{find},{find}"), 1));
+        cases.push(case.expects("refuse 422 \"spec.volumeClaimTemplates: expected each key once\""));
+    }
+    let ours = growth("an annotation of ours stands twice").respelt(|text| {
+        text.replacen("\"example.com/note\":\"kept\"", "\"claim-rollout.io/sync\":\"Async\",\"claim-rollout.io/sync\":\"LockStep\"", 1)
+    });
+    cases.push(ours.expects(refused));
+    cases
+}
+
+/// What is about something else may have any shape.
+fn about_others() -> Vec<Case> {
+    let odd = || Object(json!({"metadata": 1, "spec": [], "kind": {}}));
+    let other = |sentence: &str, kind: &str| update("bad input", sentence, &odd(), &odd()).of_kind("example.com", "v1", kind, "widgets");
+    let twice = other("a key stands twice in another kind", "Widget")
+        .respelt(|text| text.replacen("\"metadata\":1", "\"spec\":1,\"metadata\":1,\"spec\":2", 1));
+    let born = |sentence: &str, value: Value| {
+        birth("bad input", sentence, SET_CONTROLLER, &claim("data-web-0")).cluster(vec![value]).expects("pass looks=1")
+    };
+    let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}});
+    vec![
+        other("another kind of any shape", "Widget").expects("pass"),
+        other("another kind that calls itself a set", "StatefulSet").expects("pass"),
+        twice.expects("pass"),
+        other("another kind that is cut off", "Widget")
+            .respelt(|text| text[..text.len() - 1].to_owned())
+            .expects("refuse 400 \"claim-rollout: request: expected an AdmissionRequest\""),
+        born("the cluster shows a set without a spec", set.clone()),
+        born(
+            "the cluster shows a set whose annotations are a list",
+            json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web", "annotations": []}, "spec": {}}),
+        ),
+    ]
+}

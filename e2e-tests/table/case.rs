@@ -1,0 +1,300 @@
+//! A row of the table: what is asked, under which settings, in which cluster, and what the answer must be.
+
+use std::fmt;
+
+use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
+use claim_rollout::templates::show::cut;
+use claim_rollout::wire;
+use serde_json::{Value, json};
+
+use super::notation::{self, Found};
+use super::objects::{Object, put, remove, web};
+use crate::policy_host::{Capabilities, Module, run};
+use crate::reviews::Recorded;
+
+/// One case.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    /// The row of DESIGN.md, section 4, that it belongs to; or what else it is about.
+    pub(super) row: &'static str,
+    /// What happens, in words.
+    pub(super) sentence: String,
+    pub(super) settings: Value,
+    pub(super) request: Value,
+    /// What the policy is called with in place of the request and the settings.
+    pub(super) payload: Option<Vec<u8>>,
+    pub(super) cluster: Cluster,
+    /// What the answer must be; see `notation`.
+    pub(super) expected: String,
+}
+
+/// Who answers the policy's questions.
+#[derive(Clone, Debug)]
+pub(super) enum Cluster {
+    /// These objects; without any there is nobody to ask.
+    Of(Vec<Value>),
+    /// The host, which grants nothing.
+    NothingGranted,
+}
+
+/// What both said, and what they asked before.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) told: Value,
+    pub(super) asked: Vec<String>,
+}
+
+/// A set is changed by alice, with Helm. The settings ask nobody; what `settings` says is added to them.
+pub(super) fn update(row: &'static str, sentence: impl Into<String>, old: &Object, new: &Object) -> Case {
+    Case::new(row, sentence, "UPDATE", [Some(old), Some(new)])
+}
+
+/// A set is created.
+pub(super) fn create(row: &'static str, sentence: impl Into<String>, new: &Object) -> Case {
+    Case::new(row, sentence, "CREATE", [None, Some(new)])
+}
+
+/// A set is deleted.
+pub(super) fn delete(row: &'static str, sentence: impl Into<String>, old: &Object) -> Case {
+    Case::new(row, sentence, "DELETE", [Some(old), None])
+}
+
+/// A claim is created by somebody.
+pub(super) fn birth(row: &'static str, sentence: impl Into<String>, user: &str, claim: &Object) -> Case {
+    create(row, sentence, claim)
+        .by(user)
+        .of_kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+        .asking("/name", claim.0["metadata"]["name"].clone())
+}
+
+impl Case {
+    fn new(row: &'static str, sentence: impl Into<String>, operation: &str, [old, new]: [Option<&Object>; 2]) -> Self {
+        let request = json!({
+            "uid": "7d1f0000-0000-4000-8000-000000000009", "operation": operation, "name": "web", "namespace": "shop",
+            "userInfo": {"username": "alice", "groups": ["dev", "system:authenticated"]}, "dryRun": false,
+            "options": {"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "helm"},
+            "object": new.map(|new| &new.0), "oldObject": old.map(|old| &old.0),
+        });
+        let case = Self {
+            row,
+            sentence: sentence.into(),
+            settings: json!({"authority": "TrustSetEditors", "claimChecks": "Off"}),
+            request,
+            payload: None,
+            cluster: Cluster::Of(Vec::new()),
+            expected: String::new(),
+        };
+        case.of_kind("apps", "v1", "StatefulSet", "statefulsets")
+    }
+
+    /// What the answer must be.
+    pub(super) fn expects(mut self, expected: impl Into<String>) -> Self {
+        self.expected = expected.into();
+        self
+    }
+
+    /// With these settings beside those of the table.
+    pub(super) fn settings(mut self, settings: Value) -> Self {
+        if let Value::Object(settings) = settings {
+            settings
+                .into_iter()
+                .for_each(|(name, value)| self.settings[name] = value);
+        }
+        self
+    }
+
+    /// With the settings as they ship.
+    pub(super) fn shipped(mut self) -> Self {
+        self.settings = json!({});
+        self
+    }
+
+    /// With these objects in the cluster.
+    pub(super) fn cluster(mut self, objects: Vec<Value>) -> Self {
+        self.cluster = Cluster::Of(objects);
+        self
+    }
+
+    /// In a host that grants the policy nothing.
+    pub(super) fn nothing_granted(mut self) -> Self {
+        self.cluster = Cluster::NothingGranted;
+        self
+    }
+
+    /// By somebody else.
+    pub(super) fn by(self, user: &str) -> Self {
+        self.asking("/userInfo", json!({"username": user}))
+    }
+
+    /// Under another field manager.
+    pub(super) fn manager(self, manager: &str) -> Self {
+        self.asking("/options/fieldManager", manager)
+    }
+
+    /// About another kind.
+    pub(super) fn of_kind(self, group: &str, version: &str, kind: &str, resource: &str) -> Self {
+        let kind = json!({"group": group, "version": version, "kind": kind});
+        let resource = json!({"group": group, "version": version, "resource": resource});
+        self.asking("/kind", kind).asking("/resource", resource)
+    }
+
+    /// With another value in the request.
+    pub(super) fn asking(mut self, pointer: &str, value: impl Into<Value>) -> Self {
+        put(&mut self.request, pointer, value.into());
+        self
+    }
+
+    /// Without a part of the request.
+    pub(super) fn without(mut self, pointer: &str) -> Self {
+        remove(&mut self.request, pointer);
+        self
+    }
+
+    /// With these bytes in place of the request and the settings.
+    pub(super) fn payload(mut self, payload: impl Into<Vec<u8>>) -> Self {
+        self.payload = Some(payload.into());
+        self
+    }
+
+    /// The same payload, its text changed.
+    pub(super) fn respelt(self, change: impl Fn(String) -> String) -> Self {
+        let text = String::from_utf8(self.bytes()).expect("UTF-8");
+        let changed = change(text.clone());
+        assert_ne!(text, changed, "{}: expected a change", self.sentence);
+        self.payload(changed)
+    }
+
+    /// What the policy is called with.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let whole = || {
+            json!({"request": self.request, "settings": self.settings})
+                .to_string()
+                .into_bytes()
+        };
+        self.payload.clone().unwrap_or_else(whole)
+    }
+
+    /// Asks the policy and the native code; both must say the same.
+    pub(super) fn answer(&self, module: &Module) -> Result<Answer, String> {
+        let payload = self.bytes();
+        let mut asked = Vec::new();
+        let native = match &self.cluster {
+            Cluster::Of(objects) => wire::validate(&payload, &mut Noting(Recorded(objects.clone()), &mut asked)),
+            Cluster::NothingGranted => wire::validate(&payload, &mut Noting(Refusing, &mut asked)),
+        };
+        let host = match &self.cluster {
+            Cluster::Of(objects) => Recorded(objects.clone()).host(),
+            Cluster::NothingGranted => Capabilities::none(),
+        };
+        let wasm = run(module, &payload, host)?;
+        if wasm != native {
+            let [wasm, native] = [wasm, native].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            return Err(format!("policy.wasm: {wasm}; native: {native}"));
+        }
+        let told = serde_json::from_slice(&native).map_err(|error| error.to_string())?;
+        Ok(Answer { told, asked })
+    }
+
+    /// What was found, or what is wrong with it.
+    pub(super) fn check(&self, module: &Module) -> Result<Found, String> {
+        let found = notation::found(self, &self.answer(module)?)?;
+        let fault = notation::compare(&self.expected, &found);
+        fault.map_or(Ok(()), Err)?;
+        Ok(found)
+    }
+
+    /// The command that answers this case again; its files are written now.
+    pub(super) fn replay(&self) -> String {
+        let write = |name: &str, bytes: &[u8]| {
+            let file = std::env::temp_dir().join(format!("claim-rollout-table-{name}.json"));
+            // Best effort: the row says the same.
+            let _ = std::fs::write(&file, bytes);
+            file.display().to_string()
+        };
+        let name: String = self
+            .sentence
+            .chars()
+            .map(|c| if c.is_alphanumeric() { c } else { '-' })
+            .collect();
+        let name = format!("{}-{name}", self.row);
+        if let Some(payload) = &self.payload {
+            return format!("no review; the payload is in {}", write(&name, payload));
+        }
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": self.request});
+        let claims = match &self.cluster {
+            Cluster::Of(objects) if !objects.is_empty() => {
+                let list = json!({"kind": "List", "items": objects});
+                format!(
+                    " --claims {}",
+                    write(&format!("{name}-claims"), list.to_string().as_bytes())
+                )
+            }
+            _ => String::new(),
+        };
+        let review = write(&name, review.to_string().as_bytes());
+        format!(
+            "claim-rollout review --settings <(echo '{}'){claims} {review}",
+            self.settings
+        )
+    }
+}
+
+/// `| U3 | a template grows | {…} | old: … | new: … | what must be |`
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "| {} | {} | {} ", self.row, self.sentence, self.settings)?;
+        let base = web().0;
+        for which in ["oldObject", "object"] {
+            let object = &self.request[which];
+            if !object.is_null() && self.payload.is_none() {
+                let changes = notation::changes(&base, object);
+                let changes: Vec<String> = changes.iter().map(briefly).collect();
+                write!(f, "| {which}: {} ", changes.join(" "))?;
+            }
+        }
+        write!(f, "| {} |", self.expected)
+    }
+}
+
+/// A difference from `web`, short enough for a row.
+fn briefly(change: &notation::Change<'_>) -> String {
+    let value = change.after.map_or_else(|| "nothing".to_owned(), Value::to_string);
+    format!("{}={}", change.path(), cut(&value, 100))
+}
+
+/// Notes what is asked.
+struct Noting<'n, L>(L, &'n mut Vec<String>);
+
+impl<L: Lookups> Lookups for Noting<'_, L> {
+    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
+        self.1.push(format!("can {} {}", question.user, question.verb));
+        self.0.can_i(question)
+    }
+
+    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        self.1.push(format!("get {} {}", question.kind, question.name));
+        self.0.get(question)
+    }
+}
+
+/// What a guest hears where nothing is granted.
+struct Refusing;
+
+impl Refusing {
+    fn refused(what: &str) -> CannotAsk {
+        CannotAsk(format!(
+            "Host error: Policy has not been granted access to the 'kubernetes/{what}' host capability. The violation has \
+             been reported."
+        ))
+    }
+}
+
+impl Lookups for Refusing {
+    fn can_i(&mut self, _: &CanI<'_>) -> Result<bool, CannotAsk> {
+        Err(Self::refused("can_i"))
+    }
+
+    fn get(&mut self, _: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        Err(Self::refused("get_resource"))
+    }
+}

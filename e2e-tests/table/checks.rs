@@ -1,0 +1,295 @@
+//! Claim checks: would the claims that exist follow? Each obstacle under each position of the setting, and what is looked
+//! up for it.
+
+use serde_json::{Value, json};
+
+use super::case::{Case, update};
+use super::objects::{Object, UID, access, attributes_class, claim, claims, storage_class, web};
+
+pub(super) fn cases() -> Vec<Case> {
+    [obstacles(), no_obstacles(), looks(), policies(), silence(), together()].into_iter().flatten().collect()
+}
+
+const POSITIONS: [&str; 3] = ["Off", "Warn", "Enforce"];
+
+/// Grows `data`, and asks for nothing else.
+fn growth() -> (Object, Object) {
+    (web().in_place(), web().in_place().size("20Gi"))
+}
+
+/// Asks for the class `gold`, and nothing else.
+fn gold() -> (Object, Object) {
+    (web().in_place(), web().in_place().data("/spec/volumeAttributesClassName", "gold"))
+}
+
+/// Sets a label, and nothing else.
+fn label() -> (Object, Object) {
+    (web().in_place(), web().in_place().data("/metadata/labels/tier", "a"))
+}
+
+fn classes() -> Vec<Value> {
+    vec![storage_class("standard", true), attributes_class("gold", "csi.example.com")]
+}
+
+/// One claim, `data-web-2`, changed; the others are not there.
+fn one(change: impl Fn(Object) -> Object) -> Vec<Value> {
+    vec![change(claim("data-web-2")).0]
+}
+
+fn owner(kind: &str, name: &str, uid: &str, controller: bool) -> Value {
+    json!([{"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": controller}])
+}
+
+/// A wish, what is in the cluster, how much of it is looked at, and what is said.
+type Row = (&'static str, (Object, Object), Vec<Value>, usize, &'static str);
+
+fn row((sentence, (old, new), cluster, looks, says): &Row) -> impl Iterator<Item = Case> {
+    POSITIONS.into_iter().map(move |position| {
+        let staged = "divert templates staged:InPlace";
+        let expected = match (position, says.is_empty()) {
+            ("Off", _) => format!("{staged} warns \"staged data\""),
+            (_, true) => format!("{staged} looks={looks} warns \"staged data\""),
+            ("Warn", false) => {
+                format!("{staged} looks={looks} warns \"staged data\" \"claim-rollout: data-web-2: {says}\"")
+            }
+            _ => format!("refuse 422 looks={looks} \"claim-rollout: claims would not follow: data-web-2: {says}\""),
+        };
+        let case = update("U3", format!("{sentence} ({position})"), old, new).settings(json!({"claimChecks": position}));
+        case.cluster(cluster.clone()).expects(expected)
+    })
+}
+
+/// Every obstacle.
+fn obstacles() -> Vec<Case> {
+    let tables = [whose(), volumes()];
+    tables.iter().flatten().flat_map(row).chain(classless()).collect()
+}
+
+/// What keeps a claim from getting as little as a label.
+fn whose() -> Vec<Row> {
+    let has = |sentence, pointer: &str, value: Value, says| (sentence, label(), one(|claim| claim.with(pointer, value.clone())), 3, says);
+    let lacks = |sentence, pointer: &str, says| (sentence, label(), one(|claim| claim.without(pointer)), 3, says);
+    let owners = "/metadata/ownerReferences";
+    vec![
+        has("another controller owns a claim", owners, owner("Database", "db", "d", true), "owned by Database db"),
+        has("another set owns a claim", owners, owner("StatefulSet", "web", "old", true), "owned by StatefulSet web"),
+        has("another Pod owns a claim", owners, owner("Pod", "web-1", "p", true), "owned by Pod web-1"),
+        has("a claim is being deleted", "/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z"), "being deleted"),
+        has("a claim is not the selector's", "/metadata/labels/app", json!("db"), "label app is not the selector's"),
+        lacks("a claim has no labels", "/metadata/labels", "label app is not the selector's"),
+        has("a claim has other access modes", "/spec/accessModes", json!(["ReadWriteMany"]), "spec.accessModes differs from the template's"),
+        has("a claim has another class", "/spec/storageClassName", json!("fast"), "spec.storageClassName differs from the template's"),
+        lacks("a claim has no class", "/spec/storageClassName", "spec.storageClassName differs from the template's"),
+        has("a claim is a block device", "/spec/volumeMode", json!("Block"), "spec.volumeMode differs from the template's"),
+        has("a claim cannot be read", "/spec/resources/requests/storage", json!("x"), "cannot be read"),
+    ]
+}
+
+/// What keeps a claim from growing, or from another attributes class.
+fn volumes() -> Vec<Row> {
+    let phase = |phase: &str| [one(|claim| claim.with("/status/phase", phase)), classes()].concat();
+    let beside = |classes: Vec<Value>| [one(|claim| claim), classes].concat();
+    let new = [one(|claim| claim.without("/status")), classes()].concat();
+    let another = attributes_class("gold", "other.example.com");
+    let slow = |says: Value| storage_class("standard", says);
+    let (waits, fixed) = ("not bound to a volume yet, so it has to wait", "storage class standard does not have allowVolumeExpansion: true");
+    vec![
+        ("a claim waits for its volume", growth(), phase("Pending"), 4, waits),
+        ("a claim lost its volume", growth(), phase("Lost"), 4, waits),
+        ("a claim has no status", gold(), new, 5, waits),
+        ("the class does not expand", growth(), beside(vec![slow(false.into())]), 4, fixed),
+        ("the class does not say that it expands", growth(), beside(vec![slow(Value::Null)]), 4, fixed),
+        ("the class is gone", growth(), beside(vec![]), 4, "storage class standard does not exist"),
+        ("the attributes class is not there", gold(), beside(vec![slow(false.into())]), 5, "volume attributes class gold does not exist"),
+        ("the attributes class is another driver's", gold(), beside(vec![slow(false.into()), another]), 5, "volume attributes class gold is for driver other.example.com"),
+    ]
+}
+
+/// A template without a class: the claim's own counts.
+fn classless() -> Vec<Case> {
+    let bare = |set: Object| set.data("/spec/storageClassName", Value::Null);
+    let (old, new) = growth();
+    let rows: [Row; 3] = [
+        (
+            "a claim without a class cannot grow",
+            (bare(old.clone()), bare(new.clone())),
+            one(|claim| claim.without("/spec/storageClassName")),
+            3,
+            "without a storage class a claim cannot grow",
+        ),
+        (
+            "a claim of no class cannot grow",
+            (bare(old.clone()), bare(new.clone())),
+            one(|claim| claim.with("/spec/storageClassName", "")),
+            3,
+            "without a storage class a claim cannot grow",
+        ),
+        (
+            "the default class of its day counts",
+            (bare(old), bare(new)),
+            [one(|claim| claim.with("/spec/storageClassName", "slow")), vec![storage_class("slow", false)]].concat(),
+            4,
+            "storage class slow does not have allowVolumeExpansion: true",
+        ),
+    ];
+    rows.iter().flat_map(row).collect()
+}
+
+/// What looks like an obstacle, and is none.
+fn no_obstacles() -> Vec<Case> {
+    let with = |claims: Vec<Value>| [claims, classes()].concat();
+    let own = |owner: Value| one(|claim| claim.with("/metadata/ownerReferences", owner.clone()));
+    let table: Vec<Row> = vec![
+        ("a claim can follow", growth(), with(one(|claim| claim)), 4, ""),
+        ("a claim can have the class", gold(), with(one(|claim| claim)), 5, ""),
+        ("no claim is there", growth(), classes(), 3, ""),
+        ("the set owns the claim", label(), own(owner("StatefulSet", "web", UID, true)), 3, ""),
+        ("its Pod owns the claim", label(), own(owner("Pod", "web-2", "p", true)), 3, ""),
+        ("something else owns the claim, and does not control it", label(), own(owner("ConfigMap", "a", "a", false)), 3, ""),
+        ("a claim is larger already", growth(), one(|claim| claim.with("/spec/resources/requests/storage", "99Gi")), 3, ""),
+        ("a claim has the size in another spelling", growth(), one(|claim| claim.with("/spec/resources/requests/storage", "20480Mi")), 3, ""),
+        ("a claim waits for its volume, and gets a label only", label(), one(|claim| claim.with("/status/phase", "Pending")), 3, ""),
+        (
+            "a claim waits for its volume, and is large enough",
+            growth(),
+            one(|claim| claim.with("/status/phase", "Pending").with("/spec/resources/requests/storage", "20Gi")),
+            3,
+            "",
+        ),
+        ("a claim has the class already", gold(), one(|claim| claim.with("/spec/volumeAttributesClassName", "gold")), 3, ""),
+        ("a claim has more labels", label(), one(|claim| claim.with("/metadata/labels/x", "y")), 3, ""),
+        (
+            "a claim has what was filled in for it",
+            label(),
+            one(|claim| claim.with("/spec/dataSourceRef", json!({"kind": "PersistentVolumeClaim", "name": "a"}))),
+            3,
+            "",
+        ),
+        (
+            "a class that cannot be read",
+            growth(),
+            [
+                one(|claim| claim),
+                vec![storage_class("standard", true)]
+                    .into_iter()
+                    .map(|mut class| {
+                        class["provisioner"] = json!(1);
+                        class
+                    })
+                    .collect(),
+            ]
+            .concat(),
+            4,
+            "",
+        ),
+    ];
+    table.iter().flat_map(row).collect()
+}
+
+/// What is looked up: the claims of changed templates, the highest ordinal first, each class once, within the bound.
+fn looks() -> Vec<Case> {
+    let cluster = || [claims(), classes()].concat();
+    let staged = |looks: &str, unchecked: &str| format!("divert templates staged:InPlace {looks} warns \"staged data\" {unchecked}");
+    let grow = |sentence: &str, change: fn(Object) -> Object| {
+        let (old, new) = growth();
+        update("U3", sentence, &change(old), &change(new)).settings(json!({"claimChecks": "Warn"})).cluster(cluster())
+    };
+    let bound = |most: u32, position: &str| {
+        let (old, new) = growth();
+        update("U3", format!("at most {most} claims are looked up ({position})"), &old, &new)
+            .settings(json!({"claimChecks": position, "maxClaimLookups": most}))
+            .cluster(cluster())
+    };
+    let more = |count: u64, most: u32| {
+        let claims = if count == 1 { "claim was" } else { "claims were" };
+        format!("\"{count} more {claims} not checked (setting maxClaimLookups: {most})\"")
+    };
+    let both = |set: Object| set.with("/spec/volumeClaimTemplates/1/metadata/labels/tier", "b");
+    let (old, new) = growth();
+    let mut cases = vec![
+        grow("three claims and their class", |set| set).expects(staged("looks=4", "")),
+        grow("no replica", |set| set.replicas(0)).expects(staged("", "")),
+        grow("fewer replicas than none", |set| set.replicas(-1)).expects(staged("", "")),
+        grow("one replica", |set| set.replicas(1)).expects(staged("looks=2", "")),
+        grow("ordinals that begin later", |set| set.with("/spec/ordinals/start", 1)).expects(staged("looks=4", "")),
+        grow("ordinals that do not begin", |set| set.with("/spec/ordinals", Value::Null)).expects(staged("looks=4", "")),
+        grow("as many replicas as look-ups", |set| set.replicas(20)).expects(staged("looks=21", "")),
+        grow("one replica more than look-ups", |set| set.replicas(21)).expects(staged("looks=21", &more(1, 20))),
+        grow("replicas without end", |set| set.replicas(i64::from(i32::MAX))).expects(staged("looks=20", &more(2_147_483_627, 20))),
+        update("U3", "two templates change", &old, &both(new))
+            .settings(json!({"claimChecks": "Warn"}))
+            .cluster(cluster())
+            .expects(staged("looks=7", "")),
+    ];
+    for position in ["Warn", "Enforce"] {
+        cases.push(bound(0, position).expects(staged("", &more(3, 0))));
+        cases.push(bound(1, position).expects(staged("looks=2", &more(2, 1))));
+        cases.push(bound(2, position).expects(staged("looks=3", &more(1, 2))));
+        cases.push(bound(3, position).expects(staged("looks=4", "")));
+        cases.push(bound(1000, position).expects(staged("looks=4", "")));
+    }
+    cases
+}
+
+/// Only where claims are to follow in place.
+fn policies() -> Vec<Case> {
+    let slow = || [claims(), vec![storage_class("standard", false)]].concat();
+    let under = |policy: &str, expected: &str| {
+        update("U3", format!("claims that could not follow, under {policy}"), &web().policy(policy), &web().policy(policy).size("20Gi"))
+            .settings(json!({"claimChecks": "Enforce", "allowReCreate": true}))
+            .cluster(slow())
+            .expects(expected)
+    };
+    vec![
+        under("OnClaimDelete", "divert templates staged:OnClaimDelete warns \"existing claims stay\""),
+        under("ReCreate", "divert templates staged:ReCreate warns \"claims will be deleted\""),
+        under("InPlace", "refuse 422 looks=4 \"data-web-2, data-web-1, data-web-0: storage class standard does not have\""),
+    ]
+}
+
+/// Where nobody answers.
+fn silence() -> Vec<Case> {
+    let (old, new) = growth();
+    let ask =
+        |sentence: &str, position: &str| update("U3", format!("{sentence} ({position})"), &old, &new).settings(json!({"claimChecks": position}));
+    let grant = "\"grant the policy get on persistentvolumeclaims, storageclasses and volumeattributesclasses, or set claimChecks: Warn\"";
+    let unknown = "\"the claims could not be checked (\"";
+    let staged = "divert templates staged:InPlace";
+    vec![
+        ask("there is nobody to ask", "Off").expects(format!("{staged} warns \"staged data\"")),
+        ask("there is nobody to ask", "Warn").expects(format!("{staged} looks=1 warns \"staged data\" {unknown}")),
+        ask("there is nobody to ask", "Enforce").expects(format!("refuse 403 looks=1 \"the claims cannot be checked\" {grant}")),
+        ask("the host grants nothing", "Off").nothing_granted().expects(format!("{staged} warns \"staged data\"")),
+        ask("the host grants nothing", "Warn").nothing_granted().expects(format!("{staged} looks=1 warns \"staged data\" {unknown}")),
+        ask("the host grants nothing", "Enforce").nothing_granted().expects(format!("refuse 403 looks=1 \"has not been granted access\" {grant}")),
+    ]
+}
+
+/// Several causes, the ones with most claims no longer than a line; and as it ships.
+fn together() -> Vec<Case> {
+    let (old, new) = growth();
+    let mut found = [claims(), vec![storage_class("standard", false)]].concat();
+    found[1]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let (slow, dying) = ("data-web-2, data-web-0: storage class standard does not have allowVolumeExpansion: true", "data-web-1: being deleted");
+    let check =
+        |sentence: &str, position: &str| update("U3", format!("{sentence} ({position})"), &old, &new).settings(json!({"claimChecks": position}));
+    let many: Vec<Value> = (0..20).map(|ordinal| claim(&format!("data-web-{ordinal}")).0).chain([storage_class("standard", false)]).collect();
+    let wide = |set: &Object| set.clone().replicas(20);
+    vec![
+        check("two causes", "Warn")
+            .cluster(found.clone())
+            .expects(format!("divert templates staged:InPlace looks=4 warns \"staged\" \"{slow}\" \"{dying}\"")),
+        check("two causes", "Enforce").cluster(found).expects(format!("refuse 422 looks=4 \"claims would not follow: {slow}; {dying}\"")),
+        update("U3", "more claims than a line names", &wide(&old), &wide(&new)).settings(json!({"claimChecks": "Warn"})).cluster(many).expects(
+            "divert templates staged:InPlace looks=21 warns \"20 claims\" \"more: storage class standard does not have allowVolumeExpansion: true\"",
+        ),
+        update("U3", "all is well, with the settings as they ship", &old, &new)
+            .shipped()
+            .cluster([claims(), classes(), vec![access("alice", true)]].concat())
+            .expects("divert templates staged:InPlace who looks=4 warns \"3 claims will be updated in place\""),
+        update("U3", "who may not is told that first", &old, &new)
+            .shipped()
+            .cluster([claims(), vec![access("alice", false)]].concat())
+            .expects("refuse 403 who \"cannot patch\""),
+    ]
+}

@@ -1,0 +1,234 @@
+//! What must occur, so that a row, a setting, a field or a reason that is new cannot be forgotten here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use anyhow::ensure;
+use claim_rollout::admission::settings::NAMES;
+use claim_rollout::claims::Obstacle;
+use claim_rollout::templates::{FaultKind, FrozenChange, Quantity};
+use serde_json::Value;
+
+use super::case::Case;
+use super::fields;
+use super::notation::Found;
+use super::settings::positions;
+
+/// The rows of DESIGN.md, section 4.
+const ROWS: [&str; 14] = [
+    "C1", "C2", "C3", "U0", "U1", "U2", "U3", "U4", "U5", "U6", "P1", "R1", "K1", "N1",
+];
+/// What may become of the partition.
+const HOLDS: [&str; 5] = [
+    "none",
+    "begins",
+    "continues",
+    "ends with a partition",
+    "ends without one",
+];
+/// Every way to say no, every way to go back, and every way to write.
+const WORDS: [&str; 20] = [
+    "pass",
+    "divert",
+    "refuse 400",
+    "refuse 403",
+    "refuse 422",
+    "templates",
+    "kept",
+    "-staged",
+    "-withdraw",
+    "-held",
+    "staged:InPlace",
+    "staged:OnClaimDelete",
+    "staged:ReCreate",
+    "by:annotation",
+    "by:client-side-apply",
+    "by:server-side-apply",
+    "who",
+    "revision",
+    "class=gold",
+    "storage=20Gi",
+];
+
+/// What occurred.
+#[derive(Default)]
+pub(super) struct Seen {
+    rows: BTreeMap<&'static str, usize>,
+    holds: BTreeSet<&'static str>,
+    words: BTreeSet<String>,
+    settings: BTreeMap<String, BTreeSet<String>>,
+    sentences: BTreeSet<String>,
+    said: String,
+}
+
+impl Seen {
+    /// Notes a case that was answered as expected.
+    pub(super) fn note(&mut self, case: &Case, found: &Found) {
+        *self.rows.entry(case.row).or_default() += 1;
+        self.holds.insert(hold(case, found));
+        self.words.extend(found.words.iter().cloned());
+        for (name, value) in case.settings.as_object().into_iter().flatten() {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            self.settings.entry(name.clone()).or_default().insert(value);
+        }
+        self.sentences.insert(case.sentence.clone());
+        for line in &found.said {
+            self.said.push_str(line);
+            self.said.push('\n');
+        }
+    }
+
+    /// Fails, naming what is missing.
+    pub(super) fn ensure_everything(&self) -> anyhow::Result<()> {
+        let mut missing: Vec<String> = Vec::new();
+        let mut need = |holds: bool, what: &dyn fmt::Display| missing.extend((!holds).then(|| what.to_string()));
+        for row in ROWS {
+            need(self.rows.contains_key(row), &row);
+        }
+        for hold in HOLDS {
+            need(self.holds.contains(hold), &hold);
+        }
+        for word in WORDS {
+            need(self.words.contains(word), &word);
+        }
+        for name in NAMES {
+            let found = self.settings.get(name).map_or(0, BTreeSet::len);
+            let positions = positions(name);
+            // A setting that takes anything is tried with more than one thing.
+            need(found >= 2 || !positions.is_empty(), &name);
+            for position in positions {
+                let seen = self.settings.get(name).is_some_and(|seen| seen.contains(&position));
+                need(seen, &format!("{name}: {position}"));
+            }
+        }
+        for (path, _) in fields::leaves() {
+            need(self.sentences.iter().any(|sentence| sentence.starts_with(&path)), &path);
+        }
+        for reason in reasons() {
+            need(self.said.contains(&reason), &reason);
+        }
+        ensure!(missing.is_empty(), "no case has: {}", missing.join("; "));
+        Ok(())
+    }
+}
+
+/// What became of the partition.
+fn hold(case: &Case, found: &Found) -> &'static str {
+    let says = |part: &str| found.said.iter().any(|line| line.contains(part));
+    let writes = |part: &str| found.words.iter().any(|word| word.starts_with(part));
+    let was_held = case
+        .request
+        .pointer("/oldObject/metadata/annotations/claim-rollout.io~1held-partition")
+        .is_some_and(Value::is_string);
+    if says("Pods wait for their claims") {
+        "begins"
+    } else if says("Pods do not wait") {
+        let partition = writes("partition=");
+        if partition {
+            "ends with a partition"
+        } else {
+            "ends without one"
+        }
+    } else if was_held && (writes("partition=") || writes("held=")) {
+        "continues"
+    } else {
+        "none"
+    }
+}
+
+/// A part of every sentence that gives a reason, and nothing else gives.
+fn reasons() -> Vec<String> {
+    let text = || "x".to_owned();
+    let size = Quantity::from_bytes(1);
+    let change = FrozenChange {
+        field: text(),
+        from: None,
+        to: None,
+    };
+    let not_bytes = |text: &str| text.parse::<Quantity>().expect("a quantity").bytes().expect_err("none");
+    let faults = [
+        FaultKind::Added,
+        FaultKind::Removed,
+        FaultKind::Frozen(change),
+        FaultKind::NoSize,
+        FaultKind::NotASize(size, not_bytes("0")),
+        FaultKind::NotASize(size, not_bytes("8Ei")),
+        FaultKind::Shrinks {
+            least: size,
+            found: size,
+        },
+        FaultKind::TooLarge {
+            most: size,
+            found: size,
+        },
+        FaultKind::AttributesClass {
+            found: text(),
+            allowed: vec![],
+        },
+        FaultKind::Reserved(text()),
+        FaultKind::Metadata(text()),
+    ];
+    let class = text;
+    let obstacles = [
+        Obstacle::Terminating,
+        Obstacle::Owned { by: text() },
+        Obstacle::Selector { label: text() },
+        Obstacle::Differs { field: text() },
+        Obstacle::NotBound,
+        Obstacle::NoStorageClass,
+        Obstacle::StorageClassMissing { class: class() },
+        Obstacle::NotExpandable { class: class() },
+        Obstacle::AttributesClassMissing { class: class() },
+        Obstacle::AttributesClassOfAnother {
+            class: class(),
+            driver: text(),
+        },
+        Obstacle::Reached { capacity: size },
+    ];
+    faults
+        .iter()
+        .map(of_fault)
+        .chain(obstacles.iter().map(of_obstacle))
+        .collect()
+}
+
+/// Does not compile where a kind is new: then it belongs into `reasons`, too.
+fn of_fault(fault: &FaultKind) -> String {
+    match fault {
+        FaultKind::Added => "a template cannot be added".to_owned(),
+        FaultKind::Removed => "a template cannot be removed or renamed".to_owned(),
+        FaultKind::Frozen(_) => "cannot change, expected".to_owned(),
+        FaultKind::NoSize => "requests.storage: cannot be removed".to_owned(),
+        FaultKind::NotASize(_, error) => format!("{error}, but found"),
+        FaultKind::Shrinks { .. } => "cannot shrink, expected at least".to_owned(),
+        FaultKind::TooLarge { .. } => "is limited, expected at most".to_owned(),
+        FaultKind::AttributesClass { .. } => "volumeAttributesClassName: expected one of".to_owned(),
+        FaultKind::Reserved(_) => "is reserved, expected no change".to_owned(),
+        FaultKind::Metadata(_) => "cannot change while the policy's setting metadataOnlyChanges is Reject".to_owned(),
+    }
+}
+
+/// Does not compile where a kind is new: then it belongs into `reasons`, too.
+fn of_obstacle(obstacle: &Obstacle) -> String {
+    let part = match obstacle {
+        Obstacle::Terminating => "being deleted",
+        Obstacle::Owned { .. } => "owned by",
+        Obstacle::Selector { .. } => "is not the selector's",
+        Obstacle::Differs { .. } => "differs from the template's",
+        Obstacle::NotBound => "not bound to a volume yet",
+        Obstacle::NoStorageClass => "without a storage class a claim cannot grow",
+        Obstacle::StorageClassMissing { .. } => "storage class standard does not exist",
+        Obstacle::NotExpandable { .. } => "does not have allowVolumeExpansion: true",
+        Obstacle::AttributesClassMissing { .. } => "volume attributes class gold does not exist",
+        Obstacle::AttributesClassOfAnother { .. } => "is for driver",
+        Obstacle::Reached { .. } => "and a volume cannot shrink",
+    };
+    part.to_owned()
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows: Vec<String> = self.rows.iter().map(|(row, cases)| format!("{row} {cases}")).collect();
+        f.write_str(&rows.join(", "))
+    }
+}

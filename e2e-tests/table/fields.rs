@@ -1,0 +1,235 @@
+//! Every field of a PersistentVolumeClaimSpec and of the ObjectMeta of a template, as the API itself lists them: set,
+//! changed, removed and emptied, under each update policy. A field that a later API brings is in here by itself, as one
+//! that may not change.
+
+use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+use super::case::{Case, update};
+use super::objects::{Object, web};
+
+/// What KEP-4650 lets change.
+const ALLOWED: [&str; 3] = ["metadata.annotations", "metadata.labels", "spec.volumeAttributesClassName"];
+/// What the API server writes, or nobody compares: no difference. And the name, by which templates are matched.
+const NO_DIFFERENCE: [&str; 1] = ["metadata.creationTimestamp"];
+const NAME: &str = "metadata.name";
+/// Maps of quantities; of which one amount may grow.
+const AMOUNTS: [&str; 2] = ["spec.resources.limits", "spec.resources.requests"];
+/// Objects that are pointers in the API: an empty one is something.
+pub(super) const POINTERS: [&str; 3] = ["spec.dataSource", "spec.dataSourceRef", "spec.selector"];
+const POLICIES: [&str; 3] = ["OnClaimDelete", "InPlace", "ReCreate"];
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (path, kind) in leaves() {
+        if path != NAME && !path.starts_with(AMOUNTS[1]) {
+            cases.extend(field(&path, &values(&path, &kind)));
+        }
+    }
+    for pointer in POINTERS {
+        cases.extend(field(pointer, &[json!({}), json!({"name": "a"})]));
+    }
+    for unknown in ["spec.fieldOfTheFuture", "metadata.fieldOfTheFuture"] {
+        for values in [
+            [json!("a"), json!("b")],
+            [json!(1), json!(2)],
+            [json!([1]), json!([2])],
+            [json!({"a": 1}), json!({"a": 2})],
+            [json!(false), json!(true)],
+        ] {
+            cases.extend(field(unknown, &values));
+        }
+    }
+    cases.extend(requests());
+    cases.extend(tops());
+    cases
+}
+
+/// The paths of all fields below a template that are no objects of their own, and the types that they hold.
+pub(super) fn leaves() -> Vec<(String, String)> {
+    let mut leaves = Vec::new();
+    walk("metadata", &schema::<ObjectMeta>(), &mut leaves);
+    walk("spec", &schema::<PersistentVolumeClaimSpec>(), &mut leaves);
+    leaves
+}
+
+fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+fn walk(path: &str, schema: &Value, leaves: &mut Vec<(String, String)>) {
+    if let Some(properties) = schema["properties"].as_object() {
+        for (name, schema) in properties {
+            walk(&format!("{path}.{name}"), schema, leaves);
+        }
+        return;
+    }
+    leaves.push((path.to_owned(), schema["type"].as_str().unwrap_or_default().to_owned()));
+}
+
+/// Two values of a field's type.
+fn values(path: &str, kind: &str) -> [Value; 2] {
+    match (path, kind) {
+        ("spec.volumeMode", _) => [json!("Block"), json!("Tape")],
+        ("spec.resources.limits", _) => [json!({"storage": "90Gi"}), json!({"storage": "91Gi"})],
+        ("spec.selector.matchExpressions", _) => [json!([{"key": "a", "operator": "Exists"}]), json!([{"key": "a", "operator": "DoesNotExist"}])],
+        (_, "array") => [json!(["a"]), json!(["b"])],
+        (_, "object") => [json!({"k": "a"}), json!({"k": "b"})],
+        (_, "integer") => [json!(1), json!(2)],
+        (_, "boolean") => [json!(false), json!(true)],
+        _ => [json!("a"), json!("b")],
+    }
+}
+
+/// One field: from nothing to a value, from one value to another, from a value to nothing; and the values that are as
+/// good as nothing.
+fn field(path: &str, [one, other]: &[Value; 2]) -> Vec<Case> {
+    let pointer = format!("/{}", path.replace('.', "/"));
+    let base = web_around(path);
+    let with = |value: &Value| base.clone().data(&pointer, value.clone());
+    let without = base.clone().data(&pointer, Value::Null);
+    let mut cases = Vec::new();
+    for policy in POLICIES {
+        let row = |what: &str, old: &Object, new: &Object| {
+            let sentence = format!("{path} {what} under {policy}: {one} {other}");
+            update("U3", sentence, &old.clone().policy(policy), &new.clone().policy(policy)).settings(json!({"allowReCreate": true}))
+        };
+        for (what, old, new) in [("is set", &without, &with(one)), ("changes", &with(one), &with(other)), ("goes", &with(one), &without)] {
+            cases.push(row(what, old, new).expects(expected(path, what, policy)));
+        }
+        // `null`, and empty lists and maps, are as good as absent; an empty text is a value, and so is a pointer's object.
+        let empty = match other {
+            Value::Array(_) => Some(json!([])),
+            Value::Object(_) if !POINTERS.contains(&path) => Some(json!({})),
+            _ => None,
+        };
+        let empty = empty.map(|empty| with(&empty));
+        cases.extend(empty.map(|empty| row("is emptied where it was nothing", &without, &empty).expects("pass")));
+    }
+    let absent = base.clone().without(&format!("/spec/volumeClaimTemplates/0{pointer}"));
+    if absent != without && base.0.pointer(&format!("/spec/volumeClaimTemplates/0{pointer}")).is_some() {
+        cases.push(update("U0", format!("{path} goes where it was null"), &without, &absent).expects("pass"));
+    }
+    cases
+}
+
+/// `web` with what a field needs around it, so that it can come and go by itself.
+fn web_around(path: &str) -> Object {
+    let around = POINTERS.iter().find(|pointer| path.strip_prefix(**pointer).is_some_and(|rest| rest.starts_with('.')));
+    match around {
+        Some(pointer) => {
+            web().data(&format!("/{}/fieldOfTheFuture", pointer.replace('.', "/")), 1).data(&format!("/{}", path.replace('.', "/")), Value::Null)
+        }
+        None => web().data(&format!("/{}", path.replace('.', "/")), Value::Null),
+    }
+}
+
+fn expected(path: &str, what: &str, policy: &str) -> String {
+    if NO_DIFFERENCE.contains(&path) {
+        return "pass".to_owned();
+    }
+    if ALLOWED.contains(&path) || policy == "ReCreate" {
+        return format!("divert templates staged:{policy} warns \"claim-rollout: staged data \"");
+    }
+    let found = match what {
+        "goes" => "but found nothing",
+        "is set" => "cannot change, expected nothing",
+        _ => "cannot change, expected ",
+    };
+    format!("refuse 422 \"spec.volumeClaimTemplates[data].{path}\" \"{found}\" \"what can change is spec.resources.requests.storage\"")
+}
+
+/// `spec.resources.requests`, whose one amount may grow and whose others may not change.
+fn requests() -> Vec<Case> {
+    let other = |value: &str| web().data("/spec/resources/requests/example.com~1iops", value);
+    let path = "[data].spec.resources.requests.example.com/iops: cannot change";
+    let storage = "[data].spec.resources.requests.storage";
+    let mut cases = Vec::new();
+    for policy in POLICIES {
+        let row = |sentence: &str, old: Object, new: Object, refused: &str| {
+            let case = update("U3", format!("{sentence} under {policy}"), &old.policy(policy), &new.policy(policy));
+            let staged = format!("divert templates staged:{policy} warns \"claim-rollout: staged data \"");
+            let recreated = policy == "ReCreate" && refused.contains("iops");
+            let allowed = refused.is_empty() || recreated;
+            case.settings(json!({"allowReCreate": true})).expects(if allowed { staged } else { format!("refuse 422 \"{refused}\"") })
+        };
+        cases.extend([
+            row("spec.resources.requests grows", web(), web().size("11Gi"), ""),
+            row(
+                "spec.resources.requests shrinks",
+                web(),
+                web().size("9Gi"),
+                &format!("{storage}: cannot shrink, expected at least 10Gi, but found 9Gi"),
+            ),
+            row("spec.resources.requests goes", web(), web().data("/spec/resources/requests", Value::Null), &format!("{storage}: cannot be removed")),
+            row("spec.resources.requests comes", web().data("/spec/resources", json!({})), web(), ""),
+            row("spec.resources.requests of something else is set", web(), other("1"), path),
+            row("spec.resources.requests of something else changes", other("1"), other("2"), path),
+            row("spec.resources.requests of something else goes", other("1"), web(), path),
+            row("metadata.name changes", web(), web().data("/metadata/name", "b"), "[data]: a template cannot be removed or renamed"),
+        ]);
+        let spelt = update(
+            "U0",
+            format!("spec.resources.requests of something else in another spelling under {policy}"),
+            &other("1k").policy(policy),
+            &other("1000").policy(policy),
+        );
+        cases.push(spelt.settings(json!({"allowReCreate": true})).expects("pass"));
+    }
+    cases
+}
+
+/// The template itself: what the API server puts there is no difference, and there is nothing else.
+fn tops() -> Vec<Case> {
+    let top =
+        |sentence: &str, pointer: &str, value: Value, expected: &str| update("U0", sentence, &web(), &web().data(pointer, value)).expects(expected);
+    vec![
+        top("apiVersion of a template", "/apiVersion", json!("v2"), "pass"),
+        top("kind of a template", "/kind", json!("Claim"), "pass"),
+        top("status of a template", "/status", json!({"phase": "Lost", "conditions": []}), "pass"),
+        top(
+            "an unknown part of a template",
+            "/data",
+            json!({}),
+            "refuse 422 \"request.object: spec.volumeClaimTemplates[0].data: expected no such field\"",
+        ),
+        top("metadata that is none", "/metadata", json!([]), "refuse 422 \"spec.volumeClaimTemplates[0].metadata: expected an object\""),
+        top("a spec that is none", "/spec", json!("x"), "refuse 422 \"spec.volumeClaimTemplates[0].spec: expected an object\""),
+        top(
+            "resources that are none",
+            "/spec/resources",
+            json!([]),
+            "refuse 422 \"spec.volumeClaimTemplates[0].spec.resources: expected an object\"",
+        ),
+        top(
+            "requests that are none",
+            "/spec/resources/requests",
+            json!(["10Gi"]),
+            "refuse 422 \"spec.volumeClaimTemplates[0].spec.resources.requests: expected an object\"",
+        ),
+        top(
+            "labels that are none",
+            "/metadata/labels",
+            json!({"a": 1}),
+            "refuse 422 \"spec.volumeClaimTemplates[0].metadata.labels: expected strings only\"",
+        ),
+        top(
+            "annotations that are none",
+            "/metadata/annotations",
+            json!({"a": null}),
+            "refuse 422 \"spec.volumeClaimTemplates[0].metadata.annotations: expected strings only\"",
+        ),
+        top(
+            "a class that is no text",
+            "/spec/volumeAttributesClassName",
+            json!(1),
+            "refuse 422 \"spec.volumeAttributesClassName: expected a string\"",
+        ),
+        top("a name that is no text", "/metadata/name", json!(1), "refuse 422 \"metadata.name: expected a string\""),
+        top("a volume mode that is the default", "/spec/volumeMode", Value::Null, "pass"),
+    ]
+}

@@ -1,0 +1,227 @@
+//! Row U1: an unrelated edit, or one that goes back on purpose.
+
+use claim_rollout::templates::{Phase, UpdatePolicy};
+use serde_json::{Value, json};
+
+use super::case::{Case, update};
+use super::objects::{Object, web};
+
+const LAST_APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
+const WITHDREW: &str = "warns \"claim-rollout: withdrew data 10Gi -> 20Gi; claims that were updated already stay as they are\"";
+
+pub(super) fn cases() -> Vec<Case> {
+    [unrelated(), by_annotation(), client_side(), server_side(), entries()].into_iter().flatten().collect()
+}
+
+fn rolling() -> Object {
+    web().in_place().staged(&web().size("20Gi"))
+}
+
+fn unrelated() -> Vec<Case> {
+    let old = rolling();
+    let edit = |sentence: &str, new: Object, expected: &str| update("U1", sentence, &old, &new).expects(expected);
+    let complete = web().in_place().record(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::Complete);
+    let templates = web().0["spec"]["volumeClaimTemplates"].clone();
+    vec![
+        edit("nothing changes", old.clone(), "pass"),
+        edit("the set is scaled", old.clone().replicas(5), "pass"),
+        edit("a label changes", old.clone().with("/metadata/labels/a", "b"), "pass"),
+        edit("the rollout is paused", old.clone().note("paused", "true"), "pass"),
+        edit("a replace drops the record", old.clone().unnoted("staged"), "divert kept"),
+        edit("a replace drops every annotation", old.clone().without("/metadata/annotations").in_place(), "divert kept"),
+        edit("the record becomes null", old.clone().without("/metadata/annotations").with("/metadata/annotations", Value::Null), "divert kept"),
+        edit("the record is changed by hand", old.clone().staged(&web().size("99Gi")), "divert kept"),
+        edit("the phase is changed by hand", complete.clone(), "divert kept"),
+        edit("the record is emptied", old.clone().note("staged", ""), "divert kept"),
+        edit("the record is spelt otherwise", old.clone().note("staged", &spaced(&old)), "divert kept"),
+        edit("templates are only reordered", old.clone().with("/spec/volumeClaimTemplates", json!([templates[1], templates[0]])), "divert templates"),
+        edit("the live size in another spelling", old.clone().size("10240Mi"), "pass"),
+        update("U1", "after it was reached the record stays", &complete, &complete.clone().unnoted("staged")).expects("divert kept"),
+        update("U1", "a record of another set is none", &old.clone().with("/metadata/uid", "another"), &old.clone().with("/metadata/uid", "another"))
+            .expects("divert -staged"),
+    ]
+}
+
+/// A record with a space more: the same to a reader of JSON.
+fn spaced(set: &Object) -> String {
+    let text = set.0["metadata"]["annotations"]["claim-rollout.io/staged"].as_str().unwrap_or_default();
+    text.replacen(':', ": ", 1)
+}
+
+fn by_annotation() -> Vec<Case> {
+    let old = rolling();
+    let revision = web().size("20Gi").revision();
+    let asked = |value: &str| old.clone().note("withdraw", value);
+    let gone = format!("divert -staged -withdraw by:annotation {WITHDREW}");
+    let nothing = |found: &str| format!("divert -withdraw warns \"nothing was withdrawn: expected {revision}, but found {found}\"");
+    let of_live = web().in_place().staged(&web());
+    vec![
+        update("U1", "a withdrawal by its revision", &old, &asked(&revision)).expects(&gone),
+        update("U1", "a withdrawal asks nobody", &old, &asked(&revision)).shipped().expects(&gone),
+        update("U1", "a withdrawal that drops the record as well", &old, &asked(&revision).unnoted("staged"))
+            .expects(format!("divert -withdraw by:annotation {WITHDREW}")),
+        update("U1", "a withdrawal of another revision", &old, &asked("another")).expects(nothing("another")),
+        update("U1", "a withdrawal of nothing in particular", &old, &asked("")).expects(nothing("")),
+        update("U1", "a withdrawal in capital letters", &old, &asked(&revision.to_uppercase())).expects(nothing("")),
+        update("U1", "a withdrawal of the live revision", &old, &asked(&web().revision())).expects(nothing("")),
+        update("U1", "a withdrawal that drops the record and names another", &old, &asked("x").unnoted("staged"))
+            .expects(format!("{} ", nothing("x")).replace("divert", "divert kept")),
+        update("U1", "a withdrawal stood there before", &asked("x"), &asked("x")).expects(nothing("x")),
+        update("U1", "a withdrawal of what is live: there is a label less to write", &of_live, &of_live.clone().note("withdraw", &web().revision()))
+            .expects("divert -staged -withdraw by:annotation warns \"withdrew\""),
+        update(
+            "U1",
+            "a withdrawal with an image that had to wait",
+            &old.clone().partition(3).note("held-partition", "0"),
+            &asked(&revision).partition(3).note("held-partition", "0").image("2"),
+        )
+        .expects(format!("divert -staged -withdraw -held partition=0 by:annotation {WITHDREW} \"Pods do not wait\"")),
+        update("U2", "a withdrawal beside the wish itself", &old, &asked(&revision).size("20Gi"))
+            .expects(format!("divert templates -withdraw warns \"nothing was withdrawn: the request itself asks for the templates of {revision}\"")),
+    ]
+}
+
+/// As `kubectl apply` without `--server-side` leaves a set: with what it applied in an annotation.
+fn applied(set: &Object, manifest: &Object) -> Object {
+    let templates = &manifest.0["spec"]["volumeClaimTemplates"];
+    let manifest = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"},
+        "spec": {"replicas": 3, "volumeClaimTemplates": templates}});
+    set.clone().with(LAST_APPLIED, manifest.to_string())
+}
+
+fn client_side() -> Vec<Case> {
+    let old = rolling();
+    let wish = applied(&old, &web().size("20Gi"));
+    let back = applied(&old, &web());
+    let gone = format!("divert -staged by:client-side-apply {WITHDREW}");
+    let raw = |text: &str| old.clone().with(LAST_APPLIED, text);
+    let swapped = |set: Object| {
+        let templates = set.0["spec"]["volumeClaimTemplates"].clone();
+        set.with("/spec/volumeClaimTemplates", json!([templates[1], templates[0]]))
+    };
+    let to = |sentence: &str, before: &Object, after: &Object, expected: &str| {
+        update("U1", sentence, before, after).manager("kubectl-client-side-apply").expects(expected)
+    };
+    vec![
+        to("client-side apply goes back", &wish, &back, &gone),
+        to("client-side apply goes back in another spelling", &wish, &applied(&old, &web().size("10240Mi")), &gone),
+        to(
+            "client-side apply goes back in another order",
+            &wish,
+            &applied(&swapped(old.clone()), &swapped(web())),
+            &gone.replace("divert", "divert templates"),
+        ),
+        to("client-side apply goes back with an image", &wish, &applied(&old.clone().image("2"), &web()), &gone),
+        to(
+            "client-side apply goes back and drops the record",
+            &wish,
+            &applied(&old.clone().unnoted("staged"), &web()),
+            &gone.replace("divert -staged", "pass"),
+        ),
+        to("client-side apply goes back from a third wish", &applied(&old, &web().size("15Gi")), &back, &gone),
+        to("client-side apply said live before", &back, &applied(&old, &web()).replicas(5), "pass"),
+        to("client-side apply keeps saying the wish", &wish, &wish.clone().replicas(5), "pass"),
+        to("client-side apply never had templates", &raw("{\"metadata\":{},\"spec\":{}}"), &back, "pass"),
+        to("client-side apply leaves the templates out now", &wish, &raw("{\"metadata\":{},\"spec\":{}}"), "pass"),
+        to("there was no client-side apply before", &old, &back, "pass"),
+        to("what was applied is dropped", &wish, &old, "pass"),
+        to("what was applied before cannot be read", &raw("{"), &back, "pass"),
+        to("what is applied now cannot be read", &wish, &raw("{"), "pass"),
+        to(
+            "what was applied before has a size that is none",
+            &raw(
+                "{\"metadata\":{},\"spec\":{\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"data\"},\"spec\":{\"resources\":{\"requests\":{\"storage\":\"x\"}}}}]}}",
+            ),
+            &back,
+            "pass",
+        ),
+        update("U2", "client-side apply says the wish again", &back, &applied(&old.clone().size("20Gi"), &web().size("20Gi")))
+            .expects("divert templates"),
+    ]
+}
+
+/// As server-side apply leaves a set.
+fn managed(set: &Object, manager: &str, operation: &str, fields: &Value, time: &str) -> Object {
+    set.clone().with(
+        "/metadata/managedFields",
+        json!([
+            {"manager": "kube-controller-manager", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}},
+            {"manager": manager, "operation": operation, "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields, "time": time},
+        ]),
+    )
+}
+
+fn server_side() -> Vec<Case> {
+    let old = rolling();
+    let owns = json!({"f:spec": {"f:replicas": {}, "f:volumeClaimTemplates": {}}});
+    let less = json!({"f:spec": {"f:replicas": {}}});
+    let helm = |set: &Object, fields: &Value, time: &str| managed(set, "helm", "Apply", fields, time);
+    let before = helm(&old, &owns, "1");
+    let gone = format!("divert -staged by:server-side-apply {WITHDREW}");
+    let to = |sentence: &str, before: &Object, after: &Object, expected: &str| update("U1", sentence, before, after).expects(expected);
+    let nobody = update("U1", "server-side apply of a manager without a name", &before, &before).manager("");
+    vec![
+        to("server-side apply goes back, and nothing else changes", &before, &before, &gone),
+        to("server-side apply goes back, and its entry is new", &before, &helm(&old, &owns, "2"), &gone),
+        to("server-side apply goes back with an image", &before, &helm(&old.clone().image("2"), &owns, "2"), &gone),
+        to("server-side apply takes the templates over again", &helm(&old, &less, "1"), &helm(&old, &owns, "2"), &gone),
+        to("server-side apply comes for the first time", &old, &helm(&old, &owns, "1"), &gone),
+        to(
+            "server-side apply goes back and drops the record",
+            &before,
+            &helm(&old.clone().unnoted("staged"), &owns, "2"),
+            &gone.replace("divert -staged", "pass"),
+        ),
+        to("a plain update under the same name", &before, &before.clone().replicas(5), "pass"),
+        to("the apply leaves the templates out", &before, &helm(&old, &less, "2"), "pass"),
+        to("its entry goes", &before, &old, "pass"),
+        to(
+            "an entry of an update is none of an apply",
+            &managed(&old, "helm", "Update", &owns, "1"),
+            &managed(&old, "helm", "Update", &owns, "2"),
+            "pass",
+        ),
+        to("another manager's apply owns them", &managed(&old, "argocd", "Apply", &owns, "1"), &managed(&old, "argocd", "Apply", &owns, "2"), "pass"),
+        to("another manager applies", &before, &managed(&old, "argocd", "Apply", &owns, "2"), "pass").manager("argocd"),
+        to("managed fields are null", &before, &old.clone().with("/metadata/managedFields", Value::Null), "pass"),
+        to("managed fields are cleared", &before, &old.clone().with("/metadata/managedFields", json!([{}])), "pass"),
+        nobody.expects("pass"),
+        update("U2", "server-side apply says the wish again", &before, &helm(&old.clone().size("20Gi"), &owns, "2")).expects("divert templates"),
+        update("U3", "server-side apply says something new", &before, &helm(&old.clone().size("30Gi"), &owns, "2"))
+            .expects("divert templates staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
+    ]
+}
+
+/// Entries that are not what they seem.
+fn entries() -> Vec<Case> {
+    let old = rolling();
+    let entry =
+        |subresource: Option<&str>, fields: Value| json!({"manager": "helm", "operation": "Apply", "subresource": subresource, "fieldsV1": fields});
+    let owns = || json!({"f:spec": {"f:volumeClaimTemplates": {}}});
+    let with = |entries: Value| old.clone().with("/metadata/managedFields", entries);
+    let to = |sentence: &str, entries: Value, expected: &str| update("U1", sentence, &with(json!([])), &with(entries)).expects(expected);
+    let live = web().in_place().staged(&web());
+    vec![
+        to("an entry of a subresource", json!([entry(Some("scale"), owns())]), "pass"),
+        to("two entries of one manager", json!([entry(None, owns()), entry(None, owns())]), "pass"),
+        to(
+            "an entry of an old version beside a subresource's",
+            json!([entry(Some("status"), owns()), entry(None, owns())]),
+            &format!("divert -staged by:server-side-apply {WITHDREW}"),
+        ),
+        to("an entry whose fields are null", json!([entry(None, Value::Null)]), "pass"),
+        to("an entry whose fields are no object", json!([entry(None, json!([]))]), "pass"),
+        to("an entry that owns the templates of something else", json!([entry(None, json!({"f:status": {"f:volumeClaimTemplates": {}}}))]), "pass"),
+        to("entries that are no list", json!({}), "pass"),
+        // Where the live templates are what is staged, asking for them takes nothing back.
+        update(
+            "U1",
+            "the live templates are what is staged: server-side apply",
+            &live,
+            &live.clone().with("/metadata/managedFields", json!([entry(None, owns())])),
+        )
+        .expects("pass"),
+        update("U1", "the live templates are what is staged: client-side apply", &applied(&live, &web().size("20Gi")), &applied(&live, &web()))
+            .expects("pass"),
+    ]
+}

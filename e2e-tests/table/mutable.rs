@@ -1,0 +1,168 @@
+//! Rows N1 and K1: where templates are mutable, a change is judged and passes as it is.
+
+use serde_json::{Value, json};
+
+use super::case::{Case, create, update};
+use super::objects::{CONTROLLER, Object, access, claims, storage_class, web};
+
+pub(super) fn cases() -> Vec<Case> {
+    [judged(), validate_only(), kruise(), strategies()].into_iter().flatten().collect()
+}
+
+/// A change of a template, and what must be said where it is judged; nothing where it is allowed.
+fn changes() -> Vec<(&'static str, Object, Object, &'static str)> {
+    let class = |name: &str| web().data("/spec/volumeAttributesClassName", name);
+    let logs = web().0["spec"]["volumeClaimTemplates"][1].clone();
+    vec![
+        ("a size grows", web(), web().size("20Gi"), ""),
+        ("a size in another spelling", web(), web().size("10240Mi"), ""),
+        ("a size shrinks", web(), web().size("5Gi"), "[data].spec.resources.requests.storage: cannot shrink, expected at least 10Gi, but found 5Gi"),
+        ("a size that no volume has", web(), web().size("8Ei"), "expected at most 9223372036854775807 bytes, but found 8Ei"),
+        ("a class changes", class("gold"), class("silver"), ""),
+        ("a label is set", web(), web().data("/metadata/labels/tier", "a"), ""),
+        ("an annotation is set", web(), web().data("/metadata/annotations/tier", "a"), ""),
+        ("a reserved label is set", web(), web().data("/metadata/labels/k8s.io~1a", "a"), "[data].metadata.labels[k8s.io/a]: is reserved"),
+        ("access modes change", web(), web().data("/spec/accessModes", json!(["ReadWriteMany"])), "[data].spec.accessModes: cannot change"),
+        ("the storage class changes", web(), web().data("/spec/storageClassName", "fast"), "[data].spec.storageClassName: cannot change"),
+        ("the volume mode changes", web(), web().data("/spec/volumeMode", "Block"), "[data].spec.volumeMode: cannot change"),
+        ("a selector is set", web(), web().data("/spec/selector", json!({})), "[data].spec.selector: cannot change"),
+        (
+            "a data source is set",
+            web(),
+            web().data("/spec/dataSource", json!({"kind": "PersistentVolumeClaim", "name": "a"})),
+            "[data].spec.dataSource: cannot change",
+        ),
+        ("a limit is set", web(), web().data("/spec/resources/limits/storage", "90Gi"), "[data].spec.resources.limits.storage: cannot change"),
+        (
+            "a template is added",
+            web().with("/spec/volumeClaimTemplates/1", Value::Null).without("/spec/volumeClaimTemplates/1"),
+            web(),
+            "[logs]: a template cannot be added",
+        ),
+        ("a template is removed", web(), web().without("/spec/volumeClaimTemplates/1"), "[logs]: a template cannot be removed or renamed"),
+        ("a template is renamed", web(), web().data("/metadata/name", "store"), "[data]: a template cannot be removed or renamed"),
+        (
+            "templates are reordered",
+            web(),
+            web().with("/spec/volumeClaimTemplates/1", web().0["spec"]["volumeClaimTemplates"][0].clone()).with("/spec/volumeClaimTemplates/0", logs),
+            "",
+        ),
+        ("nothing changes", web(), web(), ""),
+        ("an image changes", web(), web().image("2"), ""),
+    ]
+}
+
+fn asts(set: Object, strategy: &str) -> Object {
+    let strategy = json!({"type": strategy});
+    set.with("/apiVersion", "apps.kruise.io/v1beta1").with("/spec/volumeClaimUpdateStrategy", strategy)
+}
+
+fn of_kruise(case: Case) -> Case {
+    case.of_kind("apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets")
+}
+
+/// Each change under both rows; OpenKruise's where claims follow before or after the request, or neither.
+fn judged() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (sentence, old, new, fault) in changes() {
+        let expected = if fault.is_empty() { "pass".to_owned() } else { format!("refuse 422 \"{fault}\"") };
+        let case = update("N1", sentence, &old, &new).settings(json!({"mode": "ValidateOnly"}));
+        cases.push(case.expects(&expected));
+        for (before, after) in [
+            ("OnPodRollingUpdate", "OnPodRollingUpdate"),
+            ("OnDelete", "OnPodRollingUpdate"),
+            ("OnPodRollingUpdate", "OnDelete"),
+            ("OnDelete", "OnDelete"),
+        ] {
+            let sentence = format!("{sentence}: {before} to {after}");
+            let case = of_kruise(update("K1", sentence, &asts(old.clone(), before), &asts(new.clone(), after)));
+            cases.push(case.expects(if before == after && after == "OnDelete" { "pass" } else { &*expected }));
+        }
+    }
+    cases
+}
+
+fn validate_only() -> Vec<Case> {
+    let only = |case: Case| case.settings(json!({"mode": "ValidateOnly"}));
+    let slow = || [claims(), vec![storage_class("standard", false)]].concat();
+    let slow_says = "\"data-web-2, data-web-1, data-web-0: storage class standard does not have allowVolumeExpansion: true\"";
+    let grown = web().size("20Gi");
+    vec![
+        only(create("N1", "a record comes along, and nothing is mutated", &web().staged(&grown))).expects("pass"),
+        only(create("N1", "a word of nobody comes along", &web().policy("Sometimes"))).expects("refuse 422 \"update-policy: expected one of\""),
+        only(update("N1", "a record is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("pass"),
+        only(update("N1", "a word of nobody is written", &web(), &web().note("sync", "x"))).expects("refuse 422 \"sync: expected one of\""),
+        only(update("N1", "the switch to in place", &web(), &web().in_place())).expects("pass"),
+        only(update("N1", "an image with a growth is not held", &web().in_place(), &web().in_place().size("20Gi").image("2"))).expects("pass"),
+        only(update("N1", "by the controller", &web(), &web().size("5Gi")).by(CONTROLLER)).expects("pass"),
+        only(update("N1", "an owned set", &web().owned(), &web().owned().size("5Gi"))).expects("pass"),
+        only(update("N1", "who may patch claims may change templates", &web(), &grown).shipped())
+            .cluster(vec![access("alice", true)])
+            .expects("pass who looks=3"),
+        only(update("N1", "who may not, may not", &web(), &grown).shipped())
+            .cluster(vec![access("alice", false)])
+            .expects("refuse 403 who \"cannot patch\""),
+        only(update("N1", "there is nobody to ask", &web(), &grown).shipped()).expects("refuse 403 who \"cannot ask\""),
+        only(update("N1", "claims that would not follow are warned of", &web(), &grown))
+            .settings(json!({"claimChecks": "Warn"}))
+            .cluster(slow())
+            .expects(format!("pass looks=4 warns {slow_says}")),
+        only(update("N1", "claims that would not follow are refused", &web(), &grown))
+            .settings(json!({"claimChecks": "Enforce"}))
+            .cluster(slow())
+            .expects(format!("refuse 422 looks=4 {slow_says}")),
+        only(update("N1", "templates that cannot be read", &web(), &web().size("x"))).expects("refuse 422 \"expected a quantity such as 10Gi\""),
+    ]
+}
+
+fn kruise() -> Vec<Case> {
+    let follow = |set: Object| asts(set, "OnPodRollingUpdate");
+    let sizes_only = "\"OpenKruise applies only spec.resources.requests.storage to existing claims; the rest reaches new ones\"";
+    let warned = |sentence: &str, new: Object, expected: &str| {
+        of_kruise(update("K1", sentence, &follow(web()), &follow(new)))
+            .settings(json!({"claimChecks": "Warn"}))
+            .cluster([claims(), vec![storage_class("standard", true)]].concat())
+            .expects(expected)
+    };
+    let missing = of_kruise(update("K1", "an expandable class is not named", &follow(web()), &follow(web().size("20Gi"))));
+    let nil = || [claims(), vec![storage_class("standard", Value::Null)]].concat();
+    let not_expandable = "\"storage class standard does not have allowVolumeExpansion: true\"";
+    vec![
+        warned("a growth is applied", web().size("20Gi"), "pass looks=4"),
+        warned("a label reaches new claims only", web().data("/metadata/labels/a", "b"), &format!("pass looks=3 warns {sizes_only}")),
+        warned("a growth and a label", web().size("20Gi").data("/metadata/labels/a", "b"), &format!("pass looks=4 warns {sizes_only}")),
+        // OpenKruise's webhook accepts a class that does not say so; its controller then refuses.
+        missing.clone().settings(json!({"claimChecks": "Warn"})).cluster(nil()).expects(format!("pass looks=4 warns {not_expandable}")),
+        missing.settings(json!({"claimChecks": "Enforce"})).cluster(nil()).expects(format!("refuse 422 looks=4 {not_expandable}")),
+        of_kruise(update("K1", "who may not patch claims", &follow(web()), &follow(web().size("20Gi"))).shipped())
+            .cluster(vec![access("alice", false)])
+            .expects("refuse 403 who \"cannot patch\""),
+        of_kruise(update("K1", "a record is forged, and nothing is mutated", &follow(web()), &follow(web().note("staged", "{}")))).expects("pass"),
+        of_kruise(update("K1", "a staged set is changed", &follow(web().staged(&web().size("90Gi"))), &follow(web().size("20Gi")))).expects("pass"),
+        of_kruise(update("K1", "an owned set", &follow(web().owned()), &follow(web().owned().size("5Gi")))).expects("pass"),
+        of_kruise(update("K1", "an owned set that is looked after", &follow(web().owned()), &follow(web().owned().size("5Gi"))))
+            .settings(json!({"ownedSets": "Divert"}))
+            .expects("refuse 422 \"cannot shrink\""),
+        of_kruise(update("K1", "where templates are only judged anyway", &follow(web()), &follow(web().size("5Gi"))))
+            .settings(json!({"mode": "ValidateOnly"}))
+            .expects("refuse 422 \"cannot shrink\""),
+        of_kruise(update("K1", "its kind is another one than it says", &follow(web()), &web()))
+            .expects("refuse 400 \"request.object: expected an object of the kind\""),
+    ]
+}
+
+/// Strategies that are none, or nobody's.
+fn strategies() -> Vec<Case> {
+    let with = |set: Object, strategy: Value| set.with("/apiVersion", "apps.kruise.io/v1beta1").with("/spec/volumeClaimUpdateStrategy", strategy);
+    let shrink = |sentence: &str, strategy: Value, expected: &str| {
+        of_kruise(update("K1", sentence, &with(web(), strategy.clone()), &with(web().size("5Gi"), strategy))).expects(expected)
+    };
+    vec![
+        shrink("no strategy", Value::Null, "pass"),
+        shrink("a strategy without a type", json!({}), "pass"),
+        shrink("a strategy with an empty type", json!({"type": ""}), "pass"),
+        shrink("a strategy of the future", json!({"type": "InPlace"}), "pass"),
+        shrink("a type that is no text", json!({"type": 1}), "refuse 400 \"request: spec.volumeClaimUpdateStrategy: \""),
+        shrink("a strategy that is a text", json!("OnPodRollingUpdate"), "refuse 400 \"request: spec.volumeClaimUpdateStrategy: \""),
+    ]
+}

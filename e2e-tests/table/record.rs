@@ -1,0 +1,186 @@
+//! What was edited, in words; and whether what was written is what the format says (DESIGN.md, sections 3.2 and 3.3).
+
+use claim_rollout::templates::{Quantity, Record};
+use serde_json::{Map, Value};
+
+use super::case::Case;
+use super::notation::{Change, changes, ensure};
+
+/// The edits that lead from the object of the request to the one that goes back.
+pub(super) fn edits(case: &Case, mutated: &Value, told: &Value) -> Result<Vec<String>, String> {
+    let object = &case.request["object"];
+    changes(object, mutated)
+        .iter()
+        .map(|change| edit(case, change, told))
+        .collect()
+}
+
+fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String> {
+    let old = &case.request["oldObject"];
+    let path: Vec<&str> = change.path.iter().map(String::as_str).collect();
+    let text = change
+        .after
+        .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let key = path.last().copied().unwrap_or_default();
+    let written = |kind: &str| match &text {
+        Some(value) => format!("{kind}{key}={value}"),
+        None => format!("-{kind}{key}"),
+    };
+    Ok(match (&*path, &text) {
+        (["spec", "volumeClaimTemplates"], _) => {
+            ensure(
+                change.after == old["spec"].get("volumeClaimTemplates"),
+                "the old templates are put back",
+            )?;
+            "templates".to_owned()
+        }
+        (["metadata", "annotations", "claim-rollout.io/staged"], Some(text)) => staged(case, text, told)?,
+        (["metadata", "annotations", "claim-rollout.io/staged"], None) => "-staged".to_owned(),
+        (["metadata", "annotations", "claim-rollout.io/withdraw"], None) => "-withdraw".to_owned(),
+        (["metadata", "annotations", "claim-rollout.io/held-partition"], None) => "-held".to_owned(),
+        (["metadata", "annotations", "claim-rollout.io/held-partition"], Some(value)) => format!("held={value}"),
+        (["metadata", "annotations", _], _) => written("annotation:"),
+        (["metadata", "labels", "claim-rollout.io/revision"], Some(revision)) => {
+            ensure(
+                told["audit_annotations"]["revision"] == **revision,
+                "the audit log has the revision",
+            )?;
+            "revision".to_owned()
+        }
+        (["metadata", "labels", _], _) => written("label:"),
+        (["spec", "updateStrategy", "rollingUpdate", "partition"], Some(value)) => format!("partition={value}"),
+        (["spec", "resources", "requests", "storage"], Some(value)) => format!("storage={value}"),
+        (["spec", "volumeAttributesClassName"], Some(value)) => format!("class={value}"),
+        _ => format!("!{}", change.path()),
+    })
+}
+
+/// A record that was written: as it was before, or of what was asked for.
+fn staged(case: &Case, text: &str, told: &Value) -> Result<String, String> {
+    let old = &case.request["oldObject"];
+    if old["metadata"]["annotations"]["claim-rollout.io/staged"] == *text {
+        return Ok("kept".to_owned());
+    }
+    let record: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let uid = old["metadata"]["uid"].as_str().unwrap_or_default();
+    let read = Record::read(text, uid).map_err(|error| error.to_string())?;
+    let fields: Vec<&String> = record
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.keys())
+        .collect();
+    let known = [
+        "by",
+        "manager",
+        "phase",
+        "revision",
+        "templates",
+        "uid",
+        "updatePolicy",
+        "version",
+    ];
+    ensure(fields == known, "a record has these fields")?;
+    let canonical = record.to_string();
+    ensure(canonical == text, "a record is canonical JSON")?;
+    ensure(text.len() <= 8192, "a record has at most 8 KiB")?;
+    ensure(
+        record["by"] == case.request["userInfo"]["username"],
+        "a record says who",
+    )?;
+    let manager = case.request["options"].get("fieldManager").and_then(Value::as_str);
+    ensure(
+        record["manager"] == manager.unwrap_or_default(),
+        "a record says with what",
+    )?;
+    ensure(
+        record["phase"] == "RollingOut" && record["version"] == 1,
+        "a record begins",
+    )?;
+    ensure(
+        told["audit_annotations"]["revision"] == read.revision().as_str(),
+        "the audit log has the revision",
+    )?;
+    let policy = record["updatePolicy"].as_str().unwrap_or_default();
+    let asked = in_order_of(
+        &old["spec"]["volumeClaimTemplates"],
+        &case.request["object"]["spec"]["volumeClaimTemplates"],
+    );
+    if same(&record["templates"], &asked) {
+        return Ok(format!("staged:{policy}"));
+    }
+    let templates = record["templates"].as_array().into_iter().flatten();
+    let briefly: Vec<String> = templates.map(brief).collect();
+    Ok(format!("staged:{policy}[{}]", briefly.join(",")))
+}
+
+/// `data=20Gi+tier:a`
+fn brief(template: &Value) -> String {
+    let labels = template["metadata"]["labels"].as_object().into_iter().flatten();
+    let labels: String = labels
+        .map(|(key, value)| format!("+{key}:{}", value.as_str().unwrap_or_default()))
+        .collect();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let size = text(&template["spec"]["resources"]["requests"]["storage"]);
+    format!("{}={size}{labels}", text(&template["metadata"]["name"]))
+}
+
+fn in_order_of(live: &Value, asked: &Value) -> Value {
+    let place = |template: &Value| {
+        let live = live.as_array().into_iter().flatten();
+        live.into_iter()
+            .position(|one| one["metadata"]["name"] == template["metadata"]["name"])
+    };
+    let mut ordered: Vec<Value> = asked.as_array().into_iter().flatten().map(bare).collect();
+    ordered.sort_by_key(place);
+    Value::Array(ordered)
+}
+
+/// A template without what the API server adds to it.
+fn bare(template: &Value) -> Value {
+    let mut bare = template.clone();
+    for key in ["apiVersion", "kind", "status"] {
+        bare.as_object_mut().map(|fields| fields.remove(key));
+    }
+    if let Some(metadata) = bare["metadata"].as_object_mut() {
+        metadata.remove("creationTimestamp");
+    }
+    if bare["spec"]["volumeMode"] == "Filesystem" {
+        bare["spec"].as_object_mut().map(|spec| spec.remove("volumeMode"));
+    }
+    if let Some(fields) = bare.as_object_mut() {
+        prune(fields);
+    }
+    bare
+}
+
+/// Takes away what is as good as absent: `null`, and empty lists and maps that are no pointers in the API.
+fn prune(fields: &mut Map<String, Value>) {
+    fields.values_mut().filter_map(Value::as_object_mut).for_each(prune);
+    let is_pointer = |key: &str| ["selector", "dataSource", "dataSourceRef"].contains(&key);
+    fields.retain(|key, value| match value {
+        Value::Null => false,
+        Value::Object(inner) => !inner.is_empty() || is_pointer(key),
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    });
+}
+
+/// Equal, quantities by amount.
+fn same(recorded: &Value, asked: &Value) -> bool {
+    let amount = |value: Option<&Value>| {
+        value
+            .and_then(Value::as_str)
+            .and_then(|text| text.parse::<Quantity>().ok())
+    };
+    let (recorded, asked) = (recorded.as_array(), asked.as_array());
+    let (Some(recorded), Some(asked)) = (recorded, asked) else {
+        return false;
+    };
+    recorded.len() == asked.len()
+        && recorded.iter().zip(asked).all(|(recorded, asked)| {
+            changes(recorded, asked).iter().all(|change| {
+                let is_amount = matches!(&*change.path, [_, field, ..] if field == "resources");
+                is_amount && amount(change.before).is_some() && amount(change.before) == amount(change.after)
+            })
+        })
+}

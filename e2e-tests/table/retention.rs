@@ -1,0 +1,280 @@
+//! Row R1: claims that a request deletes (KEP-1847).
+
+use serde_json::{Value, json};
+
+use super::case::{Case, delete, update};
+use super::objects::{CONTROLLER, Object, UID, claim, web};
+
+pub(super) fn cases() -> Vec<Case> {
+    [scale_downs(), policies(), in_progress(), scales(), deletions(), owners(), bounds()].into_iter().flatten().collect()
+}
+
+/// `whenDeleted` and `whenScaled` in every combination.
+const POLICIES: [[&str; 2]; 4] = [["Retain", "Retain"], ["Retain", "Delete"], ["Delete", "Retain"], ["Delete", "Delete"]];
+const SCALED: &str = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1";
+
+/// `web` with one template only, so that the names stay short.
+fn small(when_deleted: &str, when_scaled: &str) -> Object {
+    web().without("/spec/volumeClaimTemplates/1").retention(when_deleted, when_scaled)
+}
+
+fn owner(kind: &str, name: &str, uid: &str) -> Value {
+    let api_version = if kind == "Pod" { "v1" } else { "apps/v1" };
+    json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid, "controller": true, "blockOwnerDeletion": true})
+}
+
+/// The claims of `data`, owned like this.
+fn claims(owner: &Value) -> Vec<Value> {
+    let one = |ordinal: u32| {
+        let one = claim(&format!("data-web-{ordinal}"));
+        if owner.is_null() { one.0 } else { one.with("/metadata/ownerReferences", json!([owner])).0 }
+    };
+    (0..3).map(one).collect()
+}
+
+fn of_set() -> Value {
+    owner("StatefulSet", "web", UID)
+}
+
+fn with(case: Case, setting: &str, claims: Vec<Value>) -> Case {
+    case.settings(json!({"retention": setting})).cluster(claims)
+}
+
+/// The same under every position of the setting; `looks` are made unless it is off.
+fn everywhere(case: &Case, cluster: &[Value], looks: usize, says: Option<&str>) -> Vec<Case> {
+    ["Off", "Warn", "Reject"]
+        .map(|setting| {
+            let looks = if looks == 0 { String::new() } else { format!("looks={looks}") };
+            let expected = match (setting, says) {
+                ("Off", _) => "pass".to_owned(),
+                (_, None) => format!("pass {looks}"),
+                ("Warn", Some(says)) => format!("pass {looks} warns \"claim-rollout: {says}\""),
+                (_, Some(says)) => format!("refuse 422 {looks} \"claim-rollout: {says}\" \"Retain first\" \"(setting retention: Reject)\""),
+            };
+            let mut case = with(case.clone(), setting, cluster.to_vec()).expects(expected);
+            case.sentence = format!("{} ({setting})", case.sentence);
+            case
+        })
+        .into()
+}
+
+fn scale_downs() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for [deleted, scaled] in POLICIES {
+        let set = small(deleted, scaled);
+        // What owns claims under each policy while their replicas are wanted.
+        let owner = if deleted == "Delete" { of_set() } else { Value::Null };
+        let goes = scaled == "Delete";
+        let case = update("R1", format!("a scale-down under {deleted}/{scaled}"), &set, &set.clone().replicas(1));
+        cases.extend(everywhere(&case, &claims(&owner), if goes { 2 } else { 0 }, goes.then_some(SCALED)));
+        let case = update("R1", format!("a scale-up under {deleted}/{scaled}"), &set, &set.clone().replicas(5));
+        cases.extend(everywhere(&case, &claims(&owner), 0, None));
+    }
+    let set = small("Retain", "Delete");
+    let start = |first: i64| set.clone().with("/spec/ordinals/start", first);
+    let shifted = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-0";
+    let last = set.clone().replicas(0);
+    vec![
+        everywhere(&update("R1", "the ordinals begin later", &start(0), &start(1)), &claims(&Value::Null), 1, Some(shifted)),
+        everywhere(&update("R1", "the last replica goes", &set.clone().replicas(1), &last), &claims(&Value::Null), 1, Some(shifted)),
+        everywhere(&update("R1", "claims that are not there", &set, &set.clone().replicas(1)), &[web().0], 2, None),
+        everywhere(&update("R1", "a scale-down by the controller", &set, &set.clone().replicas(1)).by(CONTROLLER), &claims(&Value::Null), 0, None),
+        everywhere(
+            &update("R1", "a scale-down of an owned set", &set.clone().owned(), &set.clone().owned().replicas(1)),
+            &claims(&Value::Null),
+            0,
+            None,
+        ),
+        everywhere(
+            &update(
+                "R1",
+                "the policy is not named",
+                &set.clone().without("/spec/persistentVolumeClaimRetentionPolicy"),
+                &set.clone().without("/spec/persistentVolumeClaimRetentionPolicy").replicas(1),
+            ),
+            &claims(&Value::Null),
+            0,
+            None,
+        ),
+        everywhere(
+            &update("R1", "the policy is a word of the future", &small("Retain", "Archive"), &small("Retain", "Archive").replicas(1)),
+            &claims(&Value::Null),
+            0,
+            None,
+        ),
+        everywhere(
+            &update("R1", "templates are mutable, and a scale-down is one", &set, &set.clone().replicas(1)).settings(json!({"mode": "ValidateOnly"})),
+            &claims(&Value::Null),
+            2,
+            Some(SCALED),
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(cases)
+    .collect()
+}
+
+/// The policy changes in the same request.
+fn policies() -> Vec<Case> {
+    let [retain, delete] = [small("Retain", "Retain"), small("Retain", "Delete")];
+    let to = |sentence: &str, old: &Object, new: &Object| update("R1", sentence, old, new);
+    [
+        everywhere(&to("Delete and a scale-down at once", &retain, &delete.clone().replicas(1)), &claims(&Value::Null), 2, Some(SCALED)),
+        everywhere(&to("Retain and a scale-down at once", &delete, &retain.clone().replicas(1)), &claims(&Value::Null), 2, None),
+        everywhere(&to("Delete and nothing goes", &retain, &delete), &claims(&Value::Null), 0, None),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The policy changes while replicas are on their way out.
+fn in_progress() -> Vec<Case> {
+    let old = small("Retain", "Retain").replicas(1);
+    let new = small("Retain", "Delete").replicas(1);
+    let pod = |ordinal: u32| {
+        let name = format!("web-{ordinal}");
+        claim(&format!("data-web-{ordinal}")).with("/metadata/ownerReferences", json!([owner("Pod", &name, "p")])).0
+    };
+    let may = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete may delete data-web-2, data-web-1";
+    let settled = |set: &Object| set.clone().with("/status/replicas", 1);
+    [
+        everywhere(&update("R1", "Delete while a scale-down is in progress", &old, &new), &claims(&Value::Null), 2, Some(SCALED)),
+        everywhere(&update("R1", "Retain while a scale-down is in progress: too late for some", &new, &old), &[pod(2), pod(1)], 2, Some(may)),
+        everywhere(&update("R1", "Delete when the scale-down is over", &settled(&old), &settled(&new)), &claims(&Value::Null), 0, None),
+        everywhere(
+            &update("R1", "an unrelated edit while a scale-down is in progress", &new, &new.clone().image("2")),
+            &claims(&Value::Null),
+            0,
+            None,
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Through the subresource, as `kubectl scale` and autoscalers go.
+fn scales() -> Vec<Case> {
+    let scale = |replicas: i64| {
+        Object(json!({"apiVersion": "autoscaling/v1", "kind": "Scale",
+        "metadata": {"name": "web", "namespace": "shop", "uid": UID}, "spec": {"replicas": replicas}, "status": {"replicas": 3}}))
+    };
+    let request = |sentence: &str, to: Object| {
+        update("R1", sentence, &scale(3), &to)
+            .of_kind("autoscaling", "v1", "Scale", "scales")
+            .asking("/subResource", "scale")
+            .asking("/resource", json!({"group": "apps", "version": "v1", "resource": "statefulsets"}))
+    };
+    let set = |set: Object| [claims(&Value::Null), vec![set.0]].concat();
+    let none = scale(0).without("/spec/replicas");
+    let all = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1, data-web-0";
+    let deployment = json!({"group": "apps", "version": "v1", "resource": "deployments"});
+    let mut cases: Vec<Case> = [
+        everywhere(&request("a scale request", scale(1)), &set(small("Retain", "Delete")), 3, Some(SCALED)),
+        everywhere(&request("a scale request to nothing", scale(0)), &set(small("Retain", "Delete")), 4, Some(all)),
+        everywhere(&request("a scale request that leaves out a zero", none), &set(small("Retain", "Delete")), 4, Some(all)),
+        everywhere(&request("a scale request upwards", scale(5)), &set(small("Retain", "Delete")), 0, None),
+        everywhere(&request("a scale request under Retain", scale(1)), &set(small("Delete", "Retain")), 1, None),
+        everywhere(&request("a scale request for an owned set", scale(1)), &set(small("Retain", "Delete").owned()), 1, None),
+        everywhere(&request("a scale request for a set that is not there", scale(1)), &claims(&Value::Null), 1, None),
+        everywhere(&request("a scale request by the controller", scale(1)).by(CONTROLLER), &set(small("Retain", "Delete")), 0, None),
+        everywhere(&request("a scale request for a Deployment", scale(1)).asking("/resource", deployment), &set(small("Retain", "Delete")), 0, None),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let unknown = "\"cannot say which claims would be deleted (\" ";
+    cases.extend([
+        with(request("nobody can be asked for the set (Warn)", scale(1)), "Warn", vec![]).expects(format!("pass looks=1 warns {unknown}")),
+        with(request("nobody can be asked for the set (Reject)", scale(1)), "Reject", vec![])
+            .expects(format!("refuse 403 looks=1 {unknown} \"grant the policy get on statefulsets and persistentvolumeclaims\"")),
+        with(request("the host grants nothing (Warn)", scale(1)), "Warn", vec![]).nothing_granted().expects(format!("pass looks=1 warns {unknown}")),
+        with(request("the host grants nothing (Reject)", scale(1)), "Reject", vec![])
+            .nothing_granted()
+            .expects(format!("refuse 403 looks=1 {unknown} \"has not been granted\"")),
+        with(request("a set that cannot be read", scale(1)), "Warn", vec![small("Retain", "Delete").with("/spec", 1).0])
+            .expects("refuse 400 looks=1 \"the set cannot be read\""),
+    ]);
+    cases
+}
+
+fn deletions() -> Vec<Case> {
+    let all = "persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes data-web-2, data-web-1, data-web-0";
+    let options = [
+        ("in the background", json!({"propagationPolicy": "Background"}), true),
+        ("in the foreground", json!({"propagationPolicy": "Foreground"}), true),
+        ("without options", Value::Null, true),
+        ("its dependents orphaned", json!({"propagationPolicy": "Orphan"}), false),
+        ("its dependents orphaned in the old way", json!({"orphanDependents": true}), false),
+        ("its dependents not orphaned in the old way", json!({"orphanDependents": false}), true),
+    ];
+    let mut cases = Vec::new();
+    for [deleted, scaled] in POLICIES {
+        for (how, options, dies) in &options {
+            let case = delete("R1", format!("a set under {deleted}/{scaled} is deleted, {how}"), &small(deleted, scaled))
+                .asking("/options", options.clone());
+            let (looks, owner) = if deleted == "Delete" { (3, of_set()) } else { (0, Value::Null) };
+            cases.extend(everywhere(&case, &claims(&owner), looks, (*dies && deleted == "Delete").then_some(all)));
+        }
+    }
+    let gone = delete("R1", "a set is deleted that nobody shows", &web()).asking("/oldObject", Value::Null);
+    cases.push(with(gone.clone(), "Off", vec![]).expects("pass"));
+    cases.push(with(gone, "Warn", vec![]).expects("refuse 400 \"request.oldObject: expected a StatefulSet, but found nothing\""));
+    let by = |who: Case, says: Option<&str>, looks| everywhere(&who, &claims(&of_set()), looks, says);
+    cases.extend(by(delete("R1", "the controller deletes a set", &small("Delete", "Retain")).by(CONTROLLER), None, 0));
+    cases.extend(by(delete("R1", "an owned set is deleted", &small("Delete", "Retain").owned()), None, 0));
+    cases
+}
+
+/// Whose the claims are decides whether they go.
+fn owners() -> Vec<Case> {
+    let set = small("Delete", "Delete");
+    let scale = |sentence: &str| update("R1", format!("{sentence}: a scale-down"), &set, &set.clone().replicas(2));
+    let deletion = |sentence: &str| delete("R1", format!("{sentence}: a deletion"), &set.clone().replicas(1));
+    let goes = "whenScaled: Delete deletes data-web-2";
+    let dies = "persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes data-web-0";
+    let may_die = "persistentVolumeClaimRetentionPolicy.whenDeleted: Delete may delete data-web-0";
+    let scaled = format!("persistentVolumeClaimRetentionPolicy.{goes}");
+    let another = owner("StatefulSet", "web", "made-before");
+    let database = json!({"apiVersion": "example.com/v1", "kind": "Database", "name": "db", "uid": "d", "controller": true});
+    let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "c"});
+    let mut beta = of_set();
+    beta["controller"] = false.into();
+    [
+        ("owned by the set", of_set(), Some(&*scaled), Some(dies)),
+        ("owned by nobody yet", Value::Null, Some(&*scaled), Some(may_die)),
+        ("owned by another controller", database, None, None),
+        ("owned beside the set by something else", plain, None, None),
+        ("owned by the set as in the first beta", beta, Some(&*scaled), Some(dies)),
+        ("owned by a set of that name that is gone", another, None, None),
+    ]
+    .into_iter()
+    .flat_map(|(sentence, owner, scaled, dies)| {
+        let mut cases = everywhere(&scale(sentence), &claims(&owner), 1, scaled);
+        cases.extend(everywhere(&deletion(sentence), &claims(&owner), 1, dies));
+        cases
+    })
+    .collect()
+}
+
+fn bounds() -> Vec<Case> {
+    let set = small("Retain", "Delete");
+    let down = |sentence: &str| update("R1", sentence, &set, &set.clone().replicas(0)).settings(json!({"maxClaimLookups": 1}));
+    let most = i64::from(i32::MAX);
+    let endless = update("R1", "as many replicas as there can be", &set.clone().replicas(most), &set.clone().replicas(0));
+    let deletes = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2";
+    let unchecked = "2 more claims were not checked (setting maxClaimLookups: 1)";
+    vec![
+        with(down("more claims than look-ups (Warn)"), "Warn", claims(&Value::Null))
+            .expects(format!("pass looks=1 warns \"{deletes}\" \"{unchecked}\"")),
+        with(down("more claims than look-ups (Reject)"), "Reject", claims(&Value::Null))
+            .expects(format!("refuse 422 looks=1 \"{deletes}\" \"{unchecked}\"")),
+        with(endless, "Warn", claims(&Value::Null)).expects("pass looks=20 warns \"2147483627 more claims were not checked\""),
+        with(update("R1", "claims that nobody can be asked for (Warn)", &set, &set.clone().replicas(1)), "Warn", vec![])
+            .expects("pass looks=1 warns \"cannot say which claims would be deleted\""),
+        with(update("R1", "claims that nobody can be asked for (Reject)", &set, &set.clone().replicas(1)), "Reject", vec![])
+            .expects("refuse 403 looks=1 \"cannot say which claims would be deleted\""),
+    ]
+}

@@ -1,0 +1,272 @@
+//! Rows C1 to C3, U0 and U2.
+
+use claim_rollout::templates::{Phase, UpdatePolicy};
+use serde_json::json;
+
+use super::case::{Case, create, delete, update};
+use super::objects::{CONTROLLER, Object, UID, access, record, web};
+
+/// What users may write, and who may not write what.
+const KEYS: [(&str, &[&str], &str, &[&str]); 4] = [
+    (
+        "update-policy",
+        &["OnClaimDelete", "OnDelete", "InPlace"],
+        "OnClaimDelete, InPlace",
+        &["inplace", "In Place", "", "ReCreate", "OnPodRollingUpdate"],
+    ),
+    ("sync", &["LockStep", "Async"], "LockStep, Async", &["lockstep", "", "None"]),
+    ("replace-set", &["Never", "WhenComplete"], "Never, WhenComplete", &["Always", "never", ""]),
+    ("paused", &["true", "false"], "true, false", &["yes", "True", "1", ""]),
+];
+
+/// What only the policy may write.
+const POLICYS: [&str; 3] = ["staged", "held-partition", "withdraw"];
+
+pub(super) fn cases() -> Vec<Case> {
+    let parts = [births(), user_keys(), audits(), controllers(), others(), owned(), unchanged(), forged(), same_wish()];
+    parts.into_iter().flatten().collect()
+}
+
+fn grown() -> Object {
+    web().size("20Gi")
+}
+
+fn births() -> Vec<Case> {
+    let all = POLICYS.iter().fold(web(), |set, key| set.note(key, "x"));
+    let stolen = web().staged(&grown());
+    let mut cases = vec![
+        create("C1", "a set is created", &web()).expects("pass"),
+        create("C1", "one without annotations is created", &web().without("/metadata/annotations")).expects("pass"),
+        create("C1", "one without templates is created", &web().without("/spec/volumeClaimTemplates")).expects("pass"),
+        create("C1", "all that only the policy writes comes along", &all).expects("divert -staged -held -withdraw"),
+        create("C1", "a record comes along that was valid elsewhere", &stolen).expects("divert -staged"),
+        create("C1", "a dry run", &all).asking("/dryRun", true).expects("divert -staged -held -withdraw"),
+        create("C1", "a name is generated", &web().without("/metadata/name").with("/metadata/generateName", "web-"))
+            .asking("/name", "")
+            .expects("pass"),
+        create("C1", "the controller makes a set again with its own record", &stolen).by(CONTROLLER).expects("pass"),
+    ];
+    for (key, word) in POLICYS.into_iter().zip(["-staged", "-held", "-withdraw"]) {
+        let set = web().note(key, "x");
+        cases.push(create("C1", format!("{key} comes along"), &set).expects(format!("divert {word}")));
+        let alone = web().without("/metadata/annotations").note(key, "");
+        cases.push(create("C1", format!("{key} is the only annotation, and empty"), &alone).expects(format!("divert {word}")));
+    }
+    cases
+}
+
+fn user_keys() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (key, known, allowed, unknown) in KEYS {
+        for value in known {
+            let set = web().note(key, value);
+            cases.push(create("C1", format!("{key}: {value:?} comes along"), &set).expects("pass"));
+        }
+        for value in unknown {
+            let set = web().note(key, value);
+            let refused = format!("refuse 422 \"annotation claim-rollout.io/{key}: expected one of {allowed}, but found {value}\"");
+            cases.push(create("C1", format!("{key}: {value:?} comes along"), &set).expects(&refused));
+            cases.push(update("U0", format!("{key}: {value:?} is written"), &web(), &set).expects(&refused));
+            let scaled = set.clone().replicas(5);
+            cases.push(update("U0", format!("{key}: {value:?} was there before"), &set, &scaled).expects("pass"));
+            let gone = scaled.unnoted(key);
+            cases.push(update("U0", format!("{key}: {value:?} is taken away"), &set, &gone).expects("pass"));
+        }
+    }
+    cases
+}
+
+fn audits() -> Vec<Case> {
+    let live = web().staged(&grown()).note("held-partition", "0").policy("Sometimes");
+    let audit =
+        |sentence: &str, set: &Object| create("C1", sentence, set).asking("/uid", UID).without("/userInfo").without("/options").without("/dryRun");
+    vec![
+        audit("the audit scanner shows a set that is being rolled out", &live).expects("pass"),
+        audit("the audit scanner shows a set with names that no claim can have", &web().data("/metadata/name", "A_b")).expects("pass"),
+        audit("what was never stored is judged", &live.clone().without("/metadata/resourceVersion"))
+            .expects("refuse 422 \"update-policy: expected one of\""),
+        audit("another object's uid is no audit", &live).asking("/uid", "another").expects("refuse 422 \"update-policy\""),
+        audit("a user is no audit", &live.unnoted("update-policy")).by("alice").expects("divert -staged -held"),
+    ]
+}
+
+fn controllers() -> Vec<Case> {
+    let rolling = web().in_place().staged(&grown());
+    let complete = web().in_place().record(&grown(), UpdatePolicy::InPlace, Phase::Complete);
+    let elsewhere = json!({"controllerAccount": "system:serviceaccount:ops:mover"});
+    let kept = "divert kept";
+    vec![
+        update("C2", "the controller ends a rollout", &rolling, &complete).by(CONTROLLER).expects("pass"),
+        update("C2", "somebody else ends a rollout", &rolling, &complete).expects(kept),
+        update("C2", "the controller drops a record", &rolling, &web().in_place()).by(CONTROLLER).expects("pass"),
+        update(
+            "C2",
+            "the controller lowers the partition",
+            &rolling.clone().note("held-partition", "0").partition(3),
+            &rolling.clone().note("held-partition", "0").partition(2),
+        )
+        .by(CONTROLLER)
+        .expects("pass"),
+        update("C2", "the controller changes templates", &web(), &web().size("1Gi")).by(CONTROLLER).expects("pass"),
+        update("C2", "the account is another one: it passes", &rolling, &complete)
+            .settings(elsewhere.clone())
+            .by("system:serviceaccount:ops:mover")
+            .expects("pass"),
+        update("C2", "the account is another one: the usual one is a stranger", &rolling, &complete).settings(elsewhere).by(CONTROLLER).expects(kept),
+        update("C2", "a user whose name begins like the controller's", &rolling, &complete).by(&format!("{CONTROLLER}-2")).expects(kept),
+    ]
+}
+
+fn others() -> Vec<Case> {
+    let (old, new) = (web().staged(&grown()), web().size("1Gi"));
+    let mut cases: Vec<Case> = ["status", "scale", "eviction", "ephemeralcontainers"]
+        .iter()
+        .map(|sub| update("C3", format!("the subresource {sub}"), &old, &new).asking("/subResource", *sub).expects("pass"))
+        .collect();
+    for (group, version, kind, resource) in [
+        ("apps", "v1", "Deployment", "deployments"),
+        ("apps", "v1", "DaemonSet", "daemonsets"),
+        ("apps", "v1beta1", "StatefulSet", "statefulsets"),
+        ("apps", "v2", "StatefulSet", "statefulsets"),
+        ("example.com", "v1", "StatefulSet", "statefulsets"),
+        ("apps.kruise.io", "v1alpha1", "StatefulSet", "statefulsets"),
+        ("", "v1", "PersistentVolume", "persistentvolumes"),
+        ("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
+    ] {
+        let sentence = format!("another kind: {group}/{version} {kind}");
+        cases.push(update("C3", sentence, &old, &new).of_kind(group, version, kind, resource).expects("pass"));
+    }
+    cases.push(delete("C3", "a set is deleted", &old).expects("pass"));
+    cases.push(delete("C3", "a connection", &old).asking("/operation", "CONNECT").expects("pass"));
+    cases.push(delete("C3", "many sets are deleted", &old).asking("/name", "").expects("pass"));
+    cases.push(
+        create("C3", "a set of OpenKruise is created", &new).of_kind("apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets").expects("pass"),
+    );
+    cases
+}
+
+fn owned() -> Vec<Case> {
+    let staged = "divert templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing claims stay\"";
+    let only_new = update("C3", "a controller comes in the same request", &web(), &grown().owned());
+    let only_old = update("C3", "a controller goes in the same request", &web().owned(), &grown());
+    let merely = |set: Object| set.owned().without("/metadata/ownerReferences/0/controller");
+    let after = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "a"},
+        {"apiVersion": "example.com/v1", "kind": "Database", "name": "db", "uid": "d", "controller": true}]);
+    let second = |set: Object| set.with("/metadata/ownerReferences", after.clone());
+    let divert = || json!({"ownedSets": "Divert"});
+    vec![
+        update("C3", "another controller owns the set", &web().owned(), &grown().owned()).expects("pass"),
+        update("C3", "the second owner is a controller", &second(web()), &second(grown())).expects("pass"),
+        update("C3", "another controller owns the set, as the setting says", &web().owned(), &grown().owned())
+            .settings(json!({"ownedSets": "Skip"}))
+            .expects("pass"),
+        update("C3", "owned sets are looked after", &web().owned(), &grown().owned()).settings(divert()).expects(staged),
+        update("C3", "an owner that is no controller", &merely(web()), &merely(grown())).expects(staged),
+        only_old.expects("pass"),
+        only_new.expects(staged),
+        create("C3", "an owned set comes with a record", &web().owned().staged(&grown())).expects("pass"),
+        create("C3", "an owned set comes with a record, and is looked after", &web().owned().staged(&grown()))
+            .settings(divert())
+            .expects("divert -staged"),
+        update("C3", "an owned set with a record is left alone", &web().owned().staged(&grown()), &web().owned()).expects("pass"),
+    ]
+}
+
+fn unchanged() -> Vec<Case> {
+    let passes = |sentence: &str, new: Object| update("U0", sentence, &web(), &new).expects("pass");
+    vec![
+        passes("nothing changes", web()),
+        passes("an image changes", web().image("2")),
+        passes("the partition is lowered", web().partition(-1).partition(0)),
+        passes("a label changes", web().with("/metadata/labels/team", "storage")),
+        passes("an annotation of somebody else changes", web().with("/metadata/annotations/example.com~1note", "new")),
+        passes("a size in another spelling", web().size("10240Mi")),
+        passes(
+            "templates without what the API server adds",
+            web().data("/status", json!(null)).data("/apiVersion", json!(null)).data("/kind", json!(null)).data("/spec/volumeMode", json!(null)),
+        ),
+        passes("another status in a template", web().data("/status/phase", "Bound")),
+        passes("another creation time in a template", web().data("/metadata/creationTimestamp", "2026-01-01T00:00:00Z")),
+        passes("empty labels in a template", web().data("/metadata/labels", json!({}))),
+        passes("how claims follow is written down as it is", web().policy("OnClaimDelete")),
+        passes("the rollout is paused", web().note("paused", "true")),
+        update("U0", "a policy's own words before and after", &web().in_place(), &web().in_place().image("2")).expects("pass"),
+        update("U0", "an alias takes the place of the name", &web().policy("OnClaimDelete"), &web().policy("OnDelete")).expects("pass"),
+        update(
+            "U0",
+            "templates are only reordered",
+            &web(),
+            &web()
+                .with("/spec/volumeClaimTemplates", json!([web().0["spec"]["volumeClaimTemplates"][1], web().0["spec"]["volumeClaimTemplates"][0]])),
+        )
+        .expects("divert templates"),
+        update(
+            "U0",
+            "a set without templates changes",
+            &web().without("/spec/volumeClaimTemplates"),
+            &web().with("/spec/volumeClaimTemplates", json!([])).in_place().image("2"),
+        )
+        .expects("pass"),
+    ]
+}
+
+fn forged() -> Vec<Case> {
+    let text = record(&grown(), UpdatePolicy::InPlace, Phase::RollingOut);
+    let forgeries = [
+        ("of another set", text.replace(UID, "another-uid")),
+        ("of another version", text.replace("\"version\":1", "\"version\":2")),
+        ("whose templates were changed", text.replace("20Gi", "99Gi")),
+        ("with a field more", text.replace("\"version\":1", "\"version\":1,\"x\":1")),
+        ("of another phase", text.replace("RollingOut", "Done")),
+        ("with a key twice", text.replace("\"version\":1", "\"version\":1,\"version\":1")),
+        ("that is no JSON", "{".to_owned()),
+        ("that is a list", "[]".to_owned()),
+        ("that is empty", String::new()),
+        ("that is longer than any", format!("{text}{}", " ".repeat(8192))),
+    ];
+    let mut cases = Vec::new();
+    for (what, forgery) in forgeries {
+        let forged = web().note("staged", &forgery);
+        cases.push(update("U0", format!("a record {what} is written"), &web(), &forged).expects("divert -staged"));
+        cases.push(update("U0", format!("a record {what} was there before"), &forged, &forged).expects("divert -staged"));
+        let gone = update("U0", format!("a record {what} goes"), &forged, &web());
+        cases.push(gone.expects("pass"));
+    }
+    let valid = web().staged(&grown());
+    cases.push(update("U0", "a record that would be valid is written by hand", &web(), &valid).expects("divert -staged"));
+    cases.push(update("U0", "a hold that nothing needs is written", &web(), &web().note("held-partition", "0")).expects("divert -held"));
+    let withdraw = web().note("withdraw", "abc");
+    let nothing = "divert -withdraw warns \"nothing was withdrawn: nothing is staged\"";
+    cases.push(update("U0", "a withdrawal of nothing", &web(), &withdraw).expects(nothing));
+    cases
+}
+
+fn same_wish() -> Vec<Case> {
+    let old = web().in_place().staged(&grown());
+    let wish = old.clone().size("20Gi");
+    let again = |sentence: &str, new: &Object| update("U2", sentence, &old, new).shipped();
+    let lazy = web().record(&grown(), UpdatePolicy::OnClaimDelete, Phase::RollingOut);
+    let complete = web().in_place().record(&grown(), UpdatePolicy::InPlace, Phase::Complete);
+    let swapped = wish.0["spec"]["volumeClaimTemplates"].as_array().map(|list| json!([list[1], list[0]]));
+    vec![
+        again("the same wish again asks nobody", &wish).expects("divert templates"),
+        again("by another user", &wish).by("bob").expects("divert templates"),
+        again("in another spelling", &wish.clone().size("20480Mi")).expects("divert templates"),
+        again("in another order", &wish.clone().with("/spec/volumeClaimTemplates", swapped)).expects("divert templates"),
+        again("without the record, as a replace has it", &wish.clone().unnoted("staged")).expects("divert templates kept"),
+        again("with a record of something else", &wish.clone().staged(&web().size("99Gi"))).expects("divert templates kept"),
+        again("with more replicas", &wish.clone().replicas(5)).expects("divert templates"),
+        again("in a dry run", &wish).asking("/dryRun", true).expects("divert templates"),
+        update("U2", "after it was reached", &complete, &complete.clone().size("20Gi")).shipped().expects("divert templates"),
+        update("U2", "with a partition that is someone else's", &complete, &complete.clone().size("20Gi").note("held-partition", "1"))
+            .expects("divert templates -held"),
+        update("U2", "and now it is to reach claims, by one who may", &lazy, &lazy.clone().size("20Gi").in_place())
+            .shipped()
+            .cluster(vec![access("alice", true)])
+            .expects("divert templates who"),
+        update("U2", "and now it is to reach claims, by one who may not", &lazy, &lazy.clone().size("20Gi").in_place())
+            .shipped()
+            .cluster(vec![access("alice", false)])
+            .expects("refuse 403 who \"user alice cannot patch\""),
+    ]
+}
