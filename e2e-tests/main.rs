@@ -1,11 +1,13 @@
 //! End-to-end tests, against a real control plane.
 
+mod admission;
 mod cluster;
 mod conditions;
 mod control_plane;
 mod host_is_faithful;
 mod installation;
 mod is_installed;
+mod play;
 mod policy_host;
 mod policy_is_called;
 mod retention;
