@@ -217,10 +217,10 @@ fn lengths() -> Vec<Case> {
             .expects("refuse 422 \"expected one of LockStep, Async\""),
         growth("a label without end")
             .asking(&format!("/object/spec/volumeClaimTemplates/0/metadata/labels/{}", long(100_000)), "a")
-            .expects("refuse 422 \"expected at most 8192 bytes\""),
+            .expects("refuse 422 \"expected at most 65536 bytes, but found\""),
         growth("a frozen field without end")
             .asking("/object/spec/volumeClaimTemplates/0/spec/volumeName", long(100_000))
-            .expects("refuse 422 \"spec.volumeName: cannot change\""),
+            .expects("refuse 422 \"expected at most 65536 bytes, but found\""),
     ]
 }
 

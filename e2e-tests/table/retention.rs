@@ -215,7 +215,12 @@ fn deletions() -> Vec<Case> {
         for (how, options, dies) in &options {
             let case = delete("R1", format!("a set under {deleted}/{scaled} is deleted, {how}"), &small(deleted, scaled))
                 .asking("/options", options.clone());
-            let (looks, owner) = if deleted == "Delete" { (3, of_set()) } else { (0, Value::Null) };
+            // Under Retain for scale-downs one more is looked for: claims that one left behind go with the set, too.
+            let (looks, owner) = match (deleted, scaled) {
+                ("Delete", "Retain") => (3 + usize::from(*dies), of_set()),
+                ("Delete", _) => (3, of_set()),
+                _ => (0, Value::Null),
+            };
             cases.extend(everywhere(&case, &claims(&owner), looks, (*dies && deleted == "Delete").then_some(all)));
         }
     }
