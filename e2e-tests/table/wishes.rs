@@ -7,7 +7,7 @@ use super::case::{Case, update};
 use super::objects::{Object, access, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [growth(), whole_lists(), second_wishes(), refusals(), sentences(), authority(), switches()].into_iter().flatten().collect()
+    [growth(), whole_lists(), second_wishes(), refusals(), reserved(), sentences(), authority(), switches()].into_iter().flatten().collect()
 }
 
 const STAYS: &str = "existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)";
@@ -120,8 +120,7 @@ fn second_wishes() -> Vec<Case> {
 }
 
 fn refusals() -> Vec<Case> {
-    let [label, note] = ["labels", "annotations"].map(|map| move |key: &str| format!("/metadata/{map}/{}", key.replace('/', "~1")));
-    let mut cases = vec![
+    vec![
         update(
             "U3",
             "everything is wrong at once",
@@ -157,7 +156,13 @@ fn refusals() -> Vec<Case> {
             .expects("refuse 422 \"metadata.name: expected a name\""),
         update("U3", "a set without a uid", &web().without("/metadata/uid"), &web().without("/metadata/uid").size("20Gi"))
             .expects("refuse 400 \"request.oldObject: expected metadata.uid\""),
-    ];
+    ]
+}
+
+/// Keys that other controllers obey, and keys that charts may set.
+fn reserved() -> Vec<Case> {
+    let [label, note] = ["labels", "annotations"].map(|map| move |key: &str| format!("/metadata/{map}/{}", key.replace('/', "~1")));
+    let mut cases = Vec::new();
     for domain in [
         "kubernetes.io",
         "k8s.io",
