@@ -7,7 +7,7 @@ use super::case::{Case, update};
 use super::objects::{Object, access, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [growth(), whole_lists(), second_wishes(), refusals(), reserved_keys(), sentences(), authority(), switches()].into_iter().flatten().collect()
+    [growth(), whole_lists(), second_wishes(), refusals(), reserved(), sentences(), authority(), switches()].into_iter().flatten().collect()
 }
 
 const STAYS: &str = "existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)";
@@ -159,8 +159,8 @@ fn refusals() -> Vec<Case> {
     ]
 }
 
-/// Keys that other controllers obey, and keys that only look like them.
-fn reserved_keys() -> Vec<Case> {
+/// Keys that other controllers obey, and keys that charts may set.
+fn reserved() -> Vec<Case> {
     let [label, note] = ["labels", "annotations"].map(|map| move |key: &str| format!("/metadata/{map}/{}", key.replace('/', "~1")));
     let mut cases = Vec::new();
     for domain in [

@@ -4,9 +4,14 @@ use std::fmt::Write;
 
 use super::checks::Cause;
 use super::lookups::CannotAsk;
+<<<<<<< HEAD
 use crate::templates::rules::Metadata;
 use crate::templates::show::{cut, printable, shown};
 use crate::templates::{Change, Diff, Fault, Revision, UpdatePolicy};
+=======
+use crate::templates::show::{cut, shown};
+use crate::templates::{Change, Diff, Fault, Revision, UpdatePolicy, rules};
+>>>>>>> table
 
 /// The API server cuts a warning here.
 pub(super) const MAX_WARNING: usize = 256;
@@ -41,11 +46,11 @@ pub(super) fn warning(text: &str) -> String {
 }
 
 /// Every fault of a wish in one line.
-pub(super) fn faults(faults: &[Fault], metadata: Metadata) -> String {
+pub(super) fn faults(faults: &[Fault], metadata: rules::Metadata) -> String {
     let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
     let allowed = match metadata {
-        Metadata::MayChange => ALLOWED,
-        Metadata::Fixed => ALLOWED_IN_SPEC,
+        rules::Metadata::MayChange => ALLOWED,
+        rules::Metadata::Fixed => ALLOWED_IN_SPEC,
     };
     // A name that is cut off could be another: as many as have room, and how many more there are.
     let room = MAX_REFUSAL - SPEAKER.len() - allowed.len() - ROOM_FOR_COUNT;
