@@ -37,10 +37,15 @@ pub(crate) struct Installation {
     /// That of sets is the last.
     registrations: [Registration; 2],
     client: kube::Client,
+    controllers: Controllers,
+}
+
+/// What `deploy/` holds, applied, and as many controllers as one likes.
+pub(crate) struct Controllers {
     binary: PathBuf,
     folder: PathBuf,
     kubeconfig: PathBuf,
-    controllers: AtomicU32,
+    count: AtomicU32,
 }
 
 /// A running `claim-rollout controller`; dropping it kills it.
@@ -54,9 +59,8 @@ impl Installation {
     /// Applies what `deploy/` holds, starts the policy (for sets and for claims) with these settings, and waits until the API server calls it. No
     /// controller runs yet.
     pub(crate) async fn new(cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
-        let binary = binary()?;
         let module = Runtime::new()?.load_policy()?;
-        apply_manifests(cluster).await?;
+        let controllers = Controllers::install(cluster).await?;
         let client = cluster.client().await?;
         let shipped = [Shipped::claims()?, Shipped::sets()?];
         let mut policies = Vec::new();
@@ -65,8 +69,7 @@ impl Installation {
             policy.settings = settings.clone();
             policies.push(policy);
         }
-        let api = KubeApi::new(cluster.client_for(POLICY_SERVER, &["system:authenticated"]).await?);
-        let host = PolicyHost::start(policies, Arc::new(api)).await?;
+        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(cluster).await?)).await?;
         let registrations = shipped.map(|policy| policy.registration());
         // The API server learns of them in this order: when it calls the last, it calls the first.
         for registration in &registrations {
@@ -78,42 +81,13 @@ impl Installation {
             module,
             registrations,
             client,
-            binary,
-            folder: cluster.folder().to_owned(),
-            kubeconfig: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
-            controllers: AtomicU32::new(0),
+            controllers,
         })
     }
 
-    /// Starts a controller with these further arguments, as its ServiceAccount, and returns when `/readyz` says so. Its
-    /// log is `controller-<n>.log` in the folder of the cluster. Any number may run at the same time.
+    /// See [`Controllers::start`].
     pub(crate) async fn start_controller(&self, extra: &[&str]) -> anyhow::Result<Controller> {
-        let name = format!("controller-{}", self.controllers.fetch_add(1, Ordering::Relaxed) + 1);
-        let kubeconfig = self.kubeconfig.to_str().context("a path in UTF-8")?;
-        let arguments = [
-            &[
-                "controller",
-                "--kubeconfig",
-                kubeconfig,
-                "--health-address",
-                "127.0.0.1:0",
-            ],
-            extra,
-        ]
-        .concat()
-        .into_iter()
-        .map(str::to_owned)
-        .collect::<Vec<_>>();
-        let mut process = Process::start(&name, &self.binary, &arguments, &self.folder)?;
-        let ready = eventually("the controller to be ready", PATIENCE, async || {
-            if let Some(status) = process.status()? {
-                bail!("the controller ended ({status}):\n{}", process.last_words());
-            }
-            let address = logged_address(&process.log());
-            Ok(address.filter(|address| get(*address, "/readyz").is_ok_and(|(code, _)| code == 200)))
-        });
-        let address = ready.await?;
-        Ok(Controller { process, address })
+        self.controllers.start(extra).await
     }
 
     /// How many requests about sets the policy has been asked about.
@@ -148,6 +122,51 @@ impl Installation {
     }
 }
 
+impl Controllers {
+    /// Applies what `deploy/` holds but the policies. No controller runs yet.
+    pub(crate) async fn install(cluster: &Cluster) -> anyhow::Result<Self> {
+        let binary = binary()?;
+        apply_manifests(cluster).await?;
+        Ok(Self {
+            binary,
+            folder: cluster.folder().to_owned(),
+            kubeconfig: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
+            count: AtomicU32::new(0),
+        })
+    }
+
+    /// Starts a controller with these further arguments, as its ServiceAccount, and returns when `/readyz` says so. Its
+    /// log is `controller-<n>.log` in the folder of the cluster. Any number may run at the same time.
+    pub(crate) async fn start(&self, extra: &[&str]) -> anyhow::Result<Controller> {
+        let name = format!("controller-{}", self.count.fetch_add(1, Ordering::Relaxed) + 1);
+        let kubeconfig = self.kubeconfig.to_str().context("a path in UTF-8")?;
+        let arguments = [
+            &[
+                "controller",
+                "--kubeconfig",
+                kubeconfig,
+                "--health-address",
+                "127.0.0.1:0",
+            ],
+            extra,
+        ]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+        let mut process = Process::start(&name, &self.binary, &arguments, &self.folder)?;
+        let ready = eventually("the controller to be ready", PATIENCE, async || {
+            if let Some(status) = process.status()? {
+                bail!("the controller ended ({status}):\n{}", process.last_words());
+            }
+            let address = logged_address(&process.log());
+            Ok(address.filter(|address| get(*address, "/readyz").is_ok_and(|(code, _)| code == 200)))
+        });
+        let address = ready.await?;
+        Ok(Controller { process, address })
+    }
+}
+
 impl Controller {
     /// Where `/healthz`, `/readyz` and `/metrics` are.
     pub(crate) fn address(&self) -> SocketAddr {
@@ -179,6 +198,13 @@ impl Controller {
         self.process.signal("TERM")?;
         eventually("the controller to end", PATIENCE, async || Ok(self.process.status()?)).await
     }
+}
+
+/// Answers what a policy asks, with the rights that `deploy/` gives the policy-server.
+pub(crate) async fn api_of_policy_server(cluster: &Cluster) -> anyhow::Result<KubeApi> {
+    Ok(KubeApi::new(
+        cluster.client_for(POLICY_SERVER, &["system:authenticated"]).await?,
+    ))
 }
 
 /// Applies the manifests and waits until the API server serves ClaimRollouts.

@@ -1,5 +1,6 @@
 //! End-to-end tests, against a real control plane.
 
+mod admission;
 mod alike;
 mod cluster;
 mod conditions;
@@ -9,6 +10,7 @@ mod guest_memory;
 mod host_is_faithful;
 mod installation;
 mod is_installed;
+mod play;
 mod policy_host;
 mod policy_is_called;
 mod retention;

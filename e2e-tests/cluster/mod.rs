@@ -21,6 +21,7 @@
 
 mod audit;
 mod certificates;
+mod commands;
 mod driver;
 mod folder;
 mod objects;
@@ -44,6 +45,7 @@ use tempfile::TempDir;
 
 pub(crate) use audit::Entry;
 pub(crate) use certificates::Authority;
+pub(crate) use commands::Output;
 pub(crate) use driver::Driver;
 pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};
 pub(crate) use processes::{Process, in_foreground};
@@ -95,17 +97,6 @@ pub(crate) struct Cluster {
     marks: AtomicU32,
     remove: bool,
     keep: bool,
-}
-
-/// What `kubectl` did.
-#[derive(Clone, Debug)]
-pub(crate) struct Output {
-    /// Whether it exited with 0.
-    pub(crate) success: bool,
-    /// What it printed.
-    pub(crate) stdout: String,
-    /// Its warnings and errors.
-    pub(crate) stderr: String,
 }
 
 impl Cluster {
@@ -208,28 +199,6 @@ impl Cluster {
         ))?;
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
         Ok(kube::Client::try_from(config)?)
-    }
-
-    /// Runs kubectl as the administrator (or, with `--as`, as anybody), with `stdin` as its input.
-    pub(crate) async fn kubectl(&self, arguments: &[&str], stdin: &str) -> anyhow::Result<Output> {
-        // A file as input: nobody has to write to a pipe while reading from two others.
-        let input = tempfile::tempfile()?;
-        std::io::Write::write_all(&mut &input, stdin.as_bytes())?;
-        std::io::Seek::rewind(&mut &input)?;
-        let output = tokio::process::Command::new(self.bin("kubectl"))
-            .args(arguments)
-            .env("KUBECONFIG", self.kubeconfig())
-            .env("HOME", self.folder())
-            .current_dir(self.folder())
-            .stdin(input)
-            .kill_on_drop(true)
-            .output()
-            .await?;
-        Ok(Output {
-            success: output.status.success(),
-            stdout: String::from_utf8(output.stdout)?,
-            stderr: String::from_utf8(output.stderr)?,
-        })
     }
 
     /// Changes how the CSI driver behaves from its next call on.

@@ -13,42 +13,18 @@ mod policy_down;
 mod refused;
 mod repeated;
 mod rights;
-mod scene;
+pub(crate) mod scene;
 
-use std::fmt::Write as _;
-use std::panic::AssertUnwindSafe;
-use std::time::Instant;
-
-use anyhow::ensure;
 use claim_rollout::webhook::Running;
-use futures::FutureExt as _;
-use futures::StreamExt as _;
-use futures::future::LocalBoxFuture;
-use futures::stream::FuturesUnordered;
 use serde_json::json;
 
 use crate::cluster::{Cluster, Driver, Options};
 use crate::installation::Installation;
+use crate::play::{Report, scenarios};
 use gate::Gates;
 use scene::Stage;
 
-/// What can be told of a scenario: its name, and how it goes.
-type Scenario = (
-    &'static str,
-    for<'a> fn(&'a Stage) -> LocalBoxFuture<'a, anyhow::Result<()>>,
-);
-
-/// The list of scenarios.
-macro_rules! scenarios {
-    ($($file:ident :: $name:ident),* $(,)?) => {
-        const SCENARIOS: &[Scenario] = &[$((
-            concat!(stringify!($file), "::", stringify!($name)),
-            |stage| $file::$name(stage).boxed_local(),
-        )),*];
-    };
-}
-
-scenarios![
+scenarios![Stage;
     grow::three_claims_grow_highest_ordinal_first_and_no_pod_restarts,
     grow::a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_reached,
     refused::what_cannot_change_is_refused_with_its_path,
@@ -64,23 +40,6 @@ scenarios![
 
 /// Long enough that something can happen during a rollout.
 const EXPANSION_MILLIS: u64 = 400;
-
-/// What came of the scenarios, as a text.
-#[derive(Default)]
-struct Report(String);
-
-impl Report {
-    /// Says what came of one at once, and remembers a failure.
-    fn add(&mut self, begun: Instant, name: &str, result: std::thread::Result<anyhow::Result<()>>) -> std::fmt::Result {
-        let seconds = begun.elapsed().as_secs_f64();
-        match result {
-            Ok(Ok(())) => println!("{seconds:6.1} s  ok      {name}"),
-            Ok(Err(error)) => writeln!(self.0, "{seconds:6.1} s  FAILED  {name}: {error:#}\n")?,
-            Err(_) => writeln!(self.0, "{seconds:6.1} s  FAILED  {name}: it panicked, see above\n")?,
-        }
-        Ok(())
-    }
-}
 
 /// A cluster with everything that the scenarios share.
 async fn build() -> anyhow::Result<(Stage, Running)> {
@@ -108,23 +67,10 @@ async fn build() -> anyhow::Result<(Stage, Running)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_users_do_to_sets_goes_as_they_are_told() -> anyhow::Result<()> {
-    let begun = Instant::now();
+    let mut report = Report::new();
     let (stage, served) = build().await?;
-    println!("{:6.1} s  the cluster is up", begun.elapsed().as_secs_f64());
-
-    let only = std::env::var("SCENARIO").unwrap_or_default();
-    let mut report = Report::default();
-    let chosen = SCENARIOS.iter().filter(|(name, _)| name.contains(&only));
-    let mut running: FuturesUnordered<_> = chosen
-        .map(|(name, scenario)| {
-            let play = AssertUnwindSafe(scenario(&stage)).catch_unwind();
-            async move { (*name, play.await) }
-        })
-        .collect();
-    while let Some((name, result)) = running.next().await {
-        report.add(begun, name, result)?;
-    }
-    drop(running);
+    report.say("the cluster is up");
+    report.play(&stage, SCENARIOS).await;
     // Alone and last: it takes the policy away from all of them.
     let Stage {
         cluster,
@@ -133,13 +79,10 @@ async fn what_users_do_to_sets_goes_as_they_are_told() -> anyhow::Result<()> {
         ..
     } = stage;
     let name = "policy_down::without_the_policy_unrelated_updates_pass_and_template_changes_are_refused";
-    if name.contains(&only) {
-        let play = policy_down::without_the_policy_unrelated_updates_pass(&cluster, installation, &client);
-        report.add(begun, name, AssertUnwindSafe(play).catch_unwind().await)?;
-    }
+    let play = policy_down::without_the_policy_unrelated_updates_pass(&cluster, installation, &client);
+    report.play_one(name, play).await;
     served.stop().await?;
-    let Report(failures) = report;
-    ensure!(failures.is_empty(), "\n{failures}");
+    report.end()?;
     cluster.stop();
     Ok(())
 }

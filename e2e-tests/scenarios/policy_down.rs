@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 
-use super::scene::{Scene, manifest, text};
+use super::scene::{Scene, plain_manifest, text};
 use crate::cluster::Cluster;
 use crate::installation::{Installation, USER};
 
@@ -14,8 +14,7 @@ pub(super) async fn without_the_policy_unrelated_updates_pass(
 ) -> anyhow::Result<()> {
     let mut scene = Scene::new(cluster, client, "policy-down").await?;
     scene.controller = Some(installation.start_controller(&["--namespace", "policy-down"]).await?);
-    let plain =
-        |size: &str| manifest(1, size).replace("  annotations:\n    claim-rollout.io/update-policy: InPlace\n", "");
+    let plain = |size: &str| plain_manifest(1, size);
     scene.done(&["apply", "-f", "-"], &plain("1Gi")).await?;
     scene.until_ready(1).await?;
     let claims = scene.claims().await?;

@@ -13,9 +13,9 @@ use crate::cluster::{Cluster, Entry, Output, eventually};
 use crate::installation::{Controller, Installation, USER};
 
 /// How long anything may take on a machine that does all scenarios at once.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The annotation that holds the record.
-pub(super) const STAGED: &str = "claim-rollout.io/staged";
+pub(crate) const STAGED: &str = "claim-rollout.io/staged";
 
 /// What all scenarios share.
 pub(super) struct Stage {
@@ -26,15 +26,15 @@ pub(super) struct Stage {
 }
 
 /// A namespace of the cluster.
-pub(super) struct Scene<'a> {
-    pub(super) cluster: &'a Cluster,
-    pub(super) client: kube::Client,
-    pub(super) namespace: String,
-    pub(super) controller: Option<Controller>,
+pub(crate) struct Scene<'a> {
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) client: kube::Client,
+    pub(crate) namespace: String,
+    pub(crate) controller: Option<Controller>,
 }
 
 /// The manifest of a set `web`, in YAML as users write it.
-pub(super) fn manifest(replicas: u32, size: &str) -> String {
+pub(crate) fn manifest(replicas: u32, size: &str) -> String {
     format!(
         "apiVersion: apps/v1
 kind: StatefulSet
@@ -67,9 +67,14 @@ spec:
     )
 }
 
+/// The same without any annotation: nobody but Kubernetes has to do with it.
+pub(crate) fn plain_manifest(replicas: u32, size: &str) -> String {
+    manifest(replicas, size).replace("  annotations:\n    claim-rollout.io/update-policy: InPlace\n", "")
+}
+
 impl<'a> Scene<'a> {
     /// A fresh namespace, without a controller.
-    pub(super) async fn new(cluster: &'a Cluster, client: &kube::Client, namespace: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn new(cluster: &'a Cluster, client: &kube::Client, namespace: &str) -> anyhow::Result<Self> {
         let scene = Self {
             cluster,
             client: client.clone(),
@@ -90,20 +95,20 @@ impl<'a> Scene<'a> {
     }
 
     /// kubectl in this namespace.
-    pub(super) async fn kubectl(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    pub(crate) async fn kubectl(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let arguments = [arguments, &["--namespace", &self.namespace]].concat();
         self.cluster.kubectl(&arguments, input).await
     }
 
     /// kubectl, which must succeed.
-    pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    pub(crate) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let output = self.kubectl(arguments, input).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(output)
     }
 
     /// `kubectl apply` of the set with another size.
-    pub(super) async fn apply(&self, replicas: u32, size: &str) -> anyhow::Result<Output> {
+    pub(crate) async fn apply(&self, replicas: u32, size: &str) -> anyhow::Result<Output> {
         self.done(&["apply", "-f", "-"], &manifest(replicas, size)).await
     }
 
@@ -119,24 +124,24 @@ impl<'a> Scene<'a> {
         Ok(items)
     }
 
-    pub(super) async fn set(&self) -> anyhow::Result<Value> {
+    pub(crate) async fn set(&self) -> anyhow::Result<Value> {
         Ok(serde_json::to_value(
             self.api("apps", "v1", "StatefulSet").get("web").await?,
         )?)
     }
 
     /// In the order of their names.
-    pub(super) async fn claims(&self) -> anyhow::Result<Vec<Value>> {
+    pub(crate) async fn claims(&self) -> anyhow::Result<Vec<Value>> {
         self.all("", "v1", "PersistentVolumeClaim").await
     }
 
     /// The uids of the Pods, in the order of their names.
-    pub(super) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
+    pub(crate) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
         let pods = self.all("", "v1", "Pod").await?;
         Ok(pods.into_iter().map(|mut pod| pod["metadata"]["uid"].take()).collect())
     }
 
-    pub(super) async fn rollout(&self) -> anyhow::Result<Value> {
+    pub(crate) async fn rollout(&self) -> anyhow::Result<Value> {
         let found = self
             .api("claim-rollout.io", "v1alpha1", "ClaimRollout")
             .get_opt("web")
@@ -145,7 +150,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Reasons of the Events that regard the set, with how often each was said.
-    pub(super) async fn events(&self) -> anyhow::Result<BTreeMap<String, usize>> {
+    pub(crate) async fn events(&self) -> anyhow::Result<BTreeMap<String, usize>> {
         let mut counts = BTreeMap::new();
         for event in self.all("events.k8s.io", "v1", "Event").await? {
             let ours = event["reportingController"] == "claim-rollout.io/controller";
@@ -157,11 +162,11 @@ impl<'a> Scene<'a> {
     }
 
     /// The record, or null.
-    pub(super) async fn record(&self) -> anyhow::Result<Value> {
+    pub(crate) async fn record(&self) -> anyhow::Result<Value> {
         record(&self.set().await?)
     }
 
-    pub(super) async fn until_ready(&self, replicas: u32) -> anyhow::Result<()> {
+    pub(crate) async fn until_ready(&self, replicas: u32) -> anyhow::Result<()> {
         let mut last = Value::Null;
         let what = format!("{replicas} Pods of {}", self.namespace);
         let ready = eventually(&what, PATIENCE, async || {
@@ -171,8 +176,27 @@ impl<'a> Scene<'a> {
         ready.await.with_context(|| format!("the last status was {last}"))
     }
 
+    /// Waits until the StatefulSet controller has nothing to do with the set any more, and returns it.
+    pub(crate) async fn settled(&self) -> anyhow::Result<Value> {
+        let mut last = Value::Null;
+        let what = format!("the set of {} to settle", self.namespace);
+        let settled = eventually(&what, PATIENCE, async || {
+            let set = self.set().await?;
+            let (spec, status) = (&set["spec"], &set["status"]);
+            let count = |key: &str| status[key].as_u64().unwrap_or_default();
+            let replicas = spec["replicas"].as_u64().unwrap_or_default();
+            let all = ["replicas", "readyReplicas", "availableReplicas"].map(count) == [replicas; 3];
+            let waits = spec["updateStrategy"]["rollingUpdate"]["partition"].as_u64() > Some(0);
+            let updated = waits || status["currentRevision"] == status["updateRevision"];
+            let seen = status["observedGeneration"] == set["metadata"]["generation"];
+            last = status.clone();
+            Ok((all && updated && seen).then_some(set))
+        });
+        settled.await.with_context(|| format!("the last status was {last}"))
+    }
+
     /// Waits until the controller says that all claims have this size, and checks that they have.
-    pub(super) async fn until_complete(&self, replicas: usize, size: &str) -> anyhow::Result<()> {
+    pub(crate) async fn until_complete(&self, replicas: usize, size: &str) -> anyhow::Result<()> {
         let mut seen = Value::Null;
         let what = format!("{} to be complete", self.namespace);
         let waited = eventually(&what, PATIENCE, async || {
@@ -203,12 +227,12 @@ impl<'a> Scene<'a> {
     }
 
     /// What the controller logged.
-    pub(super) fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         self.controller.as_ref().map(Controller::log).unwrap_or_default()
     }
 
     /// What was asked of the API server in this namespace by this user and concerns claims, sets, Pods or ClaimRollouts.
-    pub(super) async fn writes_of(&self, user: &str) -> anyhow::Result<Vec<Entry>> {
+    pub(crate) async fn writes_of(&self, user: &str) -> anyhow::Result<Vec<Entry>> {
         let mut entries = self.cluster.audit().await?;
         entries.retain(|entry| entry.namespace == self.namespace && entry.user == user);
         Ok(entries)
@@ -216,7 +240,7 @@ impl<'a> Scene<'a> {
 
     /// The names of the claims that the controller wrote, in this order. Fails if it wrote anything else but records and
     /// ClaimRollouts, wrote more records than `records`, or was ever refused.
-    pub(super) async fn claim_writes(&self, records: usize) -> anyhow::Result<Vec<String>> {
+    pub(crate) async fn claim_writes(&self, records: usize) -> anyhow::Result<Vec<String>> {
         let mut claims = Vec::new();
         let mut sets = 0;
         let writes = self.writes_of(USER).await?;
@@ -239,7 +263,7 @@ impl<'a> Scene<'a> {
 }
 
 /// The record of a set, or null.
-pub(super) fn record(set: &Value) -> anyhow::Result<Value> {
+pub(crate) fn record(set: &Value) -> anyhow::Result<Value> {
     match set["metadata"]["annotations"][STAGED].as_str() {
         Some(text) => Ok(serde_json::from_str(text)?),
         None => Ok(Value::Null),
@@ -247,13 +271,13 @@ pub(super) fn record(set: &Value) -> anyhow::Result<Value> {
 }
 
 /// The status of a condition.
-pub(super) fn condition(rollout: &Value, type_: &str) -> String {
+pub(crate) fn condition(rollout: &Value, type_: &str) -> String {
     let conditions = rollout["status"]["conditions"].as_array();
     let found = conditions.and_then(|all| all.iter().find(|condition| condition["type"] == type_));
     found.map(|condition| text(&condition["status"])).unwrap_or_default()
 }
 
 /// A JSON string as text.
-pub(super) fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

@@ -1,0 +1,63 @@
+//! What users and controllers do to sets and claims, and what the API server makes of it with the policy behind its
+//! webhooks: one file per behaviour. All stand side by side in one cluster, each with a policy-server of its own for its
+//! namespaces, so that what one is asked can be counted; `SCENARIO=verbs cargo test --test e2e admission` plays those
+//! with `verbs` in their names.
+
+mod other_verbs;
+mod served;
+mod verbs;
+
+use crate::cluster::{Cluster, Options};
+use crate::installation::Controllers;
+use crate::play::{Report, scenarios};
+use crate::policy_host::{Module, Runtime};
+use crate::scenarios::scene::Scene;
+
+/// What the scenarios share.
+pub(crate) struct Stage {
+    cluster: Cluster,
+    client: kube::Client,
+    module: Module,
+    controllers: Controllers,
+}
+
+impl Stage {
+    async fn new() -> anyhow::Result<Self> {
+        let cluster = Cluster::start(Options::default()).await?;
+        let client = cluster.client().await?;
+        let module = Runtime::new()?.load_policy()?;
+        let controllers = Controllers::install(&cluster).await?;
+        Ok(Self {
+            cluster,
+            client,
+            module,
+            controllers,
+        })
+    }
+
+    /// A fresh namespace.
+    async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
+        Scene::new(&self.cluster, &self.client, namespace).await
+    }
+
+    /// Fresh namespaces.
+    async fn scenes(&self, namespaces: &[&str]) -> anyhow::Result<Vec<Scene<'_>>> {
+        futures::future::try_join_all(namespaces.iter().map(|namespace| self.scene(namespace))).await
+    }
+}
+
+scenarios![Stage;
+    other_verbs::scale_restart_and_delete_go_through_in_silence_and_leave_what_is_staged,
+    verbs::every_verb_stages_a_growth_keeps_it_beside_other_edits_and_tells_the_truth_in_a_dry_run,
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_api_server_and_the_policy_do_what_users_mean() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let stage = Stage::new().await?;
+    report.say("the cluster is up");
+    report.play(&stage, SCENARIOS).await;
+    report.end()?;
+    stage.cluster.stop();
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! What users do to a set besides changing its templates, on one with a staged change and on one without.
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use super::Stage;
+use super::served::Policies;
+use crate::scenarios::scene::{STAGED, Scene, manifest, plain_manifest};
+
+/// What a request is about, and so what it must change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum About {
+    /// Only `metadata`.
+    Metadata,
+    /// Something in `spec`.
+    Spec,
+}
+
+/// The requests, in this order. kubectl has no dry run for a restart; the patch before it is what it sends.
+const REQUESTS: [(About, &[&str]); 8] = [
+    (About::Metadata, &["label", "statefulset", "web", "team=storage"]),
+    (
+        About::Metadata,
+        &["annotate", "statefulset", "web", "example.com/note=hello"],
+    ),
+    (About::Spec, &["scale", "statefulset", "web", "--replicas=2"]),
+    (
+        About::Spec,
+        &[
+            "patch",
+            "statefulset",
+            "web",
+            "--subresource=scale",
+            "--type=merge",
+            "-p",
+            r#"{"spec":{"replicas":1}}"#,
+        ],
+    ),
+    (About::Spec, &["set", "env", "statefulset/web", "A=b"]),
+    (
+        About::Spec,
+        &[
+            "patch",
+            "statefulset",
+            "web",
+            "-p",
+            r#"{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"then"}}}}}"#,
+        ],
+    ),
+    (About::Spec, &["rollout", "restart", "statefulset/web"]),
+    (
+        About::Spec,
+        &["patch", "statefulset", "web", "-p", r#"{"spec":{"minReadySeconds":1}}"#],
+    ),
+];
+
+/// One request, as a dry run and in earnest.
+async fn send(scene: &Scene<'_>, about: About, arguments: &[&str]) -> anyhow::Result<()> {
+    let before = scene.settled().await?;
+    if arguments[0] != "rollout" {
+        let output = scene.done(&[arguments, &["--dry-run=server"]].concat(), "").await?;
+        ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
+        ensure!(scene.set().await? == before, "{arguments:?}: a dry run changed the set");
+    }
+    let output = scene.done(arguments, "").await?;
+    ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    let after = scene.set().await?;
+    let generation = |set: &Value| set["metadata"]["generation"].as_u64().unwrap_or_default();
+    let steps = u64::from(about == About::Spec);
+    ensure!(
+        generation(&after) == generation(&before) + steps,
+        "{arguments:?}: {after:#}"
+    );
+    let kept = |set: &Value| {
+        let (record, spec) = (&set["metadata"]["annotations"][STAGED], &set["spec"]);
+        let partition = &spec["updateStrategy"]["rollingUpdate"]["partition"];
+        json!([record, spec["volumeClaimTemplates"], partition])
+    };
+    ensure!(kept(&after) == kept(&before), "{arguments:?}: {after:#}");
+    Ok(())
+}
+
+/// All of them on one set, and at last its deletion.
+async fn live(scene: &Scene<'_>) -> anyhow::Result<()> {
+    for (about, arguments) in REQUESTS {
+        send(scene, about, arguments).await?;
+    }
+    let before = scene.settled().await?;
+    let claims = scene.claims().await?;
+    let delete = ["delete", "statefulset", "web"];
+    let output = scene.done(&[&delete[..], &["--dry-run=server"]].concat(), "").await?;
+    ensure!(output.stderr.is_empty(), "{output:?}");
+    ensure!(scene.set().await? == before, "a dry run changed the set");
+    let output = scene.done(&delete, "").await?;
+    ensure!(output.stderr.is_empty(), "{output:?}");
+    ensure!(scene.set().await.is_err(), "the set is still there");
+    let uids = |claims: &[Value]| {
+        claims
+            .iter()
+            .map(|claim| claim["metadata"]["uid"].clone())
+            .collect::<Vec<_>>()
+    };
+    ensure!(
+        uids(&scene.claims().await?) == uids(&claims),
+        "claims went with the set"
+    );
+    Ok(())
+}
+
+pub(super) async fn scale_restart_and_delete_go_through_in_silence_and_leave_what_is_staged(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let (plain, staged) = (
+        &stage.scene("others-plain").await?,
+        &stage.scene("others-staged").await?,
+    );
+    let served = Policies::of_sets(&[plain, staged])?.serve(stage).await?;
+    plain.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
+    let before = served.sets();
+    live(plain).await?;
+    ensure!(
+        served.sets() == before,
+        "the policy was asked about a set that does not concern it"
+    );
+
+    // Existing claims stay as they are, so no Pod waits for one.
+    let set = |size: &str| manifest(1, size).replace("InPlace", "OnClaimDelete");
+    staged.done(&["apply", "-f", "-"], &set("1Gi")).await?;
+    staged.settled().await?;
+    staged.done(&["apply", "-f", "-"], &set("2Gi")).await?;
+    ensure!(!staged.record().await?.is_null(), "nothing was staged");
+    live(staged).await
+}

@@ -1,0 +1,170 @@
+//! A policy-server of its own for some namespaces, with the shipped policy objects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use super::Stage;
+use crate::cluster::eventually;
+use crate::installation::api_of_policy_server;
+use crate::policy_host::{PolicyHost, Registration, Shipped};
+use crate::scenarios::scene::Scene;
+
+/// The name that the StatefulSet controller writes under.
+pub(super) const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
+/// How long the API server may take to learn of a registration, on a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is served: which of the shipped objects, and what is changed in them.
+pub(super) struct Policies {
+    shipped: Vec<Shipped>,
+    namespaces: Vec<String>,
+    unconditional: bool,
+}
+
+impl Policies {
+    /// The shipped object for sets, for these scenes only.
+    pub(super) fn of_sets(scenes: &[&Scene<'_>]) -> anyhow::Result<Self> {
+        Ok(Self {
+            shipped: vec![Shipped::sets()?],
+            namespaces: scenes.iter().map(|scene| scene.namespace.clone()).collect(),
+            unconditional: false,
+        })
+    }
+
+    /// The shipped object for claims as well.
+    pub(super) fn and_claims(mut self) -> anyhow::Result<Self> {
+        self.shipped.push(Shipped::claims()?);
+        Ok(self)
+    }
+
+    /// The shipped object for retention as well, with this setting.
+    pub(super) fn and_retention(mut self, retention: &str) -> anyhow::Result<Self> {
+        let mut shipped = Shipped::retention()?;
+        shipped.spec["settings"]["retention"] = json!(retention);
+        self.shipped.push(shipped);
+        Ok(self)
+    }
+
+    /// With a setting of the first object.
+    pub(super) fn with(mut self, setting: &str, value: &Value) -> Self {
+        self.shipped[0].spec["settings"][setting] = value.clone();
+        self
+    }
+
+    /// Called for every request that the rules match.
+    pub(super) fn unconditionally(mut self) -> Self {
+        self.unconditional = true;
+        self
+    }
+
+    /// Starts a policy-server with them, and returns when the API server calls each.
+    pub(super) async fn serve<'a>(self, stage: &'a Stage) -> anyhow::Result<Served<'a>> {
+        let mut policies = Vec::new();
+        let mut registrations = Vec::new();
+        for mut shipped in self.shipped {
+            shipped.name = format!("{}.{}", shipped.name, self.namespaces[0]);
+            policies.push(shipped.policy(&stage.module)?);
+            let mut registration = shipped.registration();
+            if self.unconditional {
+                registration = registration.unconditionally();
+            }
+            for namespace in &self.namespaces {
+                registration = registration.in_namespace(namespace);
+            }
+            registrations.push(registration);
+        }
+        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&stage.cluster).await?)).await?;
+        let served = Served {
+            stage,
+            host,
+            registrations,
+            namespace: self.namespaces[0].clone(),
+        };
+        for registration in &served.registrations {
+            served.host.register(&stage.client, registration).await?;
+        }
+        served.until_called().await?;
+        Ok(served)
+    }
+}
+
+/// It runs.
+pub(super) struct Served<'a> {
+    stage: &'a Stage,
+    host: PolicyHost,
+    registrations: Vec<Registration>,
+    namespace: String,
+}
+
+impl Served<'_> {
+    /// How many requests the policy for sets was asked about.
+    pub(super) fn sets(&self) -> u64 {
+        self.host.requests(self.registrations[0].policy())
+    }
+
+    /// How many requests the policy of this shipped name, such as `claim-rollout-claims`, was asked about.
+    pub(super) fn asked(&self, policy: &str) -> u64 {
+        self.host.requests(&format!("{policy}.{}", self.namespace))
+    }
+
+    /// Ends the policy-server, but leaves it registered: the API server calls it in vain.
+    pub(super) async fn lose(self) -> anyhow::Result<()> {
+        self.host.stop().await
+    }
+
+    async fn until_called(&self) -> anyhow::Result<()> {
+        for registration in &self.registrations {
+            let policy = registration.policy();
+            match policy.split_once('.').map(|(shipped, _)| shipped) {
+                Some("claim-rollout-claims") => {
+                    let claim = json!({
+                        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-probe-0"},
+                        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+                    });
+                    let arguments = ["create", "-f", "-", "--as", STATEFULSET_CONTROLLER];
+                    self.until_asked(policy, &arguments, &claim).await?;
+                }
+                Some("claim-rollout-retention") => {
+                    let set = json!({
+                        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "probe"},
+                        "spec": {
+                            "replicas": 0, "serviceName": "probe", "selector": {"matchLabels": {"app": "probe"}},
+                            "template": {
+                                "metadata": {"labels": {"app": "probe"}},
+                                "spec": {"containers": [{"name": "probe", "image": "probe"}]},
+                            },
+                            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"},
+                        },
+                    });
+                    self.kubectl(&["create", "-f", "-"], &set).await?;
+                    self.until_asked(policy, &["delete", "statefulset", "probe"], &Value::Null)
+                        .await?;
+                }
+                _ => self.host.until_called(&self.stage.client, registration).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for something again and again, as a dry run, until the policy is asked about it.
+    async fn until_asked(&self, policy: &str, arguments: &[&str], input: &Value) -> anyhow::Result<()> {
+        let before = self.host.requests(policy);
+        let what = format!("the API server to call {policy}");
+        let asked = eventually(&what, PATIENCE, async || {
+            self.kubectl(&[arguments, &["--dry-run=server"]].concat(), input)
+                .await?;
+            Ok((self.host.requests(policy) > before).then_some(()))
+        });
+        asked.await
+    }
+
+    async fn kubectl(&self, arguments: &[&str], input: &Value) -> anyhow::Result<()> {
+        let arguments = [arguments, &["--namespace", &self.namespace]].concat();
+        let output = self.stage.cluster.kubectl(&arguments, &input.to_string()).await?;
+        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
+        Ok(())
+    }
+}

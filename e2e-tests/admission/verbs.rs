@@ -1,0 +1,294 @@
+//! Whatever verb a user chooses, the templates of a set go the same way.
+
+use anyhow::{Context as _, ensure};
+use futures::future::try_join_all;
+use serde_json::{Value, json};
+
+use super::Stage;
+use super::served::Policies;
+use crate::cluster::Output;
+use crate::scenarios::scene::{STAGED, Scene, plain_manifest, record, text};
+
+/// The ways to change a template.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Verb {
+    Apply,
+    ServerSideApply,
+    Replace,
+    MergePatch,
+    StrategicPatch,
+    JsonPatch,
+    Edit,
+}
+
+/// Each with its namespace and the field manager that kubectl uses for it.
+const VERBS: [(Verb, &str, &str); 7] = [
+    (Verb::Apply, "verbs-apply", "kubectl-client-side-apply"),
+    (Verb::ServerSideApply, "verbs-server-side-apply", "kubectl"),
+    (Verb::Replace, "verbs-replace", "kubectl-replace"),
+    (Verb::MergePatch, "verbs-merge-patch", "kubectl-patch"),
+    (Verb::StrategicPatch, "verbs-strategic-patch", "kubectl-patch"),
+    (Verb::JsonPatch, "verbs-json-patch", "kubectl-patch"),
+    (Verb::Edit, "verbs-edit", "kubectl-edit"),
+];
+
+const GROWN: &str = "Warning: claim-rollout: staged data 1Gi -> 2Gi; existing claims stay as they are (annotation \
+                     claim-rollout.io/update-policy: InPlace updates them)\n";
+const WITHDRAWN: &str =
+    "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; claims that were updated already stay as they are\n";
+
+/// What a request asks for: a size, if it is about templates, and the value of a label.
+#[derive(Clone, Copy, Debug)]
+struct Ask<'a> {
+    size: Option<&'a str>,
+    note: &'a str,
+}
+
+impl Verb {
+    /// Whether a request holds the whole set.
+    fn is_whole(self) -> bool {
+        matches!(self, Self::Apply | Self::ServerSideApply | Self::Replace)
+    }
+
+    async fn send(self, scene: &Scene<'_>, ask: Ask<'_>, more: &[&str]) -> anyhow::Result<Output> {
+        let whole = manifest(ask.size.unwrap_or("1Gi"), ask.note);
+        let labels = json!({"metadata": {"labels": {"note": ask.note}}});
+        let mut patch = labels.clone();
+        if let Some(size) = ask.size {
+            patch["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}, "spec": {
+                "accessModes": ["ReadWriteOnce"], "storageClassName": "expandable", "resources": {"requests": {"storage": size}},
+            }}]);
+        }
+        let mut steps = vec![json!({"op": "replace", "path": "/metadata/labels/note", "value": ask.note})];
+        if let Some(size) = ask.size {
+            let path = "/spec/volumeClaimTemplates/0/spec/resources/requests/storage";
+            steps.push(json!({"op": "replace", "path": path, "value": size}));
+        }
+        let (patch, steps) = (patch.to_string(), Value::from(steps).to_string());
+        let set = ["patch", "statefulset", "web"];
+        let (arguments, input) = match self {
+            Self::Apply => (vec!["apply", "-f", "-"], whole.as_str()),
+            Self::ServerSideApply => (vec!["apply", "--server-side", "-f", "-"], whole.as_str()),
+            Self::Replace => (vec!["replace", "-f", "-"], whole.as_str()),
+            Self::MergePatch => ([&set[..], &["--type=merge", "-p", &patch]].concat(), ""),
+            Self::StrategicPatch => ([&set[..], &["--type=strategic", "-p", &patch]].concat(), ""),
+            Self::JsonPatch => ([&set[..], &["--type=json", "-p", &steps]].concat(), ""),
+            Self::Edit => return edit(scene, ask).await,
+        };
+        scene.kubectl(&[&arguments, more].concat(), input).await
+    }
+}
+
+fn manifest(size: &str, note: &str) -> String {
+    let labelled = format!("  name: web\n  labels: {{note: {note}}}\nspec:");
+    plain_manifest(1, size).replacen("  name: web\nspec:", &labelled, 1)
+}
+
+/// `kubectl edit`, with sed for an editor.
+async fn edit(scene: &Scene<'_>, ask: Ask<'_>) -> anyhow::Result<Output> {
+    let size = ask
+        .size
+        .map(|size| format!("s/^\\( *storage:\\) .*/\\1 {size}/;"))
+        .unwrap_or_default();
+    let editor = format!("sed -i '{size}s/^\\(    note:\\) .*/\\1 {}/'", ask.note);
+    let arguments = ["edit", "statefulset", "web", "--namespace", &scene.namespace];
+    scene
+        .cluster
+        .run("kubectl", &arguments, &[("KUBE_EDITOR", &editor)], "")
+        .await
+}
+
+/// What a request did: what kubectl said, and the set before and after.
+struct Done {
+    stderr: String,
+    before: Value,
+    after: Value,
+}
+
+impl Done {
+    fn moved(&self, key: &str) -> bool {
+        self.before["metadata"][key] != self.after["metadata"][key]
+    }
+
+    fn record(&self) -> &Value {
+        &self.after["metadata"]["annotations"][STAGED]
+    }
+
+    /// The templates, the generation and the rest of the spec stayed as they were.
+    fn check_spec(&self) -> anyhow::Result<()> {
+        ensure!(self.before["spec"] == self.after["spec"], "{:#}", self.after["spec"]);
+        ensure!(!self.moved("generation"), "the generation moved");
+        Ok(())
+    }
+}
+
+/// Sends a request twice: as a dry run, where kubectl can, and in earnest. The dry run must say the same, show the same
+/// and change nothing.
+async fn send(scene: &Scene<'_>, verb: Verb, ask: Ask<'_>) -> anyhow::Result<Done> {
+    let before = scene.settled().await?;
+    let mut dry = None;
+    if verb != Verb::Edit {
+        let output = verb.send(scene, ask, &["--dry-run=server", "-o", "json"]).await?;
+        ensure!(output.success, "{verb:?} {ask:?}: {output:?}");
+        ensure!(
+            scene.set().await? == before,
+            "{verb:?} {ask:?}: a dry run changed the set"
+        );
+        dry = Some(output);
+    }
+    let output = verb.send(scene, ask, &["-o", "json"]).await?;
+    ensure!(output.success, "{verb:?} {ask:?}: {output:?}");
+    let after = scene.set().await?;
+    if let Some(dry) = dry {
+        ensure!(
+            dry.stderr == output.stderr,
+            "{verb:?} {ask:?}: {} {}",
+            dry.stderr,
+            output.stderr
+        );
+        let [dry, real] = [&dry.stdout, &output.stdout].map(|text| serde_json::from_str(text).map(shape));
+        let (dry, real) = (dry?, real?);
+        ensure!(dry == real, "{verb:?} {ask:?}: {dry:#} {real:#}");
+    }
+    Ok(Done {
+        stderr: output.stderr,
+        before,
+        after,
+    })
+}
+
+/// An object without what is new after each write.
+fn shape(mut object: Value) -> Value {
+    object["metadata"]["resourceVersion"].take();
+    object["metadata"]["managedFields"].take();
+    object["status"].take();
+    object
+}
+
+async fn nobody_changes_templates(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
+    let way: &[&str] = if verb == Verb::ServerSideApply {
+        &["apply", "--server-side", "-f", "-"]
+    } else {
+        &["apply", "-f", "-"]
+    };
+    scene.done(way, &manifest("1Gi", "a")).await?;
+    scene.settled().await?;
+    let ask = Ask {
+        size: verb.is_whole().then_some("1Gi"),
+        note: "b",
+    };
+    let done = send(scene, verb, ask).await?;
+    ensure!(done.stderr.is_empty(), "{verb:?}: {}", done.stderr);
+    done.check_spec()?;
+    ensure!(
+        done.moved("resourceVersion") && done.record().is_null(),
+        "{:#}",
+        done.after
+    );
+    Ok(())
+}
+
+async fn a_growth(scene: &Scene<'_>, verb: Verb, manager: &str) -> anyhow::Result<()> {
+    let ask = Ask {
+        size: Some("2Gi"),
+        note: "b",
+    };
+    let done = send(scene, verb, ask).await?;
+    ensure!(done.stderr == GROWN, "{verb:?}: {}", done.stderr);
+    done.check_spec()?;
+    ensure!(done.moved("resourceVersion"), "nothing was stored");
+    let staged = record(&done.after)?;
+    let size = &staged["templates"][0]["spec"]["resources"]["requests"]["storage"];
+    ensure!(
+        size == "2Gi" && staged["by"] == "admin" && staged["manager"] == manager,
+        "{staged:#}"
+    );
+
+    // The same again says nothing and writes nothing.
+    for _ in 0..2 {
+        let again = send(scene, verb, ask).await?;
+        ensure!(!again.stderr.contains("claim-rollout"), "{verb:?}: {}", again.stderr);
+        again.check_spec()?;
+        ensure!(!again.moved("resourceVersion"), "{verb:?}: it was written again");
+        ensure!(again.record() == done.record(), "{:#}", again.after);
+    }
+    Ok(())
+}
+
+async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
+    let ask = Ask {
+        size: verb.is_whole().then_some("2Gi"),
+        note: "c",
+    };
+    let done = send(scene, verb, ask).await?;
+    ensure!(done.stderr.is_empty(), "{verb:?}: {}", done.stderr);
+    done.check_spec()?;
+    ensure!(done.moved("resourceVersion"), "{verb:?}: the label was not stored");
+    ensure!(done.after["metadata"]["labels"]["note"] == "c", "{:#}", done.after);
+    let kept = &done.before["metadata"]["annotations"][STAGED];
+    ensure!(!kept.is_null() && kept == done.record(), "{verb:?}: {:#}", done.after);
+
+    // Who declares what he wants goes back by declaring it; others have to say so.
+    let back = Ask {
+        size: Some("1Gi"),
+        note: "c",
+    };
+    let withdraws = matches!(verb, Verb::Apply | Verb::ServerSideApply);
+    let done = send(scene, verb, back).await?;
+    done.check_spec()?;
+    if withdraws {
+        ensure!(
+            done.stderr == WITHDRAWN && done.record().is_null(),
+            "{verb:?}: {}",
+            done.stderr
+        );
+        return Ok(());
+    }
+    ensure!(
+        done.stderr.is_empty() || verb == Verb::Edit,
+        "{verb:?}: {}",
+        done.stderr
+    );
+    ensure!(done.record() == kept, "{verb:?}: {:#}", done.after);
+    let revision = text(&record(&done.after)?["revision"]);
+    let annotation = format!("claim-rollout.io/withdraw={revision}");
+    let output = scene.done(&["annotate", "statefulset", "web", &annotation], "").await?;
+    ensure!(output.stderr == WITHDRAWN, "{output:?}");
+    let annotations = scene.set().await?["metadata"]["annotations"].clone();
+    let ours = annotations.as_object().into_iter().flatten();
+    ensure!(
+        ours.filter(|(key, _)| key.starts_with("claim-rollout")).count() == 0,
+        "{annotations:#}"
+    );
+    Ok(())
+}
+
+pub(super) async fn every_verb_stages_a_growth_keeps_it_beside_other_edits_and_tells_the_truth_in_a_dry_run(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scenes = stage.scenes(&VERBS.map(|(_, namespace, _)| namespace)).await?;
+    let served = Policies::of_sets(&scenes.iter().collect::<Vec<_>>())?
+        .serve(stage)
+        .await?;
+    let each = || VERBS.iter().zip(&scenes);
+
+    let before = served.sets();
+    try_join_all(each().map(|((verb, ..), scene)| nobody_changes_templates(scene, *verb))).await?;
+    ensure!(
+        served.sets() == before,
+        "the policy was asked about sets that do not concern it"
+    );
+
+    try_join_all(each().map(async |((verb, _, manager), scene)| {
+        let claims = scene.claims().await?;
+        let story = async {
+            a_growth(scene, *verb, manager).await?;
+            a_staged_set(scene, *verb).await
+        };
+        story.await.with_context(|| format!("{verb:?}"))?;
+        ensure!(scene.claims().await? == claims, "a claim was written");
+        Ok::<_, anyhow::Error>(())
+    }))
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! The command lines of users.
+
+use super::Cluster;
+
+/// What a program did.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    /// Whether it exited with 0.
+    pub(crate) success: bool,
+    /// What it printed.
+    pub(crate) stdout: String,
+    /// Its warnings and errors.
+    pub(crate) stderr: String,
+}
+
+impl Cluster {
+    /// Runs kubectl as the administrator (or, with `--as`, as anybody), with `stdin` as its input.
+    pub(crate) async fn kubectl(&self, arguments: &[&str], stdin: &str) -> anyhow::Result<Output> {
+        self.run("kubectl", arguments, &[], stdin).await
+    }
+
+    /// Runs one of the binaries as the administrator, with `environment` on top of what this program has.
+    pub(crate) async fn run(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        stdin: &str,
+    ) -> anyhow::Result<Output> {
+        // A file as input: nobody has to write to a pipe while reading from two others.
+        let input = tempfile::tempfile()?;
+        std::io::Write::write_all(&mut &input, stdin.as_bytes())?;
+        std::io::Seek::rewind(&mut &input)?;
+        let output = tokio::process::Command::new(self.bin(program))
+            .args(arguments)
+            .env("KUBECONFIG", self.kubeconfig())
+            .env("HOME", self.folder())
+            .envs(environment.iter().copied())
+            .current_dir(self.folder())
+            .stdin(input)
+            .kill_on_drop(true)
+            .output()
+            .await?;
+        Ok(Output {
+            success: output.status.success(),
+            stdout: String::from_utf8(output.stdout)?,
+            stderr: String::from_utf8(output.stderr)?,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Scenarios that share a cluster are played side by side; what came of each is told at once.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use anyhow::ensure;
+use futures::FutureExt as _;
+use futures::StreamExt as _;
+use futures::future::LocalBoxFuture;
+use futures::stream::FuturesUnordered;
+
+/// What can be told of a scenario: its name, and how it goes.
+pub(crate) type Scenario<S> = (
+    &'static str,
+    for<'a> fn(&'a S) -> LocalBoxFuture<'a, anyhow::Result<()>>,
+);
+
+/// The list of scenarios of a stage.
+macro_rules! scenarios {
+    ($stage:ty; $($file:ident :: $name:ident),* $(,)?) => {
+        const SCENARIOS: &[crate::play::Scenario<$stage>] = &[$((
+            concat!(stringify!($file), "::", stringify!($name)),
+            |stage| futures::FutureExt::boxed_local($file::$name(stage)),
+        )),*];
+    };
+}
+pub(crate) use scenarios;
+
+/// What came of the scenarios.
+pub(crate) struct Report {
+    begun: Instant,
+    /// Only scenarios with this in their names are played.
+    only: String,
+    failures: String,
+}
+
+impl Report {
+    /// The clock runs from here.
+    pub(crate) fn new() -> Self {
+        Self {
+            begun: Instant::now(),
+            only: std::env::var("SCENARIO").unwrap_or_default(),
+            failures: String::new(),
+        }
+    }
+
+    /// Tells how far it is.
+    pub(crate) fn say(&self, what: &str) {
+        println!("{:6.1} s  {what}", self.begun.elapsed().as_secs_f64());
+    }
+
+    /// Plays all scenarios at the same time.
+    pub(crate) async fn play<S>(&mut self, stage: &S, scenarios: &[Scenario<S>]) {
+        let chosen = scenarios.iter().filter(|(name, _)| name.contains(&self.only));
+        let mut running: FuturesUnordered<_> = chosen
+            .map(|(name, scenario)| {
+                let play = AssertUnwindSafe(scenario(stage)).catch_unwind();
+                async move { (*name, play.await) }
+            })
+            .collect();
+        while let Some((name, result)) = running.next().await {
+            self.add(name, result);
+        }
+    }
+
+    /// Plays one alone.
+    pub(crate) async fn play_one(&mut self, name: &str, scenario: impl Future<Output = anyhow::Result<()>>) {
+        if name.contains(&self.only) {
+            let result = AssertUnwindSafe(scenario).catch_unwind().await;
+            self.add(name, result);
+        }
+    }
+
+    /// Says what came of one, and remembers a failure.
+    fn add(&mut self, name: &str, result: std::thread::Result<anyhow::Result<()>>) {
+        let failure = match result {
+            Ok(Ok(())) => return self.say(&format!("ok      {name}")),
+            Ok(Err(error)) => format!("{error:#}"),
+            Err(_) => "it panicked, see above".to_owned(),
+        };
+        self.say(&format!("FAILED  {name}"));
+        self.failures.push_str(&format!("\n{name}: {failure}\n"));
+    }
+
+    /// Fails if one of them did.
+    pub(crate) fn end(self) -> anyhow::Result<()> {
+        ensure!(self.failures.is_empty(), "\n{}", self.failures);
+        Ok(())
+    }
+}
