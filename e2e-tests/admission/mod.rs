@@ -3,6 +3,7 @@
 //! namespaces, so that what one is asked can be counted; `SCENARIO=verbs cargo test --test e2e admission` plays those
 //! with `verbs` in their names.
 
+mod helm;
 mod other_verbs;
 mod served;
 mod verbs;
@@ -47,6 +48,9 @@ impl Stage {
 }
 
 scenarios![Stage;
+    helm::an_upgrade_is_staged_and_held_and_a_rollback_takes_it_back,
+    helm::helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs,
+    helm::the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set,
     other_verbs::scale_restart_and_delete_go_through_in_silence_and_leave_what_is_staged,
     verbs::every_verb_stages_a_growth_keeps_it_beside_other_edits_and_tells_the_truth_in_a_dry_run,
 ];

@@ -1,0 +1,257 @@
+//! Helm 4: releases whose templates grow, repeat, hold and go back; server-side, and client-side as Helm 3 does it.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::Stage;
+use super::served::Policies;
+use crate::cluster::Output;
+use crate::scenarios::scene::{STAGED, Scene, record, text};
+
+/// A chart with a set `web`, whose template carries the version of the chart in a label.
+const CHART: [(&str, &str); 3] = [
+    ("Chart.yaml", include_str!("chart/Chart.yaml")),
+    ("values.yaml", include_str!("chart/values.yaml")),
+    ("templates/web.yaml", include_str!("chart/templates/web.yaml")),
+];
+/// The version of the chart as it is stored.
+const VERSION: &str = "1.0.0";
+
+/// A release `web` in a namespace of its own.
+struct Release<'a> {
+    scene: &'a Scene<'a>,
+    /// How it is written.
+    way: &'static str,
+}
+
+impl Release<'_> {
+    async fn helm(&self, arguments: &[&str]) -> anyhow::Result<Output> {
+        let arguments = [arguments, &["--namespace", &self.scene.namespace]].concat();
+        let output = self.scene.cluster.run("helm", &arguments, &[], "").await?;
+        ensure!(output.success, "helm {}: {output:?}", arguments.join(" "));
+        Ok(output)
+    }
+
+    /// `helm upgrade --install` of a version of the chart with these values.
+    async fn upgrade(&self, version: &str, values: &str) -> anyhow::Result<Output> {
+        let folder = self
+            .scene
+            .cluster
+            .folder()
+            .join(format!("chart-{version}-{}", self.scene.namespace));
+        for (file, content) in CHART {
+            let path = folder.join(file);
+            std::fs::create_dir_all(path.parent().context("a folder")?)?;
+            let content = if file == "Chart.yaml" {
+                content.replace(VERSION, version)
+            } else {
+                content.to_owned()
+            };
+            std::fs::write(path, content)?;
+        }
+        let folder = folder.to_str().context("a path in UTF-8")?;
+        self.helm(&["upgrade", "--install", "web", folder, "--set", values, self.way])
+            .await
+    }
+
+    /// Makes it, and returns the set when all is quiet.
+    async fn install(&self) -> anyhow::Result<Value> {
+        let output = self.upgrade(VERSION, "size=1Gi").await?;
+        ensure!(!said(&output, ""), "{output:?}");
+        self.scene.settled().await
+    }
+}
+
+/// Whether the policy said this.
+fn said(output: &Output, what: &str) -> bool {
+    output.stderr.contains(&format!("claim-rollout: {what}"))
+}
+
+fn moved(before: &Value, after: &Value, key: &str) -> bool {
+    before["metadata"][key] != after["metadata"][key]
+}
+
+/// A growth, and the same twice more.
+async fn grows(release: &Release<'_>) -> anyhow::Result<()> {
+    let before = release.install().await?;
+    let output = release.upgrade(VERSION, "size=2Gi").await?;
+    ensure!(
+        said(&output, "staged data 1Gi -> 2Gi; 2 claims will be updated in place"),
+        "{output:?}"
+    );
+    let grown = release.scene.set().await?;
+    ensure!(grown["spec"] == before["spec"], "{grown:#}");
+    ensure!(!moved(&before, &grown, "generation"), "the generation moved");
+    let staged = record(&grown)?;
+    ensure!(staged["by"] == "admin" && staged["manager"] == "helm", "{staged:#}");
+    repeats(release, "size=2Gi").await
+}
+
+/// The same upgrade again writes nothing, but that the API server may put the managers in another order, once: it sorts
+/// them by the second in which they wrote.
+async fn repeats(release: &Release<'_>, values: &str) -> anyhow::Result<()> {
+    let before = release.scene.set().await?;
+    let mut versions = Vec::new();
+    for _ in 0..3 {
+        let output = release.upgrade(VERSION, values).await?;
+        ensure!(!said(&output, ""), "{output:?}");
+        let again = release.scene.set().await?;
+        ensure!(again["spec"] == before["spec"], "{again:#}");
+        ensure!(
+            again["metadata"]["annotations"] == before["metadata"]["annotations"],
+            "{again:#}"
+        );
+        ensure!(!moved(&before, &again, "generation"), "the generation moved");
+        versions.push(text(&again["metadata"]["resourceVersion"]));
+    }
+    ensure!(
+        versions[0] == versions[1] && versions[1] == versions[2],
+        "it is written again and again"
+    );
+    Ok(())
+}
+
+/// A new image during a rollout: no Pod goes before its claim.
+async fn holds(release: &Release<'_>) -> anyhow::Result<()> {
+    let (scene, before) = (release.scene, release.scene.set().await?);
+    let pods = scene.pods().await?;
+    let output = release.upgrade(VERSION, "size=2Gi,image=example/main:2").await?;
+    ensure!(
+        said(
+            &output,
+            "Pods wait for their claims: rollingUpdate.partition is held at 2"
+        ),
+        "{output:?}"
+    );
+    let held = scene.settled().await?;
+    let annotations = &held["metadata"]["annotations"];
+    ensure!(annotations["claim-rollout.io/held-partition"] == "0", "{annotations:#}");
+    ensure!(
+        annotations[STAGED] == before["metadata"]["annotations"][STAGED],
+        "{annotations:#}"
+    );
+    ensure!(
+        held["spec"]["updateStrategy"]["rollingUpdate"]["partition"] == 2,
+        "{held:#}"
+    );
+    ensure!(
+        held["status"]["updateRevision"] != before["status"]["updateRevision"],
+        "{held:#}"
+    );
+    repeats(release, "size=2Gi,image=example/main:2").await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    Ok(())
+}
+
+pub(super) async fn an_upgrade_is_staged_and_held_and_a_rollback_takes_it_back(stage: &Stage) -> anyhow::Result<()> {
+    let (scene, scene_of_chart) = (&stage.scene("helm").await?, &stage.scene("helm-chart").await?);
+    let _served = Policies::of_sets(&[scene, scene_of_chart])?.serve(stage).await?;
+    let way = "--server-side=auto";
+    let release = Release { scene, way };
+    grows(&release).await?;
+    holds(&release).await?;
+    let claims = scene.claims().await?;
+    let output = release.helm(&["rollback", "web", "1"]).await?;
+    ensure!(said(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
+    ensure!(
+        said(&output, "Pods do not wait for their claims any more"),
+        "{output:?}"
+    );
+    let installed = scene.settled().await?;
+    ensure!(
+        installed["spec"]["updateStrategy"]["rollingUpdate"]["partition"] == 0,
+        "{installed:#}"
+    );
+    ensure!(record(&installed)?.is_null(), "{installed:#}");
+    ensure!(scene.claims().await? == claims, "a claim was written");
+
+    let release = Release {
+        scene: scene_of_chart,
+        way,
+    };
+    let before = release.install().await?;
+    let output = release.upgrade("1.0.1", "size=1Gi").await?;
+    ensure!(
+        said(
+            &output,
+            "staged data label helm.sh/chart web-1.0.0 -> web-1.0.1; 2 claims"
+        ),
+        "{output:?}"
+    );
+    let after = scene_of_chart.set().await?;
+    ensure!(
+        !record(&after)?.is_null() && after["spec"] == before["spec"],
+        "{after:#}"
+    );
+    Ok(())
+}
+
+pub(super) async fn helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = &stage.scene("helm-client-side").await?;
+    let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
+    let release = Release {
+        scene,
+        way: "--server-side=false",
+    };
+    grows(&release).await?;
+    holds(&release).await?;
+    let held = scene.set().await?;
+    // Its patch says only what differs from the live set, and that has the old template: there is nothing to see of
+    // going back but the image.
+    let output = release.helm(&["rollback", "web", "1"]).await?;
+    ensure!(!said(&output, "withdrew"), "{output:?}");
+    let back = scene.set().await?;
+    ensure!(
+        back["metadata"]["annotations"] == held["metadata"]["annotations"],
+        "{back:#}"
+    );
+    let revision = text(&record(&back)?["revision"]);
+    let annotation = format!("claim-rollout.io/withdraw={revision}");
+    let output = scene.done(&["annotate", "statefulset", "web", &annotation], "").await?;
+    ensure!(said(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
+    let after = scene.settled().await?;
+    ensure!(
+        after["spec"]["updateStrategy"]["rollingUpdate"]["partition"] == 0,
+        "{after:#}"
+    );
+    ensure!(record(&after)?.is_null(), "{after:#}");
+    ensure!(
+        after["metadata"]["annotations"]["claim-rollout.io/held-partition"].is_null(),
+        "{after:#}"
+    );
+    Ok(())
+}
+
+pub(super) async fn the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = &stage.scene("helm-ignore").await?;
+    let policies = Policies::of_sets(&[scene])?.with("metadataOnlyChanges", &json!("Ignore"));
+    let _served = policies.serve(stage).await?;
+    let release = Release {
+        scene,
+        way: "--server-side=auto",
+    };
+    let before = release.install().await?;
+    let output = release.upgrade("1.0.1", "size=1Gi").await?;
+    let ignored = "ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)";
+    ensure!(said(&output, ignored), "{output:?}");
+    let after = scene.set().await?;
+    ensure!(
+        record(&after)?.is_null() && after["spec"] == before["spec"],
+        "{after:#}"
+    );
+    ensure!(!moved(&before, &after, "generation"), "the generation moved");
+    ensure!(after["metadata"]["labels"]["helm.sh/chart"] == "web-1.0.1", "{after:#}");
+
+    let output = release.upgrade("1.0.2", "size=2Gi").await?;
+    ensure!(
+        said(&output, ignored) && said(&output, "staged data 1Gi -> 2Gi; 2 claims"),
+        "{output:?}"
+    );
+    let wish = record(&scene.set().await?)?["templates"][0].clone();
+    ensure!(wish["metadata"]["labels"]["helm.sh/chart"] == "web-1.0.0", "{wish:#}");
+    Ok(())
+}
