@@ -3,6 +3,7 @@
 //! namespaces, so that what one is asked can be counted; `SCENARIO=verbs cargo test --test e2e admission` plays those
 //! with `verbs` in their names.
 
+mod going_back;
 mod helm;
 mod other_verbs;
 mod served;
@@ -48,6 +49,7 @@ impl Stage {
 }
 
 scenarios![Stage;
+    going_back::an_apply_that_goes_back_withdraws_whatever_else_it_changes_and_an_update_by_its_manager_does_not,
     helm::an_upgrade_is_staged_and_held_and_a_rollback_takes_it_back,
     helm::helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs,
     helm::the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set,

@@ -2,7 +2,7 @@
 
 use super::object::{Read, read};
 use super::review::{Object, Review, Text};
-use crate::json::{Fault, Once, Reader};
+use crate::json::{Once, Reader};
 use crate::templates::{ClaimTemplate, Diff, Record, keys};
 
 /// Why a staged change is dropped.
@@ -71,55 +71,63 @@ fn applied_templates(annotation: &str) -> Option<Vec<ClaimTemplate>> {
     ClaimTemplate::read_list(manifest.spec.templates?).ok()
 }
 
-/// The manager's apply owns the templates, so what it applied says live; and the request is an apply of that manager:
-/// its entry changes, or nothing else does. A plain update under the same name is an unrelated edit.
+/// The manager's apply owns the templates, so what it applied says live; and the request is an apply of that manager, or
+/// changes nothing at all. A plain update under the same name is an unrelated edit.
 fn went_back_server_side(old: &Object<'_>, new: &Object<'_>, manager: &str) -> bool {
-    let Some(entry) = apply_entry(new, manager).filter(|entry| entry.owns_templates) else {
+    let applies = |set| entries(set, manager, "Apply");
+    let updates = |set| entries(set, manager, "Update");
+    let (Some(applied), Some(updated)) = (applies(new), updates(new)) else {
         return false;
     };
-    let before = apply_entry(old, manager).map(|entry| entry.text);
-    before != Some(entry.text) || apart_from_managers(old) == apart_from_managers(new)
+    if !matches!(applied[..], [entry] if entry.owns_templates) {
+        return false;
+    }
+    // What an update changes it owns as an update; an apply leaves that as it was. Entries alone do not tell an apply from
+    // none: their time is that of a second, so the next apply within it may leave the same one.
+    let is_apply = updated.is_empty()
+        || updates(old).as_ref() == Some(&updated) && applies(old).is_some_and(|before| before != applied);
+    is_apply || apart_from_managers(old) == apart_from_managers(new)
 }
 
 /// An entry of `metadata.managedFields`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Entry<'a> {
     text: &'a str,
     owns_templates: bool,
 }
 
-/// The entry of a manager's server-side applies.
-fn apply_entry<'a>(set: &Object<'a>, manager: &str) -> Option<Entry<'a>> {
-    let mut found = None;
-    let mut reader = Reader::new(set.metadata.managed_fields?);
+/// The entries of a manager for one kind of operation on the object itself; nothing if they cannot be read.
+fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<Entry<'a>>> {
+    let mut found = Vec::new();
+    let Some(managed) = set.metadata.managed_fields else {
+        return Some(found);
+    };
+    let mut reader = Reader::new(managed);
     if reader.null().ok()? {
-        return None;
+        return Some(found);
     }
     let read = reader.list(|reader| {
         let place = reader.place();
-        let (mut name, mut operation, mut of) = (Text::default(), Text::default(), Text::default());
+        let (mut name, mut operation, mut subresource) = (Text::default(), Text::default(), Text::default());
         let mut owns_templates = false;
         let mut once = Once::default();
         reader.object(|reader, key| {
             match &*key {
                 "manager" => name = once.text(0, reader)?,
                 "operation" => operation = once.text(1, reader)?,
-                "subresource" => of = once.text(2, reader)?,
+                "subresource" => subresource = once.text(2, reader)?,
                 "fieldsV1" => owns_templates = once.read(3, reader, owns)?,
                 _ => reader.skip()?,
             }
             Ok(())
         })?;
-        if name == manager && operation == "Apply" && of.is_empty() {
-            if found.is_some() {
-                return Err(reader.error(Fault::Duplicate));
-            }
+        if name == manager && operation == of && subresource.is_empty() {
             let text = reader.since(place);
-            found = Some(Entry { text, owns_templates });
+            found.push(Entry { text, owns_templates });
         }
         Ok(())
     });
-    read.ok().and(found)
+    read.ok().map(|()| found)
 }
 
 /// Whether a set of fields has `f:spec`/`f:volumeClaimTemplates`.

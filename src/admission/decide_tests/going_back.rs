@@ -119,13 +119,36 @@ fn u1_server_side_apply_goes_back_when_the_manager_of_the_wish_applies_the_live_
     assert_eq!(withdrawn(decide(&update(&same, &same))), gone, "nothing else changes");
     let mut more = same.clone();
     more["spec"]["replicas"] = 5.into();
+    let within_a_second = more.clone();
+    assert_eq!(
+        withdrawn(decide(&update(&same, &within_a_second))),
+        gone,
+        "its entry is the same"
+    );
     more["metadata"]["managedFields"][1]["fieldsV1"]["f:spec"]["f:replicas"] = json!({});
     assert_eq!(withdrawn(decide(&update(&same, &more))), gone, "its entry changes");
+    let updated = |set: &Value, time: &str| {
+        let mut set = set.clone();
+        let entry =
+            json!({"manager": "helm", "operation": "Update", "time": time, "fieldsV1": {"f:spec": {"f:replicas": {}}}});
+        let entries = set["metadata"]["managedFields"].as_array_mut().expect("a list");
+        entries.push(entry);
+        set
+    };
+    let [before, after] = [&same, &more].map(|set| updated(set, "1"));
+    assert_eq!(
+        withdrawn(decide(&update(&before, &after))),
+        gone,
+        "it made an update before"
+    );
 
-    let mut scaled = same.clone();
-    scaled["spec"]["replicas"] = 5.into();
+    let mut scaled = updated(&same, "1");
+    scaled["spec"]["replicas"] = 6.into();
     for (sentence, before, after) in [
-        ("a plain update under the same name", same.clone(), scaled),
+        ("a plain update under the same name", same.clone(), scaled.clone()),
+        ("a plain update of what it applied", more.clone(), scaled.clone()),
+        ("one more update within a second", updated(&same, "1"), scaled.clone()),
+        ("a later update", updated(&same, "0"), scaled),
         (
             "the apply leaves the templates out",
             helm(templates),

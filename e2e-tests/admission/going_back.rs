@@ -1,0 +1,52 @@
+//! Server-side apply goes back by what it applies; an update under the same name does not.
+
+use anyhow::ensure;
+
+use super::Stage;
+use super::served::Policies;
+use crate::cluster::Output;
+use crate::scenarios::scene::{Scene, plain_manifest};
+
+/// Applies a set of this size and image as `ops`.
+async fn apply(scene: &Scene<'_>, size: &str, image: u32) -> anyhow::Result<Output> {
+    let set = plain_manifest(0, size).replace("example/main:1", &format!("example/main:{image}"));
+    let arguments = [
+        "apply",
+        "--server-side",
+        "--field-manager=ops",
+        "--force-conflicts",
+        "-f",
+        "-",
+    ];
+    scene.done(&arguments, &set).await
+}
+
+pub(super) async fn an_apply_that_goes_back_withdraws_whatever_else_it_changes_and_an_update_by_its_manager_does_not(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = &stage.scene("going-back").await?;
+    let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
+    apply(scene, "1Gi", 1).await?;
+    // Managers are known by the second in which they wrote: most of these come within one.
+    for image in 2..7 {
+        apply(scene, "2Gi", image).await?;
+        ensure!(!scene.record().await?.is_null(), "nothing was staged");
+        let output = apply(scene, "1Gi", image + 1).await?;
+        ensure!(
+            output.stderr.contains("withdrew data 1Gi -> 2Gi"),
+            "{image}: {output:?}"
+        );
+        ensure!(scene.record().await?.is_null(), "{image}: the record is still there");
+    }
+
+    apply(scene, "2Gi", 7).await?;
+    let record = scene.record().await?;
+    for image in 8..10 {
+        let image = format!("main=example/main:{image}");
+        let arguments = ["set", "image", "statefulset/web", &image, "--field-manager=ops"];
+        let output = scene.done(&arguments, "").await?;
+        ensure!(output.stderr.is_empty(), "{output:?}");
+        ensure!(scene.record().await? == record, "an update by the manager withdrew");
+    }
+    Ok(())
+}
