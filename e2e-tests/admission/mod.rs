@@ -3,10 +3,14 @@
 //! namespaces, so that what one is asked can be counted; `SCENARIO=verbs cargo test --test e2e admission` plays those
 //! with `verbs` in their names.
 
+mod births;
 mod going_back;
 mod helm;
+mod hold;
 mod other_verbs;
+mod retention;
 mod served;
+mod unrelated;
 mod verbs;
 
 use crate::cluster::{Cluster, Options};
@@ -49,11 +53,20 @@ impl Stage {
 }
 
 scenarios![Stage;
+    births::after_a_staged_growth_a_new_replica_gets_its_claim_as_wished_at_once,
+    births::without_the_policy_for_claims_a_claim_is_born_small_and_brought_to_the_wish,
+    births::a_claim_that_two_sets_could_have_is_left_as_it_is_born,
+    hold::an_image_and_a_size_in_one_apply_hold_every_pod_until_the_user_lets_them_go,
+    retention::whoever_scales_down_or_deletes_reads_which_claims_go_and_they_do,
+    retention::an_orphaned_set_leaves_its_claims_and_nobody_is_warned,
+    retention::a_policy_that_changes_during_a_scale_down_concerns_the_replicas_that_are_going,
+    retention::where_they_are_to_be_kept_the_request_is_refused,
     going_back::an_apply_that_goes_back_withdraws_whatever_else_it_changes_and_an_update_by_its_manager_does_not,
     helm::an_upgrade_is_staged_and_held_and_a_rollback_takes_it_back,
     helm::helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs,
     helm::the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set,
     other_verbs::scale_restart_and_delete_go_through_in_silence_and_leave_what_is_staged,
+    unrelated::only_template_changes_and_staged_sets_miss_the_policy_when_it_is_away,
     verbs::every_verb_stages_a_growth_keeps_it_beside_other_edits_and_tells_the_truth_in_a_dry_run,
 ];
 

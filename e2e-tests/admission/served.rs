@@ -34,6 +34,13 @@ impl Policies {
         })
     }
 
+    /// The shipped object for claims, for these scenes only.
+    pub(super) fn of_claims(scenes: &[&Scene<'_>]) -> anyhow::Result<Self> {
+        let mut policies = Self::of_sets(scenes)?.and_claims()?;
+        policies.shipped.remove(0);
+        Ok(policies)
+    }
+
     /// The shipped object for claims as well.
     pub(super) fn and_claims(mut self) -> anyhow::Result<Self> {
         self.shipped.push(Shipped::claims()?);
@@ -102,11 +109,20 @@ pub(super) struct Served<'a> {
 impl Served<'_> {
     /// How many requests the policy for sets was asked about.
     pub(super) fn sets(&self) -> u64 {
-        self.host.requests(self.registrations[0].policy())
+        self.asked("claim-rollout")
     }
 
-    /// How many requests the policy of this shipped name, such as `claim-rollout-claims`, was asked about.
-    pub(super) fn asked(&self, policy: &str) -> u64 {
+    /// How many requests the policy for claims was asked about.
+    pub(super) fn claims(&self) -> u64 {
+        self.asked("claim-rollout-claims")
+    }
+
+    /// How many requests the policy for retention was asked about.
+    pub(super) fn retention(&self) -> u64 {
+        self.asked("claim-rollout-retention")
+    }
+
+    fn asked(&self, policy: &str) -> u64 {
         self.host.requests(&format!("{policy}.{}", self.namespace))
     }
 

@@ -1,0 +1,156 @@
+//! Claims of a set with a staged change are born as wished, if that is certain and somebody can be asked.
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use super::Stage;
+use super::served::Policies;
+use crate::cluster::{EXPANDABLE, eventually};
+use crate::scenarios::scene::{PATIENCE, Scene, manifest, text};
+
+/// Waits until a claim has all that it asks for.
+async fn settled(scene: &Scene<'_>, name: &str) -> anyhow::Result<Value> {
+    let what = format!("{name} in {}", scene.namespace);
+    let claim = eventually(&what, PATIENCE, async || {
+        let claims = scene.claims().await?;
+        let claim = claims.into_iter().find(|claim| claim["metadata"]["name"] == name);
+        Ok(claim.filter(|claim| claim["status"]["phase"] == "Bound"))
+    });
+    claim.await
+}
+
+fn size(claim: &Value) -> &Value {
+    &claim["spec"]["resources"]["requests"]["storage"]
+}
+
+fn revision(claim: &Value) -> &Value {
+    &claim["metadata"]["labels"]["claim-rollout.io/revision"]
+}
+
+pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished_at_once(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = &stage.scene("births").await?;
+    let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
+    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    scene.settled().await?;
+    let old = scene.claims().await?;
+    let class = if stage.cluster.modifies_volumes() { "gold" } else { "" };
+    let mut wish = manifest(1, "2Gi").replace(
+        "- metadata: {name: data}",
+        "- metadata: {name: data, labels: {tier: a}}",
+    );
+    if !class.is_empty() {
+        wish.push_str(&format!("      volumeAttributesClassName: {class}\n"));
+    }
+    scene.done(&["apply", "-f", "-"], &wish).await?;
+    let record = scene.record().await?;
+    let asked = served.claims();
+    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    scene.settled().await?;
+
+    let born = settled(scene, "data-web-1").await?;
+    ensure!(
+        size(&born) == "2Gi" && born["status"]["capacity"]["storage"] == "2Gi",
+        "{born:#}"
+    );
+    let labels = json!({"app": "web", "tier": "a", "claim-rollout.io/revision": record["revision"]});
+    ensure!(born["metadata"]["labels"] == labels, "{born:#}");
+    let classes = [
+        &born["spec"]["volumeAttributesClassName"],
+        &born["status"]["currentVolumeAttributesClassName"],
+    ];
+    ensure!(class.is_empty() || classes == [class, class], "{born:#}");
+    ensure!(served.claims() == asked + 1, "asked {} times", served.claims() - asked);
+    ensure!(scene.claims().await?[0] == old[0], "the old claim was written");
+
+    // Whoever else makes a claim gets what he asks for, and the policy is not asked.
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-2"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": EXPANDABLE,
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    });
+    scene.done(&["create", "-f", "-"], &claim.to_string()).await?;
+    let foreign = settled(scene, "data-web-2").await?;
+    ensure!(size(&foreign) == "1Gi" && revision(&foreign).is_null(), "{foreign:#}");
+    ensure!(
+        served.claims() == asked + 1,
+        "the policy was asked about the claim of somebody else"
+    );
+    Ok(())
+}
+
+pub(super) async fn without_the_policy_for_claims_a_claim_is_born_small_and_brought_to_the_wish(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let mut scene = stage.scene("births-down").await?;
+    let _sets = Policies::of_sets(&[&scene])?.serve(stage).await?;
+    let claims = Policies::of_claims(&[&scene])?.serve(stage).await?;
+    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    scene.settled().await?;
+    scene.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
+    claims.lose().await?;
+    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    scene.settled().await?;
+    let born = settled(&scene, "data-web-1").await?;
+    ensure!(size(&born) == "1Gi" && revision(&born).is_null(), "{born:#}");
+
+    let pods = scene.pods().await?;
+    scene.controller = Some(stage.controllers.start(&["--namespace", &scene.namespace]).await?);
+    scene.until_complete(2, "2Gi").await?;
+    let writes = scene.claim_writes(1).await?;
+    ensure!(writes == ["data-web-1", "data-web-0"], "{writes:?}");
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    Ok(())
+}
+
+/// A set of none with one template.
+fn named(set: &str, template: &str, size: &str) -> String {
+    let text = manifest(0, size).replace("name: web\n  annotations", &format!("name: \"{set}\"\n  annotations"));
+    text.replace("{app: web}", &format!("{{app: set-{set}}}"))
+        .replace("name: data", &format!("name: {template}"))
+}
+
+pub(super) async fn a_claim_that_two_sets_could_have_is_left_as_it_is_born(stage: &Stage) -> anyhow::Result<()> {
+    let scene = &stage.scene("births-ambiguous").await?;
+    let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
+    // data-web-1-0 is the first claim of either; data-web-1 is web's alone.
+    for (set, template) in [("web-1", "data"), ("1", "data-web"), ("web", "data")] {
+        scene.done(&["apply", "-f", "-"], &named(set, template, "1Gi")).await?;
+        let output = scene.done(&["apply", "-f", "-"], &named(set, template, "2Gi")).await?;
+        ensure!(
+            output.stderr.contains(&format!("staged {template} 1Gi -> 2Gi")),
+            "{output:?}"
+        );
+    }
+    let asked = served.claims();
+    scene
+        .done(&["scale", "statefulset", "web-1", "--replicas=1"], "")
+        .await?;
+    let ambiguous = settled(scene, "data-web-1-0").await?;
+    ensure!(
+        size(&ambiguous) == "1Gi" && revision(&ambiguous).is_null(),
+        "{ambiguous:#}"
+    );
+    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    let certain = settled(scene, "data-web-1").await?;
+    ensure!(
+        size(&certain) == "2Gi" && !text(revision(&certain)).is_empty(),
+        "{certain:#}"
+    );
+    ensure!(served.claims() == asked + 3, "asked {} times", served.claims() - asked);
+
+    // Without the other set nothing is ambiguous.
+    scene.done(&["delete", "statefulset", "1"], "").await?;
+    scene
+        .done(&["scale", "statefulset", "web-1", "--replicas=2"], "")
+        .await?;
+    let second = settled(scene, "data-web-1-1").await?;
+    ensure!(
+        size(&second) == "2Gi" && !text(revision(&second)).is_empty(),
+        "{second:#}"
+    );
+    Ok(())
+}

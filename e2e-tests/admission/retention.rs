@@ -1,0 +1,224 @@
+//! Claims that a request would delete by the set's own retention policy: named before they go, or kept.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::Stage;
+use super::served::{Policies, Served};
+use crate::cluster::{Output, eventually};
+use crate::scenarios::scene::{PATIENCE, Scene, plain_manifest};
+
+/// A set of two whose claims go with it, and with their replicas.
+async fn deleting_set(scene: &Scene<'_>) -> anyhow::Result<()> {
+    let policy =
+        "spec:\n  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Delete}\n  replicas:";
+    let set = plain_manifest(2, "1Gi").replacen("spec:\n  replicas:", policy, 1);
+    scene.done(&["apply", "-f", "-"], &set).await?;
+    scene.settled().await?;
+    // The StatefulSet controller says by owners what is to go.
+    let owned = eventually("the claims to be owned", PATIENCE, async || {
+        let claims = scene.claims().await?;
+        let owned = claims
+            .iter()
+            .filter(|claim| claim["metadata"]["ownerReferences"][0]["kind"] == "StatefulSet");
+        Ok((owned.count() == 2).then_some(()))
+    });
+    owned.await
+}
+
+/// Waits until these claims are left.
+async fn until_left(scene: &Scene<'_>, names: &[&str]) -> anyhow::Result<()> {
+    let what = format!("{names:?} to be left in {}", scene.namespace);
+    let left = eventually(&what, PATIENCE, async || {
+        let claims = scene.claims().await?;
+        let left: Vec<&str> = claims
+            .iter()
+            .filter_map(|claim| claim["metadata"]["name"].as_str())
+            .collect();
+        Ok((left == names).then_some(()))
+    });
+    left.await
+}
+
+fn line(why: &str, claims: &str) -> String {
+    format!("claim-rollout: persistentVolumeClaimRetentionPolicy.{why}: Delete deletes {claims}")
+}
+
+/// A dry run says what the request will say, and changes nothing.
+async fn warned(scene: &Scene<'_>, arguments: &[&str], expected: &str) -> anyhow::Result<()> {
+    let before = scene.set().await?;
+    let dry = scene.done(&[arguments, &["--dry-run=server"]].concat(), "").await?;
+    ensure!(scene.set().await? == before, "{arguments:?}: a dry run changed the set");
+    let output = scene.done(arguments, "").await?;
+    let expected = format!("Warning: {expected}\n");
+    ensure!(
+        output.stderr == expected && dry.stderr == expected,
+        "{arguments:?}: {dry:?} {output:?}"
+    );
+    Ok(())
+}
+
+/// As the HorizontalPodAutoscaler does it: a PUT of a Scale.
+async fn autoscaled_to_none(scene: &Scene<'_>) -> anyhow::Result<()> {
+    let namespace = &scene.namespace;
+    let scale = json!({
+        "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web", "namespace": namespace},
+        "spec": {"replicas": 0},
+    });
+    let expected = format!("Warning: {}\n", line("whenScaled", "data-web-1, data-web-0"));
+    let before = scene.set().await?;
+    for query in ["?dryRun=All", ""] {
+        ensure!(scene.set().await? == before, "a dry run changed the set");
+        let path = format!("/apis/apps/v1/namespaces/{namespace}/statefulsets/web/scale{query}");
+        let autoscaler = "--as=system:serviceaccount:kube-system:horizontal-pod-autoscaler";
+        let output = scene
+            .done(&["replace", "--raw", &path, "-f", "-", autoscaler], &scale.to_string())
+            .await?;
+        ensure!(output.stderr == expected, "{query}: {output:?}");
+    }
+    Ok(())
+}
+
+pub(super) async fn whoever_scales_down_or_deletes_reads_which_claims_go_and_they_do(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = &stage.scene("retention").await?;
+    let _served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
+    deleting_set(scene).await?;
+    let second = line("whenScaled", "data-web-1");
+    warned(scene, &["scale", "statefulset", "web", "--replicas=1"], &second).await?;
+    until_left(scene, &["data-web-0"]).await?;
+    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    scene.settled().await?;
+
+    let patch = ["patch", "statefulset", "web", "-p", r#"{"spec":{"replicas":1}}"#];
+    warned(scene, &patch, &second).await?;
+    until_left(scene, &["data-web-0"]).await?;
+    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    scene.settled().await?;
+
+    autoscaled_to_none(scene).await?;
+    until_left(scene, &[]).await?;
+
+    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    scene.settled().await?;
+    deleting_set(scene).await?;
+    warned(
+        scene,
+        &["delete", "statefulset", "web"],
+        &line("whenDeleted", "data-web-1, data-web-0"),
+    )
+    .await?;
+    until_left(scene, &[]).await
+}
+
+pub(super) async fn an_orphaned_set_leaves_its_claims_and_nobody_is_warned(stage: &Stage) -> anyhow::Result<()> {
+    let scene = &stage.scene("retention-orphan").await?;
+    let served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
+    deleting_set(scene).await?;
+    let asked = served.retention();
+    let output = scene
+        .done(&["delete", "statefulset", "web", "--cascade=orphan"], "")
+        .await?;
+    ensure!(output.stderr.is_empty(), "{output:?}");
+    ensure!(served.retention() == asked + 1, "the policy was not asked");
+    let unowned = eventually("the claims to have no owner", PATIENCE, async || {
+        let claims = scene.claims().await?;
+        Ok(claims
+            .iter()
+            .all(|claim| claim["metadata"]["ownerReferences"].is_null())
+            .then_some(claims))
+    });
+    ensure!(unowned.await?.len() == 2, "a claim went");
+    Ok(())
+}
+
+pub(super) async fn a_policy_that_changes_during_a_scale_down_concerns_the_replicas_that_are_going(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = &stage.scene("retention-changed").await?;
+    let _served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
+    scene.done(&["apply", "-f", "-"], &plain_manifest(2, "1Gi")).await?;
+    scene.settled().await?;
+    // A Pod that does not end keeps the scale-down in progress.
+    let finalizer = |list: &str| format!(r#"{{"metadata":{{"finalizers":{list}}}}}"#);
+    scene
+        .done(
+            &["patch", "pod", "web-1", "-p", &finalizer(r#"["example.com/stays"]"#)],
+            "",
+        )
+        .await?;
+    let output = scene.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
+    ensure!(output.stderr.is_empty(), "{output:?}");
+    let going = eventually("the second Pod to be going", PATIENCE, async || {
+        let output = scene
+            .done(
+                &["get", "pod", "web-1", "-o", "jsonpath={.metadata.deletionTimestamp}"],
+                "",
+            )
+            .await?;
+        Ok((!output.stdout.is_empty()).then_some(()))
+    });
+    going.await?;
+    let policy = r#"{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}}}"#;
+    let patch = ["patch", "statefulset", "web", "-p", policy];
+    let expected = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete";
+    let output = scene.done(&patch, "").await?;
+    ensure!(
+        output.stderr.contains(expected) && output.stderr.contains("data-web-1"),
+        "{output:?}"
+    );
+    ensure!(!output.stderr.contains("data-web-0"), "{output:?}");
+    scene
+        .done(&["patch", "pod", "web-1", "-p", &finalizer("null")], "")
+        .await?;
+    Ok(())
+}
+
+async fn refused(scene: &Scene<'_>, served: &Served<'_>, arguments: &[&str], claims: &str) -> anyhow::Result<()> {
+    let (set, stored, asked) = (scene.set().await?, scene.claims().await?, served.retention());
+    for dry in [&["--dry-run=server"][..], &[]] {
+        let output: Output = scene.kubectl(&[arguments, dry].concat(), "").await?;
+        let sentence = format!("Delete deletes {claims}; to keep them set ");
+        ensure!(
+            !output.success && output.stderr.contains(&sentence),
+            "{arguments:?}: {output:?}"
+        );
+    }
+    ensure!(
+        served.retention() == asked + 2,
+        "{arguments:?}: asked {}",
+        served.retention() - asked
+    );
+    ensure!(scene.set().await? == set, "{arguments:?}: the set was written");
+    ensure!(scene.claims().await? == stored, "{arguments:?}: a claim was written");
+    Ok(())
+}
+
+pub(super) async fn where_they_are_to_be_kept_the_request_is_refused(stage: &Stage) -> anyhow::Result<()> {
+    let scene = &stage.scene("retention-reject").await?;
+    let served = Policies::of_sets(&[scene])?
+        .and_retention("Reject")?
+        .serve(stage)
+        .await?;
+    deleting_set(scene).await?;
+    for (arguments, claims) in [
+        (&["scale", "statefulset", "web", "--replicas=1"][..], "data-web-1"),
+        (
+            &["patch", "statefulset", "web", "-p", r#"{"spec":{"replicas":0}}"#],
+            "data-web-1, data-web-0",
+        ),
+        (&["delete", "statefulset", "web"], "data-web-1, data-web-0"),
+    ] {
+        refused(scene, &served, arguments, claims).await?;
+    }
+    // What the message says to do is done.
+    let keep = r#"{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Retain"}}}"#;
+    scene.done(&["patch", "statefulset", "web", "-p", keep], "").await?;
+    let output = scene.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
+    ensure!(output.stderr.is_empty(), "{output:?}");
+    let set: Value = scene.settled().await?;
+    ensure!(set["spec"]["replicas"] == 1, "{set:#}");
+    ensure!(scene.claims().await.context("the claims")?.len() == 2, "a claim went");
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Who does not change templates never meets the policy, and misses nothing when it is away.
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use super::Stage;
+use super::served::{Policies, Served};
+use crate::cluster::{EXPANDABLE, eventually};
+use crate::scenarios::scene::{PATIENCE, Scene, manifest, plain_manifest};
+
+/// What concerns nobody, about a set without a key of ours.
+const UNRELATED: [&[&str]; 8] = [
+    &["set", "image", "statefulset/web", "main=example/main:2"],
+    &["set", "env", "statefulset/web", "A=b"],
+    &[
+        "annotate",
+        "statefulset",
+        "web",
+        "example.com/note=hello",
+        "--overwrite",
+    ],
+    &["label", "statefulset", "web", "team=storage", "--overwrite"],
+    &["rollout", "restart", "statefulset/web"],
+    &["patch", "statefulset", "web", "-p", r#"{"spec":{"replicas":2}}"#],
+    &[
+        "patch",
+        "statefulset",
+        "web",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        r#"{"status":{"collisionCount":0}}"#,
+    ],
+    &["delete", "statefulset", "other"],
+];
+
+/// A set of none besides.
+fn other() -> String {
+    plain_manifest(0, "1Gi").replacen("name: web", "name: other", 1)
+}
+
+fn claim(name: &str) -> String {
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": EXPANDABLE, "resources": {"requests": {"storage": "1Gi"}}},
+    });
+    claim.to_string()
+}
+
+/// All of it in earnest, and what the controllers do about it.
+async fn live(scene: &Scene<'_>, claim_name: &str) -> anyhow::Result<()> {
+    scene.done(&["create", "-f", "-"], &other()).await?;
+    scene.done(&["create", "-f", "-"], &claim(claim_name)).await?;
+    for arguments in UNRELATED {
+        let output = scene.done(arguments, "").await?;
+        ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
+        scene.settled().await?;
+    }
+    scene
+        .done(
+            &["patch", "pvc", claim_name, "-p", r#"{"metadata":{"labels":{"a":"b"}}}"#],
+            "",
+        )
+        .await?;
+    scene.done(&["delete", "pvc", claim_name, "--wait=false"], "").await?;
+    Ok(())
+}
+
+fn counts(served: &Served<'_>) -> [u64; 3] {
+    [served.sets(), served.claims(), served.retention()]
+}
+
+/// Waits until so many Pods are Ready and have claims.
+async fn until_born(scene: &Scene<'_>, set: &str, replicas: u32) -> anyhow::Result<()> {
+    let what = format!("{replicas} replicas of {set}");
+    let born = eventually(&what, PATIENCE, async || {
+        let output = scene
+            .done(
+                &["get", "statefulset", set, "-o", "jsonpath={.status.readyReplicas}"],
+                "",
+            )
+            .await?;
+        Ok((output.stdout == replicas.to_string()).then_some(()))
+    });
+    born.await
+}
+
+pub(super) async fn only_template_changes_and_staged_sets_miss_the_policy_when_it_is_away(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = &stage.scene("unrelated").await?;
+    let served = Policies::of_sets(&[scene])?
+        .and_claims()?
+        .and_retention("Warn")?
+        .serve(stage)
+        .await?;
+    scene.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
+    scene.settled().await?;
+    let staged = |size: &str| manifest(0, size).replacen("name: web", "name: staged", 1);
+    scene.done(&["apply", "-f", "-"], &staged("1Gi")).await?;
+    scene.done(&["apply", "-f", "-"], &staged("2Gi")).await?;
+
+    let [sets, claims, retention] = counts(&served);
+    live(scene, "foreign-0").await?;
+    // The second replica was born; nothing else was asked about.
+    ensure!(
+        counts(&served) == [sets, claims + 1, retention],
+        "{:?}",
+        counts(&served)
+    );
+    scene
+        .done(&["patch", "statefulset", "web", "-p", r#"{"spec":{"replicas":1}}"#], "")
+        .await?;
+    scene.settled().await?;
+
+    served.lose().await?;
+    live(scene, "foreign-1").await?;
+    away(scene, &staged("3Gi")).await
+}
+
+/// What fails while the policy is away, and what does not.
+async fn away(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
+    let objects = async || -> anyhow::Result<Value> {
+        let output = scene
+            .done(&["get", "statefulset", "web", "staged", "-o", "json"], "")
+            .await?;
+        Ok(serde_json::from_str(&output.stdout)?)
+    };
+    let before = objects().await?;
+    let label = ["label", "statefulset", "staged", "team=storage"];
+    let policy = [
+        "annotate",
+        "statefulset",
+        "web",
+        "claim-rollout.io/update-policy=InPlace",
+    ];
+    for (arguments, input) in [
+        (&["apply", "-f", "-"][..], plain_manifest(2, "2Gi").as_str()),
+        (&["apply", "-f", "-"], staged),
+        (&label, ""),
+        (&policy, ""),
+    ] {
+        let output = scene.kubectl(arguments, input).await?;
+        let named = output
+            .stderr
+            .contains("failed calling webhook \"claim-rollout.unrelated.policy-host.test\"");
+        ensure!(!output.success && named, "{arguments:?}: {output:?}");
+    }
+    ensure!(objects().await? == before, "something was stored");
+
+    // A staged set can still be scaled, its claims are born, and it can be deleted.
+    scene
+        .done(&["scale", "statefulset", "staged", "--replicas=1"], "")
+        .await?;
+    until_born(scene, "staged", 1).await?;
+    let born = scene
+        .done(
+            &[
+                "get",
+                "pvc",
+                "data-staged-0",
+                "-o",
+                "jsonpath={.spec.resources.requests.storage}",
+            ],
+            "",
+        )
+        .await?;
+    ensure!(born.stdout == "1Gi", "{born:?}");
+    for arguments in [
+        &["scale", "statefulset", "web", "--replicas=1"][..],
+        &["delete", "statefulset", "staged"],
+        &["delete", "statefulset", "web"],
+    ] {
+        let output = scene.done(arguments, "").await?;
+        ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    }
+    Ok(())
+}
