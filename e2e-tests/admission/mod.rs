@@ -7,9 +7,11 @@ mod births;
 mod going_back;
 mod helm;
 mod hold;
+mod invisible;
 mod other_verbs;
 mod retention;
 mod served;
+mod shapes;
 mod unrelated;
 mod verbs;
 
@@ -65,6 +67,7 @@ scenarios![Stage;
     helm::an_upgrade_is_staged_and_held_and_a_rollback_takes_it_back,
     helm::helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs,
     helm::the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set,
+    invisible::nothing_differs_from_a_cluster_without_the_policy_while_no_template_changes,
     other_verbs::scale_restart_and_delete_go_through_in_silence_and_leave_what_is_staged,
     unrelated::only_template_changes_and_staged_sets_miss_the_policy_when_it_is_away,
     verbs::every_verb_stages_a_growth_keeps_it_beside_other_edits_and_tells_the_truth_in_a_dry_run,

@@ -1,0 +1,117 @@
+//! Who changes no template sees nothing of the policy: the same requests to two sets, one with the policy called for
+//! every one of them and one without, give the same answers and leave the same objects.
+
+use anyhow::{Context as _, ensure};
+use futures::try_join;
+use serde_json::{Value, json};
+
+use super::Stage;
+use super::served::Policies;
+use super::shapes::{Shape, manifest, shapes};
+use crate::cluster::Output;
+use crate::scenarios::scene::{Scene, text};
+
+/// What a request did.
+#[derive(PartialEq)]
+struct Done {
+    output: [String; 3],
+    /// Whether the request moved them.
+    steps: Value,
+    set: Value,
+}
+
+/// What is a name, a number or a time of one object only.
+fn anonymous(scene: &Scene<'_>, mut set: Value) -> anyhow::Result<Value> {
+    for key in ["uid", "resourceVersion", "creationTimestamp"] {
+        set["metadata"][key].take();
+    }
+    // They are kept in the order of their times.
+    if let Some(managers) = set["metadata"]["managedFields"].as_array_mut() {
+        managers.iter_mut().for_each(|entry| entry["time"] = Value::Null);
+        managers.sort_by_key(Value::to_string);
+    }
+    Ok(serde_json::from_str(&unnamed(scene, &set.to_string()))?)
+}
+
+fn unnamed(scene: &Scene<'_>, text: &str) -> String {
+    text.replace(&scene.namespace, "NAMESPACE")
+}
+
+async fn send(scene: &Scene<'_>, shape: &Shape, node: &str) -> anyhow::Result<Done> {
+    let before = scene.settled().await?;
+    let arguments: Vec<String> = shape
+        .arguments
+        .iter()
+        .map(|argument| argument.replace("NODE", node))
+        .collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let Output {
+        success,
+        stdout,
+        stderr,
+    } = scene.kubectl(&arguments, &shape.input).await?;
+    let moved = scene.set().await?["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"];
+    let after = scene.settled().await?;
+    let generation = |set: &Value| set["metadata"]["generation"].as_u64().unwrap_or_default();
+    let uid = text(&before["metadata"]["uid"]);
+    let said = |output: &str| unnamed(scene, output).replace(&uid, "UID");
+    Ok(Done {
+        output: [success.to_string(), said(&stdout), said(&stderr)],
+        steps: json!([moved, generation(&after) - generation(&before)]),
+        set: anonymous(scene, after)?,
+    })
+}
+
+pub(super) async fn nothing_differs_from_a_cluster_without_the_policy_while_no_template_changes(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let (with, without) = (&stage.scene("invisible-with").await?, &stage.scene("invisible").await?);
+    let served = Policies::of_sets(&[with])?.unconditionally().serve(stage).await?;
+    let node = with
+        .done(&["get", "node", "node-0", "-o", "jsonpath={.metadata.uid}"], "")
+        .await?
+        .stdout;
+    for scene in [with, without] {
+        scene.done(&["create", "-f", "-"], &manifest("", "")).await?;
+    }
+    let shapes = shapes();
+    let asked = served.sets();
+    let (mut stored, mut refused) = (0, 0);
+    for shape in &shapes {
+        let (seen, expected) = try_join!(send(with, shape, &node), send(without, shape, &node))
+            .with_context(|| format!("{:?}", shape.arguments))?;
+        ensure!(
+            seen.output == expected.output,
+            "{:?}: {:?} {:?}",
+            shape.arguments,
+            seen.output,
+            expected.output
+        );
+        ensure!(
+            seen.steps == expected.steps,
+            "{:?}: {} {}",
+            shape.arguments,
+            seen.steps,
+            expected.steps
+        );
+        ensure!(
+            seen.set == expected.set,
+            "{:?}: {:#} {:#}",
+            shape.arguments,
+            seen.set,
+            expected.set
+        );
+        stored += usize::from(seen.steps[0] == true);
+        refused += usize::from(seen.output[0] == "false");
+    }
+    let asked = served.sets() - asked;
+    println!(
+        "        {} shapes: {stored} stored something, {refused} were refused; the policy was asked about {asked} requests",
+        shapes.len()
+    );
+    ensure!(
+        shapes.len() >= 50 && stored >= 50 && asked >= 50,
+        "too little was tried"
+    );
+    Ok(())
+}
