@@ -8,8 +8,10 @@ mod going_back;
 mod helm;
 mod hold;
 mod invisible;
+mod obstacles;
 mod other_verbs;
 mod retention;
+mod rights;
 mod served;
 mod shapes;
 mod unrelated;
@@ -68,7 +70,11 @@ scenarios![Stage;
     helm::helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs,
     helm::the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set,
     invisible::nothing_differs_from_a_cluster_without_the_policy_while_no_template_changes,
+    obstacles::a_claim_that_would_not_follow_is_named_in_a_warning_or_the_wish_is_refused,
+    obstacles::a_claim_that_somebody_else_controls_is_named,
+    obstacles::a_quota_is_no_matter_of_admission_and_the_rollout_goes_on_when_it_is_raised,
     other_verbs::scale_restart_and_delete_go_through_in_silence_and_leave_what_is_staged,
+    rights::who_may_not_change_claims_may_not_switch_to_in_place_either_but_may_withdraw,
     unrelated::only_template_changes_and_staged_sets_miss_the_policy_when_it_is_away,
     verbs::every_verb_stages_a_growth_keeps_it_beside_other_edits_and_tells_the_truth_in_a_dry_run,
 ];

@@ -7,23 +7,7 @@ use crate::installation::USER;
 
 pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "rights", 1).await?;
-    let sets = [
-        "create",
-        "role",
-        "sets",
-        "--verb=get,list,patch,update",
-        "--resource=statefulsets.apps",
-    ];
-    scene.done(&sets, "").await?;
-    scene
-        .done(&["create", "rolebinding", "bob", "--user=bob", "--role=sets"], "")
-        .await?;
-    scene
-        .done(
-            &["create", "rolebinding", "alice", "--user=alice", "--clusterrole=edit"],
-            "",
-        )
-        .await?;
+    scene.give_rights_to_alice_and_bob().await?;
     let version = text(&scene.set().await?["metadata"]["resourceVersion"]);
     let grown = manifest(1, "2Gi");
     let apply = ["apply", "-f", "-"];

@@ -107,6 +107,19 @@ impl<'a> Scene<'a> {
         Ok(output)
     }
 
+    /// Both may change sets here, alice claims as well.
+    pub(crate) async fn give_rights_to_alice_and_bob(&self) -> anyhow::Result<()> {
+        let verbs = "--verb=get,list,patch,update";
+        for arguments in [
+            &["create", "role", "sets", verbs, "--resource=statefulsets.apps"][..],
+            &["create", "rolebinding", "bob", "--user=bob", "--role=sets"],
+            &["create", "rolebinding", "alice", "--user=alice", "--clusterrole=edit"],
+        ] {
+            self.done(arguments, "").await?;
+        }
+        Ok(())
+    }
+
     /// `kubectl apply` of the set with another size.
     pub(crate) async fn apply(&self, replicas: u32, size: &str) -> anyhow::Result<Output> {
         self.done(&["apply", "-f", "-"], &manifest(replicas, size)).await

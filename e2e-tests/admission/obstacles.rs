@@ -1,0 +1,125 @@
+//! Wishes that claims cannot follow: what is said at admission, and what the API server says later.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::Stage;
+use super::served::Policies;
+use crate::cluster::eventually;
+use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+
+/// Makes a set of so many, with claims of this storage class.
+async fn make(scene: &Scene<'_>, replicas: u32, class: &str) -> anyhow::Result<()> {
+    scene
+        .done(&["apply", "-f", "-"], &of_class(replicas, "1Gi", class))
+        .await?;
+    scene.settled().await?;
+    let bound = eventually("the claims to be bound", PATIENCE, async || {
+        let claims = scene.claims().await?;
+        let bound = claims
+            .iter()
+            .filter(|claim| claim["status"]["phase"] == "Bound")
+            .count();
+        Ok((bound == replicas as usize).then_some(()))
+    });
+    bound.await
+}
+
+fn of_class(replicas: u32, size: &str, class: &str) -> String {
+    manifest(replicas, size).replace("storageClassName: expandable", &format!("storageClassName: {class}"))
+}
+
+/// A growth is staged, and these lines are printed after the first.
+async fn warned(scene: &Scene<'_>, manifest: &str, expected: &[&str]) -> anyhow::Result<()> {
+    let output = scene.done(&["apply", "-f", "-"], manifest).await?;
+    let lines: Vec<&str> = output.stderr.lines().collect();
+    ensure!(lines[0].contains("staged data 1Gi -> 2Gi"), "{output:?}");
+    let expected: Vec<String> = expected
+        .iter()
+        .map(|line| format!("Warning: claim-rollout: {line}"))
+        .collect();
+    ensure!(lines[1..] == expected, "{output:?}");
+    ensure!(!scene.record().await?.is_null(), "nothing was staged");
+    Ok(())
+}
+
+pub(super) async fn a_claim_that_would_not_follow_is_named_in_a_warning_or_the_wish_is_refused(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let (warns, enforces) = (
+        &stage.scene("obstacles").await?,
+        &stage.scene("obstacles-enforced").await?,
+    );
+    let _warning = Policies::of_sets(&[warns])?.serve(stage).await?;
+    let enforcing = Policies::of_sets(&[enforces])?.with("claimChecks", &json!("Enforce"));
+    let _enforcing = enforcing.serve(stage).await?;
+    for scene in [warns, enforces] {
+        make(scene, 2, "fixed").await?;
+    }
+    let grown = of_class(2, "2Gi", "fixed");
+    let cause = "data-web-1, data-web-0: storage class fixed does not have allowVolumeExpansion: true";
+    warned(warns, &grown, &[cause]).await?;
+
+    let before = enforces.set().await?;
+    let output = enforces.kubectl(&["apply", "-f", "-"], &grown).await?;
+    let sentence = format!("claim-rollout: claims would not follow: {cause}");
+    ensure!(!output.success && output.stderr.contains(&sentence), "{output:?}");
+    ensure!(enforces.set().await? == before, "the set was written");
+    Ok(())
+}
+
+pub(super) async fn a_claim_that_somebody_else_controls_is_named(stage: &Stage) -> anyhow::Result<()> {
+    let scene = &stage.scene("obstacles-owned").await?;
+    let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
+    make(scene, 2, "expandable").await?;
+    scene.done(&["create", "configmap", "other"], "").await?;
+    let uid = scene
+        .done(&["get", "configmap", "other", "-o", "jsonpath={.metadata.uid}"], "")
+        .await?
+        .stdout;
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": uid, "controller": true});
+    let patch = json!({"metadata": {"ownerReferences": [owner]}}).to_string();
+    scene
+        .done(&["patch", "pvc", "data-web-0", "--type=merge", "-p", &patch], "")
+        .await?;
+    warned(scene, &manifest(2, "2Gi"), &["data-web-0: owned by ConfigMap other"]).await
+}
+
+/// The states of the claims that are not done, as the controller reports them.
+async fn states(scene: &Scene<'_>) -> anyhow::Result<Vec<(Value, Value)>> {
+    let rollout = scene.rollout().await?;
+    let claims = rollout["status"]["claims"].as_array().cloned().unwrap_or_default();
+    Ok(claims
+        .into_iter()
+        .map(|mut claim| (claim["name"].take(), claim["state"].take()))
+        .collect())
+}
+
+pub(super) async fn a_quota_is_no_matter_of_admission_and_the_rollout_goes_on_when_it_is_raised(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let mut scene = stage.scene("obstacles-quota").await?;
+    let _served = Policies::of_sets(&[&scene])?.serve(stage).await?;
+    scene
+        .done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
+        .await?;
+    make(&scene, 2, "expandable").await?;
+    let pods = scene.pods().await?;
+    scene.controller = Some(stage.controllers.start(&["--namespace", &scene.namespace]).await?);
+    // There is room for one of them.
+    warned(&scene, &manifest(2, "2Gi"), &[]).await?;
+    let mut seen = Vec::new();
+    let refused = eventually("the second claim to be refused", PATIENCE, async || {
+        seen = states(&scene).await?;
+        Ok((seen == [(json!("data-web-0"), json!("Refused"))]).then_some(()))
+    });
+    refused.await.with_context(|| format!("{seen:?} {}", scene.log()))?;
+    let message = scene.rollout().await?["status"]["claims"][0]["message"].to_string();
+    ensure!(message.contains("exceeded quota"), "{message}");
+
+    let raised = json!({"spec": {"hard": {"requests.storage": "4Gi"}}}).to_string();
+    scene.done(&["patch", "quota", "storage", "-p", &raised], "").await?;
+    scene.until_complete(2, "2Gi").await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    Ok(())
+}
