@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::Stage;
 use super::served::Policies;
-use crate::scenarios::scene::{Scene, manifest};
+use crate::cluster::eventually;
+use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
 const PODS_WAIT: &str = "Pods wait for their claims: rollingUpdate.partition is held at 2 and lowered replica by replica, \
                          down to 0 (annotation claim-rollout.io/sync: Async lets them go)";
@@ -58,7 +59,13 @@ pub(super) async fn an_image_and_a_size_in_one_apply_hold_every_pod_until_the_us
         "{held:#}"
     );
 
-    // A canary of the user's own waits as well, and so does whatever comes in another spelling.
+    a_canary_waits_as_well(scene).await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    they_go(scene, &pods).await
+}
+
+/// The user's own partition, while Pods are held, is kept for later; so is it if the note of it is dropped.
+async fn a_canary_waits_as_well(scene: &Scene<'_>) -> anyhow::Result<()> {
     ensure!(
         patch(
             scene,
@@ -83,8 +90,11 @@ pub(super) async fn an_image_and_a_size_in_one_apply_hold_every_pod_until_the_us
         "{:#}",
         scene.set().await?
     );
-    ensure!(scene.pods().await? == pods, "Pods restarted");
+    Ok(())
+}
 
+/// Pods that need not wait go down to the user's partition.
+async fn they_go(scene: &Scene<'_>, pods: &[Value]) -> anyhow::Result<()> {
     let output = scene
         .done(&["annotate", "statefulset", "web", "claim-rollout.io/sync=Async"], "")
         .await?;
@@ -92,14 +102,10 @@ pub(super) async fn an_image_and_a_size_in_one_apply_hold_every_pod_until_the_us
     let set = scene.settled().await?;
     ensure!(partitions(&set) == (1, "none"), "{set:#}");
     ensure!(!scene.record().await?.is_null(), "what is staged stays staged");
-    let now = crate::cluster::eventually(
-        "the second Pod to be replaced",
-        crate::scenarios::scene::PATIENCE,
-        async || {
-            let now = scene.pods().await?;
-            Ok((now.len() == 2 && now[1] != pods[1]).then_some(now))
-        },
-    );
+    let now = eventually("the second Pod to be replaced", PATIENCE, async || {
+        let now = scene.pods().await?;
+        Ok((now.len() == 2 && now[1] != pods[1]).then_some(now))
+    });
     ensure!(now.await?[0] == pods[0], "the Pod below the partition restarted");
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::scenarios::scene::{Scene, text};
 #[derive(PartialEq)]
 struct Done {
     output: [String; 3],
-    /// Whether the request moved them.
+    /// Whether it stored something, and how far the generation went.
     steps: Value,
     set: Value,
 }
@@ -53,12 +53,17 @@ async fn send(scene: &Scene<'_>, shape: &Shape, node: &str) -> anyhow::Result<Do
     let moved = scene.set().await?["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"];
     let after = scene.settled().await?;
     let generation = |set: &Value| set["metadata"]["generation"].as_u64().unwrap_or_default();
+    let steps = generation(&after) - generation(&before);
     let uid = text(&before["metadata"]["uid"]);
     let said = |output: &str| unnamed(scene, output).replace(&uid, "UID");
+    let (before, set) = (anonymous(scene, before)?, anonymous(scene, after)?);
+    // A request that changes nothing is stored if that puts its manager behind another in the order of their seconds: two
+    // sets that are written a moment apart can differ in that.
+    let stored = moved && before != set;
     Ok(Done {
         output: [success.to_string(), said(&stdout), said(&stderr)],
-        steps: json!([moved, generation(&after) - generation(&before)]),
-        set: anonymous(scene, after)?,
+        steps: json!([stored, steps]),
+        set,
     })
 }
 

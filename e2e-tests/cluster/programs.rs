@@ -105,7 +105,8 @@ fn of_api_server(folder: &Display<'_>, port: u16, minor: u32) -> String {
     )
 }
 
-/// Every controller with its own ServiceAccount, as in production: admission tells them apart by name.
+/// Every controller with its own ServiceAccount, as in production: admission tells them apart by name. A claim whose
+/// binding loses a race against the StatefulSet controller is looked at again in a second, not in fifteen.
 fn of_controller_manager(program: &str, minor: u32) -> String {
     format!(
         "--kubeconfig={program}.kubeconfig
@@ -114,6 +115,7 @@ fn of_controller_manager(program: &str, minor: u32) -> String {
          --use-service-account-credentials=true
          --service-account-private-key-file=service-accounts.key
          --root-ca-file=ca.crt
+         --pvclaimbinder-sync-period=1s
          --kube-api-qps=300
          --kube-api-burst=600
          {}",
