@@ -151,6 +151,12 @@ fn managed(set: &Object, manager: &str, operation: &str, fields: &Value, time: &
     )
 }
 
+/// As a plain update of the replicas under the name `helm` leaves it: what it changed it owns as an update.
+fn updated(set: &Object) -> Object {
+    let entry = json!({"manager": "helm", "operation": "Update", "fieldsV1": {"f:spec": {"f:replicas": {}}}});
+    set.clone().with("/metadata/managedFields/2", entry)
+}
+
 fn server_side() -> Vec<Case> {
     let old = rolling();
     let owns = json!({"f:spec": {"f:replicas": {}, "f:volumeClaimTemplates": {}}});
@@ -172,7 +178,8 @@ fn server_side() -> Vec<Case> {
             &helm(&old.clone().unnoted("staged"), &owns, "2"),
             &gone.replace("divert -staged", "pass"),
         ),
-        to("a plain update under the same name", &before, &before.clone().replicas(5), "pass"),
+        to("a plain update under the same name", &before, &updated(&before).replicas(5), "pass"),
+        to("an apply within the second of the one before", &before, &before.clone().replicas(5), &gone),
         to("the apply leaves the templates out", &before, &helm(&old, &less, "2"), "pass"),
         to("its entry goes", &before, &old, "pass"),
         to(

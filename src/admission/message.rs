@@ -4,14 +4,8 @@ use std::fmt::Write;
 
 use super::checks::Cause;
 use super::lookups::CannotAsk;
-<<<<<<< HEAD
-use crate::templates::rules::Metadata;
 use crate::templates::show::{cut, printable, shown};
-use crate::templates::{Change, Diff, Fault, Revision, UpdatePolicy};
-=======
-use crate::templates::show::{cut, shown};
 use crate::templates::{Change, Diff, Fault, Revision, UpdatePolicy, rules};
->>>>>>> table
 
 /// The API server cuts a warning here.
 pub(super) const MAX_WARNING: usize = 256;
