@@ -163,6 +163,12 @@ fn server_side() -> Vec<Case> {
     let less = json!({"f:spec": {"f:replicas": {}}});
     let helm = |set: &Object, fields: &Value, time: &str| managed(set, "helm", "Apply", fields, time);
     let before = helm(&old, &owns, "1");
+    // A manager that updates, too, has an entry for that.
+    let both = |applies: &Value, time: &str| {
+        let entry = |operation: &str, fields: &Value| json!({"manager": "helm", "operation": operation, "fieldsV1": fields, "time": time});
+        let entries = json!([entry("Apply", applies), entry("Update", &json!({"f:spec": {"f:replicas": {}}}))]);
+        old.clone().with("/metadata/managedFields", entries)
+    };
     let gone = format!("divert -staged by:server-side-apply {WITHDREW}");
     let to = |sentence: &str, before: &Object, after: &Object, expected: &str| update("U1", sentence, before, after).expects(expected);
     let nobody = update("U1", "server-side apply of a manager without a name", &before, &before).manager("");
@@ -180,6 +186,10 @@ fn server_side() -> Vec<Case> {
         ),
         to("a plain update under the same name", &before, &updated(&before).replicas(5), "pass"),
         to("an apply within the second of the one before", &before, &before.clone().replicas(5), &gone),
+        to("a plain update of what was applied", &before, &both(&less, "2").replicas(5), "pass"),
+        to("one more plain update", &both(&owns, "1"), &both(&owns, "2").replicas(5), "pass"),
+        to("one more plain update within a second", &both(&owns, "1"), &both(&owns, "1").replicas(5), "pass"),
+        to("server-side apply goes back after an update", &both(&less, "1"), &both(&owns, "1").replicas(5), &gone),
         to("the apply leaves the templates out", &before, &helm(&old, &less, "2"), "pass"),
         to("its entry goes", &before, &old, "pass"),
         to(
