@@ -266,7 +266,8 @@ fn switches() -> Vec<Case> {
         by_default(update("U5", "a default is written down", &web(), &web().in_place())).expects("pass"),
         by_default(update("U5", "a default comes back", &web().policy("OnClaimDelete"), &web())).expects(staged),
         by_default(update("U5", "the setting is in place, and nothing is switched", &web(), &web().image("2"))).expects("pass"),
-        update("U5", "a record waits already", &lazy, &lazy.clone().in_place()).expects("pass"),
+        update("U5", "a record waits already", &lazy, &lazy.clone().in_place())
+            .expects("pass warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\""),
         update("U5", "claims are to be made anew", &web(), &web().policy("ReCreate"))
             .settings(recreate())
             .expects("divert staged:ReCreate warns \"staged the templates as they are; claims will be deleted and made anew\""),

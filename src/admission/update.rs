@@ -71,11 +71,11 @@ impl Update<'_, '_> {
                 outcome.edits.push(Edit::RestoreTemplates);
                 outcome
             }
-            Asked::Staged => Outcome {
-                record: self.kept(staged, lookups)?,
-                edits: vec![Edit::RestoreTemplates],
-                remarks: Remarks::default(),
-            },
+            Asked::Staged => {
+                let mut outcome = self.kept(&live, staged, lookups)?;
+                outcome.edits.push(Edit::RestoreTemplates);
+                outcome
+            }
             Asked::New(asked) => self.new_wish(&live, asked, staged, lookups)?,
         };
         self.annotate(&mut outcome);
@@ -120,23 +120,31 @@ impl Update<'_, '_> {
             outcome.remarks.audit.push(("withdrawn-by", reason.as_str().to_owned()));
             return Ok(outcome);
         }
-        outcome.record = self.kept(Some((record, text)), lookups)?;
-        Ok(outcome)
+        self.kept(live, Some((record, text)), lookups)
     }
 
     /// The record as it was, whatever the request says about templates. What was staged while claims stayed as they are
     /// may reach them now: that is for who may change claims.
     fn kept(
         &self,
+        live: &[ClaimTemplate],
         staged: Option<(Record, String)>,
         lookups: &mut dyn Lookups,
-    ) -> Result<Option<(Record, String)>, Refusal> {
+    ) -> Result<Outcome, Refusal> {
+        let mut outcome = Outcome::default();
         if let Some((record, _)) = &staged
             && self.is_switched_on(Some(record))
         {
             stage::check_authority(self.review, self.settings, lookups)?;
+            let (set, replicas) = (&self.new.metadata.name, self.new.replicas());
+            let (diff, policy) = (Diff::between(live, &record.templates), self.policy_after(Some(record)));
+            outcome
+                .remarks
+                .warnings
+                .push(message::staged(set, &diff, replicas, policy));
         }
-        Ok(staged)
+        outcome.record = staged;
+        Ok(outcome)
     }
 
     /// Row U3.
@@ -155,7 +163,9 @@ impl Update<'_, '_> {
         }
         outcome.edits.push(Edit::RestoreTemplates);
         if Diff::between(current, &asked).is_empty() {
-            outcome.record = self.kept(staged, lookups)?;
+            let kept = self.kept(live, staged, lookups)?;
+            outcome.record = kept.record;
+            outcome.remarks.warnings.extend(kept.remarks.warnings);
             return Ok(outcome);
         }
         let wish = self.wish(current, asked, live);

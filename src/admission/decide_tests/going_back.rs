@@ -223,7 +223,12 @@ fn u5_whoever_makes_a_staged_change_reach_claims_must_be_allowed_to() {
         assert_eq!(refusal(decide_with(&update(&old, new), "{}", &mut cluster)).0, 403);
     }
     let allowed = |new: &Value| decide_with(&update(&old, new), "{}", &mut Cluster::of(vec![]));
-    assert_eq!(allowed(&new), Verdict::PASS, "kept as it was");
+    let Verdict::Pass(remarks) = allowed(&new) else {
+        panic!("kept as it was")
+    };
+    let expected = "claim-rollout: staged data 10Gi -> 20Gi; 3 claims will be updated in place, highest ordinal first (kubectl \
+                    claim-rollout status web)";
+    assert_eq!(remarks.warnings, [expected]);
     assert_eq!(edits(allowed(&again)), [Edit::RestoreTemplates]);
 }
 
