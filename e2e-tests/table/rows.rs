@@ -263,7 +263,7 @@ fn same_wish() -> Vec<Case> {
         update("U2", "and now it is to reach claims, by one who may", &lazy, &lazy.clone().size("20Gi").in_place())
             .shipped()
             .cluster(vec![access("alice", true)])
-            .expects("divert templates who"),
+            .expects("divert templates who warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\""),
         update("U2", "and now it is to reach claims, by one who may not", &lazy, &lazy.clone().size("20Gi").in_place())
             .shipped()
             .cluster(vec![access("alice", false)])
