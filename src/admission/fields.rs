@@ -23,6 +23,9 @@ pub(super) enum StrategyType {
     Other,
 }
 
+/// The largest partition.
+pub(super) const MAX_PARTITION: i64 = i32::MAX as i64;
+
 /// A map of strings, in its order.
 pub(super) type Strings<'a> = Vec<(Text<'a>, Text<'a>)>;
 
@@ -50,7 +53,11 @@ impl Strategy {
                         }
                         inner.mark(0, reader)?;
                         strategy.partition = if reader.null()? { 0 } else { reader.integer()? };
-                        Ok(())
+                        // An int32 in the API: more could be neither written nor read back.
+                        if (0..=MAX_PARTITION).contains(&strategy.partition) {
+                            return Ok(());
+                        }
+                        Err(reader.error(Fault::Expected("a partition from 0 to 2147483647")))
                     })?;
                 }
                 _ => reader.skip()?,

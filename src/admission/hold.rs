@@ -3,7 +3,7 @@
 //! On a stock cluster KEP-4650's order (claims before Pods) is kept with Kubernetes' own partition: it is raised so that
 //! no Pod is replaced, and the controller lowers it replica by replica.
 
-use super::fields::{Strategy, StrategyType};
+use super::fields::{MAX_PARTITION, Strategy, StrategyType};
 use super::object::Read;
 use super::review::Object;
 use super::verdict::Edit;
@@ -75,9 +75,11 @@ impl Pods {
         let held = old.metadata.annotations.get(keys::HELD_PARTITION);
         Ok(Self {
             old: Strategy::of(old)?.partition,
-            held: held.and_then(|text| text.parse::<u32>().ok()).map(i64::from),
+            held: held
+                .and_then(|text| text.parse().ok())
+                .filter(|held| (0..=MAX_PARTITION).contains(held)),
             asked: Strategy::of(new)?,
-            replicas: new.replicas(),
+            replicas: new.replicas().clamp(0, MAX_PARTITION),
             template: pod_template(old, new),
         })
     }

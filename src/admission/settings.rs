@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::json::{Error, Reader};
+pub use crate::templates::rules::OwnedSets;
 use crate::templates::rules::{Frozen, Metadata, Shrink};
 use crate::templates::show::cut;
 use crate::templates::{Quantity, Rules, UpdatePolicy, keys};
@@ -126,16 +127,6 @@ pub enum Retention {
     Warn,
     /// It is refused.
     Reject,
-}
-
-/// Whether sets of another controller are looked after.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OwnedSets {
-    /// Their controller would undo what is staged: they pass.
-    #[default]
-    Skip,
-    /// As all others.
-    Divert,
 }
 
 /// The account that the manifests of this project run the controller as.

@@ -26,6 +26,8 @@ enum Asked {
     Live,
     /// The live ones in another order, which the API server would refuse.
     Reordered,
+    /// The live ones but for labels and annotations of these, which the setting ignores.
+    Ignored(Vec<String>),
     /// The staged ones.
     Staged,
     /// Something new.
@@ -71,6 +73,12 @@ impl Update<'_, '_> {
                 outcome.edits.push(Edit::RestoreTemplates);
                 outcome
             }
+            Asked::Ignored(templates) => {
+                let mut outcome = self.unchanged(&live, staged, lookups)?;
+                outcome.edits.push(Edit::RestoreTemplates);
+                outcome.remarks.warnings.extend(message::ignored(&templates));
+                outcome
+            }
             Asked::Staged => {
                 let mut outcome = self.kept(&live, staged, lookups)?;
                 outcome.edits.push(Edit::RestoreTemplates);
@@ -93,6 +101,13 @@ impl Update<'_, '_> {
                 Asked::Reordered
             });
         }
+        if self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore {
+            let mut plain = asked.clone();
+            let ignored = take_back_metadata(live, &mut plain);
+            if Diff::between(live, &plain).is_empty() {
+                return Ok(Asked::Ignored(ignored));
+            }
+        }
         let same_wish = staged.is_some_and(|(record, _)| Diff::between(&record.templates, &asked).is_empty());
         Ok(if same_wish { Asked::Staged } else { Asked::New(asked) })
     }
@@ -112,7 +127,7 @@ impl Update<'_, '_> {
             }
             return Ok(outcome);
         };
-        if let Some(reason) = withdraw::reason(self.review, self.old, self.new, &record, live) {
+        if let Some(reason) = withdraw::reason(self.review, self.settings, [self.old, self.new], &record, live) {
             let diff = Diff::between(live, &record.templates);
             let revision = record.revision();
             outcome.remarks.warnings.push(message::withdrawn(&diff, &revision));
@@ -282,7 +297,7 @@ pub(super) fn read_templates(set: &Object<'_>, which: &str) -> Result<Vec<ClaimT
 }
 
 /// Gives every template the labels and annotations that it has in `current`; the names of those that had others.
-fn take_back_metadata(current: &[ClaimTemplate], asked: &mut [ClaimTemplate]) -> Vec<String> {
+pub(super) fn take_back_metadata(current: &[ClaimTemplate], asked: &mut [ClaimTemplate]) -> Vec<String> {
     let mut ignored = Vec::new();
     for template in asked {
         let Some(before) = current.iter().find(|before| before.name == template.name) else {

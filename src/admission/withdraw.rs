@@ -2,6 +2,8 @@
 
 use super::object::{Read, read};
 use super::review::{Object, Review, Text};
+use super::settings::{MetadataOnlyChanges, Settings};
+use super::update::take_back_metadata;
 use crate::json::{Once, Reader};
 use crate::templates::{ClaimTemplate, Diff, Record, keys};
 
@@ -30,8 +32,8 @@ impl Reason {
 /// Whether the request, which asks for the live templates, goes back on purpose.
 pub(super) fn reason(
     review: &Review<'_>,
-    old: &Object<'_>,
-    new: &Object<'_>,
+    settings: &Settings,
+    [old, new]: [&Object<'_>; 2],
     record: &Record,
     live: &[ClaimTemplate],
 ) -> Option<Reason> {
@@ -43,7 +45,7 @@ pub(super) fn reason(
     if Diff::between(live, &record.templates).is_empty() {
         return None;
     }
-    if went_back_client_side(old, new, live) {
+    if went_back_client_side(settings, old, new, live) {
         return Some(Reason::ClientSideApply);
     }
     let manager = &*review.options.field_manager;
@@ -51,14 +53,18 @@ pub(super) fn reason(
     (same_manager && went_back_server_side(old, new, manager)).then_some(Reason::ServerSideApply)
 }
 
-/// What was applied before had other templates; what is applied now has the live ones.
-fn went_back_client_side(old: &Object<'_>, new: &Object<'_>, live: &[ClaimTemplate]) -> bool {
+/// What was applied before had other templates; what is applied now has the live ones. Where labels and annotations are
+/// ignored they are here, too: a chart that goes back comes with another version in them.
+fn went_back_client_side(settings: &Settings, old: &Object<'_>, new: &Object<'_>, live: &[ClaimTemplate]) -> bool {
     let (before, now) = (old.metadata.last_applied, new.metadata.last_applied);
     if before == now {
         return false;
     }
     let is_live = |applied: Option<&str>| {
-        let templates = applied_templates(applied?)?;
+        let mut templates = applied_templates(applied?)?;
+        if settings.metadata_only_changes == MetadataOnlyChanges::Ignore {
+            take_back_metadata(live, &mut templates);
+        }
         Some(Diff::between(live, &templates).is_empty())
     };
     is_live(before) == Some(false) && is_live(now) == Some(true)

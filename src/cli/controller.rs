@@ -11,6 +11,8 @@ use tracing_subscriber::EnvFilter;
 
 use super::ClusterArguments;
 use crate::controller::{self, Config};
+use crate::rollout::Honoured;
+use crate::templates::rules::OwnedSets;
 
 /// Roll out staged changes of volumeClaimTemplates to the claims of StatefulSets, of all namespaces if none is named.
 #[derive(Args, Clone, Debug)]
@@ -21,9 +23,26 @@ pub(crate) struct Arguments {
     /// How many StatefulSets are looked at at the same time
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     max_concurrent: u16,
+    /// A domain of keys that no template may set on claims, such as `example.com/`; may be repeated, and then replaces the
+    /// default list. Must be what the policy's setting `reservedKeyPrefixes` says
+    #[arg(long, value_name = "DOMAIN/")]
+    reserved_key_prefix: Vec<String>,
+    /// Whether StatefulSets of another controller are looked after, as the policy's setting `ownedSets` says
+    #[arg(long, value_enum, default_value_t = Owned::Skip)]
+    owned_sets: Owned,
     /// The form of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
+}
+
+/// Whether StatefulSets of another controller are looked after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "PascalCase")]
+pub(crate) enum Owned {
+    /// They are left alone
+    Skip,
+    /// As all others
+    Divert,
 }
 
 /// The form of the log.
@@ -49,9 +68,22 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
     let config = Config {
         namespace: cluster.namespace.clone(),
         max_concurrent: args.max_concurrent,
+        honoured: honoured(&args),
     };
     controller::run(config, client, listener, stop_signal()?).await?;
     Ok(())
+}
+
+fn honoured(args: &Arguments) -> Honoured {
+    let mut honoured = Honoured::default();
+    if !args.reserved_key_prefix.is_empty() {
+        honoured.reserved_key_prefixes = args.reserved_key_prefix.iter().cloned().map(Into::into).collect();
+    }
+    honoured.owned_sets = match args.owned_sets {
+        Owned::Skip => OwnedSets::Skip,
+        Owned::Divert => OwnedSets::Divert,
+    };
+    honoured
 }
 
 fn log(format: LogFormat) {

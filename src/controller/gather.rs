@@ -1,6 +1,7 @@
 //! What the decision reads, gathered from the watches.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kube::runtime::reflector::ObjectRef;
 
@@ -38,6 +39,7 @@ impl Context {
         };
         Ok(Snapshot {
             now: (self.clock)(),
+            honoured: Arc::clone(&self.honoured),
             set: view.clone(),
             claims,
             pods,

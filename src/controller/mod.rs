@@ -43,7 +43,7 @@ use reconcile::{Context, Memories};
 use slim::Set;
 use watch::{Namespaces, Wake};
 
-use crate::rollout::Seconds;
+use crate::rollout::{Honoured, Seconds};
 
 /// The field manager of every write.
 pub const FIELD_MANAGER: &str = "claim-rollout";
@@ -58,6 +58,8 @@ pub struct Config {
     pub namespace: Option<String>,
     /// How many sets are looked at at the same time.
     pub max_concurrent: u16,
+    /// What the policy's settings let through.
+    pub honoured: Honoured,
 }
 
 impl Default for Config {
@@ -65,6 +67,7 @@ impl Default for Config {
         Self {
             namespace: None,
             max_concurrent: 16,
+            honoured: Honoured::default(),
         }
     }
 }
@@ -115,6 +118,7 @@ pub async fn run(
     let context = Arc::new(Context {
         client: client.clone(),
         clock,
+        honoured: Arc::new(config.honoured),
         sets: sets.clone(),
         rollouts: rollouts.clone(),
         namespaces: Namespaces::new(client, wake, Arc::clone(&metrics)),

@@ -17,7 +17,7 @@ use super::slim::{Claim, Set};
 use super::status::{self, Written};
 use super::watch::{Namespaces, lock};
 use super::{Clock, events, views};
-use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
+use crate::rollout::{Action, ApplyClaim, Honoured, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
 use crate::templates::{Quantity, RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -30,6 +30,7 @@ const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 pub(super) struct Context {
     pub(super) client: Client,
     pub(super) clock: Clock,
+    pub(super) honoured: Arc<Honoured>,
     pub(super) sets: Store<Set>,
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
@@ -96,7 +97,7 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
         return Ok(Next::await_change());
     }
     let view = views::set(set)?;
-    let opened = if Wish::of(&view).is_ok() {
+    let opened = if Wish::of(&view, &context.honoured).is_ok() {
         let opened = context
             .namespaces
             .open(&view.namespace, &view.name, set.template_names());

@@ -1,6 +1,7 @@
 //! A set `web` of three replicas with one template `data` that is to grow from 1Gi to 2Gi, and words to change it with.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
 use super::plan::plan;
@@ -67,6 +68,7 @@ pub(crate) fn web() -> Snapshot {
     };
     let mut snapshot = Snapshot {
         now: 1000,
+        honoured: Arc::default(),
         set,
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

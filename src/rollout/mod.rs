@@ -32,7 +32,7 @@ pub use plan::{Plan, plan};
 pub use progress::{ClaimProgress, Condition, Counts, Progress, TemplateProgress};
 pub use readiness::ClaimState;
 pub use snapshot::{ClaimView, Earlier, Neighbour, Owner, PodView, Refusal, Seconds, SetView, Snapshot};
-pub use wish::{Idle, Wish};
+pub use wish::{Honoured, Idle, Wish};
 
 #[cfg(test)]
 mod fixtures;

@@ -41,7 +41,7 @@ pub const LOOK_AGAIN: Seconds = 300;
 /// * At the wish there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
-    let wish = match Wish::of(&snapshot.set) {
+    let wish = match Wish::of(&snapshot.set, &snapshot.honoured) {
         Ok(wish) => wish,
         Err(idle) => {
             let progress = progress::idle(&snapshot.set, &idle);

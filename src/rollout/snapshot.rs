@@ -1,7 +1,9 @@
 //! What the decision reads, and nothing more: small own types that the shell fills from the cluster.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::wish::Honoured;
 use crate::templates::{ClaimTemplate, Quantity, Record, Revision, Sync, UpdatePolicy};
 
 /// Seconds since 1970-01-01T00:00:00Z.
@@ -15,6 +17,8 @@ pub type Seconds = u64;
 pub struct Snapshot {
     /// The time.
     pub now: Seconds,
+    /// What of the policy's settings the record is judged by.
+    pub honoured: Arc<Honoured>,
     /// The set.
     pub set: SetView,
     /// Claims of the namespace that may be the set's, by name.

@@ -1,10 +1,30 @@
 //! What is wished for a set: the staged templates, if the controller may roll them out.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::snapshot::{Owner, SetView};
+use crate::templates::rules::OwnedSets;
 use crate::templates::show::path_of;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy, keys};
+
+/// What the controller is told of the policy's settings, so that it honours what the policy let through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Honoured {
+    /// `reservedKeyPrefixes`
+    pub reserved_key_prefixes: Vec<Cow<'static, str>>,
+    /// `ownedSets`
+    pub owned_sets: OwnedSets,
+}
+
+impl Default for Honoured {
+    fn default() -> Self {
+        Self {
+            reserved_key_prefixes: keys::RESERVED_KEY_PREFIXES.to_vec(),
+            owned_sets: OwnedSets::default(),
+        }
+    }
+}
 
 /// A wish that is to be rolled out to existing claims.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,14 +74,16 @@ impl<'a> Wish<'a> {
     ///
     /// # Errors
     /// [`Idle`] if nothing is.
-    pub fn of(set: &'a SetView) -> Result<Self, Idle> {
+    pub fn of(set: &'a SetView, honoured: &Honoured) -> Result<Self, Idle> {
         let Some(record) = &set.staged else {
             return Err(Idle::NothingStaged);
         };
         if set.terminating {
             return Err(Idle::Terminating);
         }
-        if let Some(owner) = &set.controller {
+        if let Some(owner) = &set.controller
+            && honoured.owned_sets == OwnedSets::Skip
+        {
             return Err(Idle::Owned { by: owner.clone() });
         }
         match update_policy(set) {
@@ -69,7 +91,11 @@ impl<'a> Wish<'a> {
             UpdatePolicy::ReCreate => return Err(Idle::ReCreate),
             UpdatePolicy::InPlace => {}
         }
-        if let Some(why) = broken_rule(set, &Rules::default(), &record.templates) {
+        let rules = Rules {
+            reserved_key_prefixes: &honoured.reserved_key_prefixes,
+            ..Rules::default()
+        };
+        if let Some(why) = broken_rule(set, &rules, &record.templates) {
             return Err(Idle::Unsound { why });
         }
         Ok(Self {

@@ -59,6 +59,16 @@ pub enum Frozen {
     MayChange,
 }
 
+/// Whether sets of another controller are looked after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OwnedSets {
+    /// Their controller would undo what is staged: they are left alone.
+    #[default]
+    Skip,
+    /// As all others.
+    Divert,
+}
+
 /// One reason why a wish may not be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {

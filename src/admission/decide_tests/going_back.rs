@@ -275,6 +275,34 @@ fn metadata_only_changes_are_rolled_out_ignored_or_refused() {
 }
 
 #[test]
+fn u1_a_chart_goes_back_also_with_another_version_in_its_labels() {
+    let settings = r#"{"authority":"TrustSetEditors","claimChecks":"Off","metadataOnlyChanges":"Ignore"}"#;
+    let applied = |mut set: Value, size: &str, version: &str| {
+        let manifest = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"},
+            "spec": {"volumeClaimTemplates": [labelled(size, version)]}});
+        set["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
+            manifest.to_string().into();
+        set
+    };
+    let text = record(&[labelled("20Gi", "web-1.0")], Phase::RollingOut);
+    let old = annotated(set(&[labelled("10Gi", "web-1.0")]), keys::STAGED, &text);
+    let new = annotated(set(&[labelled("10Gi", "web-1.2")]), keys::STAGED, &text);
+    let review = update(&applied(old, "20Gi", "web-1.1"), &applied(new, "10Gi", "web-1.2"));
+    let Verdict::Divert(edits, remarks) = decide_with(&review, settings, &mut NoCluster) else {
+        panic!()
+    };
+    assert_eq!(edits, [Edit::RestoreTemplates, Edit::no_annotation(keys::STAGED)]);
+    assert!(
+        remarks.warnings[0].starts_with("claim-rollout: withdrew data 10Gi -> 20Gi"),
+        "{remarks:?}"
+    );
+    assert!(
+        remarks.warnings[1].starts_with("claim-rollout: ignored changed labels"),
+        "{remarks:?}"
+    );
+}
+
+#[test]
 fn what_cannot_be_asked_stages_nothing() {
     let old = set(&[template("data", "10Gi")]);
     let new = annotated(old.clone(), keys::UPDATE_POLICY, "InPlace");
