@@ -2,6 +2,7 @@
 
 mod births;
 mod checks;
+mod creates;
 mod going_back;
 mod pods;
 mod retention;
@@ -266,97 +267,6 @@ fn authority_is_asked_for_the_requester_and_only_when_something_is_staged() {
     ] {
         assert_eq!(ask(&review, Ok(true)).1, Vec::<String>::new(), "{review}");
     }
-}
-
-#[test]
-fn c1_what_only_the_policy_may_write_is_removed_from_a_new_set() {
-    let new = set(&[template("data", "10Gi")]);
-    assert_eq!(decide(&review("CREATE", None, Some(&new))), Verdict::PASS);
-    for key in [keys::STAGED, keys::HELD_PARTITION, keys::WITHDRAW] {
-        let new = annotated(new.clone(), key, "x");
-        assert_eq!(
-            edits(decide(&review("CREATE", None, Some(&new)))),
-            [Edit::no_annotation(key)]
-        );
-    }
-}
-
-#[test]
-fn c2_the_controllers_own_updates_pass() {
-    let old = annotated(
-        set(&[template("data", "10Gi")]),
-        keys::STAGED,
-        &record(&[template("data", "20Gi")], Phase::RollingOut),
-    );
-    let new = annotated(
-        set(&[template("data", "10Gi")]),
-        keys::STAGED,
-        &record(&[template("data", "20Gi")], Phase::Complete),
-    );
-    let mut review = update(&old, &new);
-    assert!(
-        matches!(decide(&review), Verdict::Divert(..)),
-        "by somebody else the record is put back"
-    );
-    review["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
-    assert_eq!(decide(&review), Verdict::PASS);
-}
-
-#[test]
-fn c3_what_is_none_of_our_business_passes() {
-    let old = set(&[template("data", "10Gi")]);
-    let new = set(&[template("data", "20Gi")]);
-    for subresource in ["status", "scale", "eviction"] {
-        let mut review = update(&old, &new);
-        review["subResource"] = subresource.into();
-        assert_eq!(decide(&review), Verdict::PASS, "{subresource}");
-    }
-    let mut daemon = update(&old, &new);
-    daemon["kind"]["kind"] = "DaemonSet".into();
-    assert_eq!(decide(&daemon), Verdict::PASS);
-    for operation in ["DELETE", "CONNECT"] {
-        assert_eq!(
-            decide(&review(operation, Some(&old), None)),
-            Verdict::PASS,
-            "{operation}"
-        );
-    }
-    let owned = |mut set: Value, controller: Value| {
-        set["metadata"]["ownerReferences"] = json!([{"kind": "Database", "controller": controller}]);
-        set
-    };
-    let managed = update(&owned(old.clone(), true.into()), &owned(new.clone(), true.into()));
-    assert_eq!(decide(&managed), Verdict::PASS);
-    let merely_owned = update(&owned(old, Value::Null), &owned(new, Value::Null));
-    assert!(matches!(decide(&merely_owned), Verdict::Divert(..)));
-}
-
-#[test]
-fn c3_no_record_is_smuggled_in_under_another_controller() {
-    let owned = |mut set: Value| {
-        set["metadata"]["ownerReferences"] = json!([{"kind": "Database", "controller": true}]);
-        set
-    };
-    let plain = owned(set(&[template("data", "10Gi")]));
-    let text = |size: &str| record(&[template("data", size)], Phase::RollingOut);
-    let (staged, other) = (
-        annotated(plain.clone(), keys::STAGED, &text("20Gi")),
-        annotated(plain.clone(), keys::STAGED, &text("99Gi")),
-    );
-    assert_eq!(
-        edits(decide(&update(&plain, &staged))),
-        [Edit::no_annotation(keys::STAGED)]
-    );
-    assert_eq!(
-        edits(decide(&update(&staged, &other))),
-        [Edit::annotation(keys::STAGED, text("20Gi"))]
-    );
-    assert_eq!(decide(&update(&staged, &staged)), Verdict::PASS);
-    assert_eq!(
-        decide(&update(&staged, &plain)),
-        Verdict::PASS,
-        "what is dropped stays dropped"
-    );
 }
 
 #[test]
