@@ -4,12 +4,13 @@
 //! this row a new replica would begin with the old size. Nothing here refuses: if something cannot be asked or is not
 //! certain, the claim is born from the live template, and the controller brings it to the wish afterwards.
 
+use super::decide::is_skipped;
 use super::fields::{self, Strings};
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::object::read;
 use super::review::{Object, Review};
-use super::settings::{OwnedSets, Settings};
+use super::settings::Settings;
 use super::verdict::{Edit, Remarks, Verdict};
 use crate::json::Error;
 use crate::templates::{ClaimTemplate, Record, Revision, keys};
@@ -99,8 +100,7 @@ fn wish(
             continue;
         };
         claimants += 1;
-        let skipped = set.metadata.has_controller && settings.owned_sets == OwnedSets::Skip;
-        if !skipped {
+        if !is_skipped(&set, settings) {
             found = of_set(&set, live, &labels);
         }
     }

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::decide::is_skipped;
 use super::fields;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
@@ -43,15 +44,7 @@ pub(super) fn update(
     if policy.when_scaled == retention::Retention::Retain && policy == self::policy(old)? {
         return Ok(Vec::new());
     }
-    let question = Question {
-        review,
-        settings,
-        set: old,
-        policy,
-        event: Event::ScaleDown,
-        why: "whenScaled",
-    };
-    question.answer(&going, lookups)
+    Question::of_scale_down(review, settings, old, policy).answer(&going, lookups)
 }
 
 /// A scale-down through the subresource: the set is looked up.
@@ -76,7 +69,7 @@ pub(super) fn scale(
         Err(error) => return unknown(settings, &error),
     };
     let set = read(&text).ok_or_else(|| Refusal::malformed(message::refusal("the set cannot be read")))?;
-    if super::decide::is_skipped(&set, settings) {
+    if is_skipped(&set, settings) {
         return Ok(Vec::new());
     }
     let policy = policy(&set)?;
@@ -86,15 +79,7 @@ pub(super) fn scale(
     let before = ordinals(&set, old.spec.replicas.unwrap_or(0))?;
     let after = ordinals(&set, new.spec.replicas.unwrap_or(0))?;
     let going = removed(&before, &after);
-    let question = Question {
-        review,
-        settings,
-        set: &set,
-        policy,
-        event: Event::ScaleDown,
-        why: "whenScaled",
-    };
-    question.answer(&going, lookups)
+    Question::of_scale_down(review, settings, &set, policy).answer(&going, lookups)
 }
 
 /// The deletion of a set.
@@ -177,7 +162,23 @@ impl Going {
     }
 }
 
-impl Question<'_> {
+impl<'q> Question<'q> {
+    fn of_scale_down(
+        review: &'q Review<'q>,
+        settings: &'q Settings,
+        set: &'q Object<'q>,
+        policy: RetentionPolicy,
+    ) -> Self {
+        Self {
+            review,
+            settings,
+            set,
+            policy,
+            event: Event::ScaleDown,
+            why: "whenScaled",
+        }
+    }
+
     fn answer(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Vec<String>, Refusal> {
         if ordinals.iter().all(Range::is_empty) && self.event != Event::DeleteSet {
             return Ok(Vec::new());
