@@ -5,6 +5,8 @@
 mod artifacthub;
 mod controller;
 mod crd;
+#[cfg(test)]
+mod documented_tests;
 mod recorded;
 mod review;
 mod status;

@@ -1,0 +1,358 @@
+//! Every request in the tables of docs/settings.md is made, under the setting beside it, and gets the answer that stands there.
+
+use serde_json::{Value, json};
+
+use super::recorded::Recorded;
+use crate::admission::{Edit, Remarks, Settings, Verdict, admit};
+use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
+use crate::wire::request::decode;
+
+const DOCUMENT: &str = include_str!("../../docs/settings.md");
+const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
+const CONTROLLER: &str = "system:serviceaccount:storage:rollouts";
+const BIRTHS: &str = "system:serviceaccount:kube-system:statefulset-controller";
+
+/// One row: what is asked of whom, and what exists.
+struct Request {
+    user: &'static str,
+    operation: &'static str,
+    old: Value,
+    new: Value,
+    options: Value,
+    exists: Vec<Value>,
+    /// Settings that the row takes for granted.
+    beside: Value,
+}
+
+fn template(size: &str, change: impl Fn(&mut Value)) -> Value {
+    let mut template = json!({"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": size}}}});
+    change(&mut template);
+    template
+}
+
+fn sized(size: &str) -> Value {
+    template(size, |_| {})
+}
+
+fn classed(field: &str, class: &str, size: &str) -> Value {
+    template(size, |template| template["spec"][field] = class.into())
+}
+
+fn labelled(key: &str, value: &str, size: &str) -> Value {
+    template(size, |template| template["metadata"]["labels"] = json!({key: value}))
+}
+
+fn set(replicas: u32, template: &Value) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "web", "namespace": "shop", "uid": UID, "annotations": {}},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {}}, "volumeClaimTemplates": [template]}})
+}
+
+/// The set, and that `wish` is staged for it.
+fn staged(live: &Value, wish: &Value, phase: Phase) -> Value {
+    let record = Record {
+        by: "alice".to_owned(),
+        manager: "helm".to_owned(),
+        phase,
+        templates: ClaimTemplate::list_from_value(json!([wish])).expect("a template"),
+        uid: UID.to_owned(),
+        update_policy: UpdatePolicy::InPlace,
+    };
+    let mut set = set(3, live);
+    set["metadata"]["annotations"][keys::STAGED] = record.write().expect("short").into();
+    set
+}
+
+fn claim(ordinal: u32, request: &str, capacity: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": format!("data-web-{ordinal}"), "namespace": "shop", "uid": format!("claim-{ordinal}")},
+        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": {"requests": {"storage": request}}},
+        "status": {"phase": "Bound", "capacity": {"storage": capacity}}})
+}
+
+fn class(expands: bool) -> Value {
+    json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+        "provisioner": "csi.example.com", "allowVolumeExpansion": expands})
+}
+
+fn may_patch(user: &str, allowed: bool) -> Value {
+    json!({"kind": "SubjectAccessReview", "status": {"allowed": allowed}, "spec": {"user": user,
+        "resourceAttributes": {"namespace": "shop", "verb": "patch", "resource": "persistentvolumeclaims"}}})
+}
+
+/// alice, who may patch claims, changes the set.
+fn change(old: Value, new: Value) -> Request {
+    Request {
+        user: "alice",
+        operation: "UPDATE",
+        old,
+        new,
+        options: json!({"fieldManager": "kubectl"}),
+        exists: vec![may_patch("alice", true)],
+        beside: json!({"claimChecks": "Off"}),
+    }
+}
+
+fn from_10(new: &Value) -> Request {
+    change(set(3, &sized("10Gi")), set(3, new))
+}
+
+/// The words of the document after a prefix, without the backquotes.
+fn after<'a>(request: &'a str, prefix: &str) -> Option<&'a str> {
+    request.strip_prefix(prefix).map(|rest| rest.trim_matches('`'))
+}
+
+/// A change of the templates.
+fn template_change(section: &str, words: &str) -> Option<Request> {
+    if section == "ownedSets" || section == "authority" {
+        let mut request = from_10(&sized(after(words, "storage from 10Gi to ")?));
+        if section == "ownedSets" {
+            let owner = json!([{"kind": "Database", "name": "db", "uid": "db", "controller": true}]);
+            request.old["metadata"]["ownerReferences"] = owner.clone();
+            request.new["metadata"]["ownerReferences"] = owner;
+        } else {
+            (request.user, request.exists) = ("bob", vec![may_patch("bob", false)]);
+        }
+        return Some(request);
+    }
+    if let Some(size) = after(words, "storage from 10Gi to ") {
+        return Some(from_10(&sized(size)));
+    }
+    let class_to = |class: &str, size: &str| {
+        let [old, new] = ["10Gi", size].map(|size| set(3, &classed("storageClassName", class, size)));
+        change(old, new)
+    };
+    if let Some(size) = after(words, "class `fast`, storage to ") {
+        return Some(class_to("fast", size));
+    }
+    if let Some(size) = after(words, "class `slow`, storage to ") {
+        return Some(class_to("slow", size));
+    }
+    if let Some(to) = after(words, "class from `silver` to ") {
+        let attributes = |class| set(3, &classed("volumeAttributesClassName", class, "10Gi"));
+        return Some(change(attributes("silver"), attributes(to)));
+    }
+    if let Some(key) = after(words, "the label ").and_then(|rest| rest.strip_suffix("` is added")) {
+        return Some(from_10(&labelled(key, "x", "10Gi")));
+    }
+    let label = |value, size| set(3, &labelled("version", value, size));
+    Some(match words {
+        "another storage class" => from_10(&classed("storageClassName", "another", "10Gi")),
+        "a label from `1.0` to `1.1`" => change(label("1.0", "10Gi"), label("1.1", "10Gi")),
+        "the same, and storage from 10Gi to 20Gi" => change(label("1.0", "10Gi"), label("1.1", "20Gi")),
+        _ => return None,
+    })
+}
+
+/// Where 10Gi is live and 1Ti is staged.
+fn taken_back(words: &str) -> Option<Request> {
+    let (size, capacities) = match words {
+        "storage 20Gi" => ("20Gi", &[][..]),
+        "storage 20Gi, all claims have 10Gi" => ("20Gi", &["10Gi", "10Gi", "10Gi"][..]),
+        "storage 20Gi, one claim has 1Ti" => ("20Gi", &["10Gi", "10Gi", "1Ti"][..]),
+        "storage 5Gi" => ("5Gi", &[][..]),
+        _ => return None,
+    };
+    let old = staged(&sized("10Gi"), &sized("1Ti"), Phase::RollingOut);
+    let mut new = old.clone();
+    new["spec"]["volumeClaimTemplates"] = json!([sized(size)]);
+    let mut request = change(old, new);
+    let claims = (0..)
+        .zip(capacities)
+        .map(|(ordinal, capacity)| claim(ordinal, "1Ti", capacity));
+    request.exists.extend(claims);
+    Some(request)
+}
+
+/// A growth of existing claims.
+fn checked(words: &str) -> Option<Request> {
+    let (replicas, expands) = match words {
+        "growth, and the class does not expand" => (3, false),
+        "growth of a set with 30 claims" => (30, true),
+        "growth, and one of the 20 would not follow, with `claimChecks: Enforce`" => (30, true),
+        _ => return None,
+    };
+    let [old, new] = ["10Gi", "20Gi"].map(|size| set(replicas, &sized(size)));
+    let mut request = change(old, new);
+    request.exists.push(class(expands));
+    request
+        .exists
+        .extend((0..replicas).map(|ordinal| claim(ordinal, "10Gi", "10Gi")));
+    request.beside = json!({"defaultUpdatePolicy": "InPlace"});
+    if words.ends_with("Enforce`") {
+        request.beside["claimChecks"] = "Enforce".into();
+        let last = request.exists.last_mut().expect("a claim");
+        last["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    }
+    Some(request)
+}
+
+/// A request by which a set that deletes its claims loses some.
+fn retained(words: &str) -> Option<Request> {
+    let mut old = set(3, &sized("10Gi"));
+    old["spec"]["persistentVolumeClaimRetentionPolicy"] = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
+    let mut new = old.clone();
+    new["spec"]["replicas"] = 2.into();
+    let mut request = change(old, new);
+    request
+        .exists
+        .extend((0..3).map(|ordinal| claim(ordinal, "10Gi", "10Gi")));
+    request.beside = json!({"mode": "ValidateOnly"});
+    match words {
+        "from 3 replicas to 2" => {}
+        "`kubectl delete --cascade=orphan`" => {
+            (request.operation, request.new) = ("DELETE", Value::Null);
+            request.options = json!({"propagationPolicy": "Orphan"});
+        }
+        _ => return None,
+    }
+    Some(request)
+}
+
+/// A request that depends on who makes it.
+fn by_account(words: &str) -> Option<Request> {
+    let [rolling, complete] =
+        [Phase::RollingOut, Phase::Complete].map(|phase| staged(&sized("10Gi"), &sized("20Gi"), phase));
+    let completed = |user| Request {
+        user,
+        ..change(rolling, complete.clone())
+    };
+    let birth = |user| {
+        let mut born = claim(3, "10Gi", "10Gi");
+        born["status"] = Value::Null;
+        Request {
+            user,
+            operation: "CREATE",
+            exists: vec![complete.clone()],
+            ..change(Value::Null, born)
+        }
+    };
+    Some(match words {
+        "that account marks a staged change as complete" => completed(CONTROLLER),
+        "anybody else does" => completed("alice"),
+        "that account creates a claim" => birth(BIRTHS),
+        "a user creates a claim of the same name" => birth("alice"),
+        "the annotation is set to `ReCreate`" => {
+            let mut request = from_10(&sized("10Gi"));
+            request.new["metadata"]["annotations"][keys::UPDATE_POLICY] = "ReCreate".into();
+            request
+        }
+        _ => return None,
+    })
+}
+
+fn request(section: &str, words: &str) -> Option<Request> {
+    if section == "shrink" {
+        return taken_back(words);
+    }
+    template_change(section, words)
+        .or_else(|| checked(words))
+        .or_else(|| retained(words))
+        .or_else(|| by_account(words))
+}
+
+fn verdict(request: &Request, setting: &Value) -> Verdict {
+    let object = if request.new.is_null() {
+        &request.old
+    } else {
+        &request.new
+    };
+    let (group, kind) = match object["kind"].as_str() {
+        Some("PersistentVolumeClaim") => ("", "PersistentVolumeClaim"),
+        _ => ("apps", "StatefulSet"),
+    };
+    let payload = json!({"request": {
+        "kind": {"group": group, "version": "v1", "kind": kind}, "operation": request.operation,
+        "name": object["metadata"]["name"], "namespace": "shop", "userInfo": {"username": request.user},
+        "options": request.options, "object": request.new, "oldObject": request.old,
+    }});
+    let mut settings = request.beside.clone();
+    for (name, value) in setting.as_object().expect("a map") {
+        settings[name] = value.clone();
+    }
+    let settings = Settings::read(&settings.to_string()).expect("settings");
+    let list = json!({"kind": "List", "items": request.exists});
+    let mut lookups = Recorded::read(&list).expect("a list");
+    let text = payload.to_string();
+    let Ok(Some((review, _))) = decode(&text) else {
+        panic!("a review: {text}")
+    };
+    admit(&review, &settings, &mut lookups)
+}
+
+/// The record that the verdict writes.
+fn written(verdict: &Verdict) -> Option<Record> {
+    let Verdict::Divert(edits, _) = verdict else {
+        return None;
+    };
+    edits.iter().find_map(|edit| match edit {
+        Edit::SetAnnotation(key, value) if key == keys::STAGED => Record::read(value, UID).ok(),
+        _ => None,
+    })
+}
+
+fn is_unchanged(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Pass(Remarks { warnings, .. }) if warnings.is_empty())
+}
+
+/// Whether the verdict is what the answer says.
+fn agrees(verdict: &Verdict, answer: &str) -> bool {
+    let warned = |words: &str| match verdict {
+        Verdict::Pass(remarks) | Verdict::Divert(_, remarks) => {
+            remarks.warnings.iter().any(|warning| warning.contains(words))
+        }
+        Verdict::Refuse(_) => false,
+    };
+    let record = written(verdict);
+    let policy = record.as_ref().map(|record| record.update_policy);
+    let edits = match verdict {
+        Verdict::Divert(edits, _) => edits.as_slice(),
+        _ => &[],
+    };
+    match answer {
+        "refused" => matches!(verdict, Verdict::Refuse(_)),
+        "accepted" => !matches!(verdict, Verdict::Refuse(_)),
+        "accepted: staged" => record.is_some() && edits.contains(&Edit::RestoreTemplates),
+        "accepted: for claims to come" => policy == Some(UpdatePolicy::OnClaimDelete),
+        "accepted: existing claims follow" => policy == Some(UpdatePolicy::InPlace),
+        "accepted: nothing is staged" => *edits == [Edit::RestoreTemplates],
+        "accepted: only the size is staged" => record.is_some_and(|record| {
+            let wish = &record.templates[0];
+            wish.storage == "20Gi".parse().ok() && wish.labels["version"] == "1.0"
+        }),
+        "accepted: unchanged"
+        | "accepted: no claim is deleted"
+        | "refused, by the API server: the policy does nothing" => is_unchanged(verdict),
+        "accepted: unchanged, and then up to the API server" => matches!(verdict, Verdict::Pass(_)),
+        "accepted, with a warning" => warned("data-web-"),
+        "accepted, with a warning that 10 are unchecked" => warned("10 more claims"),
+        "accepted: but what was staged stays as it was" => {
+            record.is_some_and(|record| record.phase == Phase::RollingOut)
+        }
+        "accepted: it is born as staged" => edits.contains(&Edit::SetStorage("20Gi".parse().expect("a size"))),
+        _ => false,
+    }
+}
+
+#[test]
+fn every_documented_request_gets_the_documented_answer() {
+    let mut rows = 0;
+    for section in DOCUMENT.split("\n### `").skip(1) {
+        let (name, body) = section.split_once('`').expect("a heading");
+        for row in body.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+            let (setting, words, answer) = (cells[0].trim_matches('`'), cells[1], cells[2]);
+            if answer == "invalid" {
+                assert_eq!(words, "", "{row}");
+                continue;
+            }
+            let setting: Value = serde_saphyr::from_str(setting).expect(row);
+            let request = request(name, words).unwrap_or_else(|| panic!("expected words that this test knows: {row}"));
+            let verdict = verdict(&request, &setting);
+            assert!(agrees(&verdict, answer), "{name}: {row}\n{verdict:#?}");
+            rows += 1;
+        }
+    }
+    assert!(rows > 30, "{rows}");
+}
