@@ -5,6 +5,7 @@ mod alike;
 mod cluster;
 mod conditions;
 mod control_plane;
+mod controller;
 mod generated;
 mod guest_memory;
 mod host_is_faithful;

@@ -196,7 +196,8 @@ pub(super) async fn set_partition(sets: &Api<Set>, name: &str, action: &SetParti
     call(sets.patch(name, &merge(), &Patch::Merge(&body))).await
 }
 
-fn merge() -> PatchParams {
+/// How a merge patch is sent.
+pub(super) fn merge() -> PatchParams {
     PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()

@@ -21,6 +21,7 @@ pub(super) struct Metrics {
     record_writes: Family<Label, Counter>,
     partition_writes: Family<Label, Counter>,
     report_writes: Family<Label, Counter>,
+    history_writes: Family<Label, Counter>,
     events: Family<Label, Counter>,
     watch_errors: Family<Label, Counter>,
     rollouts: Family<Label, Gauge<i64, AtomicI64>>,
@@ -38,6 +39,7 @@ impl Default for Metrics {
             record_writes: Family::default(),
             partition_writes: Family::default(),
             report_writes: Family::default(),
+            history_writes: Family::default(),
             events: Family::default(),
             watch_errors: Family::default(),
             rollouts: Family::default(),
@@ -72,6 +74,11 @@ impl Metrics {
             "report_writes",
             "Writes of ClaimRollouts, by outcome",
             self.report_writes.clone(),
+        );
+        registry.register(
+            "history_writes",
+            "Writes of ControllerRevisions, by outcome",
+            self.history_writes.clone(),
         );
         registry.register("events", "Events, by reason", self.events.clone());
         registry.register(
@@ -116,6 +123,10 @@ impl Metrics {
 
     pub(super) fn report_write(&self, outcome: &'static str) {
         self.report_writes.get_or_create(&[("outcome", outcome)]).inc();
+    }
+
+    pub(super) fn history_write(&self, outcome: &'static str) {
+        self.history_writes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     pub(super) fn event(&self, reason: Reason) {

@@ -8,7 +8,7 @@
 //! | `reconcile`, `gather` | one look at one set, and what is seen |
 //! | `act` | the writes, and what became of them |
 //! | `memory` | replies that the watches have not caught up with |
-//! | `status`, `events` | the reports |
+//! | `report`, `status`, `history`, `events` | the reports |
 //! | `metrics`, `health` | the controller's own state |
 
 pub mod crd;
@@ -17,9 +17,11 @@ mod act;
 mod events;
 mod gather;
 mod health;
+mod history;
 mod memory;
 mod metrics;
 mod reconcile;
+mod report;
 mod slim;
 mod status;
 mod views;

@@ -13,12 +13,12 @@ use super::act::{self, Outcome};
 use super::crd::ClaimRollout;
 use super::memory::Memory;
 use super::metrics::Metrics;
+use super::report::updated;
 use super::slim::{Claim, Set};
-use super::status::{self, Written};
 use super::watch::{Namespaces, lock};
-use super::{Clock, events, views};
+use super::{Clock, views};
 use crate::rollout::{Action, ApplyClaim, Honoured, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
-use crate::templates::{Quantity, RecordError, keys};
+use crate::templates::{RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
 const MAX_ROUNDS: u32 = 32;
@@ -113,12 +113,12 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
         let snapshot = context.snapshot(set, &view, opened.as_deref())?;
         let plan = plan(&snapshot);
         if plan.actions.iter().any(is_beginning) {
-            context.report(set, &plan).await?;
+            context.report(set, &view, &plan).await?;
         }
         match context.act(set, &plan).await? {
             Acted::LookAgain => {}
             Acted::Nothing => {
-                context.report(set, &plan).await?;
+                context.report(set, &view, &plan).await?;
                 if plan.settled {
                     context.settle(set);
                 }
@@ -238,54 +238,6 @@ impl Context {
         written("partition", outcome)
     }
 
-    /// Writes the progress of a plan where users read it, and then says what is to be said once.
-    async fn report(&self, set: &Set, plan: &Plan) -> Result<(), LookError> {
-        let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
-        let seen = self.report_of(set);
-        let outcome = status::report(&rollouts, set, &plan.progress, seen, (self.clock)()).await;
-        let label = outcome.as_str();
-        match outcome {
-            Outcome::Done((_, Written::Nothing)) => {}
-            Outcome::Done((rollout, Written::Something)) => {
-                self.metrics.report_write(label);
-                self.remember(set, |memory| memory.reported(rollout));
-            }
-            other => {
-                self.metrics.report_write(label);
-                let (why, retry_after) = match other {
-                    Outcome::Refused { message, .. } => (message, None),
-                    Outcome::Unsure { why, retry_after } => (why, retry_after),
-                    _ => (label.to_owned(), None),
-                };
-                return Err(LookError::Write {
-                    what: "ClaimRollout",
-                    why,
-                    retry_after,
-                });
-            }
-        }
-        for action in &plan.actions {
-            if let Action::Tell(tell) = action {
-                self.tell(set, tell).await;
-            }
-        }
-        Ok(())
-    }
-
-    async fn tell(&self, set: &Set, tell: &Tell) {
-        events::publish(&self.client, &self.metrics, self.clock, set, tell).await;
-    }
-
-    /// The ClaimRollout of the set, as new as it is known.
-    pub(super) fn report_of(&self, set: &Set) -> Option<ClaimRollout> {
-        let seen = self
-            .rollouts
-            .get(&ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default()));
-        let seen = seen.map(|seen| (*seen).clone());
-        self.remembered(set, |memory| memory.latest(seen.clone()))
-            .unwrap_or(seen)
-    }
-
     /// Forgets the sets that are not there any more; some may have gone while nobody was watching.
     pub(super) fn prune(&self) {
         let there: HashSet<String> = self.sets.state().iter().filter_map(|set| set.uid()).collect();
@@ -295,7 +247,7 @@ impl Context {
     }
 
     /// Something of what is remembered of the set, if anything is.
-    fn remembered<T>(&self, set: &Set, then: impl FnOnce(&mut Memory) -> T) -> Option<T> {
+    pub(super) fn remembered<T>(&self, set: &Set, then: impl FnOnce(&mut Memory) -> T) -> Option<T> {
         lock(&self.memories).get_mut(&set.uid().unwrap_or_default()).map(then)
     }
 
@@ -352,24 +304,5 @@ fn written(what: &'static str, outcome: Outcome<Set>) -> Result<Acted, LookError
             retry_after: None,
         }),
         Outcome::Unsure { why, retry_after } => Err(LookError::Write { what, why, retry_after }),
-    }
-}
-
-fn updated(set: &Set, apply: &ApplyClaim) -> Tell {
-    let class = apply
-        .volume_attributes_class_name
-        .as_ref()
-        .map(|class| format!(", attributes class {class}"));
-    Tell {
-        set_uid: set.uid().unwrap_or_default(),
-        claim: Some((apply.name.to_string(), apply.uid.clone())),
-        reason: Reason::ClaimUpdated,
-        message: format!(
-            "{}: revision {}, storage {}{}",
-            apply.name,
-            apply.revision,
-            Quantity::to_string(&apply.storage),
-            class.unwrap_or_default()
-        ),
     }
 }

@@ -35,6 +35,7 @@ pub(super) struct SetSpec {
     pub(super) update_strategy: UpdateStrategy,
     pub(super) pod_management_policy: String,
     pub(super) min_ready_seconds: i32,
+    pub(super) revision_history_limit: Option<i32>,
     pub(super) ordinals: Ordinals,
 }
 

@@ -13,30 +13,37 @@ use super::slim::Set;
 use crate::rollout::{ClaimProgress, Condition, Progress, Seconds, TemplateProgress};
 use crate::templates::{Sync, keys};
 
-/// Brings the ClaimRollout of the set to this progress; the object as it is then, and whether that took a write.
+/// Brings the `spec` of the set's ClaimRollout to this progress; the object as it is then, and whether that took a write.
 ///
 /// `seen` is what it was. An object of an earlier set of the same name is taken over: it has the same name.
-pub(super) async fn report(
+pub(super) async fn ensure(
     api: &Api<ClaimRollout>,
     set: &Set,
     progress: &Progress,
     seen: Option<ClaimRollout>,
-    now: Seconds,
 ) -> Outcome<(ClaimRollout, Written)> {
     let spec = spec(set, progress);
     let owners = vec![owner(set)];
     let current = seen.filter(|seen| seen.spec == spec && seen.metadata.owner_references.as_ref() == Some(&owners));
-    let (rollout, written) = match current {
-        Some(seen) => (seen, Written::Nothing),
-        None => match write_spec(api, set, &spec, &owners).await {
-            Outcome::Done(rollout) => (rollout, Written::Something),
-            other => return other.and_then(|rollout| Outcome::Done((rollout, Written::Something))),
-        },
-    };
+    match current {
+        Some(seen) => Outcome::Done((seen, Written::Nothing)),
+        None => write_spec(api, set, &spec, &owners)
+            .await
+            .and_then(|rollout| Outcome::Done((rollout, Written::Something))),
+    }
+}
+
+/// The same for its `status`.
+pub(super) async fn say(
+    api: &Api<ClaimRollout>,
+    progress: &Progress,
+    rollout: ClaimRollout,
+    now: Seconds,
+) -> Outcome<(ClaimRollout, Written)> {
     let generation = rollout.metadata.generation.unwrap_or_default();
     let status = status(progress, rollout.status.as_ref(), generation, now);
     if rollout.status.as_ref() == Some(&status) {
-        return Outcome::Done((rollout, written));
+        return Outcome::Done((rollout, Written::Nothing));
     }
     let name = rollout.name_any();
     let body = body(&name, json!({ "uid": rollout.uid() }), "status", &json!(status));

@@ -14,9 +14,11 @@
 //! | [`plan`](mod@plan) | the order, and the end |
 //! | [`progress`] | what users read |
 //! | [`tell`] | what is said once |
+//! | [`history`] | which wishes are kept |
 //! | [`action`] | what goes out |
 
 pub mod action;
+pub mod history;
 pub mod ownership;
 pub mod plan;
 pub mod progress;

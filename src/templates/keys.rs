@@ -20,6 +20,12 @@ pub const STAGED: &str = "claim-rollout.io/staged";
 pub const HELD_PARTITION: &str = "claim-rollout.io/held-partition";
 /// The label on claims: the revision that was applied to them (controller).
 pub const REVISION: &str = "claim-rollout.io/revision";
+/// The annotation on a wish of the history: the user who staged it last (controller).
+pub const BY: &str = "claim-rollout.io/by";
+/// The annotation on a wish of the history: the field manager that the user named (controller).
+pub const MANAGER: &str = "claim-rollout.io/manager";
+/// The label on a wish of the history: the uid of the ClaimRollout that it belongs to (controller).
+pub const ROLLOUT: &str = "claim-rollout.io/rollout-uid";
 /// What all keys of this project begin with.
 pub const PREFIX: &str = "claim-rollout.io/";
 

@@ -1,0 +1,48 @@
+//! The controller as a program in a cluster: what it keeps, what it waits for, who leads. All plays stand side by side in
+//! one cluster; `SCENARIO=history cargo test --test e2e controller` runs those with `history` in their names.
+
+mod history;
+
+use serde_json::json;
+
+use crate::cluster::{Cluster, Options};
+use crate::installation::Installation;
+use crate::play::{Report, scenarios};
+use crate::scenarios::scene::Scene;
+
+/// What the plays share.
+struct Stage {
+    cluster: Cluster,
+    installation: Installation,
+    client: kube::Client,
+}
+
+scenarios![Stage;
+    history::each_wish_is_kept_and_no_statefulset_takes_it_for_its_own,
+];
+
+impl Stage {
+    /// A fresh namespace with a controller.
+    async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
+        let mut scene = Scene::new(&self.cluster, &self.client, namespace).await?;
+        scene.controller = Some(self.installation.start_controller(&["--namespace", namespace]).await?);
+        Ok(scene)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_controller_as_a_program_does_what_its_operators_expect() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let cluster = Cluster::start(Options::default()).await?;
+    let stage = Stage {
+        installation: Installation::new(&cluster, json!({})).await?,
+        client: cluster.client().await?,
+        cluster,
+    };
+    report.say("the cluster is up");
+    report.play(&stage, SCENARIOS).await;
+    report.end()?;
+    stage.installation.stop().await?;
+    stage.cluster.stop();
+    Ok(())
+}

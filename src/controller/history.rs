@@ -1,0 +1,134 @@
+//! Keeps each wish as a ControllerRevision that belongs to the ClaimRollout.
+//!
+//! Its owner is a controller reference. So no StatefulSet or DaemonSet takes it for one of its own, whatever their
+//! selectors match: those that match everything too.
+
+use k8s_openapi::api::apps::v1::ControllerRevision;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PostParams, Preconditions};
+use kube::{Client, Resource, ResourceExt};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::act::{Outcome, call, merge};
+use super::crd::ClaimRollout;
+use super::slim::Set;
+use crate::rollout::history::{Kept, Step, data, steps};
+use crate::templates::{Record, Revision, keys};
+
+/// How many are kept where the set does not say, as of its own revisions.
+const DEFAULT_LIMIT: i32 = 10;
+
+/// A ControllerRevision without its data.
+#[derive(Clone, Debug, Deserialize, Resource)]
+#[resource(inherit = "ControllerRevision")]
+struct Stored {
+    metadata: ObjectMeta,
+    #[serde(default)]
+    revision: i64,
+}
+
+/// True iff the wish may not be in the history yet: the status names it only afterwards.
+pub(super) fn is_due(rollout: &ClaimRollout, wish: &Revision) -> bool {
+    let status = rollout.status.as_ref();
+    status.is_none_or(|status| status.update_revision != wish.as_str())
+}
+
+/// Makes the wish of this record the latest of the history. Done with what came of each write, in their order; otherwise
+/// the history could not be read.
+///
+/// Nothing is written if it is the latest already. A write that is refused keeps nobody from anything.
+pub(super) async fn keep(
+    client: &Client,
+    set: &Set,
+    rollout: &ClaimRollout,
+    record: &Record,
+    current: &Revision,
+) -> Outcome<Vec<Outcome<()>>> {
+    let namespace = set.namespace().unwrap_or_default();
+    let stored: Api<Stored> = Api::namespaced(client.clone(), &namespace);
+    let uid = rollout.uid().unwrap_or_default();
+    let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
+    let listed = match call(stored.list(&of_rollout)).await {
+        Outcome::Done(listed) => listed,
+        other => return other.and_then(|_| Outcome::Done(Vec::new())),
+    };
+    let kept: Vec<Kept> = listed
+        .items
+        .iter()
+        .filter(|stored| belongs(stored, &uid))
+        .map(kept)
+        .collect();
+    let limit = set.spec.revision_history_limit.unwrap_or(DEFAULT_LIMIT);
+    let limit = usize::try_from(limit).unwrap_or(0);
+    let mut outcomes = Vec::new();
+    for step in steps(&kept, &record.revision(), current, limit) {
+        outcomes.push(match step {
+            Step::Add { number } => {
+                let revisions: Api<ControllerRevision> = Api::namespaced(client.clone(), &namespace);
+                let revision = controller_revision(set, rollout, record, number);
+                done(call(revisions.create(&PostParams::default(), &revision)).await)
+            }
+            Step::Renumber { name, uid, number } => {
+                let body = json!({
+                    "metadata": {"uid": uid, "annotations": who(record)},
+                    "revision": number,
+                });
+                done(call(stored.patch(&name, &merge(), &Patch::Merge(&body))).await)
+            }
+            Step::Drop { name, uid } => {
+                let params = DeleteParams::default().preconditions(Preconditions {
+                    uid: Some(uid),
+                    resource_version: None,
+                });
+                done(call(stored.delete(&name, &params)).await)
+            }
+        });
+    }
+    Outcome::Done(outcomes)
+}
+
+fn done<T>(outcome: Outcome<T>) -> Outcome<()> {
+    outcome.and_then(|_| Outcome::Done(()))
+}
+
+/// True iff the ClaimRollout owns it. Anybody can write a label.
+fn belongs(stored: &Stored, rollout: &str) -> bool {
+    let mut owners = stored.owner_references().iter();
+    owners.any(|owner| owner.controller == Some(true) && owner.uid == rollout)
+}
+
+fn kept(stored: &Stored) -> Kept {
+    Kept {
+        name: stored.name_any(),
+        uid: stored.uid().unwrap_or_default(),
+        number: stored.revision,
+        revision: Revision::from_text(stored.labels().get(keys::REVISION).cloned().unwrap_or_default()),
+    }
+}
+
+/// Who staged it. In annotations: the data can never change, and the next who stages the same may be another.
+fn who(record: &Record) -> Value {
+    json!({ keys::BY: record.by, keys::MANAGER: record.manager })
+}
+
+fn controller_revision(set: &Set, rollout: &ClaimRollout, record: &Record, number: i64) -> ControllerRevision {
+    let revision = record.revision();
+    let texts = |pairs: [(&str, &str); 2]| Some(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+    ControllerRevision {
+        metadata: ObjectMeta {
+            name: Some(format!("{}-claims-{revision}", set.name_any())),
+            namespace: set.namespace(),
+            labels: texts([
+                (keys::REVISION, revision.as_str()),
+                (keys::ROLLOUT, &rollout.uid().unwrap_or_default()),
+            ]),
+            annotations: texts([(keys::BY, &record.by), (keys::MANAGER, &record.manager)]),
+            owner_references: rollout.controller_owner_ref(&()).map(|owner| vec![owner]),
+            ..ObjectMeta::default()
+        },
+        data: Some(RawExtension(data(&record.templates).into())),
+        revision: number,
+    }
+}

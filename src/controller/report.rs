@@ -1,0 +1,119 @@
+//! What is said of a set: its ClaimRollout, its history, Events.
+
+use kube::ResourceExt;
+use kube::api::Api;
+use kube::runtime::reflector::ObjectRef;
+
+use super::act::Outcome;
+use super::crd::ClaimRollout;
+use super::reconcile::{Context, LookError};
+use super::slim::Set;
+use super::status::{self, Written};
+use super::{events, history};
+use crate::rollout::history::wish;
+use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetView, Tell};
+use crate::templates::Quantity;
+
+impl Context {
+    /// Writes the progress of a plan where users read it, and then says what is to be said once.
+    pub(super) async fn report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<(), LookError> {
+        let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let seen = self.report_of(set);
+        let outcome = status::ensure(&rollouts, set, &plan.progress, seen).await;
+        let rollout = self.reported(set, outcome)?;
+        self.keep(set, view, plan, &rollout).await?;
+        let outcome = status::say(&rollouts, &plan.progress, rollout, (self.clock)()).await;
+        self.reported(set, outcome)?;
+        for action in &plan.actions {
+            if let Action::Tell(tell) = action {
+                self.tell(set, tell).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// What came of a write of the ClaimRollout.
+    fn reported(&self, set: &Set, outcome: Outcome<(ClaimRollout, Written)>) -> Result<ClaimRollout, LookError> {
+        let label = outcome.as_str();
+        match outcome {
+            Outcome::Done((rollout, Written::Nothing)) => Ok(rollout),
+            Outcome::Done((rollout, Written::Something)) => {
+                self.metrics.report_write(label);
+                self.remember(set, |memory| memory.reported(rollout.clone()));
+                Ok(rollout)
+            }
+            other => {
+                self.metrics.report_write(label);
+                Err(failed("ClaimRollout", other))
+            }
+        }
+    }
+
+    /// Keeps a new wish in the history. Refused, it is logged and the rollout goes on: nothing depends on it.
+    async fn keep(&self, set: &Set, view: &SetView, plan: &Plan, rollout: &ClaimRollout) -> Result<(), LookError> {
+        let record = wish(view, &self.honoured).filter(|record| history::is_due(rollout, &record.revision()));
+        let Some(record) = record else { return Ok(()) };
+        let current = &plan.progress.current_revision;
+        let outcomes = match history::keep(&self.client, set, rollout, record, current).await {
+            Outcome::Done(outcomes) => outcomes,
+            other => vec![other.and_then(|_| Outcome::Done(()))],
+        };
+        for outcome in outcomes {
+            self.metrics.history_write(outcome.as_str());
+            match outcome {
+                Outcome::Done(()) => {}
+                Outcome::Unsure { .. } => return Err(failed("ControllerRevision", outcome)),
+                other => {
+                    let (namespace, set) = (set.namespace(), set.name_any());
+                    tracing::warn!(namespace, set, outcome = ?other, "the history was not written");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn tell(&self, set: &Set, tell: &Tell) {
+        events::publish(&self.client, &self.metrics, self.clock, set, tell).await;
+    }
+
+    /// The ClaimRollout of the set, as new as it is known.
+    pub(super) fn report_of(&self, set: &Set) -> Option<ClaimRollout> {
+        let seen = self
+            .rollouts
+            .get(&ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default()));
+        let seen = seen.map(|seen| (*seen).clone());
+        self.remembered(set, |memory| memory.latest(seen.clone()))
+            .unwrap_or(seen)
+    }
+}
+
+/// A report that was not written is written at the next look.
+fn failed<T>(what: &'static str, outcome: Outcome<T>) -> LookError {
+    let label = outcome.as_str();
+    let (why, retry_after) = match outcome {
+        Outcome::Refused { message, .. } => (message, None),
+        Outcome::Unsure { why, retry_after } => (why, retry_after),
+        _ => (label.to_owned(), None),
+    };
+    LookError::Write { what, why, retry_after }
+}
+
+/// Says that a claim was brought to the wish.
+pub(super) fn updated(set: &Set, apply: &ApplyClaim) -> Tell {
+    let class = apply
+        .volume_attributes_class_name
+        .as_ref()
+        .map(|class| format!(", attributes class {class}"));
+    Tell {
+        set_uid: set.uid().unwrap_or_default(),
+        claim: Some((apply.name.to_string(), apply.uid.clone())),
+        reason: Reason::ClaimUpdated,
+        message: format!(
+            "{}: revision {}, storage {}{}",
+            apply.name,
+            apply.revision,
+            Quantity::to_string(&apply.storage),
+            class.unwrap_or_default()
+        ),
+    }
+}

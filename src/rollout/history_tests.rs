@@ -1,0 +1,129 @@
+use super::{Kept, Step, data, steps, wish};
+use crate::json;
+use crate::rollout::fixtures::{owner, template, web};
+use crate::rollout::wish::Honoured;
+use crate::templates::{Revision, UpdatePolicy};
+
+/// `a1 b2`: the wishes a and b, numbered 1 and 2.
+fn kept(words: &str) -> Vec<Kept> {
+    let kept = |word: &str| {
+        let (revision, number) = word.split_at(1);
+        Kept {
+            name: format!("web-claims-{revision}"),
+            uid: format!("{revision}-uid"),
+            number: number.parse().unwrap(),
+            revision: Revision::from_text(revision),
+        }
+    };
+    words.split_whitespace().map(kept).collect()
+}
+
+/// `+4`: added as number 4. `b=4`: b has number 4 now. `-a`: a is gone.
+fn show(step: &Step) -> String {
+    let letter = |name: &str, uid: &str| {
+        let letter = name.strip_prefix("web-claims-").unwrap().to_owned();
+        assert_eq!(uid, format!("{letter}-uid"));
+        letter
+    };
+    match step {
+        Step::Add { number } => format!("+{number}"),
+        Step::Renumber { name, uid, number } => format!("{}={number}", letter(name, uid)),
+        Step::Drop { name, uid } => format!("-{}", letter(name, uid)),
+    }
+}
+
+#[test]
+fn the_wish_becomes_the_latest_and_the_oldest_of_too_many_go() {
+    for (why, words, staged, current, limit, expected) in [
+        ("the first wish", "", "a", "z", 10, "+1"),
+        ("another one", "a1", "b", "a", 10, "+2"),
+        ("it is the latest already", "a1 b2", "b", "a", 10, ""),
+        ("an earlier one again", "a1 b2 c3", "a", "c", 10, "a=4"),
+        ("numbers need not be without gaps", "a1 b7", "c", "b", 10, "+8"),
+        ("as many as allowed", "a1 b2", "c", "b", 3, "+3"),
+        ("one too many", "a1 b2 c3", "d", "c", 3, "+4 -a"),
+        (
+            "the oldest by number, not by place",
+            "c3 a1 b2",
+            "d",
+            "c",
+            2,
+            "+4 -a -b",
+        ),
+        ("the oldest is where claims still are", "a1 b2 c3", "d", "a", 3, "+4 -b"),
+        ("the oldest is the wish again", "a1 b2 c3", "a", "c", 2, "a=4 -b"),
+        (
+            "the limit was lowered, and the wish is the same",
+            "a1 b2 c3 d4",
+            "d",
+            "d",
+            2,
+            "-a -b",
+        ),
+        ("none but those in use", "a1 b2 c3", "d", "b", 0, "+4 -a -c"),
+        (
+            "two of one number, by name: it must not matter who asks",
+            "b1 a1 c2",
+            "c",
+            "c",
+            2,
+            "-a",
+        ),
+        (
+            "the largest number stays the largest",
+            "a9223372036854775807",
+            "b",
+            "a",
+            9,
+            "+9223372036854775807",
+        ),
+    ] {
+        let steps = steps(
+            &kept(words),
+            &Revision::from_text(staged),
+            &Revision::from_text(current),
+            limit,
+        );
+        let shown: Vec<String> = steps.iter().map(show).collect();
+        assert_eq!(shown.join(" "), expected, "{why}");
+    }
+}
+
+#[test]
+fn what_claims_are_made_like_belongs_into_the_history_and_what_is_not_honoured_does_not() {
+    let honoured = Honoured::default();
+    let mut web = web();
+    assert_eq!(wish(&web.set, &honoured), web.set.staged.as_ref());
+
+    web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
+    assert_eq!(wish(&web.set, &honoured), web.set.staged.as_ref(), "at birth");
+
+    web.set.update_policy = Some(UpdatePolicy::ReCreate);
+    assert_eq!(wish(&web.set, &honoured), None, "not enabled");
+
+    web.set.update_policy = None;
+    web.set.controller = Some(owner("Database", "web", "owner-uid"));
+    assert_eq!(wish(&web.set, &honoured), None, "owned");
+
+    web.set.controller = None;
+    web.set.terminating = true;
+    assert_eq!(wish(&web.set, &honoured), None, "on its way out");
+
+    web.set.terminating = false;
+    web.set.live = vec![template("data", "3Gi")];
+    assert_eq!(wish(&web.set, &honoured), None, "a forged one: it shrinks");
+
+    web.set.staged = None;
+    assert_eq!(wish(&web.set, &honoured), None, "nothing staged");
+}
+
+#[test]
+fn the_data_are_the_templates_where_kep_4650_has_them() {
+    assert_eq!(
+        json::canonical(&data(&[template("data", "2048Mi")])),
+        concat!(
+            r#"{"spec":{"volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"#,
+            r#""resources":{"requests":{"storage":"2Gi"}}}}]}}"#
+        )
+    );
+}
