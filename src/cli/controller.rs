@@ -12,7 +12,7 @@ use tracing_subscriber::EnvFilter;
 use super::ClusterArguments;
 use crate::controller::{self, Config};
 use crate::rollout::Honoured;
-use crate::templates::rules::OwnedSets;
+use crate::templates::rules::{self, OwnedSets};
 
 /// Roll out staged changes of volumeClaimTemplates to the claims of StatefulSets, of all namespaces if none is named.
 #[derive(Args, Clone, Debug)]
@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
     /// Whether StatefulSets of another controller are looked after, as the policy's setting `ownedSets` says
     #[arg(long, value_enum, default_value_t = Owned::Skip)]
     owned_sets: Owned,
+    /// What becomes of a size that is smaller than the one wished before, as the policy's setting `shrink` says
+    #[arg(long, value_enum, default_value_t = Shrink::Refuse)]
+    shrink: Shrink,
     /// The form of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
@@ -43,6 +46,16 @@ pub(crate) enum Owned {
     Skip,
     /// As all others
     Divert,
+}
+
+/// What becomes of a size that is smaller than the one wished before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "PascalCase")]
+pub(crate) enum Shrink {
+    /// No claim is made smaller
+    Refuse,
+    /// A growth that was not reached is taken back
+    Recover,
 }
 
 /// The form of the log.
@@ -82,6 +95,10 @@ fn honoured(args: &Arguments) -> Honoured {
     honoured.owned_sets = match args.owned_sets {
         Owned::Skip => OwnedSets::Skip,
         Owned::Divert => OwnedSets::Divert,
+    };
+    honoured.shrink = match args.shrink {
+        Shrink::Refuse => rules::Shrink::Refuse,
+        Shrink::Recover => rules::Shrink::Recover,
     };
     honoured
 }

@@ -12,6 +12,7 @@ fn the_body_holds_the_fields_of_the_action_and_always_uid_and_resource_version()
         uid: "u".to_owned(),
         resource_version: "7".to_owned(),
         storage: "2Gi".parse().unwrap(),
+        taken_back: None,
         volume_attributes_class_name: None,
         labels: [].into(),
         annotations: [].into(),

@@ -47,6 +47,7 @@ fn refusals_count_up_for_one_revision_and_end_with_the_claim() {
         uid: "a".to_owned(),
         resource_version: "9".to_owned(),
         storage: Quantity::from_bytes(1),
+        taken_back: None,
         volume_attributes_class_name: None,
         labels: BTreeMap::new(),
         annotations: BTreeMap::new(),

@@ -185,6 +185,7 @@ impl Context {
             claim = apply.name.as_str(),
             revision = apply.revision.as_str(),
             storage = %apply.storage,
+            taken_back = apply.taken_back.map(tracing::field::display),
             outcome = outcome.as_str(),
             "apply claim"
         );

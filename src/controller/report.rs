@@ -104,15 +104,19 @@ pub(super) fn updated(set: &Set, apply: &ApplyClaim) -> Tell {
         .volume_attributes_class_name
         .as_ref()
         .map(|class| format!(", attributes class {class}"));
+    let taken_back = apply
+        .taken_back
+        .map(|request| format!(" ({request} was not reached and is taken back)"));
     Tell {
         set_uid: set.uid().unwrap_or_default(),
         claim: Some((apply.name.to_string(), apply.uid.clone())),
         reason: Reason::ClaimUpdated,
         message: format!(
-            "{}: revision {}, storage {}{}",
+            "{}: revision {}, storage {}{}{}",
             apply.name,
             apply.revision,
             Quantity::to_string(&apply.storage),
+            taken_back.unwrap_or_default(),
             class.unwrap_or_default()
         ),
     }

@@ -83,6 +83,9 @@ pub(super) struct Claim {
     pub(super) status: ClaimStatus,
     /// See [`Claim::trim`].
     #[serde(skip)]
+    pub(super) size_is_ours: bool,
+    /// See [`Claim::trim`].
+    #[serde(skip)]
     pub(super) class_is_ours: bool,
 }
 
@@ -205,18 +208,28 @@ impl Set {
 }
 
 impl Claim {
-    /// Drops the metadata that is not read, once it is known whether the attributes class came from an apply of ours.
+    /// Drops the metadata that is not read, once it is known whether size and attributes class came from an apply of ours.
+    ///
+    /// Where a forced apply changes a value, its former owners lose it; where it repeats the value, all of them own it. So
+    /// the size is ours iff nobody else owns it.
     pub(super) fn trim(&mut self) {
         let entries = self.metadata.managed_fields.take().unwrap_or_default();
-        self.class_is_ours = entries.iter().any(applied_the_class);
+        let size = |entry: &&ManagedFieldsEntry| owns(entry, "/f:spec/f:resources/f:requests/f:storage");
+        let mut owners_of_the_size = entries.iter().filter(size).peekable();
+        self.size_is_ours = owners_of_the_size.peek().is_some() && owners_of_the_size.all(is_our_apply);
+        let class = |entry: &ManagedFieldsEntry| owns(entry, "/f:spec/f:volumeAttributesClassName");
+        self.class_is_ours = entries.iter().any(|entry| is_our_apply(entry) && class(entry));
         self.metadata.annotations = None;
     }
 }
 
-fn applied_the_class(entry: &ManagedFieldsEntry) -> bool {
-    let ours = entry.manager.as_deref() == Some(FIELD_MANAGER) && entry.operation.as_deref() == Some("Apply");
-    let owns = |FieldsV1(fields): &FieldsV1| fields.pointer("/f:spec/f:volumeAttributesClassName").is_some();
-    ours && entry.fields_v1.as_ref().is_some_and(owns)
+fn is_our_apply(entry: &ManagedFieldsEntry) -> bool {
+    entry.manager.as_deref() == Some(FIELD_MANAGER) && entry.operation.as_deref() == Some("Apply")
+}
+
+fn owns(entry: &ManagedFieldsEntry, field: &str) -> bool {
+    let fields = entry.fields_v1.as_ref();
+    fields.is_some_and(|FieldsV1(fields)| fields.pointer(field).is_some())
 }
 
 impl Pod {

@@ -119,6 +119,7 @@ pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
         request: request.unwrap_or_else(|| Quantity::from_bytes(0)),
         capacity: status.capacity.storage.as_ref().map(quantity).transpose()?,
         class: claim.spec.volume_attributes_class_name.clone(),
+        size_is_ours: claim.size_is_ours,
         class_is_ours: claim.class_is_ours,
         current_class: status.current_volume_attributes_class_name.clone(),
         resize: status.allocated_resource_statuses.storage.as_deref().and_then(resize),

@@ -61,6 +61,33 @@ fn a_claim_is_read_with_all_that_the_drivers_say() {
 }
 
 #[test]
+fn a_size_is_ours_iff_an_apply_of_ours_alone_owns_it() {
+    let entry = |manager: &str, operation: &str, field: &str| {
+        let owned = json!({ "f:spec": { "f:resources": { "f:requests": { field: {} } } } });
+        json!({ "manager": manager, "operation": operation, "fieldsV1": owned })
+    };
+    let ours = entry("claim-rollout", "Apply", "f:storage");
+    let rows = [
+        (vec![], false),
+        (vec![ours.clone()], true),
+        (
+            vec![entry("kube-controller-manager", "Update", "."), ours.clone()],
+            true,
+        ),
+        (vec![ours, entry("kubectl", "Apply", "f:storage")], false),
+        (vec![entry("claim-rollout", "Update", "f:storage")], false),
+        (vec![entry("kubectl-edit", "Update", "f:storage")], false),
+        (vec![entry("claim-rollout", "Apply", "f:other")], false),
+    ];
+    for (entries, expected) in rows {
+        let metadata = json!({ "name": "data-web-0", "managedFields": entries });
+        let mut object: Claim = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
+        object.trim();
+        assert_eq!(claim(&object).unwrap().size_is_ours, expected, "{entries:?}");
+    }
+}
+
+#[test]
 fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmless_one() {
     let read = |policy: &str, held: Option<&str>| {
         let mut annotations =

@@ -28,8 +28,10 @@ pub struct ApplyClaim {
     pub uid: String,
     /// Its resourceVersion: the size was computed from what it then held (S1).
     pub resource_version: String,
-    /// `spec.resources.requests.storage`: the larger one of template and claim.
+    /// `spec.resources.requests.storage`: the larger one of template and claim, unless a growth is taken back.
     pub storage: Quantity,
+    /// What the claim asks for, where this apply lowers it: a growth of ours that was never reached (KEP-1790).
+    pub taken_back: Option<Quantity>,
     /// `spec.volumeAttributesClassName`
     pub volume_attributes_class_name: Option<String>,
     /// `metadata.labels` but for the revision.

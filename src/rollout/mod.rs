@@ -38,3 +38,5 @@ pub use wish::{Honoured, Idle, Wish};
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod table_tests;

@@ -7,7 +7,8 @@ use super::ownership::{self, Whose};
 use super::readiness::{self, ClaimState};
 use super::snapshot::{ClaimView, PodManagement, PodView, Refusal, Seconds, Snapshot};
 use super::wish::Wish;
-use crate::templates::{ClaimName, ClaimTemplate, Quantity};
+use crate::templates::rules::Shrink;
+use crate::templates::{ClaimName, ClaimTemplate, Quantity, keys};
 
 /// Where a Pod or a claim is on its way from revision A to revision B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,8 +224,8 @@ impl Standing<'_> {
 
     /// The apply that brings the claim to the wish; `None` if there is no claim.
     ///
-    /// The size is never smaller than what the claim asks for (S1). Keys of the selector keep the selector's values, as
-    /// when the StatefulSet controller made the claim. A wish without an attributes class leaves the claim's as it is.
+    /// The size is never smaller than what the claim asks for (S1), unless it takes back a growth that was ours and never
+    /// reached. Keys of the selector keep the selector's values, as when the StatefulSet controller made the claim. A wish without an attributes class leaves the claim's as it is.
     #[must_use]
     pub fn apply(&self, snapshot: &Snapshot, wish: &Wish<'_>) -> Option<ApplyClaim> {
         let claim = self.claim?;
@@ -234,20 +235,30 @@ impl Standing<'_> {
             .labels
             .iter()
             .filter(|(key, _)| !snapshot.set.match_labels.contains_key(*key));
+        let wanted = self.template.storage.unwrap_or(claim.request);
+        let lowers = snapshot.honoured.shrink == Shrink::Recover && may_be_lowered(claim, wanted);
         Some(ApplyClaim {
             name: self.name.clone(),
             uid: claim.uid.clone(),
             resource_version: claim.resource_version.clone(),
-            storage: self
-                .template
-                .storage
-                .map_or(claim.request, |wanted| wanted.max(claim.request)),
+            storage: if lowers { wanted } else { wanted.max(claim.request) },
+            taken_back: lowers.then_some(claim.request),
             volume_attributes_class_name: self.template.volume_attributes_class_name.clone().or(kept),
             labels: labels.map(|(key, value)| (key.clone(), value.clone())).collect(),
             annotations: self.template.annotations.clone(),
             revision: wish.revision.clone(),
         })
     }
+}
+
+/// True iff the claim asks for more than is wanted because of a growth that is ours and was never reached, so that it may
+/// be taken back (KEP-0661, KEP-1790). The API server takes what is above the capacity, and nothing else.
+///
+/// A growth is ours if an earlier wish was applied to the claim, and that apply alone made the size what it is: what a
+/// human or an autoscaler asked for stays.
+fn may_be_lowered(claim: &ClaimView, wanted: Quantity) -> bool {
+    let ours = claim.size_is_ours && claim.labels.contains_key(keys::REVISION);
+    ours && wanted < claim.request && claim.capacity.is_some_and(|capacity| capacity < wanted)
 }
 
 /// Why a claim is in this state, as one word and in words.

@@ -130,6 +130,8 @@ pub struct ClaimView {
     pub bound: bool,
     /// `spec.resources.requests.storage`
     pub request: Quantity,
+    /// An apply of ours made `spec.resources.requests.storage` what it is, and nobody else has asked for it since.
+    pub size_is_ours: bool,
     /// `status.capacity.storage`
     pub capacity: Option<Quantity>,
     /// `spec.volumeAttributesClassName`

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::snapshot::{Owner, SetView};
-use crate::templates::rules::OwnedSets;
+use crate::templates::rules::{OwnedSets, Shrink};
 use crate::templates::show::path_of;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy, keys};
 
@@ -15,6 +15,8 @@ pub struct Honoured {
     pub reserved_key_prefixes: Vec<Cow<'static, str>>,
     /// `ownedSets`
     pub owned_sets: OwnedSets,
+    /// `shrink`
+    pub shrink: Shrink,
 }
 
 impl Default for Honoured {
@@ -22,6 +24,7 @@ impl Default for Honoured {
         Self {
             reserved_key_prefixes: keys::RESERVED_KEY_PREFIXES.to_vec(),
             owned_sets: OwnedSets::default(),
+            shrink: Shrink::default(),
         }
     }
 }
@@ -93,6 +96,7 @@ impl<'a> Wish<'a> {
         }
         let rules = Rules {
             reserved_key_prefixes: &honoured.reserved_key_prefixes,
+            shrink: honoured.shrink,
             ..Rules::default()
         };
         if let Some(why) = broken_rule(set, &rules, &record.templates) {
