@@ -2,6 +2,7 @@
 //! one cluster; `SCENARIO=history cargo test --test e2e controller` runs those with `history` in their names.
 
 mod history;
+mod lease;
 
 use serde_json::json;
 
@@ -19,6 +20,7 @@ struct Stage {
 
 scenarios![Stage;
     history::each_wish_is_kept_and_no_statefulset_takes_it_for_its_own,
+    lease::one_of_two_works_and_the_other_takes_over_however_the_first_ends,
 ];
 
 impl Stage {

@@ -1,5 +1,6 @@
 //! `claim-rollout controller`
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 
@@ -10,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::ClusterArguments;
-use crate::controller::{self, Config};
+use crate::controller::{self, Config, Election};
 use crate::rollout::Honoured;
 use crate::templates::rules::{self, OwnedSets};
 
@@ -33,6 +34,13 @@ pub(crate) struct Arguments {
     /// What becomes of a size that is smaller than the one wished before, as the policy's setting `shrink` says
     #[arg(long, value_enum, default_value_t = Shrink::Refuse)]
     shrink: Shrink,
+    /// Whether only the holder of a Lease works and others wait for it; by default in a cluster, and not outside of one
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    leader_elect: Option<bool>,
+    /// The namespace of that Lease, `claim-rollout-controller`; by default the Pod's own. Controllers with different
+    /// `--namespace` need different ones
+    #[arg(long, value_name = "NAMESPACE")]
+    lease_namespace: Option<String>,
     /// The form of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
@@ -82,6 +90,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
         namespace: cluster.namespace.clone(),
         max_concurrent: args.max_concurrent,
         honoured: honoured(&args),
+        election: election(&args)?,
     };
     controller::run(config, client, listener, stop_signal()?).await?;
     Ok(())
@@ -101,6 +110,23 @@ fn honoured(args: &Arguments) -> Honoured {
         Shrink::Recover => rules::Shrink::Recover,
     };
     honoured
+}
+
+/// How to agree with other controllers who works, if that is wanted.
+fn election(args: &Arguments) -> anyhow::Result<Option<Election>> {
+    // The namespace of the Pod that this runs in, if it runs in one.
+    let own = kube::Config::incluster().ok().map(|config| config.default_namespace);
+    if !args.leader_elect.unwrap_or(own.is_some()) {
+        return Ok(None);
+    }
+    let namespace = args.lease_namespace.clone().or(own).context(
+        "expected to run in a Pod, but found that this is none: name the namespace of the Lease by --lease-namespace",
+    )?;
+    // The name of the Pod, and a number that the next process of the same Pod does not have.
+    let host = std::env::var("HOSTNAME").unwrap_or_default();
+    let number = RandomState::new().build_hasher().finish();
+    let identity = format!("{host}_{number:016x}");
+    Ok(Some(Election { namespace, identity }))
 }
 
 fn log(format: LogFormat) {

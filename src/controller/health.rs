@@ -1,7 +1,7 @@
 //! `/healthz`, `/readyz` and `/metrics` over HTTP.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::State;
@@ -13,14 +13,40 @@ use tokio::net::TcpListener;
 
 use super::crd::ClaimRollout;
 use super::metrics::Metrics;
+use super::watch::lock;
 
 /// What the endpoints answer from.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Health {
     pub(super) metrics: Arc<Metrics>,
-    pub(super) rollouts: Store<ClaimRollout>,
-    /// The first lists of sets and ClaimRollouts have been read.
-    pub(super) ready: Arc<AtomicBool>,
+    /// While we lead, what is watched of ClaimRollouts.
+    rollouts: Arc<Mutex<Option<Store<ClaimRollout>>>>,
+    /// The first lists have been read, or somebody else was seen to lead.
+    ready: Arc<AtomicBool>,
+}
+
+/// We lead for as long as it is there.
+pub(super) struct Leading<'a>(&'a Health);
+
+impl Health {
+    /// Once ready, always ready: an API server that goes away later is nothing that a restart would heal.
+    pub(super) fn set_ready(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+
+    /// Tells the metrics that we lead from now on, and what to count.
+    pub(super) fn leading(&self, rollouts: Store<ClaimRollout>) -> Leading<'_> {
+        *lock(&self.rollouts) = Some(rollouts);
+        self.metrics.leads(true);
+        Leading(self)
+    }
+}
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.rollouts) = None;
+        self.0.metrics.leads(false);
+    }
 }
 
 /// Serves until `shutdown`, and then finishes the answers that have begun.
@@ -37,17 +63,19 @@ pub(super) async fn serve(
     axum::serve(listener, app).with_graceful_shutdown(shutdown).await
 }
 
-/// Once ready, always ready: an API server that goes away later is nothing that a restart would heal.
 async fn readyz(State(health): State<Health>) -> impl IntoResponse {
     if health.ready.load(Ordering::Acquire) {
         (StatusCode::OK, "ok")
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "the first lists have not been read")
+        (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "neither have the first lists been read nor is another leader seen",
+        )
     }
 }
 
 async fn metrics(State(health): State<Health>) -> impl IntoResponse {
-    let rollouts = health.rollouts.state();
+    let rollouts = lock(&health.rollouts).as_ref().map(Store::state).unwrap_or_default();
     health.metrics.rollouts(rollouts.iter().map(|rollout| {
         let conditions = rollout.status.as_ref().map_or(&[][..], |status| &status.conditions);
         conditions

@@ -26,6 +26,7 @@ pub(super) struct Metrics {
     watch_errors: Family<Label, Counter>,
     rollouts: Family<Label, Gauge<i64, AtomicI64>>,
     watched_namespaces: Gauge<i64, AtomicI64>,
+    leader: Gauge<i64, AtomicI64>,
     looks: Histogram,
     failures: Counter,
 }
@@ -44,6 +45,7 @@ impl Default for Metrics {
             watch_errors: Family::default(),
             rollouts: Family::default(),
             watched_namespaces: Gauge::default(),
+            leader: Gauge::default(),
             looks,
             failures: Counter::default(),
         };
@@ -96,6 +98,7 @@ impl Metrics {
             "Namespaces whose claims and Pods are watched, because a rollout is in progress there",
             self.watched_namespaces.clone(),
         );
+        registry.register("leader", "1 while this controller leads, else 0", self.leader.clone());
         registry.register_with_unit(
             "look",
             "Time to look at a set and act",
@@ -139,6 +142,10 @@ impl Metrics {
 
     pub(super) fn watched_namespaces(&self, number: usize) {
         self.watched_namespaces.set(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn leads(&self, leads: bool) {
+        self.leader.set(leads.into());
     }
 
     pub(super) fn look(&self, seconds: f64) {

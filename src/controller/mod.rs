@@ -5,6 +5,7 @@
 //! | [`crd`] | ClaimRollout, which users read |
 //! | `slim`, `views` | the objects of the API, and what the decision reads of them |
 //! | `watch` | what is watched, and when |
+//! | `lease`, `lead` | who leads, and what the leader runs |
 //! | `reconcile`, `gather` | one look at one set, and what is seen |
 //! | `act` | the writes, and what became of them |
 //! | `memory` | replies that the watches have not caught up with |
@@ -18,6 +19,8 @@ mod events;
 mod gather;
 mod health;
 mod history;
+mod lead;
+mod lease;
 mod memory;
 mod metrics;
 mod reconcile;
@@ -27,25 +30,19 @@ mod status;
 mod views;
 mod watch;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures::channel::mpsc;
-use futures::{FutureExt, StreamExt};
-use kube::runtime::controller::{Config as Concurrency, Error as QueueError, applier};
-use kube::runtime::reflector::ObjectRef;
-use kube::runtime::watcher::Event;
-use kube::{Api, Client, ResourceExt};
+use futures::channel::oneshot;
+use futures::{FutureExt, future};
+use kube::Client;
 use tokio::net::TcpListener;
 
-use crd::ClaimRollout;
-use metrics::Metrics;
-use reconcile::{Context, Memories};
-use slim::Set;
-use watch::{Namespaces, Wake};
+use lease::Candidate;
 
 use crate::rollout::{Honoured, Seconds};
+
+pub use lease::Election;
 
 /// The field manager of every write.
 pub const FIELD_MANAGER: &str = "claim-rollout";
@@ -62,6 +59,8 @@ pub struct Config {
     pub max_concurrent: u16,
     /// What the policy's settings let through.
     pub honoured: Honoured,
+    /// How several controllers agree who works; none: this one does.
+    pub election: Option<Election>,
 }
 
 impl Default for Config {
@@ -70,6 +69,7 @@ impl Default for Config {
             namespace: None,
             max_concurrent: 16,
             honoured: Honoured::default(),
+            election: None,
         }
     }
 }
@@ -87,8 +87,12 @@ pub enum Error {
 
 /// Runs the controller until `shutdown`; `listener` serves `/healthz`, `/readyz` and `/metrics`.
 ///
-/// After `shutdown` no look is begun, the writes that are under way are waited for, and it returns. It may be killed at
-/// any time as well: what it knows it reads from the cluster.
+/// With an election it first waits for the Lease. Who waits watches nothing and keeps nothing: the lists of thousands of
+/// sets are read in a second or two, and a copy of them in every replica would cost memory and watches for ever. Whoever
+/// loses the Lease begins nothing more, finishes the writes that are under way, and waits again.
+///
+/// After `shutdown` no look is begun, the writes that are under way are waited for, the Lease is given back, and it
+/// returns. It may be killed at any time as well: what it knows it reads from the cluster.
 ///
 /// # Errors
 /// [`Error`] if it cannot go on. An API server that is away is no error: it is waited for.
@@ -99,148 +103,54 @@ pub async fn run(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Error> {
     let shutdown = shutdown.shared();
-    let metrics = Arc::new(Metrics::default());
-    let (wake, woken) = mpsc::unbounded();
-    let (forget, forgotten) = mpsc::unbounded();
-
-    let sets = api::<Set>(&client, config.namespace.as_deref());
-    let (sets, _sets_task) = watch::follow(sets, Set::trim, Arc::clone(&metrics), set_changed(wake.clone(), forget));
-    let rollouts = api::<ClaimRollout>(&client, config.namespace.as_deref());
-    let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), rollout_changed(wake.clone()));
-
-    let ready = Arc::new(AtomicBool::new(false));
-    let health = health::Health {
-        metrics: Arc::clone(&metrics),
-        rollouts: rollouts.clone(),
-        ready: Arc::clone(&ready),
-    };
-    let health = tokio::spawn(health::serve(listener, health, shutdown.clone()));
-
-    let stopping = Arc::new(AtomicBool::new(false));
-    let context = Arc::new(Context {
-        client: client.clone(),
-        clock,
-        honoured: Arc::new(config.honoured),
-        sets: sets.clone(),
-        rollouts: rollouts.clone(),
-        namespaces: Namespaces::new(client, wake, Arc::clone(&metrics)),
-        metrics,
-        memories: Memories::default(),
-        stopping: Arc::clone(&stopping),
-    });
-    let _forget_task = watch::Task::spawn(forget_sets(Arc::clone(&context), forgotten));
-
-    // What was reported is read before anything is decided, or it would be said again.
-    tokio::select! {
-        lists = first_lists(&context) => lists?,
-        () = shutdown.clone() => return Ok(()),
+    let health = health::Health::default();
+    let served = tokio::spawn(health::serve(listener, health.clone(), shutdown.clone()));
+    match config.election.clone() {
+        None => lead::lead(&config, &client, &health, shutdown).await?,
+        Some(election) => {
+            let candidate = Candidate::new(client.clone(), election, clock);
+            stand(candidate, &config, &client, &health, shutdown).await?;
+        }
     }
-    ready.store(true, Ordering::Release);
-    tracing::info!(
-        sets = sets.len(),
-        rollouts = rollouts.len(),
-        "the first lists have been read"
-    );
-
-    let stop = shutdown
-        .clone()
-        .inspect(move |()| stopping.store(true, Ordering::Release));
-    let queue = woken
-        .map(Ok::<ObjectRef<Set>, std::convert::Infallible>)
-        .take_until(stop);
-    let concurrency = Concurrency::default().concurrency(config.max_concurrent);
-    applier(look, reconcile::after_failure, context, sets, queue, concurrency)
-        .for_each(async |looked| log(looked))
-        .await;
     tracing::info!("stopped");
-    health.await.map_err(std::io::Error::other)??;
+    served.await.map_err(std::io::Error::other)??;
     Ok(())
 }
 
-/// Waits until the first lists have been read.
-async fn first_lists(context: &Context) -> Result<(), Error> {
-    context
-        .sets
-        .wait_until_ready()
-        .await
-        .map_err(|_| Error::Watch("statefulsets"))?;
-    context
-        .rollouts
-        .wait_until_ready()
-        .await
-        .map_err(|_| Error::Watch("claimrollouts"))
-}
-
-/// What is to be forgotten.
-enum Forget {
-    /// What was known of this set, which is gone.
-    Set(Box<Set>),
-    /// What was known of sets that are not in a new list.
-    Unlisted,
-}
-
-async fn forget_sets(context: Arc<Context>, mut forgotten: mpsc::UnboundedReceiver<Forget>) {
-    while let Some(forget) = forgotten.next().await {
-        match forget {
-            Forget::Set(set) => context.leave(&set),
-            Forget::Unlisted => context.prune(),
+/// Leads whenever it holds the Lease, until `shutdown`.
+async fn stand(
+    mut candidate: Candidate,
+    config: &Config,
+    client: &Client,
+    health: &health::Health,
+    shutdown: impl Future<Output = ()> + Clone + Send + 'static,
+) -> Result<(), Error> {
+    loop {
+        tokio::select! {
+            () = candidate.until_it_leads(|| health.set_ready()) => {}
+            () = shutdown.clone() => break,
+        }
+        tracing::info!("leading");
+        let (step_down, stepping_down) = oneshot::channel::<()>();
+        let stop = future::select(shutdown.clone().boxed(), stepping_down)
+            .map(drop)
+            .shared();
+        let mut leading = pin!(lead::lead(config, client, health, stop));
+        tokio::select! {
+            // What is under way is finished under the Lease.
+            result = &mut leading => {
+                candidate.release().await;
+                return result;
+            }
+            why = candidate.until_lost() => {
+                tracing::warn!(why, "leading no more");
+                drop(step_down);
+                leading.await?;
+            }
         }
     }
-}
-
-/// A set that was deleted before its turn is no error, and failed looks have been logged.
-fn log<T>(looked: Result<T, QueueError<reconcile::LookError, std::convert::Infallible>>) {
-    if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = looked {
-        tracing::error!(%error, "the queue broke");
-    }
-}
-
-fn look(
-    set: Arc<Set>,
-    context: Arc<Context>,
-) -> futures::future::BoxFuture<'static, Result<kube::runtime::controller::Action, reconcile::LookError>> {
-    reconcile::reconcile(set, context).boxed()
-}
-
-fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
-where
-    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
-{
-    match namespace {
-        Some(namespace) => Api::namespaced(client.clone(), namespace),
-        None => Api::all(client.clone()),
-    }
-}
-
-/// Every change of a set is looked at; what was known of one that is gone is forgotten.
-fn set_changed(wake: Wake, forget: mpsc::UnboundedSender<Forget>) -> impl FnMut(Event<Set>) + Send + 'static {
-    // At the end nobody listens any more, and that is well.
-    move |event| match event {
-        Event::Init => {}
-        Event::InitDone => _ = forget.unbounded_send(Forget::Unlisted),
-        Event::Apply(set) | Event::InitApply(set) => {
-            watch::send(&wake, &set.namespace().unwrap_or_default(), &set.name_any());
-        }
-        Event::Delete(set) => _ = forget.unbounded_send(Forget::Set(Box::new(set))),
-    }
-}
-
-/// A ClaimRollout that somebody changed or deleted is written again.
-fn rollout_changed(wake: Wake) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
-    move |event| match event {
-        Event::Init | Event::InitDone | Event::InitApply(_) => {}
-        Event::Apply(rollout) | Event::Delete(rollout) => {
-            watch::send(
-                &wake,
-                &rollout.namespace().unwrap_or_default(),
-                &rollout.spec.set_ref.name,
-            );
-        }
-    }
-}
-
-fn trim(rollout: &mut ClaimRollout) {
-    rollout.metadata.managed_fields = None;
+    candidate.release().await;
+    Ok(())
 }
 
 /// The one place where the time is read: everything else is told.

@@ -1,0 +1,92 @@
+//! Two controllers and one Lease.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+
+use super::Stage;
+use crate::cluster::eventually;
+use crate::installation::{Controller, NAMESPACE};
+use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+
+const LEASE: &str = "claim-rollout-controller";
+/// What a Lease that nobody renews keeps others waiting.
+const DURATION: Duration = Duration::from_secs(15);
+
+fn leads(controller: &Controller) -> anyhow::Result<bool> {
+    let (code, metrics) = controller.get("/metrics")?;
+    ensure!(code == 200, "{code}: {metrics}");
+    Ok(metrics.lines().any(|line| line == "claim_rollout_leader 1"))
+}
+
+/// Waits until this one leads, and says for how long.
+async fn until_it_leads(controller: &Controller) -> anyhow::Result<Duration> {
+    let begun = Instant::now();
+    let leading = eventually("a controller to lead", PATIENCE, async || {
+        Ok(leads(controller)?.then_some(()))
+    });
+    leading.await.with_context(|| controller.log())?;
+    Ok(begun.elapsed())
+}
+
+async fn grow(scene: &Scene<'_>, size: &str) -> anyhow::Result<()> {
+    scene.done(&["apply", "-f", "-"], &manifest(1, size)).await?;
+    scene.until_complete(1, size).await
+}
+
+pub(super) async fn one_of_two_works_and_the_other_takes_over_however_the_first_ends(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::new(&stage.cluster, &stage.client, "lease").await?;
+    let elected = ["--namespace", "lease", "--leader-elect", "--lease-namespace", NAMESPACE];
+    let start = async || stage.installation.start_controller(&elected).await;
+    let mut first = start().await?;
+    until_it_leads(&first).await?;
+    // It is ready, although it only waits: it can take over.
+    let mut second = start().await?;
+    ensure!(!leads(&second)?, "two lead");
+    ensure!(!second.log().contains("the first lists"), "{}", second.log());
+    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    scene.until_ready(1).await?;
+    grow(&scene, "2Gi").await?;
+    ensure!(!second.log().contains("apply claim"), "{}", second.log());
+
+    // Asked to end, it gives the Lease back.
+    let status = first.terminate().await?;
+    ensure!(status.success(), "{status}: {}", first.log());
+    let waited = until_it_leads(&second).await?;
+    ensure!(waited < DURATION / 2, "the next one waited for {waited:?}");
+    grow(&scene, "3Gi").await?;
+
+    // Killed, it keeps the others waiting for as long as the Lease says, and no longer.
+    let third = start().await?;
+    second.kill()?;
+    until_it_leads(&third).await?;
+    grow(&scene, "4Gi").await?;
+
+    // Who loses the Lease to somebody else stays up and waits for its turn.
+    let taken = r#"{"spec":{"holderIdentity":"somebody","leaseDurationSeconds":3}}"#;
+    let patch = [
+        "patch",
+        "lease",
+        LEASE,
+        "--namespace",
+        NAMESPACE,
+        "--type=merge",
+        "--patch",
+        taken,
+    ];
+    let patched = stage.cluster.kubectl(&patch, "").await?;
+    ensure!(patched.success, "{}", patched.stderr);
+    let stepped_down = eventually("the controller to step down", PATIENCE, async || {
+        Ok(third.log().contains("leading no more").then_some(()))
+    });
+    stepped_down.await.with_context(|| third.log())?;
+    ensure!(
+        third.get("/readyz")?.0 == 200 && third.get("/healthz")?.0 == 200,
+        "{}",
+        third.log()
+    );
+    until_it_leads(&third).await?;
+    grow(&scene, "5Gi").await
+}

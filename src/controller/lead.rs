@@ -1,0 +1,161 @@
+//! What the leader runs: the watches, the queue, and the looks at sets.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::channel::mpsc;
+use futures::{FutureExt, StreamExt};
+use kube::runtime::controller::{Config as Concurrency, Error as QueueError, applier};
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::Event;
+use kube::{Api, Client, ResourceExt};
+
+use super::crd::ClaimRollout;
+use super::health::Health;
+use super::reconcile::{self, Context, Memories};
+use super::slim::Set;
+use super::watch::{self, Namespaces, Wake};
+use super::{Config, Error, clock};
+
+/// Leads until `stop`. Then no look is begun any more, and the writes that are under way are waited for.
+///
+/// # Errors
+/// [`Error`] if it cannot go on.
+pub(super) async fn lead(
+    config: &Config,
+    client: &Client,
+    health: &Health,
+    stop: impl Future<Output = ()> + Clone + Send + 'static,
+) -> Result<(), Error> {
+    let metrics = Arc::clone(&health.metrics);
+    let (wake, woken) = mpsc::unbounded();
+    let (forget, forgotten) = mpsc::unbounded();
+
+    let sets = api::<Set>(client, config.namespace.as_deref());
+    let (sets, _sets_task) = watch::follow(sets, Set::trim, Arc::clone(&metrics), set_changed(wake.clone(), forget));
+    let rollouts = api::<ClaimRollout>(client, config.namespace.as_deref());
+    let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), rollout_changed(wake.clone()));
+    let _leading = health.leading(rollouts.clone());
+
+    let stopping = Arc::new(AtomicBool::new(false));
+    let context = Arc::new(Context {
+        client: client.clone(),
+        clock,
+        honoured: Arc::new(config.honoured.clone()),
+        sets: sets.clone(),
+        rollouts: rollouts.clone(),
+        namespaces: Namespaces::new(client.clone(), wake, Arc::clone(&metrics)),
+        metrics,
+        memories: Memories::default(),
+        stopping: Arc::clone(&stopping),
+    });
+    let _forget_task = watch::Task::spawn(forget_sets(Arc::clone(&context), forgotten));
+
+    // What was reported is read before anything is decided, or it would be said again.
+    tokio::select! {
+        lists = first_lists(&context) => lists?,
+        () = stop.clone() => return Ok(()),
+    }
+    health.set_ready();
+    tracing::info!(
+        sets = sets.len(),
+        rollouts = rollouts.len(),
+        "the first lists have been read"
+    );
+
+    let stop = stop.inspect(move |()| stopping.store(true, Ordering::Release));
+    let queue = woken
+        .map(Ok::<ObjectRef<Set>, std::convert::Infallible>)
+        .take_until(stop);
+    let concurrency = Concurrency::default().concurrency(config.max_concurrent);
+    applier(look, reconcile::after_failure, context, sets, queue, concurrency)
+        .for_each(async |looked| log(looked))
+        .await;
+    Ok(())
+}
+
+/// Waits until the first lists have been read.
+async fn first_lists(context: &Context) -> Result<(), Error> {
+    context
+        .sets
+        .wait_until_ready()
+        .await
+        .map_err(|_| Error::Watch("statefulsets"))?;
+    context
+        .rollouts
+        .wait_until_ready()
+        .await
+        .map_err(|_| Error::Watch("claimrollouts"))
+}
+
+/// What is to be forgotten.
+enum Forget {
+    /// What was known of this set, which is gone.
+    Set(Box<Set>),
+    /// What was known of sets that are not in a new list.
+    Unlisted,
+}
+
+async fn forget_sets(context: Arc<Context>, mut forgotten: mpsc::UnboundedReceiver<Forget>) {
+    while let Some(forget) = forgotten.next().await {
+        match forget {
+            Forget::Set(set) => context.leave(&set),
+            Forget::Unlisted => context.prune(),
+        }
+    }
+}
+
+/// A set that was deleted before its turn is no error, and failed looks have been logged.
+fn log<T>(looked: Result<T, QueueError<reconcile::LookError, std::convert::Infallible>>) {
+    if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = looked {
+        tracing::error!(%error, "the queue broke");
+    }
+}
+
+fn look(
+    set: Arc<Set>,
+    context: Arc<Context>,
+) -> futures::future::BoxFuture<'static, Result<kube::runtime::controller::Action, reconcile::LookError>> {
+    reconcile::reconcile(set, context).boxed()
+}
+
+fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+where
+    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
+{
+    match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
+}
+
+/// Every change of a set is looked at; what was known of one that is gone is forgotten.
+fn set_changed(wake: Wake, forget: mpsc::UnboundedSender<Forget>) -> impl FnMut(Event<Set>) + Send + 'static {
+    // At the end nobody listens any more, and that is well.
+    move |event| match event {
+        Event::Init => {}
+        Event::InitDone => _ = forget.unbounded_send(Forget::Unlisted),
+        Event::Apply(set) | Event::InitApply(set) => {
+            watch::send(&wake, &set.namespace().unwrap_or_default(), &set.name_any());
+        }
+        Event::Delete(set) => _ = forget.unbounded_send(Forget::Set(Box::new(set))),
+    }
+}
+
+/// A ClaimRollout that somebody changed or deleted is written again.
+fn rollout_changed(wake: Wake) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
+    move |event| match event {
+        Event::Init | Event::InitDone | Event::InitApply(_) => {}
+        Event::Apply(rollout) | Event::Delete(rollout) => {
+            watch::send(
+                &wake,
+                &rollout.namespace().unwrap_or_default(),
+                &rollout.spec.set_ref.name,
+            );
+        }
+    }
+}
+
+fn trim(rollout: &mut ClaimRollout) {
+    rollout.metadata.managed_fields = None;
+}
