@@ -68,6 +68,9 @@ pub struct ClaimRolloutStatus {
     pub current_revision: String,
     /// The revision of the wish.
     pub update_revision: String,
+    /// When the controller first saw this wish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
     /// Replicas of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i64>,

@@ -176,6 +176,7 @@ pub(super) struct PodCondition {
     #[serde(rename = "type")]
     pub(super) type_: String,
     pub(super) status: String,
+    pub(super) message: String,
     pub(super) last_transition_time: Option<Time>,
 }
 
@@ -241,5 +242,9 @@ impl Pod {
         if let Some(labels) = &mut metadata.labels {
             labels.retain(|key, _| key == POD_REVISION);
         }
+        let read = ["Ready", "PodScheduled"];
+        self.status
+            .conditions
+            .retain(|condition| read.contains(&condition.type_.as_str()));
     }
 }

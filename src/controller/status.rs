@@ -136,6 +136,7 @@ fn status(
         observed_generation: generation,
         current_revision: progress.current_revision.to_string(),
         update_revision: progress.update_revision.to_string(),
+        started_at: Some(time(progress.started)),
         replicas: counts.map(|counts| count(counts.replicas)),
         current_replicas: counts.map(|counts| count(counts.current)),
         updated_replicas: counts.map(|counts| count(counts.updated)),

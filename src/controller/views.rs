@@ -1,10 +1,10 @@
 //! From the objects of the API to what the decision reads.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::crd::ClaimRollout;
-use super::slim::{Claim, POD_REVISION, Pod, Set};
-use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy, Trouble};
+use super::slim::{Claim, POD_REVISION, Pod, PodCondition, Set};
+use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy, Trouble, Unready};
 use crate::rollout::{ClaimView, Earlier, Owner, PodView, Seconds, SetView};
 use crate::templates::quantity::QuantityError;
 use crate::templates::{
@@ -156,7 +156,10 @@ pub(super) fn pod(pod: &Pod) -> Option<PodView> {
             .and_then(|labels| labels.get(POD_REVISION))
             .cloned()
             .unwrap_or_default(),
+        created: seconds(metadata.creation_timestamp.as_ref()),
+        deleted: metadata.deletion_timestamp.as_ref().map(|time| seconds(Some(time))),
         ready_since: ready_since(pod),
+        unready: unready(pod),
         claims: claims.map(|claim| claim.claim_name.clone()).collect(),
     })
 }
@@ -166,10 +169,28 @@ fn ready_since(pod: &Pod) -> Option<Seconds> {
     if pod.metadata.deletion_timestamp.is_some() {
         return None;
     }
+    let ready = pod_condition(pod, "Ready", "True")?;
+    Some(seconds(ready.last_transition_time.as_ref()))
+}
+
+/// Why a Pod is not Ready: that it has no node rather than that its containers are not Ready.
+fn unready(pod: &Pod) -> Option<Unready> {
+    let why = pod_condition(pod, "PodScheduled", "False").or_else(|| pod_condition(pod, "Ready", "False"))?;
+    Some(Unready {
+        since: seconds(why.last_transition_time.as_ref()),
+        message: why.message.clone(),
+    })
+}
+
+fn pod_condition<'a>(pod: &'a Pod, kind: &str, status: &str) -> Option<&'a PodCondition> {
     let mut conditions = pod.status.conditions.iter();
-    let ready = conditions.find(|condition| condition.type_ == "Ready" && condition.status == "True")?;
-    let since = ready.last_transition_time.as_ref().map_or(0, |time| time.0.as_second());
-    Some(u64::try_from(since).unwrap_or(0))
+    conditions.find(|condition| condition.type_ == kind && condition.status == status)
+}
+
+/// A time that is not told is long ago.
+fn seconds(time: Option<&Time>) -> Seconds {
+    let seconds = time.map_or(0, |time| time.0.as_second());
+    u64::try_from(seconds).unwrap_or(0)
 }
 
 /// What was last reported of a set with this uid; nothing if it was reported of an earlier set of the same name.
@@ -187,7 +208,8 @@ pub(super) fn earlier(rollout: &ClaimRollout, set_uid: &str) -> Option<Earlier> 
     });
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
     Some(Earlier {
-        revision: Revision::from_text(&rollout.spec.revision),
+        revision: Revision::from_text(&status.update_revision),
+        started: status.started_at.as_ref().map(|time| seconds(Some(time))),
         claims: claims.collect(),
         ready: ready.map(|ready| ready.reason.clone()).unwrap_or_default(),
     })

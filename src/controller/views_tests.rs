@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{claim, pod, set};
+use super::{claim, earlier, pod, set};
 use crate::controller::slim::{Claim, Pod, Set};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy};
 use crate::templates::UpdatePolicy;
@@ -126,6 +126,84 @@ fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmles
         (view.partition, view.update_policy),
         (1, Some(UpdatePolicy::OnClaimDelete))
     );
+}
+
+#[test]
+fn a_pod_says_since_when_it_is_ready_or_why_it_is_not() {
+    let read = |conditions: serde_json::Value| {
+        let mut object: Pod = serde_json::from_value(json!({
+            "metadata": { "name": "p", "creationTimestamp": "1970-01-01T00:01:00Z" },
+            "status": { "conditions": conditions },
+        }))
+        .unwrap();
+        object.trim();
+        let pod = pod(&object).unwrap();
+        assert_eq!((pod.created, pod.deleted), (60, None));
+        (
+            pod.ready_since,
+            pod.unready.map(|unready| (unready.since, unready.message)),
+        )
+    };
+    let condition = |kind: &str, status: &str, message: &str| json!({ "type": kind, "status": status, "message": message, "lastTransitionTime": "1970-01-01T00:02:00Z" });
+    let because = |message: &str| (None, Some((120, message.to_owned())));
+    assert_eq!(read(json!([])), (None, None));
+    let scheduled = condition("PodScheduled", "True", "");
+    assert_eq!(
+        read(json!([scheduled, condition("Ready", "True", "")])),
+        (Some(120), None)
+    );
+    let unready = condition("Ready", "False", "containers");
+    assert_eq!(
+        read(json!([unready, condition("ContainersReady", "False", "no")])),
+        because("containers")
+    );
+    assert_eq!(
+        read(json!([unready, condition("PodScheduled", "False", "no node")])),
+        because("no node")
+    );
+}
+
+#[test]
+fn a_pod_that_is_being_deleted_is_not_ready() {
+    let object: Pod = serde_json::from_value(json!({
+        "metadata": { "name": "p", "deletionTimestamp": "1970-01-01T00:01:30Z" },
+        "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
+    }))
+    .unwrap();
+    let pod = pod(&object).unwrap();
+    assert_eq!((pod.deleted, pod.ready_since), (Some(90), None));
+}
+
+#[test]
+fn what_was_reported_last_is_what_the_status_was_about() {
+    let rollout = |status: serde_json::Value| {
+        let set = json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u" });
+        let spec = json!({ "setRef": set, "revision": "b", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never" });
+        serde_json::from_value(json!({ "metadata": { "name": "web" }, "spec": spec, "status": status })).unwrap()
+    };
+    let now = "1970-01-01T00:01:00Z";
+    let claim = json!({ "name": "data-web-0", "ordinal": 0, "state": "Applied", "reason": "NotBegun", "message": "m", "since": now });
+    let ready =
+        json!({ "type": "Ready", "status": "False", "reason": "RollingOut", "message": "", "lastTransitionTime": now });
+    let written = rollout(json!({ "updateRevision": "a", "startedAt": now, "claims": [claim], "conditions": [ready] }));
+    assert_eq!(earlier(&written, "another set"), None);
+    let seen = earlier(&written, "u").unwrap();
+    // The spec may be about the next wish already.
+    assert_eq!(
+        (seen.revision.as_str(), seen.started, seen.ready.as_str()),
+        ("a", Some(60), "RollingOut")
+    );
+    assert_eq!(
+        seen.claims["data-web-0"],
+        ("Applied".to_owned(), "NotBegun".to_owned(), "m".to_owned())
+    );
+    assert_eq!(
+        earlier(&rollout(json!({ "updateRevision": "a" })), "u")
+            .unwrap()
+            .started,
+        None
+    );
+    assert_eq!(earlier(&rollout(json!(null)), "u"), None);
 }
 
 #[test]

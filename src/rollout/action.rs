@@ -109,11 +109,13 @@ pub enum Reason {
     ClaimForeign,
     /// Every replica is at the wish.
     ClaimRolloutComplete,
+    /// The wish was dropped.
+    ClaimRolloutWithdrawn,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ClaimsStaged,
         Self::ClaimUpdated,
         Self::ClaimReady,
@@ -121,6 +123,7 @@ impl Reason {
         Self::ClaimExpansionFailed,
         Self::ClaimForeign,
         Self::ClaimRolloutComplete,
+        Self::ClaimRolloutWithdrawn,
     ];
 
     /// The reason as it is written.
@@ -134,6 +137,7 @@ impl Reason {
             Self::ClaimExpansionFailed => "ClaimExpansionFailed",
             Self::ClaimForeign => "ClaimForeign",
             Self::ClaimRolloutComplete => "ClaimRolloutComplete",
+            Self::ClaimRolloutWithdrawn => "ClaimRolloutWithdrawn",
         }
     }
 

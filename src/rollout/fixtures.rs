@@ -76,6 +76,7 @@ pub(crate) fn web() -> Snapshot {
         refusals: BTreeMap::new(),
         earlier: Some(Earlier {
             revision,
+            started: Some(950),
             claims: BTreeMap::new(),
             ready: "RollingOut".to_owned(),
         }),
@@ -120,7 +121,10 @@ impl Snapshot {
             name: name.clone(),
             controller: Some(owner("StatefulSet", "web", "set-uid")),
             revision: "web-1".to_owned(),
+            created: 890,
+            deleted: None,
             ready_since: Some(900),
+            unready: None,
             claims: self
                 .set
                 .live

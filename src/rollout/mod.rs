@@ -10,15 +10,18 @@
 //! | [`ownership`] | whose claim is it |
 //! | [`readiness`] | the words *ready* and the states of a claim |
 //! | [`replica`] | one claim, one replica: the table of KEP-4650 |
+//! | [`order`] | whose turn it is |
 //! | [`release`] | LockStep: which Pod may be replaced |
-//! | [`plan`](mod@plan) | the order, and the end |
-//! | [`progress`] | what users read |
+//! | [`plan`](mod@plan) | what to do now, and the end |
+//! | [`progress`], [`course`] | what users read: how far it is, and why it waits |
 //! | [`tell`] | what is said once |
 //! | [`history`] | which wishes are kept |
 //! | [`action`] | what goes out |
 
 pub mod action;
+pub mod course;
 pub mod history;
+pub mod order;
 pub mod ownership;
 pub mod plan;
 pub mod progress;
@@ -30,8 +33,9 @@ pub mod tell;
 pub mod wish;
 
 pub use action::{Action, ApplyClaim, Reason, SetPartition, SetRecord, Tell};
+pub use course::Condition;
 pub use plan::{Plan, plan};
-pub use progress::{ClaimProgress, Condition, Counts, Progress, TemplateProgress};
+pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
 pub use readiness::ClaimState;
 pub use snapshot::{ClaimView, Earlier, Neighbour, Owner, PodView, Refusal, Seconds, SetView, Snapshot};
 pub use wish::{Honoured, Idle, Wish};

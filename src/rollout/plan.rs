@@ -1,14 +1,15 @@
 //! Decision two: the order of the rollout, and its end.
 
 use super::action::{Action, SetRecord};
+use super::order::{Order, WaitsFor};
 use super::progress::{self, Progress};
 use super::readiness::ClaimState;
-use super::release::{self, Turn};
+use super::release;
 use super::replica::{self, Replica};
-use super::snapshot::{Seconds, Snapshot};
+use super::snapshot::{PodView, Seconds, Snapshot};
 use super::tell;
 use super::wish::Wish;
-use crate::templates::Phase;
+use crate::templates::{Phase, Revision};
 
 /// What is to be done, and what is to be reported.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +45,8 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     let wish = match Wish::of(&snapshot.set, &snapshot.honoured) {
         Ok(wish) => wish,
         Err(idle) => {
-            let progress = progress::idle(&snapshot.set, &idle);
+            let idle = idle.after(snapshot.earlier.as_ref(), &Revision::of(&snapshot.set.live));
+            let progress = progress::idle(snapshot, &idle);
             let lift = release::without_rollout(&snapshot.set, &idle).map(Action::SetPartition);
             let tell = tell::idle(snapshot, &idle).map(Action::Tell);
             let actions = lift.into_iter().chain(tell).collect();
@@ -62,17 +64,14 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         .ordinals()
         .map(|ordinal| Replica::look(snapshot, &wish, &mounting, ordinal))
         .collect();
-    let hold = snapshot.set.hold();
+    let order = Order::of(snapshot, &replicas);
 
-    let mut actions = Vec::new();
-    if hold.is_none() {
-        actions.extend(applies(snapshot, &wish, &replicas));
-    }
+    let mut actions = applies(snapshot, &wish, &order);
     actions.extend(release::next(snapshot, &wish, &replicas).map(Action::SetPartition));
     let all_done = replicas.iter().all(Replica::is_done);
     let complete = wish.record.phase == Phase::Complete;
     let set = &snapshot.set;
-    if all_done && !complete && !set.paused && set.partition == 0 && set.held.is_none() {
+    if all_done && !complete && !set.paused && set.reaches_all() && set.held.is_none() {
         actions.push(Action::SetRecord(SetRecord::phase(
             &set.uid,
             &set.resource_version,
@@ -80,14 +79,18 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
             Phase::Complete,
         )));
     }
-    let progress = progress::of(snapshot, &wish, &replicas, hold);
+    let progress = progress::of(snapshot, &wish, &replicas, &order);
     actions.extend(
         tell::changes(snapshot, &wish, &replicas, &progress)
             .into_iter()
             .map(Action::Tell),
     );
     let settled = all_done && complete && set.held.is_none();
-    let wake = if settled { None } else { Some(wake(snapshot, &replicas)) };
+    let wake = if settled {
+        None
+    } else {
+        Some(wake(snapshot, &replicas, &order))
+    };
     Plan {
         actions,
         progress,
@@ -96,29 +99,17 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     }
 }
 
-/// The applies that are due: those of the first replica, from the highest ordinal down, that is not yet done. Where
-/// stuck claims stop only themselves, those of the replicas below them as well.
-fn applies(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Vec<Action> {
-    let mut actions = Vec::new();
-    for replica in replicas
-        .iter()
-        .take_while(|replica| !snapshot.set.is_below_partition(replica.ordinal))
-    {
-        let due = replica.claims.iter().filter(|claim| claim.wants_apply(snapshot.now));
-        actions.extend(
-            due.filter_map(|claim| claim.apply(snapshot, wish))
-                .map(Action::ApplyClaim),
-        );
-        let its_pods_turn = |driven| release::turn(snapshot, driven, replica) != Turn::Over;
-        if !replica.lets_pass(snapshot.set.pod_management) || snapshot.set.held.is_some_and(its_pods_turn) {
-            break;
-        }
-    }
-    actions
+/// The applies that are due.
+fn applies(snapshot: &Snapshot, wish: &Wish<'_>, order: &Order<'_>) -> Vec<Action> {
+    let claims = order.reached.iter().flat_map(|replica| &replica.claims);
+    let due = claims.filter(|claim| claim.wants_apply(snapshot.now));
+    due.filter_map(|claim| claim.apply(snapshot, wish))
+        .map(Action::ApplyClaim)
+        .collect()
 }
 
 /// Seconds until something may be due without anything having changed.
-fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Seconds {
+fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Seconds {
     let now = snapshot.now;
     let set = &snapshot.set;
     let since = snapshot.pods.values().filter_map(|pod| pod.ready_since);
@@ -129,7 +120,11 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Seconds {
         .iter()
         .flat_map(|replica| &replica.claims)
         .filter(|claim| claim.state == ClaimState::Refused);
-    let due = refused.filter_map(|claim| claim.retry_at).chain(available);
+    let late = match order.waits_for {
+        Some(WaitsFor::Pod(replica)) => replica.pod.and_then(PodView::asked_why),
+        _ => None,
+    };
+    let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);
     let next = due.filter(|due| *due > now).min();
     next.map_or(LOOK_AGAIN, |due| (due - now).min(LOOK_AGAIN))
 }

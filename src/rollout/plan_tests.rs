@@ -5,7 +5,7 @@ use crate::rollout::fixtures::{apply, complete, gi, state, template, web as fixt
 use crate::rollout::plan::{LOOK_AGAIN, plan};
 use crate::rollout::readiness::ClaimState;
 use crate::rollout::replica::{At, Step, step};
-use crate::rollout::snapshot::{Snapshot, Strategy};
+use crate::rollout::snapshot::Snapshot;
 use crate::templates::Phase;
 
 #[test]
@@ -95,15 +95,6 @@ fn a_paused_rollout_is_only_watched() {
         web.done(name);
     }
     assert_eq!(plan(&web).actions, []);
-}
-
-#[test]
-fn with_on_delete_claims_wait_for_their_turn_by_hand() {
-    let mut web = fixture();
-    web.set.strategy = Strategy::OnDelete;
-    let plan = plan(&web);
-    assert_eq!(plan.actions, []);
-    assert_eq!(plan.progress.claims[0].reason, "OnDelete");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What users read: the status of the ClaimRollout, as a value.
 
+use super::course::{Condition, Course};
+use super::order::{Gate, Order};
 use super::readiness::{self, ClaimState};
 use super::replica::{At, Replica, Standing};
-use super::snapshot::{Hold, SetView, Snapshot};
+use super::snapshot::{Seconds, SetView, Snapshot};
 use super::wish::{self, Idle, Wish};
-use crate::templates::{ClaimTemplate, Phase, Quantity, Revision, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Quantity, Revision, UpdatePolicy, keys};
 
 /// How many claims are listed at most.
 pub const MAX_CLAIMS: usize = 50;
@@ -18,6 +20,8 @@ pub struct Progress {
     pub update_revision: Revision,
     /// The revision of the claims that are not at the wish; at the end that of the wish.
     pub current_revision: Revision,
+    /// When the wish was first seen.
+    pub started: Seconds,
     /// What applies to the set.
     pub update_policy: UpdatePolicy,
     /// The counters; none where the claims need not be looked at.
@@ -81,49 +85,17 @@ pub struct ClaimProgress {
     pub message: String,
 }
 
-/// One condition in the manner of kstatus.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
-    /// Whether it holds.
-    pub holds: bool,
-    /// Why, as one word.
-    pub reason: &'static str,
-    /// Why, in words.
-    pub message: String,
-}
-
-/// Whether a rollout goes on.
-enum Course {
-    /// It has reached the wish.
-    Complete,
-    /// It goes on by itself.
-    Moving { reason: &'static str, message: String },
-    /// It waits for somebody.
-    Stalled { reason: &'static str, message: String },
-}
-
 /// The progress of a set for which nothing is rolled out.
 #[must_use]
-pub fn idle(set: &SetView, idle: &Idle) -> Progress {
+pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
+    let set = &snapshot.set;
     let templates = set
         .staged
         .as_ref()
         .map_or(&set.live, |record| &record.templates)
         .clone();
     let revision = Revision::of(&templates);
-    let (ready, reconciling, stalled) = conditions(if idle.is_stalled() {
-        Course::Stalled {
-            reason: idle.as_str(),
-            message: idle.to_string(),
-        }
-    } else {
-        Course::Complete
-    });
-    let ready = Condition {
-        reason: idle.as_str(),
-        message: idle.to_string(),
-        ..ready
-    };
+    let (ready, reconciling, stalled) = idle.course().conditions();
     Progress {
         templates,
         current_revision: if idle.is_stalled() {
@@ -131,6 +103,7 @@ pub fn idle(set: &SetView, idle: &Idle) -> Progress {
         } else {
             revision.clone()
         },
+        started: snapshot.first_seen(&revision),
         update_revision: revision,
         update_policy: wish::update_policy(set),
         counts: None,
@@ -144,18 +117,19 @@ pub fn idle(set: &SetView, idle: &Idle) -> Progress {
 
 /// The progress of a rollout; `replicas` are highest ordinal first.
 #[must_use]
-pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], hold: Option<Hold>) -> Progress {
+pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order: &Order<'_>) -> Progress {
     let claims = replicas
         .iter()
-        .flat_map(|replica| replica.claims.iter().map(|claim| (replica.ordinal, claim)));
+        .flat_map(|replica| replica.claims.iter().map(move |claim| (replica, claim)));
     let not_done = claims
         .filter(|(_, claim)| claim.state != ClaimState::Done)
         .take(MAX_CLAIMS);
-    let (ready, reconciling, stalled) = conditions(course(snapshot, wish, replicas, hold));
+    let (ready, reconciling, stalled) = Course::of(snapshot, wish, replicas, order).conditions();
     Progress {
         templates: wish.record.templates.clone(),
         current_revision: current_revision(snapshot, wish, replicas),
         update_revision: wish.revision.clone(),
+        started: snapshot.first_seen(&wish.revision),
         update_policy: wish::update_policy(&snapshot.set),
         counts: Some(counts(replicas)),
         by_template: wish
@@ -165,7 +139,7 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], hold: 
             .map(|template| by_template(template, replicas))
             .collect(),
         claims: not_done
-            .map(|(ordinal, claim)| claim_progress(snapshot, hold, ordinal, claim))
+            .map(|(replica, claim)| claim_progress(&snapshot.set, replica, claim))
             .collect(),
         ready,
         reconciling,
@@ -173,22 +147,21 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], hold: 
     }
 }
 
-fn claim_progress(snapshot: &Snapshot, hold: Option<Hold>, ordinal: u32, claim: &Standing<'_>) -> ClaimProgress {
-    let held = match hold {
-        Some(Hold::Paused) => Some(("Paused", "the rollout is paused")),
-        Some(Hold::OnDelete) => Some(("OnDelete", "the update strategy is OnDelete")),
-        None if snapshot.set.is_below_partition(ordinal) => Some(("Partition", "below the partition")),
-        None => None,
-    };
-    let (reason, message) = match held {
-        Some((reason, message)) if claim.state == ClaimState::Pending => (reason.to_owned(), message.to_owned()),
-        _ => (claim.reason.clone(), claim.message.clone()),
+fn claim_progress(set: &SetView, replica: &Replica<'_>, claim: &Standing<'_>) -> ClaimProgress {
+    let (reason, message) = match replica.gate.filter(|_| claim.state == ClaimState::Pending) {
+        Some(Gate::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
+        Some(Gate::OnDelete) => {
+            let message = format!("follows when Pod {}-{} has been deleted", set.name, replica.ordinal);
+            ("OnDelete".to_owned(), message)
+        }
+        Some(Gate::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
+        None => (claim.reason.clone(), claim.message.clone()),
     };
     let uid = claim.claim.map(|claim| claim.uid.clone());
     ClaimProgress {
         name: claim.name.to_string(),
         uid,
-        ordinal,
+        ordinal: replica.ordinal,
         state: claim.state,
         reason,
         message,
@@ -240,85 +213,5 @@ fn current_revision(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_
             .get(keys::REVISION)
             .map_or_else(|| Revision::of(&snapshot.set.live), Revision::from_text),
         None => wish.revision.clone(),
-    }
-}
-
-fn course(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], hold: Option<Hold>) -> Course {
-    let claims = || replicas.iter().flat_map(|replica| &replica.claims);
-    if let Some(stuck) = claims().find(|claim| claim.state.is_stalled()) {
-        let reason = match stuck.state {
-            ClaimState::Refused => "ClaimRefused",
-            ClaimState::Foreign => "ClaimForeign",
-            _ => "ClaimInfeasible",
-        };
-        return Course::Stalled {
-            reason,
-            message: format!("{}: {}", stuck.name, stuck.message),
-        };
-    }
-    let ready = replicas.iter().filter(|replica| replica.is_done()).count();
-    let progress = format!("{ready} of {} replicas are ready", replicas.len());
-    let moving = |reason| Course::Moving {
-        reason,
-        message: progress.clone(),
-    };
-    let reachable = |replica: &&Replica<'_>| !snapshot.set.is_below_partition(replica.ordinal);
-    match hold {
-        _ if ready == replicas.len() && wish.record.phase == Phase::Complete => Course::Complete,
-        Some(Hold::Paused) => moving("Paused"),
-        Some(Hold::OnDelete) => moving("OnDelete"),
-        None if snapshot.set.partition > 0 && replicas.iter().filter(reachable).all(Replica::is_done) => {
-            moving("Partitioned")
-        }
-        None => moving("RollingOut"),
-    }
-}
-
-/// Ready, Reconciling and Stalled. At most one of the three holds, which is how kstatus reads them.
-fn conditions(course: Course) -> (Condition, Condition, Condition) {
-    let not = |reason: &'static str| Condition {
-        holds: false,
-        reason,
-        message: String::new(),
-    };
-    match course {
-        Course::Complete => {
-            let message = "every claim is at the wish and ready".to_owned();
-            (
-                Condition {
-                    holds: true,
-                    reason: "Complete",
-                    message,
-                },
-                not("Complete"),
-                not("Complete"),
-            )
-        }
-        Course::Moving { reason, message } => (
-            Condition {
-                holds: false,
-                reason,
-                message: message.clone(),
-            },
-            Condition {
-                holds: true,
-                reason,
-                message,
-            },
-            not("NotStalled"),
-        ),
-        Course::Stalled { reason, message } => (
-            Condition {
-                holds: false,
-                reason,
-                message: message.clone(),
-            },
-            not("Stalled"),
-            Condition {
-                holds: true,
-                reason,
-                message,
-            },
-        ),
     }
 }

@@ -36,7 +36,7 @@ pub fn turn(snapshot: &Snapshot, driven: u32, replica: &Replica<'_>) -> Turn {
     let runs =
         |pod: &PodView| pod.revision == set.update_revision && pod.is_available(snapshot.now, set.min_ready_seconds);
     // A status from before the last change of the set may name an older revision as the update.
-    if set.status_is_current && snapshot.pod_of(replica.ordinal).is_some_and(runs) {
+    if set.status_is_current && replica.pod.is_some_and(runs) {
         Turn::Over
     } else {
         Turn::Pod
@@ -47,12 +47,9 @@ pub fn turn(snapshot: &Snapshot, driven: u32, replica: &Replica<'_>) -> Turn {
 #[must_use]
 pub fn next(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option<SetPartition> {
     let set = &snapshot.set;
-    let driven = set.held?;
+    let driven = set.held.filter(|_| !set.paused)?;
     if wish.record.phase == Phase::Complete || set.sync == Sync::Async || set.strategy != Strategy::RollingUpdate {
         return lift(set);
-    }
-    if set.paused {
-        return None;
     }
     for replica in replicas
         .iter()
@@ -80,7 +77,9 @@ pub fn without_rollout(set: &SetView, idle: &Idle) -> Option<SetPartition> {
     // What is being deleted is left alone, and what another controller owns is the other's.
     match idle {
         Idle::Terminating | Idle::Owned { .. } => None,
-        Idle::NothingStaged | Idle::OnClaimDelete | Idle::ReCreate | Idle::Unsound { .. } => lift(set),
+        Idle::NothingStaged | Idle::Withdrawn | Idle::OnClaimDelete | Idle::ReCreate | Idle::Unsound { .. } => {
+            lift(set)
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::action::ApplyClaim;
+use super::order::{self, Gate};
 use super::ownership::{self, Whose};
 use super::readiness::{self, ClaimState};
-use super::snapshot::{ClaimView, PodManagement, PodView, Refusal, Seconds, Snapshot};
+use super::snapshot::{ClaimView, Modify, PodManagement, PodView, Refusal, Seconds, Snapshot};
 use super::wish::Wish;
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimName, ClaimTemplate, Quantity, keys};
@@ -54,6 +55,10 @@ pub const fn step(pod: At, claim: At) -> Step {
 pub struct Replica<'a> {
     /// Its ordinal.
     pub ordinal: u32,
+    /// Its Pod.
+    pub pod: Option<&'a PodView>,
+    /// What keeps its claims from being written, whatever they are.
+    pub gate: Option<Gate>,
     /// Its claims, in the order of the wanted templates.
     pub claims: Vec<Standing<'a>>,
 }
@@ -101,7 +106,7 @@ impl<'a> Replica<'a> {
     #[must_use]
     pub fn look(snapshot: &'a Snapshot, wish: &Wish<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
-        let pod_at = match pod {
+        let pod_at = match pod.filter(|pod| pod.deleted.is_none()) {
             None => At::Absent,
             Some(pod) if pod.revision == snapshot.set.update_revision => At::B,
             Some(_) => At::A,
@@ -134,6 +139,8 @@ impl<'a> Replica<'a> {
         });
         Self {
             ordinal,
+            pod,
+            gate: order::gate(snapshot, snapshot.first_seen(&wish.revision), ordinal, pod),
             claims: claims.collect(),
         }
     }
@@ -142,6 +149,12 @@ impl<'a> Replica<'a> {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.claims.iter().all(|claim| claim.state == ClaimState::Done)
+    }
+
+    /// True iff somebody has to do something about a claim before it goes on.
+    #[must_use]
+    pub fn is_stuck(&self) -> bool {
+        self.claims.iter().any(|claim| claim.state.is_stalled())
     }
 
     /// True iff nothing here keeps the next replica waiting.
@@ -293,6 +306,10 @@ fn explain(state: ClaimState, claim: &ClaimView, template: &ClaimTemplate) -> (S
         ),
         ClaimState::Expanding => ("Resizing", sizes()),
         ClaimState::NodeExpanding => ("FileSystemResizePending", sizes()),
+        ClaimState::Modifying if claim.modify == Some(Modify::Pending) => {
+            let waits = "it waits, perhaps for that class to exist";
+            ("ModifyVolumePending", format!("{}: {waits}", class()))
+        }
         ClaimState::Modifying => ("ModifyingVolume", class()),
         ClaimState::Infeasible => match &claim.trouble {
             Some(trouble) => return (trouble.reason.clone(), trouble.message.clone()),

@@ -87,7 +87,8 @@ pub struct SetView {
 pub enum Strategy {
     /// Pods are replaced in order.
     RollingUpdate,
-    /// Pods are replaced when somebody deletes them. A type that is not known counts as this one.
+    /// Pods are replaced when somebody deletes them. A type that is not known counts as this one: what it does to Pods
+    /// is its own, and claims follow those that it replaced.
     OnDelete,
 }
 
@@ -196,12 +197,27 @@ pub struct PodView {
     pub uid: String,
     /// The controller among `metadata.ownerReferences`.
     pub controller: Option<Owner>,
+    /// `metadata.creationTimestamp`
+    pub created: Seconds,
+    /// `metadata.deletionTimestamp`: when it is to be gone.
+    pub deleted: Option<Seconds>,
     /// The label `controller-revision-hash`.
     pub revision: String,
     /// Since when it has been Ready, if it is and is not being deleted.
     pub ready_since: Option<Seconds>,
+    /// What its conditions say, if it is not.
+    pub unready: Option<Unready>,
     /// The names of the claims that it mounts.
     pub claims: Vec<String>,
+}
+
+/// Why a Pod is not Ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unready {
+    /// Since when.
+    pub since: Seconds,
+    /// The message of the condition `PodScheduled` or `Ready`.
+    pub message: String,
 }
 
 /// Another set of the namespace.
@@ -245,8 +261,10 @@ impl Refusal {
 /// What the ClaimRollout last said: the memory of what was told already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Earlier {
-    /// `spec.revision`
+    /// `status.updateRevision`
     pub revision: Revision,
+    /// `status.startedAt`: when this wish was first seen.
+    pub started: Option<Seconds>,
     /// `status.claims`, by name: state, reason and message.
     pub claims: BTreeMap<String, (String, String, String)>,
     /// The reason of the condition `Ready`.
@@ -260,6 +278,13 @@ impl Snapshot {
         let pod = self.pods.get(&format!("{}-{ordinal}", self.set.name))?;
         self.set.controls(pod.controller.as_ref()).then_some(pod)
     }
+
+    /// When the wish was first seen: now, unless it was reported before.
+    #[must_use]
+    pub fn first_seen(&self, wish: &Revision) -> Seconds {
+        let earlier = self.earlier.as_ref().filter(|earlier| earlier.revision == *wish);
+        earlier.and_then(|earlier| earlier.started).unwrap_or(self.now)
+    }
 }
 
 impl PodView {
@@ -271,31 +296,10 @@ impl PodView {
     }
 }
 
-/// Why no claim is written although something is wished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
-    /// The user said so.
-    Paused,
-    /// `updateStrategy: OnDelete`: a replica is updated by hand.
-    OnDelete,
-}
-
 impl SetView {
     /// The ordinals in range, highest first.
     pub fn ordinals(&self) -> impl Iterator<Item = u32> + use<> {
         (self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)).rev()
-    }
-
-    /// Why no claim is written although something is wished, if something holds it.
-    #[must_use]
-    pub fn hold(&self) -> Option<Hold> {
-        if self.paused {
-            Some(Hold::Paused)
-        } else if self.strategy == Strategy::OnDelete {
-            Some(Hold::OnDelete)
-        } else {
-            None
-        }
     }
 
     /// The place of a replica among the others: partitions count these, not ordinals.
@@ -308,6 +312,12 @@ impl SetView {
     #[must_use]
     pub fn is_below_partition(&self, ordinal: u32) -> bool {
         self.index(ordinal) < self.partition
+    }
+
+    /// True iff no partition keeps any replica as it is, not even one that is yet to come. Only rolling updates have one.
+    #[must_use]
+    pub fn reaches_all(&self) -> bool {
+        self.strategy != Strategy::RollingUpdate || self.partition == 0
     }
 
     /// True iff the owner is this set: by uid, so that one of the same name that came later is another.

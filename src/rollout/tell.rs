@@ -6,12 +6,21 @@ use super::action::{Reason, Tell};
 use super::progress::{ClaimProgress, Progress};
 use super::readiness::ClaimState;
 use super::replica::Replica;
-use super::snapshot::{Earlier, Snapshot};
+use super::snapshot::{Earlier, Snapshot, Strategy};
 use super::wish::{Idle, Wish};
 
-/// What to say about a set for which nothing is rolled out: that its claims stay as they are, when a wish is new.
+/// What to say about a set for which nothing is rolled out: that its claims stay as they are, when a wish is new, or that
+/// it was withdrawn.
 #[must_use]
 pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
+    if *idle == Idle::Withdrawn {
+        let earlier = snapshot.earlier.as_ref()?;
+        let message = format!("revision {}: {idle}", earlier.revision);
+        return (earlier.ready != idle.as_str()).then(|| Tell {
+            reason: Reason::ClaimRolloutWithdrawn,
+            ..staged(snapshot, message)
+        });
+    }
     let record = snapshot.set.staged.as_ref()?;
     let worth_saying = matches!(
         idle,
@@ -40,8 +49,12 @@ pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], p
             .iter()
             .map(|template| template.name.as_str())
             .collect();
+        let order = match snapshot.set.strategy {
+            Strategy::RollingUpdate => "highest ordinal first",
+            Strategy::OnDelete => "each when its Pod has been deleted",
+        };
         let message = format!(
-            "revision {}: {} claims of {} follow, highest ordinal first",
+            "revision {}: {} claims of {} follow, {order}",
             wish.revision,
             snapshot.set.ordinals().count() * names.len(),
             names.join(", "),

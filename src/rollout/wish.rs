@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::snapshot::{Owner, SetView};
+use super::course::Course;
+use super::snapshot::{Earlier, Owner, SetView};
 use crate::templates::rules::{OwnedSets, Shrink};
 use crate::templates::show::path_of;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy, keys};
@@ -43,6 +44,8 @@ pub struct Wish<'a> {
 pub enum Idle {
     /// There is no valid record: the live templates are the wish, and claims were born from them.
     NothingStaged,
+    /// The same, but there was a record: its wish was dropped.
+    Withdrawn,
     /// The set is being deleted.
     Terminating,
     /// Another controller owns the set, and would undo what is staged.
@@ -128,6 +131,7 @@ impl Idle {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::NothingStaged => "NothingStaged",
+            Self::Withdrawn => "Withdrawn",
             Self::Terminating => "SetTerminating",
             Self::Owned { .. } => "SetOwned",
             Self::OnClaimDelete => "OnClaimDelete",
@@ -136,10 +140,37 @@ impl Idle {
         }
     }
 
+    /// The same, by what was reported before: where nothing is staged any more, that a wish was dropped.
+    ///
+    /// A wish that has become the live templates was not dropped.
+    #[must_use]
+    pub fn after(self, earlier: Option<&Earlier>, live: &Revision) -> Self {
+        let (Self::NothingStaged, Some(earlier)) = (&self, earlier) else {
+            return self;
+        };
+        let was_dropped = if earlier.ready == Self::Withdrawn.as_str() {
+            earlier.revision == *live
+        } else {
+            earlier.ready != Self::NothingStaged.as_str() && earlier.revision != *live
+        };
+        if was_dropped { Self::Withdrawn } else { self }
+    }
+
     /// True iff somebody has to do something before the wish can be reached.
     #[must_use]
     pub const fn is_stalled(&self) -> bool {
         matches!(self, Self::Unsound { .. } | Self::ReCreate | Self::Owned { .. })
+    }
+
+    /// What there is to report. A set that is going is not ready: its wish was not reached.
+    #[must_use]
+    pub fn course(&self) -> Course {
+        let (reason, message) = (self.as_str(), self.to_string());
+        match self {
+            _ if self.is_stalled() => Course::Stalled { reason, message },
+            Self::Terminating => Course::Moving { reason, message },
+            _ => Course::Settled { reason, message },
+        }
     }
 }
 
@@ -147,6 +178,9 @@ impl fmt::Display for Idle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NothingStaged => f.write_str("nothing is staged: the templates of the set are the wish"),
+            Self::Withdrawn => f.write_str(
+                "what was staged is withdrawn: the templates of the set are the wish again, and claims stay as they are",
+            ),
             Self::Terminating => f.write_str("the set is being deleted"),
             Self::Owned { by } => write!(f, "the set is owned by {} {}", by.kind, by.name),
             Self::OnClaimDelete => f.write_str("only claims created from now on get the new templates"),

@@ -1,0 +1,218 @@
+//! What a rollout is doing and why it waits: the conditions, in the manner of kstatus.
+
+use super::order::{Gate, Order, WaitsFor};
+use super::readiness::ClaimState;
+use super::replica::{At, Replica, Standing};
+use super::snapshot::{PodView, Seconds, SetView, Snapshot};
+use super::wish::Wish;
+use crate::templates::Phase;
+
+/// How long a Pod may take before anybody asks why: what is said of it changes while it starts, and nobody needs to read
+/// each of that.
+pub const PATIENCE: Seconds = 30;
+
+/// How many replicas a message names.
+const NAMED: usize = 3;
+
+/// One condition in the manner of kstatus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Whether it holds.
+    pub holds: bool,
+    /// Why, as one word.
+    pub reason: &'static str,
+    /// Why, in words.
+    pub message: String,
+}
+
+/// Whether a rollout goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// Everything is as it should be.
+    Settled {
+        /// Why, as one word.
+        reason: &'static str,
+        /// Why, in words.
+        message: String,
+    },
+    /// It goes on by itself, or when its user says so.
+    Moving {
+        /// Why it is not at its end, as one word.
+        reason: &'static str,
+        /// What it does, or waits for.
+        message: String,
+    },
+    /// It waits for somebody to do something about it.
+    Stalled {
+        /// Why, as one word.
+        reason: &'static str,
+        /// Why, in words.
+        message: String,
+    },
+}
+
+impl Course {
+    /// The course of a rollout.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order: &Order<'_>) -> Self {
+        if let Some(stuck) = stuck(replicas, order) {
+            let reason = match stuck.state {
+                ClaimState::Refused => "ClaimRefused",
+                ClaimState::Foreign => "ClaimForeign",
+                _ => "ClaimInfeasible",
+            };
+            let message = format!("{}: {}", stuck.name, stuck.message);
+            return Self::Stalled { reason, message };
+        }
+        let done = replicas.iter().filter(|replica| replica.is_done()).count();
+        if done == replicas.len() && wish.record.phase == Phase::Complete {
+            return Self::Settled {
+                reason: "Complete",
+                message: "every claim is at the wish and ready".to_owned(),
+            };
+        }
+        let (reason, waits) = waiting(snapshot, replicas, order);
+        let mut message = format!("{done} of {} replicas are ready", replicas.len());
+        if let Some(waits) = waits {
+            message = format!("{message}; {waits}");
+        }
+        Self::Moving { reason, message }
+    }
+
+    /// Ready, Reconciling and Stalled. At most one of the three holds, which is how kstatus reads them.
+    #[must_use]
+    pub fn conditions(self) -> (Condition, Condition, Condition) {
+        let not = |reason: &'static str| Condition {
+            holds: false,
+            reason,
+            message: String::new(),
+        };
+        match self {
+            Self::Settled { reason, message } => (
+                Condition {
+                    holds: true,
+                    reason,
+                    message,
+                },
+                not(reason),
+                not(reason),
+            ),
+            Self::Moving { reason, message } => (
+                Condition {
+                    holds: false,
+                    reason,
+                    message: message.clone(),
+                },
+                Condition {
+                    holds: true,
+                    reason,
+                    message,
+                },
+                not("NotStalled"),
+            ),
+            Self::Stalled { reason, message } => (
+                Condition {
+                    holds: false,
+                    reason,
+                    message: message.clone(),
+                },
+                not("Stalled"),
+                Condition {
+                    holds: true,
+                    reason,
+                    message,
+                },
+            ),
+        }
+    }
+}
+
+/// The first claim that somebody has to do something about: one that was written, or whose turn it is.
+fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a Standing<'a>> {
+    let reached = order.reached.iter().flat_map(|replica| &replica.claims);
+    let written = replicas.iter().flat_map(|replica| &replica.claims);
+    let written = written.filter(|claim| claim.at == At::B);
+    reached.chain(written).find(|claim| claim.state.is_stalled())
+}
+
+/// Why it is not at its end, as one word, and what it waits for, in words.
+fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> (&'static str, Option<String>) {
+    let set = &snapshot.set;
+    if set.paused {
+        return ("Paused", Some("paused by its annotation".to_owned()));
+    }
+    if let Some(WaitsFor::Pod(replica)) = order.waits_for {
+        return ("RollingOut", Some(pod(snapshot, replica)));
+    }
+    let behind = |replica: &&&Replica<'_>| !replica.is_done();
+    let next = match order.waits_for {
+        Some(WaitsFor::Claims(replica)) => Some(replica),
+        _ => order.reached.iter().find(behind).copied(),
+    };
+    if let Some(replica) = next {
+        return ("RollingOut", claims(set, replica));
+    }
+    if replicas.iter().any(|replica| replica.gate == Some(Gate::OnDelete)) {
+        return ("OnDelete", by_hand(set, replicas));
+    }
+    if !set.reaches_all() && set.held.is_none() {
+        let others = format!("the others are below the partition {}", set.partition);
+        return ("Partitioned", Some(others));
+    }
+    ("RollingOut", None)
+}
+
+/// Which claim the next replica waits for: the one that does not let it pass, or else the first that is not done.
+fn claims(set: &SetView, replica: &Replica<'_>) -> Option<String> {
+    let keeps = |claim: &&Standing<'_>| !claim.lets_pass(set.pod_management);
+    let behind = |claim: &&Standing<'_>| claim.state != ClaimState::Done;
+    let mut claims = replica.claims.iter();
+    let claim = replica.claims.iter().find(keeps).or_else(|| claims.find(behind))?;
+    Some(format!("{} is {}: {}", claim.name, claim.state, claim.message))
+}
+
+/// Which Pod the next replica waits for, and why it is not there, once it has taken long enough.
+fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
+    let set = &snapshot.set;
+    let name = format!("{}-{}", set.name, replica.ordinal);
+    let waits = format!("waits for Pod {name} to be Ready at revision {}", set.update_revision);
+    match replica.pod.and_then(|pod| late(pod, snapshot.now)) {
+        Some(why) => format!("{waits}: {why}"),
+        None => waits,
+    }
+}
+
+/// Why a Pod takes longer than it should.
+fn late(pod: &PodView, now: Seconds) -> Option<&str> {
+    let due = pod.asked_why()?;
+    let why = pod.unready.as_ref().map_or("", |unready| &unready.message);
+    (due <= now).then_some(if pod.deleted.is_some() {
+        "it is still being deleted"
+    } else {
+        why
+    })
+}
+
+/// Whose Pods somebody has to delete.
+fn by_hand(set: &SetView, replicas: &[Replica<'_>]) -> Option<String> {
+    let mut behind = replicas.iter().filter(|replica| !replica.is_done());
+    let names: Vec<String> = behind
+        .by_ref()
+        .take(NAMED)
+        .map(|replica| format!("{}-{}", set.name, replica.ordinal))
+        .collect();
+    let more = match behind.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| format!("waits for somebody to delete {}{more}", names.join(", ")))
+}
+
+impl PodView {
+    /// From when on it is said why the Pod is not what it should be.
+    #[must_use]
+    pub fn asked_why(&self) -> Option<Seconds> {
+        let unready = self.unready.as_ref().map(|unready| unready.since);
+        Some(self.deleted.or(unready)?.saturating_add(PATIENCE))
+    }
+}
