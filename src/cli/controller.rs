@@ -81,7 +81,7 @@ pub(crate) enum LogFormat {
 /// If it cannot begin (no cluster is configured, the address is taken) or cannot go on.
 pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::Result<()> {
     log(args.log_format);
-    let (client, _) = cluster.connect().await?;
+    let client = cluster.connect_quietly().await?;
     let listener = TcpListener::bind(args.health_address)
         .await
         .with_context(|| format!("expected to listen on {}, but could not", args.health_address))?;

@@ -3,22 +3,27 @@
 //! One file (or folder) per subcommand. Errors are for people here: `anyhow`, one line on stderr.
 
 mod artifacthub;
+mod cluster;
 mod controller;
 mod crd;
 #[cfg(test)]
 mod documented_tests;
+mod files;
+mod output;
+mod plan;
 mod recorded;
 mod review;
 mod status;
+mod warnings;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+pub(crate) use cluster::ClusterArguments;
 
 /// Change volumeClaimTemplates of StatefulSets on a stock Kubernetes cluster.
 #[derive(Debug, Parser)]
@@ -30,20 +35,6 @@ struct Arguments {
     command: Command,
 }
 
-/// Which cluster, in kubectl's words.
-#[derive(Debug, Args)]
-pub(crate) struct ClusterArguments {
-    /// The kubeconfig file to use.
-    #[arg(long, global = true, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig to use.
-    #[arg(long, global = true, value_name = "NAME")]
-    context: Option<String>,
-    /// The namespace; that of the context if none is named.
-    #[arg(short, long, global = true)]
-    namespace: Option<String>,
-}
-
 // The place for a further subcommand: a file beside this one, a variant here with the arguments, an arm in `dispatch`.
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -52,6 +43,7 @@ enum Command {
     Artifacthub(artifacthub::Arguments),
     Controller(controller::Arguments),
     Crd(crd::Arguments),
+    Plan(plan::Arguments),
     Review(review::Arguments),
     Status(status::Arguments),
 }
@@ -80,6 +72,7 @@ fn dispatch(arguments: Arguments) -> ExitCode {
         Command::Artifacthub(artifacthub) => wait_for(async { artifacthub::run(&artifacthub) }),
         Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
+        Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
         Command::Review(review) => review::run(&review),
         Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
     }
@@ -98,8 +91,7 @@ fn command(called: Option<&OsString>) -> clap::Command {
 
 /// Runs a subcommand that talks to a cluster: 0, or 1 and one line that says why.
 fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
-    let runtime = tokio::runtime::Runtime::new().context("expected threads, but found none");
-    match runtime.and_then(|runtime| runtime.block_on(task)) {
+    match runtime().and_then(|runtime| runtime.block_on(task)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -108,27 +100,8 @@ fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
     }
 }
 
-impl ClusterArguments {
-    /// A client for the cluster that was named, and the namespace to work in.
-    pub(crate) async fn connect(&self) -> anyhow::Result<(Client, String)> {
-        let options = KubeConfigOptions {
-            context: self.context.clone(),
-            ..KubeConfigOptions::default()
-        };
-        let config = match (&self.kubeconfig, &self.context) {
-            (Some(path), _) => {
-                let kubeconfig = Kubeconfig::read_from(path)?;
-                Config::from_custom_kubeconfig(kubeconfig, &options).await?
-            }
-            (None, Some(_)) => Config::from_kubeconfig(&options).await?,
-            (None, None) => Config::infer().await?,
-        };
-        let namespace = self
-            .namespace
-            .clone()
-            .unwrap_or_else(|| config.default_namespace.clone());
-        Ok((Client::try_from(config)?, namespace))
-    }
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Runtime::new().context("expected threads, but found none")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Look-ups answered from a file: what `--claims` stands for.
+//! A cluster as a List of objects: what `--claims` and `--cluster` stand for, and what `plan` gathers.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,6 +12,8 @@ pub(crate) struct Recorded {
     objects: Vec<Value>,
     /// Whether there was a List at all: without one nothing can be looked up; with one, what is not in it does not exist.
     given: bool,
+    /// Kinds of which it is not known what there is, and why.
+    unreadable: Vec<(&'static str, String)>,
 }
 
 /// Why a file is no List of objects.
@@ -93,6 +95,38 @@ impl Recorded {
     }
 }
 
+impl Recorded {
+    /// Nothing is known of this kind: what is not there may exist all the same.
+    pub(crate) fn cannot_read(&mut self, kind: &'static str, why: String) {
+        self.unreadable.push((kind, why));
+    }
+
+    /// Kinds of which it is not known what there is, and why.
+    pub(crate) fn unreadable(&self) -> &[(&'static str, String)] {
+        &self.unreadable
+    }
+
+    /// The objects of this kind that are in the namespace, or do not say where they are.
+    pub(crate) fn all<'a>(&'a self, api_version: &str, kind: &str, namespace: &str) -> impl Iterator<Item = &'a Value> {
+        self.objects.iter().filter(move |object| {
+            let within = object["metadata"]["namespace"].as_str().unwrap_or(namespace);
+            object["apiVersion"] == api_version && object["kind"] == kind && within == namespace
+        })
+    }
+
+    /// One of them.
+    pub(crate) fn one(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
+        self.all(api_version, kind, namespace)
+            .find(|object| object["metadata"]["name"] == name)
+    }
+
+    /// Who the first SubjectAccessReview is about, and the groups that it names.
+    pub(crate) fn requester(&self) -> Option<(&str, &[String])> {
+        let spec = &self.reviews.first()?.spec;
+        Some((spec.user.as_deref()?, spec.groups.as_deref().unwrap_or_default()))
+    }
+}
+
 impl AccessReview {
     /// True iff this review asked what `question` asks: the same user in the same groups (any groups, if it names
     /// none), the same verb on the same resource in the same namespace. `*` stands for any, as in RBAC.
@@ -129,15 +163,11 @@ impl Lookups for Recorded {
         if !self.given {
             return Err(CannotAsk("no list of objects was given (--claims)".to_owned()));
         }
+        if let Some((_, why)) = self.unreadable.iter().find(|(kind, _)| *kind == question.kind) {
+            return Err(CannotAsk(why.clone()));
+        }
         let namespace = question.namespace.unwrap_or_default();
-        let found = self.objects.iter().find(|object| {
-            let metadata = &object["metadata"];
-            let within = metadata["namespace"].as_str().unwrap_or(namespace);
-            object["apiVersion"] == question.api_version
-                && object["kind"] == question.kind
-                && metadata["name"] == question.name
-                && within == namespace
-        });
+        let found = self.one(question.api_version, question.kind, namespace, question.name);
         Ok(found.map(Value::to_string))
     }
 }

@@ -1,15 +1,14 @@
 //! `claim-rollout review`: one AdmissionReview in, the same with its response out; no cluster needed.
 
-use std::fs;
-use std::io::{IsTerminal as _, Read as _, Write as _, stderr, stdin, stdout};
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
+use super::files::{self, read_settings};
 use super::recorded::Recorded;
 use crate::admission::Lookups;
 use crate::webhook::engine::{check_settings, payload};
@@ -60,54 +59,21 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 /// Reads the files, and decides.
 fn answer(arguments: &Arguments) -> anyhow::Result<Response> {
     let settings = match &arguments.settings {
-        Some(path) => read_settings(&text(path)?).with_context(|| path.display().to_string())?,
+        Some(path) => read_settings(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => read_settings("{}")?,
     };
     check_settings(&settings)?;
     let mut lookups = match &arguments.claims {
-        Some(path) => read_claims(&text(path)?).with_context(|| path.display().to_string())?,
+        Some(path) => files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => Recorded::default(),
     };
-    let body = bytes(&arguments.file)?;
+    let body = files::bytes(&arguments.file)?;
     Ok(decide(&Review::read(&body)?, &settings, &mut lookups))
 }
 
 /// The response to a review: what the webhook does between two sockets.
 fn decide(review: &Review<'_>, settings: &RawValue, lookups: &mut dyn Lookups) -> Response {
     review.respond(&wire::validate(&payload(review.request, settings), lookups))
-}
-
-/// JSON is kept as it was written, so that the policy's own reader judges it; YAML becomes JSON, nothing becomes `{}`.
-fn read_settings(text: &str) -> anyhow::Result<Box<RawValue>> {
-    if let Ok(settings) = serde_json::from_str(text) {
-        return Ok(settings);
-    }
-    match yaml(text)? {
-        Value::Null => Ok(to_raw_value(&Value::Object(serde_json::Map::new()))?),
-        settings => Ok(to_raw_value(&settings)?),
-    }
-}
-
-fn read_claims(text: &str) -> anyhow::Result<Recorded> {
-    let list = serde_json::from_str(text).or_else(|_| yaml(text))?;
-    Ok(Recorded::read(&list)?)
-}
-
-fn yaml(text: &str) -> anyhow::Result<Value> {
-    serde_saphyr::from_str(text).map_err(|error| anyhow::anyhow!("expected JSON or YAML, but found: {error}"))
-}
-
-fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
-    if path != Path::new("-") {
-        return fs::read(path).with_context(|| path.display().to_string());
-    }
-    let mut bytes = Vec::new();
-    stdin().read_to_end(&mut bytes).context("standard input")?;
-    Ok(bytes)
-}
-
-fn text(path: &Path) -> anyhow::Result<String> {
-    String::from_utf8(bytes(path)?).with_context(|| path.display().to_string())
 }
 
 /// What a person wants to know first, in one line.
@@ -130,28 +96,8 @@ fn warnings(warnings: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{read_claims, read_settings, summary};
+    use super::summary;
     use crate::webhook::envelope::Review;
-
-    #[test]
-    fn settings_are_json_as_written_or_yaml_or_nothing() {
-        let read = |text| read_settings(text).expect("settings").get().to_owned();
-        assert_eq!(read("{ \"mode\" : 1,\"mode\":2}"), "{ \"mode\" : 1,\"mode\":2}");
-        assert_eq!(
-            read("mode: Divert\nmaxStorage:\n  \"*\": 1Ti\n"),
-            r#"{"maxStorage":{"*":"1Ti"},"mode":"Divert"}"#
-        );
-        assert_eq!(read(""), "{}");
-        assert_eq!(read("# nothing set\n"), "{}");
-        assert!(read_settings("{").is_err());
-        assert!(read_settings("a: b: c").is_err());
-    }
-
-    #[test]
-    fn a_list_may_be_yaml() {
-        assert!(read_claims("kind: List\nitems: []\n").is_ok());
-        assert!(read_claims("just text").is_err());
-    }
 
     #[test]
     fn the_summary_is_one_line() {

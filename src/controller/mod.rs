@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`crd`] | ClaimRollout, which users read |
-//! | `slim`, `views` | the objects of the API, and what the decision reads of them |
+//! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
 //! | `watch` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
 //! | `reconcile`, `gather` | one look at one set, and what is seen |
@@ -13,6 +13,8 @@
 //! | `metrics`, `health` | the controller's own state |
 
 pub mod crd;
+#[cfg(feature = "cli")]
+pub(crate) mod objects;
 
 mod act;
 mod events;

@@ -13,7 +13,7 @@ use crate::templates::{
 
 /// Why an object of the API cannot be read. The API server would have to have changed its mind about what is valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ViewError {
+pub(crate) enum ViewError {
     /// The templates of a set.
     #[error("StatefulSet: {0}")]
     Templates(#[from] TemplateError),

@@ -9,7 +9,8 @@ use tokio::time::{sleep, timeout};
 use super::render::{changes, render};
 use super::source::{Changes, Source};
 use super::view::SetView;
-use super::{Width, print, shape};
+use super::{Width, shape};
+use crate::cli::output::print;
 
 /// Changes come in flocks: they are shown together.
 const TOGETHER: Duration = Duration::from_millis(100);

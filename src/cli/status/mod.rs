@@ -8,16 +8,16 @@ mod render;
 mod source;
 mod view;
 
-use std::io::{IsTerminal as _, Write as _, stdout};
+use std::io::{IsTerminal as _, stdout};
 
-use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 
 use self::render::{Paint, Shape, render};
 use self::source::Source;
 use self::view::SetView;
 use super::ClusterArguments;
+use super::output::{self, Format, print};
 
 /// Show what is being rolled out, and how far each claim is
 #[derive(Debug, Args)]
@@ -32,18 +32,7 @@ pub(crate) struct Arguments {
     watch: bool,
     /// The format.
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Output>,
-}
-
-/// The formats beside the usual one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// More columns, nothing cut off.
-    Wide,
-    /// JSON.
-    Json,
-    /// YAML.
-    Yaml,
+    output: Option<Format>,
 }
 
 /// Runs the subcommand.
@@ -59,13 +48,13 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
 }
 
 /// The whole output.
-fn text(views: &[SetView], output: Option<Output>) -> anyhow::Result<String> {
+fn text(views: &[SetView], output: Option<Format>) -> anyhow::Result<String> {
     let document = || json!({"kind": "StatusList", "items": views});
     Ok(match output {
         None => render(views, shape(Width::OfTerminal)),
-        Some(Output::Wide) => render(views, shape(Width::Unlimited)),
-        Some(Output::Json) => format!("{:#}\n", document()),
-        Some(Output::Yaml) => serde_saphyr::to_string(&document()).context("expected YAML")?,
+        Some(Format::Wide) => render(views, shape(Width::Unlimited)),
+        Some(Format::Json) => output::json(&document())?,
+        Some(Format::Yaml) => output::yaml(&document())?,
     })
 }
 
@@ -78,21 +67,16 @@ enum Width {
 
 /// How to draw on the standard output of this process.
 fn shape(width: Width) -> Shape {
-    let coloured = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     Shape {
-        paint: if coloured { Paint::Coloured } else { Paint::Plain },
+        paint: if output::is_coloured() {
+            Paint::Coloured
+        } else {
+            Paint::Plain
+        },
         width: match width {
             Width::OfTerminal => Some(columns.unwrap_or(80)),
             Width::Unlimited => None,
         },
-    }
-}
-
-/// Prints; a reader who closed the pipe has seen enough.
-fn print(text: &str) -> anyhow::Result<()> {
-    match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
-        _ => Ok(()),
     }
 }

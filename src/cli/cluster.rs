@@ -1,0 +1,60 @@
+//! Which cluster, and how it is reached.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use kube::client::ClientBuilder;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tower::util::MapResponseLayer;
+
+use super::warnings::Warnings;
+
+/// Which cluster, in kubectl's words.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArguments {
+    /// The kubeconfig file to use.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig to use.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// The namespace; that of the context if none is named.
+    #[arg(short, long, global = true)]
+    pub(crate) namespace: Option<String>,
+}
+
+impl ClusterArguments {
+    /// A client for a person, and the namespace to work in. What the API server warns of is shown as it comes.
+    pub(crate) async fn connect(&self) -> anyhow::Result<(Client, String)> {
+        let config = self.config().await?;
+        let namespace = self
+            .namespace
+            .clone()
+            .unwrap_or_else(|| config.default_namespace.clone());
+        let warnings = Warnings::to_stderr();
+        let layer = MapResponseLayer::new(move |response| warnings.tell(response));
+        let client = ClientBuilder::try_from(config)?.with_layer(&layer).build();
+        Ok((client, namespace))
+    }
+
+    /// A client for a program: nobody reads the warnings.
+    pub(crate) async fn connect_quietly(&self) -> anyhow::Result<Client> {
+        Ok(Client::try_from(self.config().await?)?)
+    }
+
+    async fn config(&self) -> anyhow::Result<Config> {
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        Ok(match (&self.kubeconfig, &self.context) {
+            (Some(path), _) => {
+                let kubeconfig = Kubeconfig::read_from(path)?;
+                Config::from_custom_kubeconfig(kubeconfig, &options).await?
+            }
+            (None, Some(_)) => Config::from_kubeconfig(&options).await?,
+            (None, None) => Config::infer().await?,
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! The files that users name.
+
+use std::fs;
+use std::io::{Read as _, stdin};
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::recorded::Recorded;
+
+/// JSON is kept as it was written, so that the policy's own reader judges it; YAML becomes JSON, nothing becomes `{}`.
+pub(crate) fn read_settings(text: &str) -> anyhow::Result<Box<RawValue>> {
+    if let Ok(settings) = serde_json::from_str(text) {
+        return Ok(settings);
+    }
+    match yaml(text)? {
+        Value::Null => Ok(to_raw_value(&Value::Object(serde_json::Map::new()))?),
+        settings => Ok(to_raw_value(&settings)?),
+    }
+}
+
+/// A List of objects, in JSON or YAML.
+pub(crate) fn read_list(text: &str) -> anyhow::Result<Recorded> {
+    let list = serde_json::from_str(text).or_else(|_| yaml(text))?;
+    Ok(Recorded::read(&list)?)
+}
+
+fn yaml(text: &str) -> anyhow::Result<Value> {
+    serde_saphyr::from_str(text).map_err(|error| anyhow::anyhow!("expected JSON or YAML, but found: {error}"))
+}
+
+/// What is in a file; `-` is the standard input.
+pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if path != Path::new("-") {
+        return fs::read(path).with_context(|| path.display().to_string());
+    }
+    let mut bytes = Vec::new();
+    stdin().read_to_end(&mut bytes).context("standard input")?;
+    Ok(bytes)
+}
+
+/// The same as text.
+pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
+    String::from_utf8(bytes(path)?).with_context(|| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read_list, read_settings};
+
+    #[test]
+    fn settings_are_json_as_written_or_yaml_or_nothing() {
+        let read = |text| read_settings(text).expect("settings").get().to_owned();
+        assert_eq!(read("{ \"mode\" : 1,\"mode\":2}"), "{ \"mode\" : 1,\"mode\":2}");
+        assert_eq!(
+            read("mode: Divert\nmaxStorage:\n  \"*\": 1Ti\n"),
+            r#"{"maxStorage":{"*":"1Ti"},"mode":"Divert"}"#
+        );
+        assert_eq!(read(""), "{}");
+        assert_eq!(read("# nothing set\n"), "{}");
+        assert!(read_settings("{").is_err());
+        assert!(read_settings("a: b: c").is_err());
+    }
+
+    #[test]
+    fn a_list_may_be_yaml() {
+        assert!(read_list("kind: List\nitems: []\n").is_ok());
+        assert!(read_list("just text").is_err());
+    }
+}

@@ -1,0 +1,244 @@
+//! ResourceQuotas and LimitRanges, as the API server judges the growth of a claim by them.
+
+use serde_json::Value;
+
+use crate::templates::Quantity;
+
+/// The resource that every claim counts for.
+const STORAGE: &str = "requests.storage";
+/// What follows the name of a storage class in the resource that its claims count for.
+const OF_CLASS: &str = ".storageclass.storage.k8s.io/requests.storage";
+
+/// The ceilings of a namespace, and what is used already.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Ceilings {
+    quotas: Vec<Quota>,
+    limits: Vec<Limit>,
+    /// What could not be judged, in words.
+    pub(crate) unchecked: Vec<String>,
+}
+
+/// A resource of a ResourceQuota.
+#[derive(Clone, Debug, PartialEq)]
+struct Quota {
+    name: String,
+    resource: String,
+    hard: Quantity,
+    used: Quantity,
+}
+
+/// What a LimitRange says about a single claim.
+#[derive(Clone, Debug, PartialEq)]
+struct Limit {
+    min: Option<Quantity>,
+    max: Option<Quantity>,
+}
+
+/// A growth of one claim.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth<'a> {
+    /// The storage class of the claim.
+    pub(crate) class: Option<&'a str>,
+    /// What the claim counts for now: the larger one of its request and `status.allocatedResources`.
+    pub(crate) from: Quantity,
+    /// What it is to ask for.
+    pub(crate) to: Quantity,
+}
+
+impl Ceilings {
+    /// Reads ResourceQuotas and LimitRanges.
+    pub(crate) fn read<'a>(quotas: impl Iterator<Item = &'a Value>, limits: impl Iterator<Item = &'a Value>) -> Self {
+        let mut ceilings = Self::default();
+        for quota in quotas {
+            ceilings.add_quota(quota);
+        }
+        ceilings.quotas.sort_by(|a, b| a.name.cmp(&b.name));
+        let items = limits.filter_map(|limit| limit["spec"]["limits"].as_array()).flatten();
+        let of_claims = items.filter(|item| item["type"] == "PersistentVolumeClaim");
+        ceilings.limits.extend(of_claims.map(|item| Limit {
+            min: quantity(&item["min"]["storage"]),
+            max: quantity(&item["max"]["storage"]),
+        }));
+        ceilings
+    }
+
+    fn add_quota(&mut self, quota: &Value) {
+        let name = quota["metadata"]["name"].as_str().unwrap_or_default();
+        let scoped = |field: &str| quota["spec"].get(field).is_some_and(|value| !value.is_null());
+        let (hard, used) = (&quota["status"]["hard"], &quota["status"]["used"]);
+        if scoped("scopes") || scoped("scopeSelector") {
+            self.unchecked.push(format!("ResourceQuota {name} has scopes"));
+            return;
+        }
+        let Some(hard) = hard.as_object() else {
+            self.unchecked.push(format!("ResourceQuota {name} has no status"));
+            return;
+        };
+        for (resource, value) in hard {
+            let counted = resource == STORAGE || resource.ends_with(OF_CLASS);
+            if let (true, Some(hard)) = (counted, quantity(value)) {
+                self.quotas.push(Quota {
+                    name: name.to_owned(),
+                    resource: resource.clone(),
+                    hard,
+                    used: quantity(&used[resource.as_str()]).unwrap_or_else(|| Quantity::from_bytes(0)),
+                });
+            }
+        }
+    }
+
+    /// What a LimitRange says against the size of a claim, in the API server's words.
+    pub(crate) fn limit(&self, to: Quantity) -> Option<String> {
+        let words = |which, limit: Quantity| {
+            format!("{which} storage usage per PersistentVolumeClaim is {limit}, but request is {to}")
+        };
+        self.limits.iter().find_map(|limit| match limit {
+            Limit { max: Some(max), .. } if to > *max => Some(words("maximum", *max)),
+            Limit { min: Some(min), .. } if to < *min => Some(words("minimum", *min)),
+            _ => None,
+        })
+    }
+
+    /// Counts a growth.
+    ///
+    /// # Errors
+    /// If a quota is too small for it, in the API server's words; nothing is counted then.
+    pub(crate) fn charge(&mut self, growth: Growth<'_>) -> Result<(), String> {
+        let Some(more) = difference(growth.to, growth.from) else {
+            return Ok(());
+        };
+        let of_class = growth.class.map(|class| format!("{class}{OF_CLASS}"));
+        let concerned = |quota: &Quota| quota.resource == STORAGE || of_class.as_ref() == Some(&quota.resource);
+        let exceeded = |quota: &&Quota| concerned(quota) && sum(quota.used, more) > quota.hard;
+        if let Some(first) = self.quotas.iter().find(exceeded) {
+            let mut of_quota: Vec<&Quota> = self
+                .quotas
+                .iter()
+                .filter(exceeded)
+                .filter(|quota| quota.name == first.name)
+                .collect();
+            of_quota.sort_by(|a, b| a.resource.cmp(&b.resource));
+            let list = |amount: fn(&Quota, Quantity) -> Quantity| {
+                let each = of_quota
+                    .iter()
+                    .map(|quota| format!("{}={}", quota.resource, amount(quota, more)));
+                each.collect::<Vec<_>>().join(",")
+            };
+            return Err(format!(
+                "exceeded quota: {}, requested: {}, used: {}, limited: {}",
+                first.name,
+                list(|_, more| more),
+                list(|quota, _| quota.used),
+                list(|quota, _| quota.hard)
+            ));
+        }
+        for quota in self.quotas.iter_mut().filter(|quota| concerned(quota)) {
+            quota.used = sum(quota.used, more);
+        }
+        Ok(())
+    }
+}
+
+fn quantity(value: &Value) -> Option<Quantity> {
+    value.as_str()?.parse().ok()
+}
+
+/// How much more `to` is than `from`; nothing if it is not.
+fn difference(to: Quantity, from: Quantity) -> Option<Quantity> {
+    let more = u64::try_from(to.whole() - from.whole()).ok()?;
+    (more > 0).then(|| Quantity::from_bytes(more))
+}
+
+fn sum(one: Quantity, other: Quantity) -> Quantity {
+    u64::try_from(one.whole() + other.whole()).map_or(one, Quantity::from_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Ceilings, Growth};
+    use crate::templates::Quantity;
+
+    fn quota(name: &str, hard: &Value, used: &Value) -> Value {
+        json!({"metadata": {"name": name}, "spec": {"hard": hard}, "status": {"hard": hard, "used": used}})
+    }
+
+    fn ceilings(quotas: &[Value], limits: &[Value]) -> Ceilings {
+        Ceilings::read(quotas.iter(), limits.iter())
+    }
+
+    fn gi(amount: u64) -> Quantity {
+        Quantity::from_bytes(amount << 30)
+    }
+
+    fn grow(ceilings: &mut Ceilings, class: Option<&str>, from: u64, to: u64) -> Result<(), String> {
+        let (from, to) = (gi(from), gi(to));
+        ceilings.charge(Growth { class, from, to })
+    }
+
+    #[test]
+    fn growths_are_summed_and_the_first_that_does_not_fit_is_told_in_the_words_of_the_api_server() {
+        let mut ceilings = ceilings(
+            &[quota(
+                "storage",
+                &json!({"requests.storage": "5Gi", "pods": "3"}),
+                &json!({"requests.storage": "3Gi"}),
+            )],
+            &[],
+        );
+        assert_eq!(grow(&mut ceilings, Some("fast"), 1, 2), Ok(()));
+        assert_eq!(grow(&mut ceilings, None, 1, 2), Ok(()));
+        let words = "exceeded quota: storage, requested: requests.storage=1Gi, used: requests.storage=5Gi, limited: requests.storage=5Gi";
+        assert_eq!(grow(&mut ceilings, None, 1, 2), Err(words.to_owned()));
+        assert_eq!(
+            grow(&mut ceilings, None, 2, 2),
+            Ok(()),
+            "what does not grow is not charged"
+        );
+        assert_eq!(grow(&mut ceilings, None, 2, 1), Ok(()));
+    }
+
+    #[test]
+    fn a_quota_of_a_class_counts_the_claims_of_that_class_only() {
+        let hard = json!({"fast.storageclass.storage.k8s.io/requests.storage": "1Gi"});
+        let mut ceilings = ceilings(&[quota("q", &hard, &json!({}))], &[]);
+        assert_eq!(grow(&mut ceilings, Some("slow"), 1, 9), Ok(()));
+        assert_eq!(grow(&mut ceilings, None, 1, 9), Ok(()));
+        assert!(grow(&mut ceilings, Some("fast"), 1, 3).is_err());
+        assert_eq!(
+            grow(&mut ceilings, Some("fast"), 1, 2),
+            Ok(()),
+            "the refused one was not counted"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_named() {
+        let scoped = json!({"metadata": {"name": "s"}, "spec": {"scopes": ["BestEffort"]}});
+        let new = json!({"metadata": {"name": "n"}, "spec": {"hard": {"requests.storage": "1"}}});
+        let ceilings = ceilings(&[scoped, new], &[]);
+        assert_eq!(
+            ceilings.unchecked,
+            ["ResourceQuota s has scopes", "ResourceQuota n has no status"]
+        );
+    }
+
+    #[test]
+    fn a_limit_range_limits_each_claim() {
+        let limits = json!({"spec": {"limits": [
+            {"type": "Container", "max": {"storage": "1"}},
+            {"type": "PersistentVolumeClaim", "min": {"storage": "2Gi"}, "max": {"storage": "5Gi"}},
+        ]}});
+        let ceilings = ceilings(&[], &[limits]);
+        assert_eq!(ceilings.limit(gi(5)), None);
+        assert_eq!(
+            ceilings.limit(gi(6)).as_deref(),
+            Some("maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi")
+        );
+        assert_eq!(
+            ceilings.limit(gi(1)).as_deref(),
+            Some("minimum storage usage per PersistentVolumeClaim is 2Gi, but request is 1Gi")
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! The course that a rollout would take in a cluster where all goes well: the decision itself is asked again and again, and
+//! what it wants done is done in the snapshot.
+//!
+//! So the order is the controller's own. What is assumed: volumes grow, Pods that are replaced become Ready, nobody
+//! interferes, and the API server refuses what the caller says it would refuse.
+
+use crate::rollout::replica::{Replica, mounting};
+use crate::rollout::snapshot::{Modify, Resize};
+use crate::rollout::{Action, ApplyClaim, ClaimState, ClaimView, Refusal, Seconds, SetPartition, Snapshot, Wish, plan};
+use crate::templates::keys;
+
+/// A time after everything that has happened.
+pub(crate) const AT_LAST: Seconds = 1 << 40;
+
+/// One thing that would be done.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// The claim of this name is written.
+    Claim(String),
+    /// The Pod of this replica is replaced.
+    Pod(u32),
+}
+
+/// Why the API server would refuse to write a claim: one word, and words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+}
+
+/// What would happen.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Course {
+    /// In this order.
+    pub(crate) steps: Vec<Step>,
+    /// What the cluster would look like then.
+    pub(crate) end: Snapshot,
+}
+
+/// The course from this snapshot. `judge` is asked about each write in its turn.
+pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) -> Result<(), Refused>) -> Course {
+    snapshot.now = AT_LAST;
+    let mut steps = Vec::new();
+    // Every round writes a claim, lets a Pod go, or is one of the few at the end.
+    let most = snapshot.claims.len() * 2 + snapshot.pods.len() + 8;
+    for _ in 0..most {
+        time_passes(&mut snapshot);
+        let actions = plan(&snapshot).actions;
+        let writes = actions.into_iter().filter(|action| !matches!(action, Action::Tell(_)));
+        let mut wrote = false;
+        for action in writes {
+            wrote = true;
+            match action {
+                Action::ApplyClaim(apply) => match judge(&apply) {
+                    Ok(()) => {
+                        write(&mut snapshot, &apply);
+                        steps.push(Step::Claim(apply.name.to_string()));
+                    }
+                    Err(refused) => remember(&mut snapshot, &apply, refused),
+                },
+                Action::SetPartition(partition) => steps.extend(release(&mut snapshot, &partition)),
+                Action::SetRecord(record) => snapshot.set.staged = Some(record.record),
+                Action::Tell(_) => {}
+            }
+        }
+        if !wrote {
+            break;
+        }
+    }
+    Course { steps, end: snapshot }
+}
+
+/// What is under way comes to its end.
+fn time_passes(snapshot: &mut Snapshot) {
+    for claim in snapshot.claims.values_mut() {
+        if claim.bound && !has_failed(claim) && claim.labels.contains_key(keys::REVISION) {
+            complete(claim);
+        }
+    }
+    let released = snapshot.set.held.unwrap_or(0);
+    let set = snapshot.set.clone();
+    for ordinal in set.ordinals().filter(|ordinal| set.index(*ordinal) >= released) {
+        if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", set.name)) {
+            pod.ready_since = Some(0);
+            if set.held.is_some() {
+                pod.revision.clone_from(&set.update_revision);
+            }
+        }
+    }
+    snapshot.set.status_is_current = true;
+}
+
+fn has_failed(claim: &ClaimView) -> bool {
+    let infeasible = matches!(
+        claim.resize,
+        Some(Resize::ControllerInfeasible | Resize::NodeInfeasible)
+    );
+    infeasible || claim.modify == Some(Modify::Infeasible) || claim.trouble.is_some()
+}
+
+fn complete(claim: &mut ClaimView) {
+    claim.capacity = claim.capacity.max(Some(claim.request));
+    claim.current_class.clone_from(&claim.class);
+    claim.resize = None;
+    claim.modify = None;
+    claim.resizing = false;
+    claim.file_system_resize_pending = false;
+}
+
+fn write(snapshot: &mut Snapshot, apply: &ApplyClaim) {
+    let Some(claim) = snapshot.claims.get_mut(apply.name.as_str()) else {
+        return;
+    };
+    claim.labels.extend(apply.labels.clone());
+    claim
+        .labels
+        .insert(keys::REVISION.to_owned(), apply.revision.to_string());
+    claim.request = apply.storage;
+    if apply.volume_attributes_class_name.is_some() {
+        claim.class.clone_from(&apply.volume_attributes_class_name);
+    }
+}
+
+fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, refused: Refused) {
+    let refusal = Refusal {
+        revision: apply.revision.clone(),
+        resource_version: apply.resource_version.clone(),
+        cause: refused.reason.to_owned(),
+        message: refused.message,
+        attempts: 1,
+        last: snapshot.now,
+    };
+    snapshot.refusals.insert(apply.uid.clone(), refusal);
+}
+
+/// The Pods that Kubernetes replaces once the partition is this one.
+fn release(snapshot: &mut Snapshot, partition: &SetPartition) -> Vec<Step> {
+    let set = &mut snapshot.set;
+    set.held = if partition.lift { None } else { partition.partition };
+    let Some(lowest) = partition.partition else {
+        return Vec::new();
+    };
+    let mut released = Vec::new();
+    for ordinal in set.ordinals().filter(|ordinal| set.index(*ordinal) >= lowest) {
+        if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", set.name))
+            && pod.revision != set.update_revision
+        {
+            pod.revision.clone_from(&set.update_revision);
+            released.push(Step::Pod(ordinal));
+        }
+    }
+    released
+}
+
+/// The claims of a snapshot that the rollout is about, by ordinal and name: highest ordinal first.
+pub(crate) fn standings(snapshot: &Snapshot) -> Vec<Standing> {
+    let Ok(wish) = Wish::of(&snapshot.set, &snapshot.honoured) else {
+        return Vec::new();
+    };
+    let mounted = mounting(snapshot);
+    let mut all = Vec::new();
+    for ordinal in snapshot.set.ordinals() {
+        let replica = Replica::look(snapshot, &wish, &mounted, ordinal);
+        for claim in &replica.claims {
+            all.push(Standing {
+                ordinal,
+                name: claim.name.to_string(),
+                template: claim.template.name.clone(),
+                state: claim.state,
+                reason: claim.reason.clone(),
+                message: claim.message.clone(),
+                apply: claim.apply(snapshot, &wish),
+            });
+        }
+    }
+    all
+}
+
+/// How one claim stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Standing {
+    pub(crate) ordinal: u32,
+    pub(crate) name: String,
+    /// The name of its template.
+    pub(crate) template: String,
+    pub(crate) state: ClaimState,
+    pub(crate) reason: String,
+    pub(crate) message: String,
+    /// The write that would bring it to the wish; none where it does not exist.
+    pub(crate) apply: Option<ApplyClaim>,
+}

@@ -1,0 +1,269 @@
+//! From what is asked and what is there to what would happen: no file, no cluster, no clock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::course::{AT_LAST, course, standings};
+use super::report::{Outcome, Pods, Report, Verdict, WishReport};
+use super::request::{self, Requester};
+use super::rows;
+use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
+use crate::cli::recorded::Recorded;
+use crate::controller::objects;
+use crate::rollout::snapshot::Strategy;
+use crate::rollout::{Honoured, Snapshot, Wish};
+use crate::templates::{ClaimTemplate, Diff, Revision, keys};
+
+/// What is asked, and what is there.
+pub(crate) struct Inputs<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+    /// Where the manifest came from, and what it says; without one the set is planned as it is.
+    pub(crate) manifest: Option<(&'a str, &'a Value)>,
+    /// The cluster.
+    pub(crate) state: &'a Recorded,
+    pub(crate) requester: &'a Requester,
+    /// The settings of the policy, valid ones.
+    pub(crate) settings: &'a RawValue,
+}
+
+/// What would happen.
+///
+/// # Errors
+/// If there is no such set and no manifest for one, or an object cannot be read.
+pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<Report> {
+    let live = inputs
+        .state
+        .one("apps/v1", "StatefulSet", inputs.namespace, inputs.name);
+    let mut report = Report {
+        namespace: inputs.namespace.to_owned(),
+        name: inputs.name.to_owned(),
+        source: inputs.manifest.map(|(source, _)| source.to_owned()),
+        goes_through: true,
+        verdict: None,
+        wish: None,
+        pods: Pods::KeepRunning,
+        claims: Vec::new(),
+        obstacles: Vec::new(),
+        notes: Vec::new(),
+    };
+    match (inputs.manifest, live) {
+        (None, None) => anyhow::bail!(
+            "expected a StatefulSet {} in namespace {}, but found none",
+            inputs.name,
+            inputs.namespace
+        ),
+        (None, Some(live)) => roll_out(inputs, &mut report, live, live)?,
+        (Some((_, manifest)), None) => create(inputs, &mut report, manifest)?,
+        (Some((_, manifest)), Some(live)) => update(inputs, &mut report, live, manifest)?,
+    }
+    for (kind, why) in inputs.state.unreadable() {
+        report.notes.push(format!("{kind}: not checked ({why})"));
+    }
+    let stuck = report.claims.iter().any(rows::is_stuck);
+    report.goes_through &= report.obstacles.is_empty() && !stuck;
+    Ok(report)
+}
+
+/// There is no such set yet.
+fn create(inputs: &Inputs<'_>, report: &mut Report, manifest: &Value) -> anyhow::Result<()> {
+    let mut new = manifest.clone();
+    new["metadata"]["namespace"] = inputs.namespace.into();
+    let answer = ask(inputs, report, None, &new)?;
+    if answer.stored.is_ok() {
+        report
+            .notes
+            .push("the set does not exist yet: its claims will be made from these templates".to_owned());
+    }
+    let outcome = if answer.stored.is_ok() {
+        Outcome::Created
+    } else {
+        Outcome::Refused
+    };
+    give_verdict(report, outcome, answer);
+    Ok(())
+}
+
+fn update(inputs: &Inputs<'_>, report: &mut Report, live: &Value, manifest: &Value) -> anyhow::Result<()> {
+    let asked = request::asked(live, manifest, &inputs.requester.manager);
+    let answer = ask(inputs, report, Some(live), &asked)?;
+    let Ok(stored) = answer.stored.clone() else {
+        give_verdict(report, Outcome::Refused, answer);
+        return Ok(());
+    };
+    let outcome = outcome(live, &asked, &stored)?;
+    give_verdict(report, outcome, answer);
+    report.obstacles.extend(request::forbidden(live, &stored));
+    roll_out(inputs, report, live, &stored)
+}
+
+fn ask(inputs: &Inputs<'_>, report: &mut Report, old: Option<&Value>, new: &Value) -> anyhow::Result<request::Answer> {
+    let mut lookups = Believing {
+        state: inputs.state.clone(),
+        believed: false,
+    };
+    let answer = request::ask(old, new, inputs.requester, inputs.settings, &mut lookups)?;
+    if lookups.believed {
+        report
+            .notes
+            .push("whether the requester may change claims is not checked: no SubjectAccessReview says so".to_owned());
+    }
+    Ok(answer)
+}
+
+/// Answers from the state; where it holds no SubjectAccessReview at all the requester is believed to be allowed.
+struct Believing {
+    state: Recorded,
+    believed: bool,
+}
+
+impl Lookups for Believing {
+    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
+        if self.state.requester().is_none() {
+            self.believed = true;
+            return Ok(true);
+        }
+        self.state.can_i(question)
+    }
+
+    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        self.state.get(question)
+    }
+}
+
+fn give_verdict(report: &mut Report, outcome: Outcome, answer: request::Answer) {
+    report.goes_through = outcome != Outcome::Refused;
+    report.verdict = Some(Verdict {
+        outcome,
+        message: answer.stored.err(),
+        warnings: answer.warnings,
+    });
+}
+
+/// What becomes of a request that is accepted: seen from the record before and after it.
+fn outcome(live: &Value, asked: &Value, stored: &Value) -> anyhow::Result<Outcome> {
+    let (before, after) = (staged(live)?, staged(stored)?);
+    Ok(match (before, after) {
+        (Some(_), None) => Outcome::Withdrawn,
+        (before, Some(after)) if before.as_ref() != Some(&after) => Outcome::Staged,
+        (Some(_), Some(_)) if templates_differ(live, asked) => Outcome::AlreadyStaged,
+        _ => Outcome::Unchanged,
+    })
+}
+
+fn staged(set: &Value) -> anyhow::Result<Option<Revision>> {
+    Ok(objects::set(set)?.staged.map(|record| record.revision()))
+}
+
+fn templates_differ(live: &Value, asked: &Value) -> bool {
+    let read = |set: &Value| ClaimTemplate::list_from_value(set["spec"]["volumeClaimTemplates"].clone());
+    match (read(live), read(asked)) {
+        (Ok(live), Ok(asked)) => !Diff::between(&live, &asked).is_empty(),
+        _ => true,
+    }
+}
+
+/// What the controller would do once the set is stored so.
+fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Value) -> anyhow::Result<()> {
+    let snapshot = snapshot(inputs, live, stored)?;
+    report.pods = pods(live, stored, &snapshot);
+    let Some(record) = &snapshot.set.staged else {
+        return Ok(());
+    };
+    let wish = Wish::of(&snapshot.set, &snapshot.honoured);
+    report.wish = Some(WishReport {
+        revision: record.revision().to_string(),
+        update_policy: crate::rollout::wish::update_policy(&snapshot.set).to_string(),
+        sync: snapshot.set.sync.to_string(),
+        idle: wish.as_ref().err().map(ToString::to_string),
+    });
+    match wish {
+        Err(idle) => {
+            if idle.is_stalled() {
+                report.obstacles.push(idle.to_string());
+            }
+            return Ok(());
+        }
+        Ok(_) if snapshot.set.paused => report.notes.push("paused: nothing new is begun".to_owned()),
+        Ok(_) => {}
+    }
+    let mut judge = rows::Judge::new(inputs.state, &snapshot.set)?;
+    report.notes.extend(judge.unchecked());
+    let before = standings(&snapshot);
+    let course = course(snapshot, |apply| judge.refuses(apply));
+    report.claims = rows::rows(&before, &course, &judge, report.pods);
+    Ok(())
+}
+
+/// What the controller would see.
+fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result<Snapshot> {
+    let mut set = objects::set(stored).context("the set as it would be stored")?;
+    set.namespace = inputs.namespace.to_owned();
+    if live["spec"]["template"] != stored["spec"]["template"] {
+        // The revision that Kubernetes will give it is not known, but that no Pod has it is.
+        set.update_revision = "of the new template".to_owned();
+    }
+    let settings = Settings::read(inputs.settings.get()).map_err(anyhow::Error::msg)?;
+    let honoured = Honoured {
+        reserved_key_prefixes: settings.reserved_key_prefixes,
+        owned_sets: settings.owned_sets,
+        shrink: settings.shrink,
+    };
+    let all = |kind| inputs.state.all("v1", kind, inputs.namespace);
+    let mut claims = BTreeMap::new();
+    for object in all("PersistentVolumeClaim") {
+        let claim = objects::claim(object)?;
+        claims.insert(claim.name.clone(), claim);
+    }
+    let mut pods = BTreeMap::new();
+    for object in all("Pod") {
+        if let Some(pod) = objects::pod(object)? {
+            pods.insert(pod.name.clone(), pod);
+        }
+    }
+    let others = inputs.state.all("apps/v1", "StatefulSet", inputs.namespace);
+    let others = others.filter(|other| other["metadata"]["name"] != inputs.name);
+    let neighbours = others.map(objects::neighbour).collect::<Result<_, _>>()?;
+    Ok(Snapshot {
+        now: AT_LAST,
+        honoured: Arc::new(honoured),
+        set,
+        claims,
+        pods,
+        neighbours,
+        refusals: BTreeMap::new(),
+        earlier: None,
+    })
+}
+
+/// What would become of Pods that run at an older revision.
+fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> Pods {
+    let set = &snapshot.set;
+    let changed = live["spec"]["template"] != stored["spec"]["template"];
+    let held = stored["metadata"]["annotations"].get(keys::HELD_PARTITION).is_some();
+    let behind = |ordinal: u32| {
+        snapshot
+            .pod_of(ordinal)
+            .is_some_and(|pod| pod.revision != set.update_revision)
+    };
+    let waits = set
+        .ordinals()
+        .any(|ordinal| behind(ordinal) && !set.is_below_partition(ordinal));
+    if !(changed || held) || !waits {
+        Pods::KeepRunning
+    } else if set.strategy == Strategy::OnDelete {
+        Pods::WhenDeleted
+    } else if held {
+        Pods::AfterTheirClaims
+    } else {
+        Pods::ByThemselves
+    }
+}
+
+#[cfg(test)]
+#[path = "decide_tests/mod.rs"]
+mod tests;

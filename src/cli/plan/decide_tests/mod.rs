@@ -1,0 +1,209 @@
+mod obstacles;
+mod world;
+
+use serde_json::json;
+
+use self::world::{World, allowed, lines, manifest, outcome};
+use crate::cli::plan::report::{Action, Outcome, Pods};
+
+#[test]
+fn a_larger_size_is_staged_and_the_claims_follow_highest_ordinal_first() {
+    let report = World::new().apply("2Gi", "m:1");
+    let verdict = report.verdict.clone().expect("a verdict");
+    assert_eq!((verdict.outcome, verdict.message), (Outcome::Staged, None));
+    assert_eq!(
+        verdict.warnings,
+        [
+            "claim-rollout: staged data 1Gi -> 2Gi; 3 claims will be updated in place, highest ordinal first (kubectl claim-rollout status web)"
+        ]
+    );
+    assert_eq!(
+        lines(&report),
+        [
+            "1 data-web-2 1Gi>2Gi Update",
+            "2 data-web-1 1Gi>2Gi Update",
+            "3 data-web-0 1Gi>2Gi Update",
+        ]
+    );
+    assert_eq!((report.pods, report.goes_through), (Pods::KeepRunning, true));
+    assert_eq!(
+        (report.obstacles, report.notes),
+        (Vec::<String>::new(), Vec::<String>::new())
+    );
+}
+
+#[test]
+fn with_a_new_image_each_pod_is_replaced_after_its_claims_unless_it_need_not_wait() {
+    let mut world = World::new();
+    let report = world.apply("2Gi", "m:2");
+    assert_eq!(report.pods, Pods::AfterTheirClaims);
+    assert_eq!(lines(&report)[0], "1 data-web-2 1Gi>2Gi Update pod");
+    assert_eq!(lines(&report)[2], "3 data-web-0 1Gi>2Gi Update pod");
+    assert!(report.goes_through);
+
+    let mut partition = manifest("2Gi", "m:2");
+    partition["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": 2}});
+    let report = world.plan(Some(&partition)).expect("a plan");
+    assert_eq!(
+        lines(&report),
+        [
+            "1 data-web-2 1Gi>2Gi Update pod",
+            "- data-web-1 1Gi>2Gi Held",
+            "- data-web-0 1Gi>2Gi Held",
+        ]
+    );
+
+    let mut apart = manifest("2Gi", "m:2");
+    apart["metadata"]["annotations"]["claim-rollout.io/sync"] = json!("Async");
+    assert_eq!(world.plan(Some(&apart)).expect("a plan").pods, Pods::ByThemselves);
+    assert_eq!(world.apply("1Gi", "m:2").pods, Pods::ByThemselves, "nothing is staged");
+    world.set()["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
+    let report = world.apply("2Gi", "m:2");
+    assert_eq!(
+        (report.pods, lines(&report)[0].as_str()),
+        (Pods::WhenDeleted, "- data-web-2 1Gi>2Gi Held")
+    );
+}
+
+#[test]
+fn the_same_manifest_again_has_nothing_to_do() {
+    let mut world = World::new();
+    let report = world.apply("1Gi", "m:1");
+    assert_eq!(
+        (outcome(&report), report.is_nothing_to_do()),
+        (Outcome::Unchanged, true)
+    );
+    world.stage("2Gi");
+    let report = world.apply("2Gi", "m:1");
+    assert_eq!(
+        (outcome(&report), report.is_nothing_to_do()),
+        (Outcome::AlreadyStaged, false)
+    );
+    assert_eq!(lines(&report).len(), 3);
+}
+
+#[test]
+fn an_older_manifest_withdraws_what_is_staged() {
+    let mut world = World::new();
+    world.stage("2Gi");
+    let report = world.apply("1Gi", "m:1");
+    assert_eq!((outcome(&report), lines(&report).len()), (Outcome::Withdrawn, 0));
+    world.manager = "helm";
+    assert_eq!(
+        outcome(&world.apply("1Gi", "m:1")),
+        Outcome::Unchanged,
+        "somebody else's apply"
+    );
+}
+
+#[test]
+fn a_refusal_is_told_in_the_words_of_the_policy_and_nothing_is_planned() {
+    let mut world = World::new();
+    for (change, says) in [
+        (
+            "/spec/volumeClaimTemplates/0/spec/storageClassName",
+            "spec.volumeClaimTemplates[data].spec.storageClassName",
+        ),
+        (
+            "/metadata/annotations/claim-rollout.io~1update-policy",
+            "expected one of OnClaimDelete, InPlace, but found other",
+        ),
+    ] {
+        let mut manifest = manifest("2Gi", "m:1");
+        *manifest.pointer_mut(change).expect(change) = json!("other");
+        let report = world.plan(Some(&manifest)).expect("a plan");
+        let message = report
+            .verdict
+            .clone()
+            .and_then(|verdict| verdict.message)
+            .expect(change);
+        assert!(message.contains(says), "{message}");
+        assert_eq!(
+            (report.goes_through, lines(&report).len(), outcome(&report)),
+            (false, 0, Outcome::Refused)
+        );
+    }
+    world.objects[0] = allowed(false);
+    let message = world
+        .apply("2Gi", "m:1")
+        .verdict
+        .and_then(|verdict| verdict.message)
+        .expect("a refusal");
+    assert!(message.contains("cannot patch persistentvolumeclaims"), "{message}");
+}
+
+#[test]
+fn without_a_manifest_what_is_staged_already_is_planned_from_where_it_is() {
+    let mut world = World::new();
+    let report = world.plan(None).expect("a plan");
+    assert_eq!((report.verdict.clone(), report.is_nothing_to_do()), (None, true));
+    world.stage("2Gi");
+    let revision = world.plan(None).expect("a plan").wish.expect("a wish").revision;
+    let claim = world.object("PersistentVolumeClaim", "data-web-2");
+    claim["metadata"]["labels"]["claim-rollout.io/revision"] = json!(revision);
+    claim["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
+    assert_eq!(
+        lines(&world.plan(None).expect("a plan")),
+        [
+            "- data-web-2 2Gi>- Wait",
+            "1 data-web-1 1Gi>2Gi Update",
+            "2 data-web-0 1Gi>2Gi Update"
+        ]
+    );
+    world.set()["metadata"]["annotations"]["claim-rollout.io/paused"] = json!("true");
+    let report = world.plan(None).expect("a plan");
+    assert_eq!(
+        (report.count(Action::Held), report.notes),
+        (2, vec!["paused: nothing new is begun".to_owned()])
+    );
+    world.objects.retain(|object| object["kind"] != "StatefulSet");
+    assert_eq!(
+        world.plan(None).expect_err("no set").to_string(),
+        "expected a StatefulSet web in namespace shop, but found none"
+    );
+}
+
+#[test]
+fn where_claims_are_left_alone_it_says_why_and_lists_none() {
+    let mut manifest = manifest("2Gi", "m:1");
+    manifest["metadata"]["annotations"] = json!({});
+    let report = World::new().plan(Some(&manifest)).expect("a plan");
+    let wish = report.wish.clone().expect("a wish");
+    assert_eq!(
+        (
+            wish.update_policy.as_str(),
+            wish.idle.as_deref(),
+            lines(&report).len(),
+            report.goes_through
+        ),
+        (
+            "OnClaimDelete",
+            Some("only claims created from now on get the new templates"),
+            0,
+            true
+        )
+    );
+}
+
+#[test]
+fn a_set_that_is_not_there_would_be_created() {
+    let mut world = World::new();
+    world.objects.retain(|object| object["kind"] != "StatefulSet");
+    let report = world.apply("2Gi", "m:1");
+    assert_eq!(
+        (outcome(&report), report.goes_through, lines(&report).len()),
+        (Outcome::Created, true, 0)
+    );
+}
+
+#[test]
+fn what_nobody_says_is_not_taken_for_granted() {
+    let mut world = World::new();
+    world.objects.remove(0);
+    let report = world.apply("2Gi", "m:1");
+    assert!(report.goes_through);
+    assert_eq!(
+        report.notes,
+        ["whether the requester may change claims is not checked: no SubjectAccessReview says so"]
+    );
+}

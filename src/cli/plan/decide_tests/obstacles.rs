@@ -1,0 +1,112 @@
+//! What stands in the way.
+
+use serde_json::json;
+
+use super::world::{World, lines, manifest, quota};
+
+#[test]
+fn what_the_api_server_would_refuse_after_the_policy_is_an_obstacle() {
+    let mut manifest = manifest("1Gi", "m:1");
+    manifest["spec"]["serviceName"] = json!("other");
+    let report = World::new().plan(Some(&manifest)).expect("a plan");
+    assert_eq!(
+        report.obstacles,
+        ["spec.serviceName: the API server does not let it change"]
+    );
+    assert!(!report.goes_through);
+}
+
+#[test]
+fn a_quota_that_is_too_small_stops_the_rollout_where_it_would() {
+    let mut world = World::new();
+    world.objects.push(quota("4Gi", "3Gi"));
+    let report = world.apply("2Gi", "m:1");
+    assert_eq!(
+        lines(&report),
+        [
+            "1 data-web-2 1Gi>2Gi Update",
+            "- data-web-1 1Gi>2Gi Blocked !exceeded quota: storage, requested: requests.storage=1Gi, used: requests.storage=4Gi, limited: requests.storage=4Gi",
+            "- data-web-0 1Gi>2Gi NotReached",
+        ]
+    );
+    assert!(!report.goes_through);
+    world.set()["spec"]["podManagementPolicy"] = json!("Parallel");
+    let parallel = world.apply("2Gi", "m:1");
+    assert!(
+        lines(&parallel)[2].starts_with("- data-web-0 1Gi>2Gi Blocked !exceeded quota"),
+        "{:?}",
+        lines(&parallel)
+    );
+}
+
+const CLAIM: (&str, &str) = ("PersistentVolumeClaim", "data-web-2");
+
+#[test]
+fn each_obstacle_of_a_claim_is_named() {
+    for (what, (kind, name), pointer, value, expected) in [
+        (
+            "a class that does not expand",
+            ("StorageClass", "fast"),
+            "/allowVolumeExpansion",
+            json!(false),
+            "- data-web-2 1Gi>2Gi Blocked !storage class fast does not have allowVolumeExpansion: true",
+        ),
+        (
+            "a claim without a volume",
+            CLAIM,
+            "/status/phase",
+            json!("Pending"),
+            "- data-web-2 1Gi>2Gi Blocked !waits for a volume !not bound to a volume yet, so it has to wait",
+        ),
+        (
+            "another's claim",
+            CLAIM,
+            "/metadata/labels",
+            json!({}),
+            "- data-web-2 1Gi>- Blocked !expected the value of the set's selector in label app, but found another or none",
+        ),
+        (
+            "another access mode",
+            CLAIM,
+            "/spec/accessModes",
+            json!(["ReadWriteMany"]),
+            "1 data-web-2 1Gi>2Gi Update !spec.accessModes differs from the template's",
+        ),
+        (
+            "a claim on its way out",
+            CLAIM,
+            "/metadata/deletionTimestamp",
+            json!("2026-01-01T00:00:00Z"),
+            "- data-web-2 1Gi>- Create",
+        ),
+        (
+            "no claim",
+            CLAIM,
+            "/metadata/name",
+            json!("other"),
+            "- data-web-2 ->- Create",
+        ),
+    ] {
+        let mut world = World::new();
+        let (parent, key) = pointer.rsplit_once('/').expect("a path");
+        world.object(kind, name).pointer_mut(parent).expect(what)[key] = value;
+        let report = world.apply("2Gi", "m:1");
+        assert_eq!(lines(&report)[0], expected, "{what}");
+        assert_eq!(report.goes_through, !expected.contains('!'), "{what}");
+    }
+}
+
+#[test]
+fn a_limit_range_is_an_obstacle_for_every_claim() {
+    let limit = json!({
+        "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", "namespace": "shop"},
+        "spec": {"limits": [{"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}]},
+    });
+    let mut world = World::new();
+    world.objects.push(limit);
+    let words = "maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi";
+    assert_eq!(
+        lines(&world.apply("2Gi", "m:1"))[0],
+        format!("- data-web-2 1Gi>2Gi Blocked !{words}")
+    );
+}

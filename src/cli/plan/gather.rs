@@ -1,0 +1,96 @@
+//! Reads of a cluster what a plan needs to know, as the List that `--cluster` would hold.
+
+use anyhow::Context as _;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
+use kube::core::GroupVersionKind;
+use serde_json::{Value, json};
+
+use crate::cli::recorded::Recorded;
+
+/// What is read, and whether it is in the namespace.
+const KINDS: [(&str, &str, &str, bool); 7] = [
+    ("apps", "v1", "StatefulSet", true),
+    ("", "v1", "PersistentVolumeClaim", true),
+    ("", "v1", "Pod", true),
+    ("", "v1", "ResourceQuota", true),
+    ("", "v1", "LimitRange", true),
+    ("storage.k8s.io", "v1", "StorageClass", false),
+    ("storage.k8s.io", "v1", "VolumeAttributesClass", false),
+];
+
+/// Without these there is no plan.
+const NEEDED: [&str; 2] = ["StatefulSet", "PersistentVolumeClaim"];
+
+/// What there is in a namespace, and what the user of this client may do. Nothing is written.
+///
+/// # Errors
+/// If sets or claims cannot be read. What else may not be read is noted in the answer.
+pub(crate) async fn gather(client: &Client, namespace: &str) -> anyhow::Result<Recorded> {
+    let mut items = vec![authority(client, namespace).await?];
+    let mut unread = Vec::new();
+    for (group, version, kind, namespaced) in KINDS {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> = if namespaced {
+            Api::namespaced_with(client.clone(), namespace, &resource)
+        } else {
+            Api::all_with(client.clone(), &resource)
+        };
+        match api.list(&ListParams::default()).await {
+            Ok(list) => {
+                for object in list {
+                    items.push(whole(object, &resource)?);
+                }
+            }
+            Err(kube::Error::Api(status)) if [403, 404].contains(&status.code) && !NEEDED.contains(&kind) => {
+                unread.push((kind, status.message.clone()));
+            }
+            Err(error) => return Err(error).with_context(|| format!("{kind} in namespace {namespace}")),
+        }
+    }
+    let mut state = Recorded::read(&json!({"kind": "List", "items": items}))?;
+    for (kind, why) in unread {
+        state.cannot_read(kind, why);
+    }
+    Ok(state)
+}
+
+/// The items of a list do not say what they are.
+fn whole(object: DynamicObject, resource: &ApiResource) -> anyhow::Result<Value> {
+    let mut value = serde_json::to_value(object)?;
+    value["apiVersion"] = json!(resource.api_version);
+    value["kind"] = json!(resource.kind);
+    Ok(value)
+}
+
+/// Who asks, and whether they may change claims: the question that the policy will put.
+async fn authority(client: &Client, namespace: &str) -> anyhow::Result<Value> {
+    let who: Api<SelfSubjectReview> = Api::all(client.clone());
+    let me = who
+        .create(&PostParams::default(), &SelfSubjectReview::default())
+        .await?;
+    let me = me.status.and_then(|status| status.user_info).unwrap_or_default();
+    let attributes = ResourceAttributes {
+        namespace: Some(namespace.to_owned()),
+        verb: Some("patch".to_owned()),
+        resource: Some("persistentvolumeclaims".to_owned()),
+        ..ResourceAttributes::default()
+    };
+    let question = SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(attributes.clone()),
+            non_resource_attributes: None,
+        },
+        ..SelfSubjectAccessReview::default()
+    };
+    let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let answer = reviews.create(&PostParams::default(), &question).await?;
+    Ok(json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": me.username, "groups": me.groups, "resourceAttributes": attributes},
+        "status": answer.status.map(|status| json!({"allowed": status.allowed, "denied": status.denied})),
+    }))
+}

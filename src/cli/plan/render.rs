@@ -1,0 +1,195 @@
+//! A plan as text: a pure function.
+
+use super::report::{Action, ClaimReport, Outcome, Pods, Report, State, Verdict, WishReport};
+use crate::cli::output::table;
+use crate::templates::show::printable;
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Columns {
+    /// What most people want to know.
+    Usual,
+    /// Everything.
+    Wide,
+}
+
+/// The plans, one below the other.
+pub(crate) fn render(reports: &[Report], columns: Columns) -> String {
+    let blocks: Vec<String> = reports.iter().map(|report| block(report, columns)).collect();
+    blocks.join("\n")
+}
+
+fn block(report: &Report, columns: Columns) -> String {
+    let mut text = format!(
+        "StatefulSet {}/{}: {}\n",
+        report.namespace,
+        report.name,
+        headline(report)
+    );
+    if let Some(verdict) = &report.verdict {
+        for line in verdict.message.iter().chain(&verdict.warnings) {
+            text += &format!("  {}\n", printable(line));
+        }
+    }
+    if let Some(idle) = report.wish.as_ref().and_then(|wish| wish.idle.as_ref()) {
+        text += &format!("  {}\n", printable(idle));
+    }
+    let shown: Vec<&ClaimReport> = report.claims.iter().collect();
+    if !shown.is_empty() && !report.is_nothing_to_do() {
+        text += "\n";
+        text += &claims(&shown, columns);
+    }
+    text += "\n";
+    for obstacle in &report.obstacles {
+        text += &format!("Obstacle: {}\n", printable(obstacle));
+    }
+    for note in &report.notes {
+        text += &format!("Note: {}\n", printable(note));
+    }
+    text + &summary(report) + "\n"
+}
+
+fn headline(report: &Report) -> String {
+    let how = |wish: &WishReport| format!("revision {} ({}, {})", wish.revision, wish.update_policy, wish.sync);
+    let outcome = report.verdict.as_ref().map(|verdict| verdict.outcome);
+    match (outcome, report.wish.as_ref().map(how)) {
+        (Some(Outcome::Refused), _) => "the change would be refused".to_owned(),
+        (Some(Outcome::Created), _) => "it would be created".to_owned(),
+        (Some(Outcome::Staged), Some(wish)) => format!("the change would be staged, {wish}"),
+        (Some(Outcome::AlreadyStaged), Some(wish)) => format!("the change is staged already, {wish}"),
+        (Some(Outcome::Withdrawn), _) => "the staged change would be withdrawn".to_owned(),
+        (Some(_), None) => "the templates stay as they are".to_owned(),
+        (Some(_), Some(wish)) => format!("the staged change stays as it is, {wish}"),
+        (None, Some(wish)) => format!("staged is {wish}"),
+        (None, None) => "nothing is staged".to_owned(),
+    }
+}
+
+fn claims(claims: &[&ClaimReport], columns: Columns) -> String {
+    let mut headings = vec!["STEP", "CLAIM", "STORAGE", "POD", "PLAN"];
+    if columns == Columns::Wide {
+        headings.splice(3..3, ["CAPACITY", "STORAGECLASS"]);
+    }
+    let modifies = |claim: &&ClaimReport| attributes(claim).is_some();
+    let classes = columns == Columns::Wide || claims.iter().any(modifies);
+    let keys = columns == Columns::Wide || claims.iter().any(|claim| !claim.keys.is_empty());
+    let at = headings.len() - 2;
+    if keys {
+        headings.insert(at, "LABELS");
+    }
+    if classes {
+        headings.insert(at, "ATTRIBUTESCLASS");
+    }
+    let rows: Vec<Vec<String>> = claims
+        .iter()
+        .map(|claim| {
+            let mut row = vec![
+                claim.step.map_or_else(dash, |step| step.to_string()),
+                claim.name.clone(),
+                storage(claim),
+            ];
+            if columns == Columns::Wide {
+                let of = |field: fn(&State) -> Option<String>| claim.now.as_ref().and_then(field).unwrap_or_else(dash);
+                row.push(of(|state| state.capacity.clone()));
+                row.push(of(|state| state.storage_class.clone()));
+            }
+            if classes {
+                row.push(
+                    attributes(claim)
+                        .or_else(|| claim.now.as_ref()?.attributes_class.clone())
+                        .unwrap_or_else(dash),
+                );
+            }
+            if keys {
+                row.push(if claim.keys.is_empty() {
+                    dash()
+                } else {
+                    claim.keys.join(", ")
+                });
+            }
+            row.push(if claim.pod_replaced { "replaced" } else { "runs on" }.to_owned());
+            row.push(plan(claim));
+            row
+        })
+        .collect();
+    table(&headings, &rows)
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// `10Gi -> 20Gi`, or what there is.
+fn storage(claim: &ClaimReport) -> String {
+    match (&claim.now, &claim.then) {
+        (Some(now), Some(then)) if now.storage != then.storage => format!("{} -> {}", now.storage, then.storage),
+        (Some(now), _) => now.storage.clone(),
+        (None, _) => dash(),
+    }
+}
+
+/// The change of the attributes class, if there is one.
+fn attributes(claim: &ClaimReport) -> Option<String> {
+    let (now, then) = (claim.now.as_ref()?, claim.then.as_ref()?);
+    let name = |state: &State| state.attributes_class.clone().unwrap_or_else(|| "none".to_owned());
+    (now.attributes_class != then.attributes_class).then(|| format!("{} -> {}", name(now), name(then)))
+}
+
+fn plan(claim: &ClaimReport) -> String {
+    let what = match claim.action {
+        Action::Update => "update",
+        Action::UpToDate => "as wished",
+        Action::Wait => "on its way",
+        Action::Create => "made as wished when its Pod is made",
+        Action::Blocked => "blocked",
+        Action::NotReached => "not reached",
+        Action::Held => "held",
+    };
+    if claim.obstacles.is_empty() {
+        return what.to_owned();
+    }
+    format!("{what}: {}", claim.obstacles.join("; "))
+}
+
+/// What it comes to, in one line.
+fn summary(report: &Report) -> String {
+    if let Some(Verdict {
+        outcome: Outcome::Refused,
+        ..
+    }) = report.verdict
+    {
+        return "Nothing would change.".to_owned();
+    }
+    if report.is_nothing_to_do() {
+        return "Nothing to do.".to_owned();
+    }
+    let (updated, stuck) = (
+        report.count(Action::Update),
+        report.count(Action::Blocked) + report.count(Action::NotReached),
+    );
+    let plural = if updated == 1 { "claim" } else { "claims" };
+    let mut parts = Vec::new();
+    if !report.claims.is_empty() {
+        parts.push(format!("{updated} {plural} to update, one replica after the other"));
+    }
+    if stuck > 0 {
+        parts.push(format!("{stuck} cannot follow"));
+    }
+    parts.push(
+        match report.pods {
+            Pods::KeepRunning => "no Pod is restarted",
+            Pods::AfterTheirClaims => "each Pod is replaced when its claims are ready",
+            Pods::ByThemselves => "Kubernetes replaces the Pods, whatever becomes of claims",
+            Pods::WhenDeleted => "each Pod is replaced when somebody deletes it",
+        }
+        .to_owned(),
+    );
+    let mut line = parts.join("; ");
+    line.push('.');
+    let first = line.remove(0).to_uppercase();
+    format!("{first}{line}")
+}
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

@@ -1,0 +1,155 @@
+//! The request that `kubectl apply` would make, and what the policy would answer.
+
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use super::overlay;
+use crate::admission::Lookups;
+use crate::templates::ClaimTemplate;
+use crate::webhook::engine::payload;
+use crate::wire;
+
+/// The field manager of `kubectl apply`.
+pub(crate) const KUBECTL: &str = "kubectl-client-side-apply";
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Requester {
+    pub(crate) user: String,
+    pub(crate) groups: Vec<String>,
+    /// The field manager.
+    pub(crate) manager: String,
+}
+
+/// What the policy answers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Answer {
+    /// The object as it would be stored, or why it would not be.
+    pub(crate) stored: Result<Value, String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The object that the request asks for: the manifest laid over the live one.
+pub(crate) fn asked(live: &Value, manifest: &Value, manager: &str) -> Value {
+    let mut asked = overlay::apply(live, manifest);
+    fill_in(live, &mut asked);
+    // Any other manager applies server-side, which leaves the annotation as it is.
+    if manager == KUBECTL {
+        overlay::set_last_applied(&mut asked, manifest);
+    }
+    asked
+}
+
+/// What the API server fills in where it matters here: the replicas, and templates that mean what they meant before.
+fn fill_in(live: &Value, asked: &mut Value) {
+    let spec = &mut asked["spec"];
+    if spec["replicas"].is_null() {
+        spec["replicas"] = json!(1);
+    }
+    let before = live["spec"]["volumeClaimTemplates"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let read = |template: &Value| ClaimTemplate::list_from_value(json!([template])).ok();
+    for template in spec["volumeClaimTemplates"].as_array_mut().into_iter().flatten() {
+        let same = |other: &&Value| read(other).is_some_and(|other| read(template).as_ref() == Some(&other));
+        if let Some(same) = before.iter().find(same) {
+            *template = same.clone();
+        }
+    }
+}
+
+/// Puts the request to the decision itself. Without an old object it is a CREATE.
+pub(crate) fn ask(
+    old: Option<&Value>,
+    new: &Value,
+    requester: &Requester,
+    settings: &RawValue,
+    lookups: &mut dyn Lookups,
+) -> anyhow::Result<Answer> {
+    let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
+    let request = json!({
+        "uid": "plan",
+        "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"},
+        "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"},
+        "name": new["metadata"]["name"],
+        "namespace": new["metadata"]["namespace"],
+        "operation": operation,
+        "userInfo": {"username": requester.user, "groups": requester.groups},
+        "options": {"fieldManager": requester.manager},
+        "object": new,
+        "oldObject": old,
+    });
+    let answer = wire::validate(&payload(&to_raw_value(&request)?, settings), lookups);
+    let answer: Response = serde_json::from_slice(&answer)?;
+    let stored = if answer.accepted {
+        Ok(answer.mutated_object.unwrap_or_else(|| new.clone()))
+    } else {
+        Err(answer.message.unwrap_or_default())
+    };
+    Ok(Answer {
+        stored,
+        warnings: answer.warnings,
+    })
+}
+
+/// What is read of Kubewarden's ValidationResponse.
+#[derive(Deserialize)]
+struct Response {
+    accepted: bool,
+    message: Option<String>,
+    mutated_object: Option<Value>,
+    #[serde(default)]
+    warnings: Vec<String>,
+}
+
+/// The fields of `spec` that the API server lets change.
+const MUTABLE: [&str; 7] = [
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+];
+
+/// The fields of `spec` for which the API server would refuse the object after the policy has seen it.
+pub(crate) fn forbidden(live: &Value, stored: &Value) -> Vec<String> {
+    let (Some(before), Some(after)) = (live["spec"].as_object(), stored["spec"].as_object()) else {
+        return Vec::new();
+    };
+    let mut fields: Vec<&String> = before.keys().chain(after.keys()).collect();
+    fields.sort();
+    fields.dedup();
+    let changed = |field: &&String| before.get(*field) != after.get(*field) && !MUTABLE.contains(&field.as_str());
+    let words = |field: &String| format!("spec.{field}: the API server does not let it change");
+    fields.into_iter().filter(changed).map(words).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{KUBECTL, asked, forbidden};
+    use crate::cli::plan::overlay::LAST_APPLIED;
+
+    #[test]
+    fn client_side_apply_keeps_what_it_applied_and_others_do_not() {
+        let live = json!({"metadata": {"name": "web"}, "spec": {"replicas": 3}});
+        let manifest = json!({"spec": {"replicas": 2}});
+        let applied = |manager| asked(&live, &manifest, manager)["metadata"]["annotations"][LAST_APPLIED].clone();
+        assert_eq!(applied(KUBECTL), json!("{\"spec\":{\"replicas\":2}}\n"));
+        assert_eq!(applied("helm"), json!(null));
+    }
+
+    #[test]
+    fn a_field_that_cannot_change_is_named() {
+        let live = json!({"spec": {"replicas": 3, "serviceName": "a", "selector": {}}});
+        let stored = json!({"spec": {"replicas": 5, "serviceName": "b", "selector": {}}});
+        assert_eq!(
+            forbidden(&live, &stored),
+            ["spec.serviceName: the API server does not let it change"]
+        );
+    }
+}

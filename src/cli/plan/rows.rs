@@ -1,0 +1,266 @@
+//! One row for each claim: what it is, what it would become, when, and what stands in the way.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::ceilings::{Ceilings, Growth};
+use super::course::{Course, Refused, Standing, Step, standings};
+use super::report::{Action, ClaimReport, Pods, State};
+use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
+use crate::cli::recorded::Recorded;
+use crate::rollout::snapshot::Strategy;
+use crate::rollout::{ApplyClaim, ClaimState, SetView};
+use crate::templates::{ClaimTemplate, Quantity, keys};
+
+/// Judges writes to claims as the API server would.
+pub(crate) struct Judge<'a> {
+    state: &'a Recorded,
+    set: SetView,
+    ceilings: Ceilings,
+    /// By name.
+    claims: BTreeMap<String, Claim>,
+}
+
+impl<'a> Judge<'a> {
+    /// A judge of the claims of this set.
+    ///
+    /// # Errors
+    /// If a claim cannot be read.
+    pub(crate) fn new(state: &'a Recorded, set: &SetView) -> anyhow::Result<Self> {
+        let all = |kind| state.all("v1", kind, &set.namespace);
+        let mut claims = BTreeMap::new();
+        for object in all("PersistentVolumeClaim") {
+            let claim = Claim::read(&object.to_string())?;
+            claims.insert(claim.asks.name.clone(), claim);
+        }
+        Ok(Self {
+            state,
+            set: set.clone(),
+            ceilings: Ceilings::read(all("ResourceQuota"), all("LimitRange")),
+            claims,
+        })
+    }
+
+    /// What cannot be judged, in words.
+    pub(crate) fn unchecked(&self) -> Vec<String> {
+        let quotas = self.ceilings.unchecked.iter();
+        quotas.map(|what| format!("not checked: {what}")).collect()
+    }
+
+    /// Whether the API server would refuse this write in its turn; what is accepted is counted.
+    pub(crate) fn refuses(&mut self, apply: &ApplyClaim) -> Result<(), Refused> {
+        let refused = |message| Refused {
+            reason: "Forbidden",
+            message,
+        };
+        let name = apply.name.as_str();
+        if let Some(obstacle) = self.obstacles(name).iter().find(|obstacle| stops(obstacle)) {
+            return Err(refused(obstacle.to_string()));
+        }
+        let Some(object) = self.state.one("v1", "PersistentVolumeClaim", &self.set.namespace, name) else {
+            return Ok(());
+        };
+        if let Some(limit) = self.ceilings.limit(apply.storage) {
+            return Err(refused(limit));
+        }
+        let growth = Growth {
+            class: class_of(object),
+            from: counted(object),
+            to: apply.storage,
+        };
+        self.ceilings.charge(growth).map_err(refused)
+    }
+
+    /// What keeps a claim from following its template, whenever its turn is.
+    fn obstacles(&self, name: &str) -> Vec<Obstacle> {
+        let Some((claim, template, ordinal)) = self.place(name) else {
+            return Vec::new();
+        };
+        let storage = claim.asks.storage_class_name().unwrap_or_default();
+        let storage = self.known("StorageClass", storage, StorageClass::read);
+        let attributes = template.volume_attributes_class_name.as_deref().unwrap_or_default();
+        let attributes = self.known("VolumeAttributesClass", attributes, AttributesClass::read);
+        let labels: Vec<(&str, &str)> = self
+            .set
+            .match_labels
+            .iter()
+            .map(|(key, value)| (&**key, &**value))
+            .collect();
+        let belongs = Belongs {
+            set_uid: &self.set.uid,
+            pod: &format!("{}-{ordinal}", self.set.name),
+            match_labels: &labels,
+        };
+        let classes = Classes {
+            storage: &storage,
+            attributes: &attributes,
+        };
+        compatible(template, claim, &belongs, &classes)
+    }
+
+    fn place(&self, name: &str) -> Option<(&Claim, &ClaimTemplate, u32)> {
+        let claim = self.claims.get(name)?;
+        let templates = self.set.staged.iter().flat_map(|record| &record.templates);
+        let of =
+            |template: &'_ ClaimTemplate| crate::templates::names::ordinal_of(name, &template.name, &self.set.name);
+        let mut found = templates.filter_map(|template| Some((template, of(template)?)));
+        found.next().map(|(template, ordinal)| (claim, template, ordinal))
+    }
+
+    fn known<T, E>(&self, kind: &'static str, name: &str, read: impl Fn(&str) -> Result<T, E>) -> Known<T> {
+        let unreadable = self.state.unreadable().iter().any(|(unread, _)| *unread == kind);
+        let versions = ["storage.k8s.io/v1", "storage.k8s.io/v1beta1"];
+        let found = versions
+            .iter()
+            .find_map(|version| self.state.one(version, kind, "", name));
+        match found.map(|object| read(&object.to_string())) {
+            _ if unreadable => Known::Unknown,
+            None => Known::Missing,
+            Some(Ok(class)) => Known::Found(class),
+            Some(Err(_)) => Known::Unknown,
+        }
+    }
+}
+
+/// True iff the claim cannot become what is wished. What differs in a field that is not written keeps nobody from writing
+/// the others, but the claim is not what the template says.
+fn stops(obstacle: &Obstacle) -> bool {
+    !matches!(obstacle, Obstacle::Differs { .. })
+}
+
+/// True iff the claim would not follow.
+pub(crate) fn is_stuck(claim: &ClaimReport) -> bool {
+    matches!(claim.action, Action::Blocked | Action::NotReached) || !claim.obstacles.is_empty()
+}
+
+/// The rows of a course, in its order.
+pub(crate) fn rows(before: &[Standing], course: &Course, judge: &Judge<'_>, pods: Pods) -> Vec<ClaimReport> {
+    let after = standings(&course.end);
+    let rows = before.iter().map(|standing| {
+        let end = after.iter().find(|end| end.name == standing.name).unwrap_or(standing);
+        row(standing, end, course, judge, pods)
+    });
+    rows.collect()
+}
+
+fn row(start: &Standing, end: &Standing, course: &Course, judge: &Judge<'_>, pods: Pods) -> ClaimReport {
+    let set = &judge.set;
+    let mut writes = course.steps.iter().filter_map(|step| match step {
+        Step::Claim(name) => Some(name),
+        Step::Pod(_) => None,
+    });
+    let step = writes.position(|name| *name == start.name);
+    let object = judge
+        .state
+        .one("v1", "PersistentVolumeClaim", &set.namespace, &start.name);
+    let action = if step.is_some() {
+        Action::Update
+    } else {
+        action(set, start, end)
+    };
+    let written = matches!(
+        action,
+        Action::Update | Action::Blocked | Action::NotReached | Action::Held
+    );
+    let apply = start
+        .apply
+        .as_ref()
+        .filter(|_| written && start.state != ClaimState::Foreign);
+    let mut obstacles: Vec<String> = Vec::new();
+    if matches!(
+        end.state,
+        ClaimState::Refused | ClaimState::Foreign | ClaimState::Infeasible | ClaimState::Unbound
+    ) {
+        obstacles.push(end.message.clone());
+    }
+    if written && start.state != ClaimState::Foreign {
+        obstacles.extend(judge.obstacles(&start.name).iter().map(ToString::to_string));
+        obstacles.dedup();
+    }
+    let replaced = match pods {
+        Pods::AfterTheirClaims => course.steps.contains(&Step::Pod(start.ordinal)),
+        Pods::ByThemselves => !set.is_below_partition(start.ordinal),
+        Pods::KeepRunning | Pods::WhenDeleted => false,
+    };
+    ClaimReport {
+        name: start.name.clone(),
+        ordinal: start.ordinal,
+        step: step.map(|step| step + 1),
+        action,
+        now: object.map(state),
+        then: object.zip(apply).map(|(object, apply)| State {
+            storage: apply.storage.to_string(),
+            capacity: None,
+            attributes_class: apply
+                .volume_attributes_class_name
+                .clone()
+                .or_else(|| state(object).attributes_class),
+            storage_class: class_of(object).map(str::to_owned),
+        }),
+        keys: object
+            .zip(apply)
+            .map(|(object, apply)| changed_keys(object, apply))
+            .unwrap_or_default(),
+        pod_replaced: replaced,
+        obstacles,
+    }
+}
+
+/// What would be done with a claim that is never written in the course.
+fn action(set: &SetView, start: &Standing, end: &Standing) -> Action {
+    match end.state {
+        ClaimState::Done if start.state == ClaimState::Done => Action::UpToDate,
+        ClaimState::Missing | ClaimState::Terminating => Action::Create,
+        ClaimState::Refused | ClaimState::Foreign | ClaimState::Infeasible | ClaimState::Unbound => Action::Blocked,
+        ClaimState::Pending => {
+            let held = set.paused || set.strategy == Strategy::OnDelete || set.is_below_partition(start.ordinal);
+            if held { Action::Held } else { Action::NotReached }
+        }
+        _ => Action::Wait,
+    }
+}
+
+fn state(claim: &Value) -> State {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    State {
+        storage: text(&claim["spec"]["resources"]["requests"]["storage"]).unwrap_or_else(|| "-".to_owned()),
+        capacity: text(&claim["status"]["capacity"]["storage"]),
+        storage_class: class_of(claim).map(str::to_owned),
+        attributes_class: text(&claim["spec"]["volumeAttributesClassName"]),
+    }
+}
+
+/// The storage class of a claim, as quotas see it: the older annotation comes first.
+fn class_of(claim: &Value) -> Option<&str> {
+    let annotation = &claim["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"];
+    annotation
+        .as_str()
+        .or_else(|| claim["spec"]["storageClassName"].as_str())
+}
+
+/// What a claim counts for in quotas: also what has been allocated for it.
+fn counted(claim: &Value) -> Quantity {
+    let amount = |value: &Value| value.as_str().and_then(|text| text.parse::<Quantity>().ok());
+    let request = amount(&claim["spec"]["resources"]["requests"]["storage"]);
+    let allocated = amount(&claim["status"]["allocatedResources"]["storage"]);
+    request.max(allocated).unwrap_or_else(|| Quantity::from_bytes(0))
+}
+
+fn changed_keys(claim: &Value, apply: &ApplyClaim) -> Vec<String> {
+    let changes = |kind: &str, wanted: &BTreeMap<String, String>| {
+        let found = &claim["metadata"][kind];
+        let changed = wanted
+            .iter()
+            .filter(|(key, value)| found[key.as_str()].as_str() != Some(value.as_str()));
+        let words = changed
+            .filter(|(key, _)| *key != keys::REVISION)
+            .map(|(key, value)| format!("{key} {} -> {value}", found[key.as_str()].as_str().unwrap_or("none")));
+        words.collect::<Vec<_>>()
+    };
+    [
+        changes("labels", &apply.labels),
+        changes("annotations", &apply.annotations),
+    ]
+    .concat()
+}
