@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Process, eventually};
+use crate::cluster::{Cluster, Process, Usage, eventually};
 use crate::policy_host::{KubeApi, Module, PolicyHost, Registration, Runtime, Shipped, deployed};
 
 /// The namespace of the controller, and its ServiceAccount there.
@@ -176,6 +176,11 @@ impl Controller {
     /// The status code and the body of one of them.
     pub(crate) fn get(&self, path: &str) -> anyhow::Result<(u16, String)> {
         get(self.address, path)
+    }
+
+    /// What it has used so far.
+    pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
+        self.process.usage()
     }
 
     /// What it logged so far; also after its end.

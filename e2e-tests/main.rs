@@ -18,5 +18,6 @@ mod retention;
 mod reviews;
 mod reviews_generated;
 mod reviews_mutated;
+mod scale;
 mod scenarios;
 mod table;

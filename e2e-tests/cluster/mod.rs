@@ -48,7 +48,7 @@ pub(crate) use certificates::Authority;
 pub(crate) use commands::Output;
 pub(crate) use driver::Driver;
 pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};
-pub(crate) use processes::{Process, in_foreground};
+pub(crate) use processes::{Process, Usage, in_foreground};
 pub(crate) use programs::DRIVER;
 pub(crate) use users::base64;
 pub(crate) use waiting::eventually;
@@ -226,6 +226,13 @@ impl Cluster {
             .into_iter()
             .filter(|entry| !entry.name.starts_with(MARK))
             .collect())
+    }
+
+    /// What one of the programs, such as `kube-apiserver`, has used so far.
+    pub(crate) fn usage(&self, program: &str) -> anyhow::Result<Usage> {
+        let processes = self.lock();
+        let process = processes.iter().find(|process| process.name == program);
+        process.with_context(|| format!("{program} does not run"))?.usage()
     }
 
     /// Kills one of the programs, such as `kube-apiserver`, and waits until it is gone. All of them can be resumed; only

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
 
 use anyhow::Context as _;
 
@@ -22,6 +23,18 @@ pub(crate) struct Process {
     child: Child,
     log: PathBuf,
 }
+
+/// What a process has used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    /// Resident memory.
+    pub(crate) resident_kib: u64,
+    /// Time on processors.
+    pub(crate) cpu: Duration,
+}
+
+/// Linux counts a hundred ticks a second, whatever its own clock does.
+const MILLIS_PER_TICK: u64 = 10;
 
 impl Process {
     /// Starts `program` in `folder` (its working directory and `HOME`); everything it prints is appended to `name.log`
@@ -65,6 +78,30 @@ impl Process {
     pub(crate) fn kill(&mut self) -> io::Result<ExitStatus> {
         self.child.kill()?;
         self.child.wait()
+    }
+
+    /// What it has used so far.
+    pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
+        let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()));
+        let status = read("status")?;
+        let resident = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .context("VmRSS")?;
+        let kib = resident.trim().trim_end_matches(" kB").trim().parse()?;
+        // The name, in parentheses, may hold spaces; user and system time are the 12th and 13th after it.
+        let stat = read("stat")?;
+        let (_, fields) = stat.rsplit_once(')').context("a name")?;
+        let ticks: Vec<u64> = fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(str::parse)
+            .collect::<Result<_, _>>()?;
+        Ok(Usage {
+            resident_kib: kib,
+            cpu: Duration::from_millis(ticks.iter().sum::<u64>() * MILLIS_PER_TICK),
+        })
     }
 
     /// Everything it printed so far.

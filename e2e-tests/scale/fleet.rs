@@ -1,0 +1,168 @@
+//! Many equal sets, and what is wished for them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt as _};
+use serde_json::{Value, json};
+
+use super::PATIENCE;
+use crate::cluster::eventually;
+use crate::scenarios::scene::STAGED;
+
+/// How many calls are made at the same time. The controller's `--max-concurrent` has this default as well.
+pub(super) const CONCURRENCY: usize = 16;
+/// How many namespaces the sets are spread over.
+const NAMESPACES: usize = 10;
+
+/// Sets in some namespaces.
+pub(super) struct Fleet {
+    client: Client,
+    pub(super) sets: Vec<Member>,
+    pub(super) replicas: u32,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) uid: String,
+}
+
+impl Fleet {
+    /// Creates them, and waits until every claim is bound.
+    pub(super) async fn create(client: &Client, number: usize, replicas: u32) -> anyhow::Result<Self> {
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        for index in 0..NAMESPACES {
+            let namespace = serde_json::from_value(json!({"metadata": {"name": format!("fleet-{index}")}}))?;
+            namespaces.create(&PostParams::default(), &namespace).await?;
+        }
+        let create = |index: usize| async move {
+            let namespace = format!("fleet-{}", index % NAMESPACES);
+            let api: Api<StatefulSet> = Api::namespaced(client.clone(), &namespace);
+            let set = serde_json::from_value(set(&format!("web-{index:04}"), replicas))?;
+            let created = api.create(&PostParams::default(), &set).await?;
+            let (name, uid) = (created.name_any(), created.uid().unwrap_or_default());
+            anyhow::Ok(Member { namespace, name, uid })
+        };
+        let sets = stream::iter(0..number)
+            .map(create)
+            .buffered(CONCURRENCY)
+            .try_collect()
+            .await?;
+        let fleet = Self {
+            client: client.clone(),
+            sets,
+            replicas,
+        };
+        let claims: Api<PersistentVolumeClaim> = Api::all(client.clone());
+        eventually("all claims to be bound", PATIENCE, async || {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            let listed = claims.list(&ListParams::default()).await?;
+            let bound = listed.items.iter().filter(|claim| is_bound(claim)).count();
+            Ok((bound == fleet.claims()).then_some(()))
+        })
+        .await?;
+        Ok(fleet)
+    }
+
+    /// How many claims there are.
+    pub(super) fn claims(&self) -> usize {
+        self.sets.len() * self.replicas as usize
+    }
+
+    /// Wishes this size for all sets at once, and waits until every record says that it is complete: how long that took.
+    pub(super) async fn roll(&self, size: &str) -> anyhow::Result<Duration> {
+        let begun = Instant::now();
+        stream::iter(&self.sets)
+            .map(|member| member.stage(&self.client, size, Phase::RollingOut))
+            .buffer_unordered(CONCURRENCY)
+            .try_collect::<Vec<_>>()
+            .await?;
+        self.until_complete(self.sets.iter().map(|member| member.uid.clone()).collect())
+            .await?;
+        Ok(begun.elapsed())
+    }
+
+    /// Wishes this size for one set, and waits until its record says that it is complete.
+    pub(super) async fn roll_one(&self, size: &str) -> anyhow::Result<()> {
+        let one = self.sets.first().context("a set")?;
+        one.stage(&self.client, size, Phase::RollingOut).await?;
+        self.until_complete([one.uid.clone()].into()).await
+    }
+
+    async fn until_complete(&self, mut waiting: HashSet<String>) -> anyhow::Result<()> {
+        let sets: Api<StatefulSet> = Api::all(self.client.clone());
+        let events = kube::runtime::watcher(sets, kube::runtime::watcher::Config::default());
+        let mut events = std::pin::pin!(kube::runtime::WatchStreamExt::applied_objects(events));
+        let last = tokio::time::Instant::now() + PATIENCE;
+        while !waiting.is_empty() {
+            let event = tokio::time::timeout_at(last, events.next()).await;
+            let left = || format!("waited in vain for {} sets", waiting.len());
+            let set = event.with_context(left)?.context("the watch ended")??;
+            let complete = set
+                .annotations()
+                .get(STAGED)
+                .is_some_and(|record| record.contains(r#""phase":"Complete""#));
+            if complete {
+                waiting.remove(&set.uid().unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    /// The record of a wish for this size.
+    pub(super) fn record(&self, size: &str, phase: Phase) -> anyhow::Result<Record> {
+        Ok(Record {
+            by: "admin".to_owned(),
+            manager: "scale".to_owned(),
+            phase,
+            templates: ClaimTemplate::list_from_value(json!([template(size)]))?,
+            uid: self.uid.clone(),
+            update_policy: UpdatePolicy::InPlace,
+        })
+    }
+
+    /// Writes the record, as the policy would.
+    pub(super) async fn stage(&self, client: &Client, size: &str, phase: Phase) -> anyhow::Result<()> {
+        let sets: Api<StatefulSet> = Api::namespaced(client.clone(), &self.namespace);
+        let annotations = BTreeMap::from([(STAGED, self.record(size, phase)?.write()?)]);
+        let patch = Patch::Merge(json!({"metadata": {"uid": self.uid, "annotations": annotations}}));
+        sets.patch(&self.name, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+}
+
+fn is_bound(claim: &PersistentVolumeClaim) -> bool {
+    let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
+    phase == Some("Bound")
+}
+
+fn template(size: &str) -> Value {
+    json!({"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}})
+}
+
+fn set(name: &str, replicas: u32) -> Value {
+    let labels = json!({"app": name});
+    json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "replicas": replicas, "serviceName": name, "podManagementPolicy": "Parallel",
+            "selector": {"matchLabels": labels}, "volumeClaimTemplates": [template("1Gi")],
+            "template": {"metadata": {"labels": labels}, "spec": {
+                "terminationGracePeriodSeconds": 0,
+                "containers": [{"name": "main", "image": "example/main:1",
+                    "volumeMounts": [{"name": "data", "mountPath": "/data"}]}],
+            }},
+        },
+    })
+}
