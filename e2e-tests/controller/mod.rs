@@ -3,6 +3,7 @@
 
 mod history;
 mod lease;
+mod unblock;
 
 use serde_json::json;
 
@@ -21,6 +22,7 @@ struct Stage {
 scenarios![Stage;
     history::each_wish_is_kept_and_no_statefulset_takes_it_for_its_own,
     lease::one_of_two_works_and_the_other_takes_over_however_the_first_ends,
+    unblock::a_quota_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long,
 ];
 
 impl Stage {

@@ -46,6 +46,13 @@ impl Memory {
         self.refusals.insert(apply.uid.clone(), refusal);
     }
 
+    /// What stood in the way has given way: everything that was refused is due, as if it were for the first time.
+    pub(super) fn retry_now(&mut self) {
+        for refusal in self.refusals.values_mut() {
+            (refusal.attempts, refusal.last) = (0, 0);
+        }
+    }
+
     /// The report was written.
     pub(super) fn reported(&mut self, rollout: ClaimRollout) {
         self.rollout = Some(rollout);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`crd`] | ClaimRollout, which users read |
 //! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
-//! | `watch` | what is watched, and when |
+//! | `watch`, `unblock` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
 //! | `reconcile`, `gather` | one look at one set, and what is seen |
 //! | `act` | the writes, and what became of them |
@@ -29,6 +29,7 @@ mod reconcile;
 mod report;
 mod slim;
 mod status;
+mod unblock;
 mod views;
 mod watch;
 

@@ -15,6 +15,7 @@ use super::memory::Memory;
 use super::metrics::Metrics;
 use super::report::updated;
 use super::slim::{Claim, Set};
+use super::unblock::Unblock;
 use super::watch::{Namespaces, lock};
 use super::{Clock, views};
 use crate::rollout::{Action, ApplyClaim, Honoured, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
@@ -34,6 +35,7 @@ pub(super) struct Context {
     pub(super) sets: Store<Set>,
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
+    pub(super) unblock: Unblock,
     pub(super) metrics: Arc<Metrics>,
     pub(super) memories: Memories,
     /// Set once: nothing new is begun.
@@ -243,8 +245,9 @@ impl Context {
     pub(super) fn prune(&self) {
         let there: HashSet<String> = self.sets.state().iter().filter_map(|set| set.uid()).collect();
         lock(&self.memories).retain(|uid, _| there.contains(uid));
-        self.namespaces
-            .retain(|namespace, set| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some());
+        let exists = |namespace: &str, set: &str| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some();
+        self.namespaces.retain(exists);
+        self.unblock.retain(exists);
     }
 
     /// Something of what is remembered of the set, if anything is.
@@ -282,15 +285,20 @@ impl Context {
         self.remember(set, |memory| {
             memory.settle(set.resource_version().unwrap_or_default(), report.as_ref());
         });
-        self.namespaces
-            .close(&set.namespace().unwrap_or_default(), &set.name_any());
+        self.close(set);
     }
 
     /// The set is gone, or none of ours: nothing is remembered.
     pub(super) fn leave(&self, set: &Set) {
-        self.namespaces
-            .close(&set.namespace().unwrap_or_default(), &set.name_any());
+        self.close(set);
         lock(&self.memories).remove(&set.uid().unwrap_or_default());
+    }
+
+    /// Nothing is watched for the set any more.
+    fn close(&self, set: &Set) {
+        let (namespace, name) = (set.namespace().unwrap_or_default(), set.name_any());
+        self.namespaces.close(&namespace, &name);
+        self.unblock.passed(&namespace, &name);
     }
 }
 
