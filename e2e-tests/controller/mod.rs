@@ -2,6 +2,7 @@
 //! one cluster; `SCENARIO=history cargo test --test e2e controller` runs those with `history` in their names.
 
 mod history;
+mod inquire;
 mod lease;
 mod unblock;
 
@@ -45,6 +46,9 @@ async fn the_controller_as_a_program_does_what_its_operators_expect() -> anyhow:
     };
     report.say("the cluster is up");
     report.play(&stage, SCENARIOS).await;
+    let name = "inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout";
+    let play = inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout(&stage);
+    report.play_one(name, play).await;
     report.end()?;
     stage.installation.stop().await?;
     stage.cluster.stop();

@@ -6,7 +6,7 @@
 //! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
 //! | `watch`, `unblock` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
-//! | `reconcile`, `gather` | one look at one set, and what is seen |
+//! | `reconcile`, `gather`, `inquire` | one look at one set, and what is seen |
 //! | `act` | the writes, and what became of them |
 //! | `memory` | replies that the watches have not caught up with |
 //! | `report`, `status`, `history`, `events` | the reports |
@@ -21,6 +21,7 @@ mod events;
 mod gather;
 mod health;
 mod history;
+mod inquire;
 mod lead;
 mod lease;
 mod memory;

@@ -17,7 +17,7 @@ use super::report::updated;
 use super::slim::{Claim, Set};
 use super::unblock::Unblock;
 use super::watch::{Namespaces, lock};
-use super::{Clock, views};
+use super::{Clock, inquire, views};
 use crate::rollout::{Action, ApplyClaim, Honoured, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
 use crate::templates::{RecordError, keys};
 
@@ -113,20 +113,20 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     };
     for _ in 0..MAX_ROUNDS {
         let snapshot = context.snapshot(set, &view, opened.as_deref())?;
-        let plan = plan(&snapshot);
+        let mut plan = plan(&snapshot);
+        context.quote(set, &mut plan.progress);
         if plan.actions.iter().any(is_beginning) {
             context.report(set, &view, &plan).await?;
         }
         match context.act(set, &plan).await? {
             Acted::LookAgain => {}
+            Acted::Nothing if context.inquire(set, &plan.progress).await => {}
             Acted::Nothing => {
                 context.report(set, &view, &plan).await?;
                 if plan.settled {
                     context.settle(set);
                 }
-                return Ok(plan
-                    .wake
-                    .map_or_else(Next::await_change, |wake| Next::requeue(Duration::from_secs(wake))));
+                return Ok(next(&plan));
             }
             Acted::Overtaken => return Ok(Next::requeue(AFTER_CONFLICT)),
         }
@@ -135,6 +135,13 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
         }
     }
     Ok(Next::requeue(Duration::ZERO))
+}
+
+/// When to look again although nothing is seen to change.
+fn next(plan: &Plan) -> Next {
+    let inquiry = inquire::is_needed(&plan.progress).then_some(inquire::PATIENCE);
+    let due = plan.wake.into_iter().chain(inquiry).min();
+    due.map_or_else(Next::await_change, |due| Next::requeue(Duration::from_secs(due)))
 }
 
 /// True iff a wish is new: it is reported before the first claim is written for it.
