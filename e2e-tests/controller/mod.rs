@@ -2,7 +2,9 @@
 //! one cluster; `SCENARIO=history cargo test --test e2e controller` runs those with `history` in their names.
 
 mod history;
+mod inquire;
 mod lease;
+mod unblock;
 
 use serde_json::json;
 
@@ -21,6 +23,7 @@ struct Stage {
 scenarios![Stage;
     history::each_wish_is_kept_and_no_statefulset_takes_it_for_its_own,
     lease::one_of_two_works_and_the_other_takes_over_however_the_first_ends,
+    unblock::a_quota_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long,
 ];
 
 impl Stage {
@@ -43,6 +46,9 @@ async fn the_controller_as_a_program_does_what_its_operators_expect() -> anyhow:
     };
     report.say("the cluster is up");
     report.play(&stage, SCENARIOS).await;
+    let name = "inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout";
+    let play = inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout(&stage);
+    report.play_one(name, play).await;
     report.end()?;
     stage.installation.stop().await?;
     stage.cluster.stop();

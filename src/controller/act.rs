@@ -119,7 +119,8 @@ fn refusal<T>(status: Status) -> Outcome<T> {
     }
 }
 
-fn shorten(message: &str) -> String {
+/// The first line of a message, as much of it as is kept.
+pub(super) fn shorten(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     line.chars().take(MAX_MESSAGE).collect()
 }

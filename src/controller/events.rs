@@ -14,6 +14,9 @@ use super::slim::Set;
 use super::{Clock, FIELD_MANAGER};
 use crate::rollout::Tell;
 
+/// Who we are in Events.
+pub(super) const REPORTER: &str = "claim-rollout.io/controller";
+
 /// The longest note that the API server takes, in bytes.
 const MAX_NOTE: usize = 1024;
 
@@ -79,7 +82,7 @@ fn event(
         reason: Some(tell.reason.as_str().to_owned()),
         note: Some(shorten(&tell.message)),
         type_: Some(if tell.reason.is_warning() { "Warning" } else { "Normal" }.to_owned()),
-        reporting_controller: Some("claim-rollout.io/controller".to_owned()),
+        reporting_controller: Some(REPORTER.to_owned()),
         reporting_instance: Some(FIELD_MANAGER.to_owned()),
         regarding: Some(regarding),
         related,

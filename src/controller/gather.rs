@@ -28,10 +28,19 @@ impl Context {
         let earlier = self
             .report_of(set)
             .and_then(|rollout| views::earlier(&rollout, &view.uid));
+        let due = self.unblock.take_due(&view.namespace, &view.name);
         let refusals = self.remember(set, |memory| {
             memory.bring_up(&mut claims);
+            if due {
+                memory.retry_now();
+            }
             memory.refusals.clone()
         });
+        if refusals.is_empty() {
+            self.unblock.passed(&view.namespace, &view.name);
+        } else {
+            self.unblock.waits(&view.namespace, &view.name);
+        }
         let neighbours = if opened.is_some() {
             self.neighbours(view)
         } else {

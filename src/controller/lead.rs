@@ -14,6 +14,7 @@ use super::crd::ClaimRollout;
 use super::health::Health;
 use super::reconcile::{self, Context, Memories};
 use super::slim::Set;
+use super::unblock::Unblock;
 use super::watch::{self, Namespaces, Wake};
 use super::{Config, Error, clock};
 
@@ -44,7 +45,8 @@ pub(super) async fn lead(
         honoured: Arc::new(config.honoured.clone()),
         sets: sets.clone(),
         rollouts: rollouts.clone(),
-        namespaces: Namespaces::new(client.clone(), wake, Arc::clone(&metrics)),
+        namespaces: Namespaces::new(client.clone(), wake.clone(), Arc::clone(&metrics)),
+        unblock: Unblock::new(client.clone(), wake, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),
         stopping: Arc::clone(&stopping),

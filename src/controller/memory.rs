@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
+use super::inquire::Hearsay;
 use crate::rollout::{ApplyClaim, ClaimView, Refusal, Seconds};
 
 /// What is remembered of one set.
@@ -18,6 +19,8 @@ pub(super) struct Memory {
     settled: Option<(String, String)>,
     /// Applies that were refused, by the uid of the claim.
     pub(super) refusals: BTreeMap<String, Refusal>,
+    /// What was said of claims that take long.
+    pub(super) said: Hearsay,
     /// Failures in a row.
     pub(super) failures: u32,
 }
@@ -46,6 +49,13 @@ impl Memory {
         self.refusals.insert(apply.uid.clone(), refusal);
     }
 
+    /// What stood in the way has given way: everything that was refused is due, as if it were for the first time.
+    pub(super) fn retry_now(&mut self) {
+        for refusal in self.refusals.values_mut() {
+            (refusal.attempts, refusal.last) = (0, 0);
+        }
+    }
+
     /// The report was written.
     pub(super) fn reported(&mut self, rollout: ClaimRollout) {
         self.rollout = Some(rollout);
@@ -56,6 +66,7 @@ impl Memory {
         self.settled = Some((set, rollout.map(version).unwrap_or_default()));
         self.written.clear();
         self.refusals.clear();
+        self.said.clear();
     }
 
     /// True iff neither the set nor its report has changed since there was nothing left to do.

@@ -25,10 +25,20 @@ pub(super) struct Metrics {
     events: Family<Label, Counter>,
     watch_errors: Family<Label, Counter>,
     rollouts: Family<Label, Gauge<i64, AtomicI64>>,
-    watched_namespaces: Gauge<i64, AtomicI64>,
+    watches: Family<Label, Gauge<i64, AtomicI64>>,
     leader: Gauge<i64, AtomicI64>,
     looks: Histogram,
     failures: Counter,
+}
+
+/// Something that is counted while it is there.
+#[derive(Debug)]
+pub(super) struct Open(Gauge<i64, AtomicI64>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
 }
 
 impl Default for Metrics {
@@ -44,7 +54,7 @@ impl Default for Metrics {
             events: Family::default(),
             watch_errors: Family::default(),
             rollouts: Family::default(),
-            watched_namespaces: Gauge::default(),
+            watches: Family::default(),
             leader: Gauge::default(),
             looks,
             failures: Counter::default(),
@@ -94,9 +104,9 @@ impl Metrics {
             self.rollouts.clone(),
         );
         registry.register(
-            "watched_namespaces",
-            "Namespaces whose claims and Pods are watched, because a rollout is in progress there",
-            self.watched_namespaces.clone(),
+            "watches",
+            "Open watches, by resource: on claims and Pods one for each namespace with a rollout in progress",
+            self.watches.clone(),
         );
         registry.register("leader", "1 while this controller leads, else 0", self.leader.clone());
         registry.register_with_unit(
@@ -140,8 +150,11 @@ impl Metrics {
         self.watch_errors.get_or_create(&[("resource", resource)]).inc();
     }
 
-    pub(super) fn watched_namespaces(&self, number: usize) {
-        self.watched_namespaces.set(i64::try_from(number).unwrap_or(i64::MAX));
+    /// Counts a watch for as long as what is returned is kept.
+    pub(super) fn watch(&self, resource: &'static str) -> Open {
+        let watches = self.watches.get_or_create(&[("resource", resource)]).clone();
+        watches.inc();
+        Open(watches)
     }
 
     pub(super) fn leads(&self, leads: bool) {

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | [`crd`] | ClaimRollout, which users read |
 //! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
-//! | `watch` | what is watched, and when |
+//! | `watch`, `unblock` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
-//! | `reconcile`, `gather` | one look at one set, and what is seen |
+//! | `reconcile`, `gather`, `inquire` | one look at one set, and what is seen |
 //! | `act` | the writes, and what became of them |
 //! | `memory` | replies that the watches have not caught up with |
 //! | `report`, `status`, `history`, `events` | the reports |
@@ -21,6 +21,7 @@ mod events;
 mod gather;
 mod health;
 mod history;
+mod inquire;
 mod lead;
 mod lease;
 mod memory;
@@ -29,6 +30,7 @@ mod reconcile;
 mod report;
 mod slim;
 mod status;
+mod unblock;
 mod views;
 mod watch;
 

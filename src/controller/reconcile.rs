@@ -15,8 +15,9 @@ use super::memory::Memory;
 use super::metrics::Metrics;
 use super::report::updated;
 use super::slim::{Claim, Set};
+use super::unblock::Unblock;
 use super::watch::{Namespaces, lock};
-use super::{Clock, views};
+use super::{Clock, inquire, views};
 use crate::rollout::{Action, ApplyClaim, Honoured, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
 use crate::templates::{RecordError, keys};
 
@@ -34,6 +35,7 @@ pub(super) struct Context {
     pub(super) sets: Store<Set>,
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
+    pub(super) unblock: Unblock,
     pub(super) metrics: Arc<Metrics>,
     pub(super) memories: Memories,
     /// Set once: nothing new is begun.
@@ -111,20 +113,20 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     };
     for _ in 0..MAX_ROUNDS {
         let snapshot = context.snapshot(set, &view, opened.as_deref())?;
-        let plan = plan(&snapshot);
+        let mut plan = plan(&snapshot);
+        context.quote(set, &mut plan.progress);
         if plan.actions.iter().any(is_beginning) {
             context.report(set, &view, &plan).await?;
         }
         match context.act(set, &plan).await? {
             Acted::LookAgain => {}
+            Acted::Nothing if context.inquire(set, &plan.progress).await => {}
             Acted::Nothing => {
                 context.report(set, &view, &plan).await?;
                 if plan.settled {
                     context.settle(set);
                 }
-                return Ok(plan
-                    .wake
-                    .map_or_else(Next::await_change, |wake| Next::requeue(Duration::from_secs(wake))));
+                return Ok(next(&plan));
             }
             Acted::Overtaken => return Ok(Next::requeue(AFTER_CONFLICT)),
         }
@@ -133,6 +135,13 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
         }
     }
     Ok(Next::requeue(Duration::ZERO))
+}
+
+/// When to look again although nothing is seen to change.
+fn next(plan: &Plan) -> Next {
+    let inquiry = inquire::is_needed(&plan.progress).then_some(inquire::PATIENCE);
+    let due = plan.wake.into_iter().chain(inquiry).min();
+    due.map_or_else(Next::await_change, |due| Next::requeue(Duration::from_secs(due)))
 }
 
 /// True iff a wish is new: it is reported before the first claim is written for it.
@@ -243,8 +252,9 @@ impl Context {
     pub(super) fn prune(&self) {
         let there: HashSet<String> = self.sets.state().iter().filter_map(|set| set.uid()).collect();
         lock(&self.memories).retain(|uid, _| there.contains(uid));
-        self.namespaces
-            .retain(|namespace, set| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some());
+        let exists = |namespace: &str, set: &str| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some();
+        self.namespaces.retain(exists);
+        self.unblock.retain(exists);
     }
 
     /// Something of what is remembered of the set, if anything is.
@@ -282,15 +292,20 @@ impl Context {
         self.remember(set, |memory| {
             memory.settle(set.resource_version().unwrap_or_default(), report.as_ref());
         });
-        self.namespaces
-            .close(&set.namespace().unwrap_or_default(), &set.name_any());
+        self.close(set);
     }
 
     /// The set is gone, or none of ours: nothing is remembered.
     pub(super) fn leave(&self, set: &Set) {
-        self.namespaces
-            .close(&set.namespace().unwrap_or_default(), &set.name_any());
+        self.close(set);
         lock(&self.memories).remove(&set.uid().unwrap_or_default());
+    }
+
+    /// Nothing is watched for the set any more.
+    fn close(&self, set: &Set) {
+        let (namespace, name) = (set.namespace().unwrap_or_default(), set.name_any());
+        self.namespaces.close(&namespace, &name);
+        self.unblock.passed(&namespace, &name);
     }
 }
 

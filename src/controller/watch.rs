@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
-use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::StreamExt;
 use futures::channel::mpsc::UnboundedSender;
+use futures::{Stream, StreamExt};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::reflector::{ObjectRef, Store, store};
 use kube::runtime::watcher::{self, Event, watcher};
@@ -18,6 +18,10 @@ use tokio::task::JoinHandle;
 use super::metrics::Metrics;
 use super::slim::{Claim, Pod, Set};
 use crate::templates::names;
+
+/// For how long a watch is asked for. It is begun again where it ended, which costs little; one that has gone silent, because
+/// a connection died unnoticed, is given up a few seconds after this time.
+const WATCH_SECONDS: u32 = 60;
 
 /// Where to say that a set is to be looked at.
 pub(super) type Wake = UnboundedSender<ObjectRef<Set>>;
@@ -43,24 +47,53 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What can be watched.
+pub(super) trait Watched:
+    Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static
+{
+}
+
+impl<K> Watched for K where K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static {}
+
 /// Watches one resource into a store for ever, and passes on every event after the store holds it.
-pub(super) fn follow<K>(
+pub(super) fn follow<K: Watched>(
     api: Api<K>,
     trim: fn(&mut K),
     metrics: Arc<Metrics>,
-    mut on_event: impl FnMut(Event<K>) + Send + 'static,
-) -> (Store<K>, Task)
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
-    K::DynamicType: Hash + Eq + Clone,
-{
+    on_event: impl FnMut(Event<K>) + Send + 'static,
+) -> (Store<K>, Task) {
     let (reader, writer) = store();
-    let events = watcher(api, watcher::Config::default())
+    let events = events(api, trim).reflect(writer);
+    (reader, drive(events, metrics, on_event))
+}
+
+/// Watches one resource for ever, and passes on every event.
+pub(super) fn observe<K: Watched>(
+    api: Api<K>,
+    trim: fn(&mut K),
+    metrics: Arc<Metrics>,
+    on_event: impl FnMut(Event<K>) + Send + 'static,
+) -> Task {
+    drive(events(api, trim), metrics, on_event)
+}
+
+fn events<K: Watched>(
+    api: Api<K>,
+    trim: fn(&mut K),
+) -> impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static {
+    watcher(api, watcher::Config::default().timeout(WATCH_SECONDS))
         .default_backoff()
         .modify(trim)
-        .reflect(writer);
-    let task = Task::spawn(async move {
+}
+
+fn drive<K: Watched>(
+    events: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
+    metrics: Arc<Metrics>,
+    mut on_event: impl FnMut(Event<K>) + Send + 'static,
+) -> Task {
+    Task::spawn(async move {
         let resource = resource_label::<K>();
+        let _open = metrics.watch(resource);
         let mut events = std::pin::pin!(events);
         while let Some(event) = events.next().await {
             match event {
@@ -71,8 +104,16 @@ where
                 }
             }
         }
-    });
-    (reader, task)
+    })
+}
+
+/// Drops all metadata but the name.
+pub(super) fn trim_all<K: Resource>(object: &mut K) {
+    let metadata = object.meta_mut();
+    *metadata = ObjectMeta {
+        name: metadata.name.take(),
+        ..ObjectMeta::default()
+    };
 }
 
 fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
@@ -80,6 +121,8 @@ fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
         "StatefulSet" => "statefulsets",
         "ClaimRollout" => "claimrollouts",
         "PersistentVolumeClaim" => "persistentvolumeclaims",
+        "ResourceQuota" => "resourcequotas",
+        "StorageClass" => "storageclasses",
         _ => "pods",
     }
 }
@@ -128,9 +171,7 @@ impl Namespaces {
             Arc::new(self.begin(namespace))
         });
         lock(&watched.watchers.sets).insert(set.to_owned(), templates);
-        let watched = Arc::clone(watched);
-        self.metrics.watched_namespaces(open.len());
-        watched
+        Arc::clone(watched)
     }
 
     /// The set does not need the claims and Pods of its namespace any more.
@@ -145,7 +186,6 @@ impl Namespaces {
             tracing::debug!(namespace, "claims and Pods are not watched any more");
             open.remove(namespace);
         }
-        self.metrics.watched_namespaces(open.len());
     }
 
     /// Closes for the sets that are not to be kept.
@@ -156,7 +196,6 @@ impl Namespaces {
             sets.retain(|set, _| keep(namespace, set));
             !sets.is_empty()
         });
-        self.metrics.watched_namespaces(open.len());
     }
 
     fn begin(&self, namespace: &str) -> Namespace {

@@ -41,6 +41,6 @@ pub use snapshot::{ClaimView, Earlier, Neighbour, Owner, PodView, Refusal, Secon
 pub use wish::{Honoured, Idle, Wish};
 
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 #[cfg(test)]
 mod table_tests;

@@ -1,0 +1,109 @@
+//! What was refused is tried again when what stood in the way gives way.
+
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use super::Stage;
+use crate::cluster::{DRIVER, eventually};
+use crate::installation::USER;
+use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+
+/// So many refusals make the next attempt wait for 16 seconds.
+const REFUSALS: usize = 5;
+/// What "at once" means on a machine that does all plays at the same time.
+const AT_ONCE: Duration = Duration::from_secs(8);
+
+/// How often an apply on a claim was refused.
+async fn refusals(scene: &Scene<'_>) -> anyhow::Result<usize> {
+    let writes = scene.writes_of(USER).await?;
+    let refused = |resource: &str, code| resource == "persistentvolumeclaims" && code == 403;
+    Ok(writes
+        .iter()
+        .filter(|entry| refused(&entry.resource, entry.code))
+        .count())
+}
+
+/// The watches of the controller that are open, on these resources.
+fn watches(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
+    let controller = scene.controller.as_ref();
+    let metrics = controller.map_or(Ok((0, String::new())), |controller| controller.get("/metrics"))?;
+    let open = metrics
+        .1
+        .lines()
+        .filter(|line| line.starts_with("claim_rollout_watches{"));
+    let concern = |line: &&str| line.contains("resourcequotas") || line.contains("storageclasses");
+    Ok(open
+        .filter(concern)
+        .filter(|line| !line.ends_with(" 0"))
+        .map(str::to_owned)
+        .collect())
+}
+
+/// Waits for the backoff to be long, lifts the obstacle, and waits for the claim.
+async fn lift(scene: &Scene<'_>, size: &str, obstacle: impl AsyncFnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let before = refusals(scene).await?;
+    eventually("the apply to be refused again and again", PATIENCE, async || {
+        Ok((refusals(scene).await? >= before + REFUSALS).then_some(()))
+    })
+    .await?;
+    ensure!(watches(scene)?.len() == 2, "{:?}", watches(scene)?);
+    obstacle().await?;
+    let lifted = Instant::now();
+    scene.until_complete(1, size).await?;
+    let waited = lifted.elapsed();
+    ensure!(waited < AT_ONCE, "it took {waited:?}\n{}", scene.log());
+    ensure!(watches(scene)?.is_empty(), "{:?}", watches(scene)?);
+    Ok(())
+}
+
+pub(super) async fn a_quota_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = stage.scene("unblock").await?;
+    let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(stage.client.clone());
+    let class = json!({"metadata": {"name": "unblock"}, "provisioner": DRIVER, "allowVolumeExpansion": true});
+    classes
+        .create(&PostParams::default(), &serde_json::from_value(class)?)
+        .await?;
+    let web = |size| manifest(1, size).replace("storageClassName: expandable", "storageClassName: unblock");
+    scene.done(&["apply", "-f", "-"], &web("1Gi")).await?;
+    scene.until_ready(1).await?;
+    ensure!(watches(&scene)?.is_empty(), "{:?}", watches(&scene)?);
+
+    scene
+        .done(&["create", "quota", "claims", "--hard=requests.storage=1Gi"], "")
+        .await?;
+    until_enforced(&scene).await?;
+    scene.done(&["apply", "-f", "-"], &web("2Gi")).await?;
+    lift(&scene, "2Gi", async || {
+        let raised = r#"{"spec":{"hard":{"requests.storage":"9Gi"}}}"#;
+        scene
+            .done(&["patch", "quota", "claims", "--patch", raised], "")
+            .await
+            .map(drop)
+    })
+    .await?;
+
+    let expansion = async |allowed: bool| {
+        let patch = Patch::Merge(json!({"allowVolumeExpansion": allowed}));
+        let patched = classes.patch("unblock", &PatchParams::default(), &patch).await?;
+        ensure!(patched.allow_volume_expansion == Some(allowed));
+        Ok(())
+    };
+    expansion(false).await?;
+    scene.done(&["apply", "-f", "-"], &web("3Gi")).await?;
+    lift(&scene, "3Gi", async || expansion(true).await).await
+}
+
+/// Waits until the quota counts what is there.
+async fn until_enforced(scene: &Scene<'_>) -> anyhow::Result<()> {
+    eventually("the quota to be enforced", PATIENCE, async || {
+        let quota = scene.done(&["get", "quota", "claims", "-o", "json"], "").await?;
+        let quota: Value = serde_json::from_str(&quota.stdout)?;
+        Ok((quota["status"]["used"]["requests.storage"] == "1Gi").then_some(()))
+    })
+    .await
+}

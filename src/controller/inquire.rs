@@ -1,0 +1,136 @@
+//! Asks why a claim takes long: what the resizer or the kubelet last said of it in an Event.
+//!
+//! What a driver refuses for good is in a condition of the claim, which is watched. What may pass (it is unavailable, the
+//! call timed out, it resizes only volumes that nobody uses) the resizer says in Events and nowhere else. Events are not
+//! watched: those of one claim are listed once in a while, when it has been on its way for long.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Event;
+use kube::ResourceExt;
+use kube::api::{Api, ListParams};
+
+use super::act::{Outcome, call, shorten};
+use super::crd::ClaimRollout;
+use super::reconcile::Context;
+use super::slim::Set;
+use crate::rollout::{ClaimProgress, Progress, Seconds};
+
+/// A claim that has been on its way for less is not asked about.
+pub(super) const PATIENCE: Seconds = 30;
+/// Time between two questions about one claim.
+const PAUSE: Seconds = 300;
+/// How many claims are asked about at one look.
+const AT_ONCE: usize = 3;
+/// How many Events are read about one claim. There is one for each cause, and each lives for an hour.
+const MAX_EVENTS: u32 = 50;
+
+/// What was last said of a claim, and when that was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    message: String,
+    asked: Seconds,
+}
+
+/// What was said of claims, by uid.
+pub(super) type Hearsay = BTreeMap<String, Said>;
+
+impl Context {
+    /// Asks about claims of the set that have been on their way for long. True iff something new was said.
+    pub(super) async fn inquire(&self, set: &Set, progress: &Progress) -> bool {
+        let now = (self.clock)();
+        let report = self.report_of(set);
+        let due = self.remember(set, |memory| {
+            memory
+                .said
+                .retain(|uid, _| moving(progress).any(|(known, _)| known == uid));
+            due(progress, report.as_ref(), &memory.said, now)
+        });
+        let events: Api<Event> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let mut news = false;
+        for uid in due {
+            let params = ListParams::default()
+                .fields(&format!("involvedObject.uid={uid},type=Warning"))
+                .limit(MAX_EVENTS);
+            let message = match call(events.list(&params)).await {
+                Outcome::Done(listed) => latest(&listed.items),
+                other => {
+                    tracing::debug!(uid, outcome = other.as_str(), "the Events of a claim could not be read");
+                    None
+                }
+            };
+            news |= self.remember(set, |memory| {
+                let before = memory.said.remove(&uid).map(|said| said.message).unwrap_or_default();
+                let message = message.unwrap_or_else(|| before.clone());
+                let news = message != before;
+                memory.said.insert(uid, Said { message, asked: now });
+                news
+            });
+        }
+        news
+    }
+
+    /// Adds what was said of claims to what users read of them.
+    pub(super) fn quote(&self, set: &Set, progress: &mut Progress) {
+        self.remembered(set, |memory| quote(progress, &memory.said));
+    }
+}
+
+/// The claims that are on their way, with their uids.
+fn moving(progress: &Progress) -> impl Iterator<Item = (&str, &ClaimProgress)> {
+    let moving = progress.claims.iter().filter(|claim| claim.state.is_in_motion());
+    moving.filter_map(|claim| Some((claim.uid.as_deref()?, claim)))
+}
+
+/// True iff a claim is on its way, so that it may have to be asked about without anything having changed.
+pub(super) fn is_needed(progress: &Progress) -> bool {
+    moving(progress).next().is_some()
+}
+
+/// The uids of the claims to ask about now. For how long a claim has been on its way, the last report says.
+fn due(progress: &Progress, report: Option<&ClaimRollout>, said: &Hearsay, now: Seconds) -> Vec<String> {
+    let reported = report.and_then(|report| report.status.as_ref());
+    let since = |claim: &ClaimProgress| {
+        let mut claims = reported?.claims.iter();
+        let known = claims.find(|known| known.name == claim.name && known.state == claim.state.as_str())?;
+        u64::try_from(known.since.0.as_second()).ok()
+    };
+    let long =
+        moving(progress).filter(|(_, claim)| since(claim).is_some_and(|since| since.saturating_add(PATIENCE) <= now));
+    let unasked = long.filter(|(uid, _)| {
+        said.get(*uid)
+            .is_none_or(|said| said.asked.saturating_add(PAUSE) <= now)
+    });
+    unasked.map(|(uid, _)| uid.to_owned()).take(AT_ONCE).collect()
+}
+
+/// The latest message, with its reason; nothing of what this controller said itself.
+fn latest(events: &[Event]) -> Option<String> {
+    let time = |event: &Event| {
+        let series = event
+            .series
+            .as_ref()
+            .and_then(|series| series.last_observed_time.as_ref());
+        let observed = series.or(event.event_time.as_ref()).map(|time| time.0);
+        event.last_timestamp.as_ref().map(|time| time.0).max(observed)
+    };
+    let others = events
+        .iter()
+        .filter(|event| event.reporting_component.as_deref() != Some(super::events::REPORTER));
+    let event = others.max_by_key(|event| time(event))?;
+    let (reason, message) = (event.reason.as_deref()?, event.message.as_deref()?);
+    Some(shorten(&format!("{reason}: {message}")))
+}
+
+fn quote(progress: &mut Progress, said: &Hearsay) {
+    for claim in progress.claims.iter_mut().filter(|claim| claim.state.is_in_motion()) {
+        let said = claim.uid.as_ref().and_then(|uid| said.get(uid));
+        if let Some(said) = said.filter(|said| !said.message.is_empty()) {
+            claim.message = format!("{}; {}", claim.message, said.message);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "inquire_tests.rs"]
+mod tests;

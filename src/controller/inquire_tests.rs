@@ -1,0 +1,117 @@
+use k8s_openapi::api::core::v1::Event;
+use serde_json::{Value, json};
+
+use super::{Hearsay, Said, due, latest, quote};
+use crate::controller::crd::ClaimRollout;
+use crate::rollout::{ClaimState, Progress, plan};
+
+/// What is reported of a rollout in which the highest of three claims is in this state.
+fn progress(state: ClaimState) -> Progress {
+    let mut progress = plan(&crate::rollout::fixtures::web()).progress;
+    let claim = progress.claims.first_mut().unwrap();
+    (claim.state, claim.message) = (state, "capacity 1Gi of 2Gi".to_owned());
+    progress
+}
+
+/// The last report: the claim was in this state since the second 1000.
+fn report(state: &str) -> ClaimRollout {
+    serde_json::from_value(json!({
+        "apiVersion": "claim-rollout.io/v1alpha1",
+        "kind": "ClaimRollout",
+        "metadata": {"name": "web"},
+        "spec": {
+            "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "set-uid"},
+            "revision": "r", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never",
+        },
+        "status": {"claims": [{
+            "name": "data-web-2", "ordinal": 2, "state": state, "reason": "", "message": "",
+            "since": "1970-01-01T00:16:40Z",
+        }]},
+    }))
+    .unwrap()
+}
+
+fn said(asked: u64) -> Hearsay {
+    let said = Said {
+        message: "VolumeResizeFailed: busy".to_owned(),
+        asked,
+    };
+    [("data-web-2-uid".to_owned(), said)].into()
+}
+
+#[test]
+fn who_is_on_its_way_for_half_a_minute_is_asked_about_every_five_minutes() {
+    use ClaimState::{Applied, Expanding, Infeasible, Pending};
+    for (why, state, reported, asked, now, expected) in [
+        ("for half a minute", Expanding, "Expanding", None, 1030, true),
+        ("not for long", Expanding, "Expanding", None, 1029, false),
+        ("it moved on since", Expanding, "Applied", None, 1060, false),
+        ("nothing has begun", Applied, "Applied", None, 1060, true),
+        ("it is not on its way", Pending, "Pending", None, 1060, false),
+        ("its condition says why", Infeasible, "Infeasible", None, 1060, false),
+        ("asked not long ago", Expanding, "Expanding", Some(1060), 1359, false),
+        ("asked long ago", Expanding, "Expanding", Some(1060), 1360, true),
+    ] {
+        let said = asked.map(said).unwrap_or_default();
+        let due = due(&progress(state), Some(&report(reported)), &said, now);
+        let expected = if expected {
+            vec!["data-web-2-uid".to_owned()]
+        } else {
+            Vec::new()
+        };
+        assert_eq!(due, expected, "{why}");
+    }
+    assert!(
+        due(&progress(Expanding), None, &Hearsay::new(), 1060).is_empty(),
+        "never reported"
+    );
+}
+
+#[test]
+fn what_was_said_is_added_while_the_claim_is_on_its_way_and_no_longer() {
+    for (state, expected) in [
+        (ClaimState::Expanding, "capacity 1Gi of 2Gi; VolumeResizeFailed: busy"),
+        (ClaimState::Infeasible, "capacity 1Gi of 2Gi"),
+    ] {
+        let mut progress = progress(state);
+        let others = progress.claims[1..].to_vec();
+        quote(&mut progress, &said(1060));
+        assert_eq!(progress.claims[0].message, expected);
+        assert_eq!(progress.claims[1..], others);
+    }
+}
+
+#[test]
+fn the_latest_counts_whichever_way_its_time_is_written() {
+    let event = |reason: &str, time: Value, by: &str| -> Event {
+        let mut event = json!({
+            "metadata": {"name": reason}, "involvedObject": {}, "reason": reason, "message": "why\nmore",
+            "reportingComponent": by,
+        });
+        event.as_object_mut().unwrap().extend(time.as_object().unwrap().clone());
+        serde_json::from_value(event).unwrap()
+    };
+    let last = |minute: u8| json!({"lastTimestamp": format!("2026-01-01T00:{minute:02}:00Z")});
+    let once = |minute: u8| json!({"eventTime": format!("2026-01-01T00:{minute:02}:00.000000Z")});
+    let series = |minute: u8| {
+        json!({
+            "eventTime": "2026-01-01T00:00:00.000000Z",
+            "series": {"count": 2, "lastObservedTime": format!("2026-01-01T00:{minute:02}:00.000000Z")},
+        })
+    };
+    for (events, expected) in [
+        (vec![], None),
+        (vec![event("A", last(1), ""), event("B", last(2), "")], Some("B: why")),
+        (vec![event("A", last(3), ""), event("B", once(2), "")], Some("A: why")),
+        (vec![event("A", series(4), ""), event("B", last(3), "")], Some("A: why")),
+        (
+            vec![
+                event("A", last(1), ""),
+                event("B", once(2), "claim-rollout.io/controller"),
+            ],
+            Some("A: why"),
+        ),
+    ] {
+        assert_eq!(latest(&events).as_deref(), expected);
+    }
+}
