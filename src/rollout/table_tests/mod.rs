@@ -7,6 +7,7 @@ mod failures;
 mod idle;
 mod kep_table;
 mod on_delete;
+mod quiet;
 mod recover;
 mod words;
 
