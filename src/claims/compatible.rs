@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::class::{AttributesClass, Expansion, Known, StorageClass};
 use super::view::Claim;
-use crate::templates::diff::TemplateChange;
+use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, FrozenChange, Quantity};
 
 /// Whose a claim has to be.
@@ -96,7 +96,8 @@ pub fn compatible(
     }
     let mut obstacles = Vec::new();
     obstacles.extend(foreign(claim, belongs));
-    obstacles.extend(differences(template, &claim.asks));
+    let differing = differences(template, &claim.asks.spec);
+    obstacles.extend(differing.map(|change| Obstacle::Differs { field: change.field }));
     let grows = template.storage > claim.asks.storage;
     let changes_class = changes_class(template, claim);
     if !claim.bound && (grows || changes_class) {
@@ -145,14 +146,14 @@ fn foreign(claim: &Claim, belongs: &Belongs<'_>) -> Option<Obstacle> {
     })
 }
 
-/// What the template sets and the claim has otherwise. What only the claim has was filled in for it, but for the volume
-/// mode, which is always set.
-fn differences(template: &ClaimTemplate, claim: &ClaimTemplate) -> impl Iterator<Item = Obstacle> {
+/// The fields that the template sets and the claim has otherwise, of those that cannot change in place; `spec` is that of the
+/// claim, as [`ClaimTemplate::spec`]. What only the claim has was filled in for it, but for the volume mode, which is always
+/// set.
+///
+/// KEP-4650 applies the template as a whole, so that the API server refuses a claim that differs: it is not written at all.
+pub fn differences(template: &ClaimTemplate, spec: &Map<Value>) -> impl Iterator<Item = FrozenChange> + use<> {
     let set = |change: &FrozenChange| change.from.is_some() || change.field == "spec.volumeMode";
-    let frozen = TemplateChange::between(template, claim).frozen.into_iter();
-    frozen
-        .filter(move |change| change.field.starts_with("spec.") && set(change))
-        .map(|change| Obstacle::Differs { field: change.field })
+    FrozenChange::in_spec(&template.spec, spec).into_iter().filter(set)
 }
 
 fn cannot_grow(claim: &Claim, class: &Known<StorageClass>) -> Option<Obstacle> {

@@ -1,16 +1,18 @@
 //! The watched objects, with the fields that are read and no others: what is not here is never decoded into memory.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod as CorePod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta, Time};
 use kube::Resource;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::FIELD_MANAGER;
-use crate::templates::keys;
+use crate::json::{self, Map};
+use crate::templates::{ClaimTemplate, Quantity, TemplateError, keys};
 
 /// The label of a Pod that names its revision.
 pub(super) const POD_REVISION: &str = "controller-revision-hash";
@@ -77,8 +79,8 @@ pub(super) struct SetStatus {
 #[resource(inherit = "PersistentVolumeClaim")]
 pub(super) struct Claim {
     pub(super) metadata: ObjectMeta,
-    #[serde(default)]
-    pub(super) spec: ClaimSpec,
+    #[serde(default = "no_spec", deserialize_with = "read_spec")]
+    pub(super) spec: Result<ClaimSpec, TemplateError>,
     #[serde(default)]
     pub(super) status: ClaimStatus,
     /// See [`Claim::trim`].
@@ -89,17 +91,31 @@ pub(super) struct Claim {
     pub(super) class_is_ours: bool,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+/// What a claim asks for, in the words of a template.
+#[derive(Clone, Debug, Default)]
 pub(super) struct ClaimSpec {
-    pub(super) resources: Resources,
+    pub(super) storage: Option<Quantity>,
     pub(super) volume_attributes_class_name: Option<String>,
+    /// As [`ClaimTemplate::spec`], without the volume, which no template names.
+    pub(super) rest: Arc<Map<json::Value>>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Resources {
-    pub(super) requests: Storage,
+fn no_spec() -> Result<ClaimSpec, TemplateError> {
+    Ok(ClaimSpec::default())
+}
+
+/// A spec that cannot be read is a fault of that claim, and not of the list that it came in.
+fn read_spec<'de, D: Deserializer<'de>>(from: D) -> Result<Result<ClaimSpec, TemplateError>, D::Error> {
+    let mut spec = Value::deserialize(from)?;
+    if let Some(spec) = spec.as_object_mut() {
+        spec.remove("volumeName");
+    }
+    let claim = serde_json::json!({ "metadata": { "name": "claim" }, "spec": spec });
+    Ok(ClaimTemplate::from_value(claim).map(|asks| ClaimSpec {
+        storage: asks.storage,
+        volume_attributes_class_name: asks.volume_attributes_class_name,
+        rest: Arc::new(asks.spec),
+    }))
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,5 +1,7 @@
 //! From the objects of the API to what the decision reads.
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::crd::ClaimRollout;
@@ -17,7 +19,15 @@ pub(crate) enum ViewError {
     /// The templates of a set.
     #[error("StatefulSet: {0}")]
     Templates(#[from] TemplateError),
-    /// An amount of storage in a claim.
+    /// The spec of a claim.
+    #[error("PersistentVolumeClaim {claim}: {source}")]
+    Claim {
+        /// The name of the claim.
+        claim: String,
+        /// What is wrong with it.
+        source: TemplateError,
+    },
+    /// An amount of storage in the status of a claim.
     #[error("PersistentVolumeClaim {claim}: {source}")]
     Quantity {
         /// The name of the claim.
@@ -80,7 +90,7 @@ pub(super) fn record(set: &Set) -> Option<Result<Record, RecordError>> {
 /// What the decision reads of a claim.
 ///
 /// # Errors
-/// [`ViewError`] if an amount of storage cannot be read.
+/// [`ViewError`] if its spec, or an amount of storage in its status, cannot be read.
 pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
     let metadata = &claim.metadata;
     let name = metadata.name.clone().unwrap_or_default();
@@ -91,14 +101,10 @@ pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
         })
     };
     let status = &claim.status;
-    let request = claim
-        .spec
-        .resources
-        .requests
-        .storage
-        .as_ref()
-        .map(quantity)
-        .transpose()?;
+    let spec = claim.spec.as_ref().map_err(|source| ViewError::Claim {
+        claim: name.clone(),
+        source: source.clone(),
+    })?;
     let holds = |condition: &str| {
         status
             .conditions
@@ -116,9 +122,10 @@ pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
         controller: controller(metadata),
         terminating: metadata.deletion_timestamp.is_some(),
         bound: status.phase == "Bound",
-        request: request.unwrap_or_else(|| Quantity::from_bytes(0)),
+        spec: Arc::clone(&spec.rest),
+        request: spec.storage.unwrap_or_else(|| Quantity::from_bytes(0)),
         capacity: status.capacity.storage.as_ref().map(quantity).transpose()?,
-        class: claim.spec.volume_attributes_class_name.clone(),
+        class: spec.volume_attributes_class_name.clone(),
         size_is_ours: claim.size_is_ours,
         class_is_ours: claim.class_is_ours,
         current_class: status.current_volume_attributes_class_name.clone(),

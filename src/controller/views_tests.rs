@@ -61,6 +61,28 @@ fn a_claim_is_read_with_all_that_the_drivers_say() {
 }
 
 #[test]
+fn a_claim_is_read_with_what_cannot_change_and_one_that_cannot_be_read_is_a_fault_of_its_own() {
+    let read = |spec: serde_json::Value| -> Claim {
+        serde_json::from_value(json!({ "metadata": { "name": "data-web-0" }, "spec": spec })).unwrap()
+    };
+    let view = claim(&read(json!({
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "slow", "volumeMode": "Filesystem", "volumeName": "pvc-1",
+        "resources": { "requests": { "storage": "1024Mi", "x": "1000m" } },
+    })))
+    .unwrap();
+    let expected = r#"{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"x":"1"}},"storageClassName":"slow"}"#;
+    let spec = crate::json::canonical(&crate::json::Value::Object((*view.spec).clone()));
+    assert_eq!((spec.as_str(), view.request), (expected, "1Gi".parse().unwrap()));
+    let error = claim(&read(json!({ "resources": { "requests": { "storage": "much" } } }))).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("PersistentVolumeClaim data-web-0: spec.resources.requests.storage: "),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_size_is_ours_iff_an_apply_of_ours_alone_owns_it() {
     let entry = |manager: &str, operation: &str, field: &str| {
         let owned = json!({ "f:spec": { "f:resources": { "f:requests": { field: {} } } } });

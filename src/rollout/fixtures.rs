@@ -99,6 +99,7 @@ impl Snapshot {
             controller: None,
             terminating: false,
             bound: true,
+            spec: Arc::new(self.set.live[0].spec.clone()),
             request: gi(1),
             size_is_ours: false,
             capacity: Some(gi(1)),

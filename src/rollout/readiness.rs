@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::snapshot::{ClaimView, Modify, Resize};
+use crate::claims::compatible::differences;
 use crate::templates::{ClaimTemplate, Revision, keys};
 
 /// How far a claim has come. One vocabulary everywhere: status, events, metrics, command line.
@@ -101,10 +102,11 @@ pub fn is_at(claim: &ClaimView, revision: &Revision) -> bool {
         .is_some_and(|label| label == revision.as_str())
 }
 
-/// True iff the claim asks for at least what the template asks for.
+/// True iff the claim asks for at least what the template asks for, and differs in nothing that cannot change.
 #[must_use]
 pub fn is_compatible(claim: &ClaimView, template: &ClaimTemplate) -> bool {
-    template.storage.is_none_or(|wanted| claim.request >= wanted)
+    let large_enough = template.storage.is_none_or(|wanted| claim.request >= wanted);
+    large_enough && differences(template, &claim.spec).next().is_none()
 }
 
 /// True iff the capacity is at least the smaller one of the template's and the claim's request (KEP-4650).

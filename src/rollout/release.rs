@@ -96,11 +96,13 @@ fn lift(set: &SetView) -> Option<SetPartition> {
 /// True iff the claim does not keep its Pod waiting (S7): it is at the wish and ready, or will be made anew with the Pod.
 ///
 /// Some drivers finish an expansion only when the volume is mounted again, so one that waits for the node does not keep a
-/// Pod that is about to be replaced. A claim that is being deleted does: its Pod would wait for ever for the next one.
+/// Pod that is about to be replaced. Nor does a claim without a volume: it cannot be written before it has one, it may get
+/// one only with a Pod, and the new Pod may be the cure of the old one. A claim that is being deleted does: its Pod would
+/// wait for ever for the next one.
 fn lets_pod_go(claim: &Standing<'_>) -> bool {
     match claim.state {
         ClaimState::Done | ClaimState::Missing => true,
-        ClaimState::NodeExpanding => claim.pod_at != At::B,
+        ClaimState::NodeExpanding | ClaimState::Unbound => claim.pod_at != At::B,
         _ => false,
     }
 }

@@ -8,8 +8,10 @@ use super::ownership::{self, Whose};
 use super::readiness::{self, ClaimState};
 use super::snapshot::{ClaimView, Modify, PodManagement, PodView, Refusal, Seconds, Snapshot};
 use super::wish::Wish;
+use crate::claims::compatible::differences;
 use crate::templates::rules::Shrink;
-use crate::templates::{ClaimName, ClaimTemplate, Quantity, keys};
+use crate::templates::show::shown;
+use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, Quantity, keys};
 
 /// Where a Pod or a claim is on its way from revision A to revision B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +186,9 @@ impl Standing<'_> {
                 foreign.as_str().to_owned(),
                 foreign.to_string(),
             )
+        } else if let Some(change) = differences(self.template, &claim.spec).next() {
+            let (reason, message) = explain_difference(&change);
+            (At::A, ClaimState::Refused, reason, message)
         } else if !claim.bound {
             let (reason, message) = explain(ClaimState::Unbound, claim, self.template);
             (At::A, ClaimState::Unbound, reason, message)
@@ -272,6 +277,18 @@ impl Standing<'_> {
 fn may_be_lowered(claim: &ClaimView, wanted: Quantity) -> bool {
     let ours = claim.size_is_ours && claim.labels.contains_key(keys::REVISION);
     ours && wanted < claim.request && claim.capacity.is_some_and(|capacity| capacity < wanted)
+}
+
+/// Why a claim is not written at all, as one word and in words.
+fn explain_difference(change: &FrozenChange) -> (String, String) {
+    let value = |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), shown);
+    let message = format!(
+        "expected {} {} as in the template, but found {}, which cannot change in place",
+        change.field,
+        value(&change.from),
+        value(&change.to)
+    );
+    ("Differs".to_owned(), message)
 }
 
 /// Why a claim is in this state, as one word and in words.

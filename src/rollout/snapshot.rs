@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::wish::Honoured;
+use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, Quantity, Record, Revision, Sync, UpdatePolicy};
 
 /// Seconds since 1970-01-01T00:00:00Z.
@@ -129,6 +130,8 @@ pub struct ClaimView {
     pub terminating: bool,
     /// `status.phase` is `Bound`.
     pub bound: bool,
+    /// What `spec` holds beside size and attributes class, as [`ClaimTemplate::spec`].
+    pub spec: Arc<Map<Value>>,
     /// `spec.resources.requests.storage`
     pub request: Quantity,
     /// An apply of ours made `spec.resources.requests.storage` what it is, and nobody else has asked for it since.

@@ -143,12 +143,22 @@ impl TemplateChange {
 
         let mut frozen = Vec::new();
         compare_maps("metadata", &old.metadata, &new.metadata, &mut frozen);
-        compare_maps("spec", &old.spec, &new.spec, &mut frozen);
+        frozen.extend(FrozenChange::in_spec(&old.spec, &new.spec));
         Self {
             template: new.name.clone(),
             changes,
             frozen,
         }
+    }
+}
+
+impl FrozenChange {
+    /// What changes in `spec` but for size and attributes class; the maps are those of [`ClaimTemplate::spec`].
+    #[must_use]
+    pub fn in_spec(old: &Map<Value>, new: &Map<Value>) -> Vec<Self> {
+        let mut frozen = Vec::new();
+        compare_maps("spec", old, new, &mut frozen);
+        frozen
     }
 }
 

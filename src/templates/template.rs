@@ -163,9 +163,12 @@ impl ClaimTemplate {
         Self::from_value(json::read(text)?)
     }
 
-    /// Reads one template. The paths in its errors begin below it.
-    fn from_value(value: Value) -> Result<Self, TemplateError> {
-        let mut top = object("", Some(value))?;
+    /// Reads the JSON value of one template, or of a claim. The paths in its errors begin below it.
+    ///
+    /// # Errors
+    /// As [`ClaimTemplate::read_list`].
+    pub fn from_value(value: impl Into<Value>) -> Result<Self, TemplateError> {
+        let mut top = object("", Some(value.into()))?;
         let mut metadata = object("metadata", top.remove("metadata"))?;
         let name = string("metadata.name", metadata.remove("name"))?;
         let name = name.ok_or_else(|| expected("metadata.name", "a name"))?;

@@ -55,7 +55,7 @@ impl<'a> Judge<'a> {
             message,
         };
         let name = apply.name.as_str();
-        if let Some(obstacle) = self.obstacles(name).iter().find(|obstacle| stops(obstacle)) {
+        if let Some(obstacle) = self.obstacles(name).first() {
             return Err(refused(obstacle.to_string()));
         }
         let Some(object) = self.state.one("v1", "PersistentVolumeClaim", &self.set.namespace, name) else {
@@ -123,12 +123,6 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// True iff the claim cannot become what is wished. What differs in a field that is not written keeps nobody from writing
-/// the others, but the claim is not what the template says.
-fn stops(obstacle: &Obstacle) -> bool {
-    !matches!(obstacle, Obstacle::Differs { .. })
-}
-
 /// True iff the claim would not follow.
 pub(crate) fn is_stuck(claim: &ClaimReport) -> bool {
     matches!(claim.action, Action::Blocked | Action::NotReached) || !claim.obstacles.is_empty()
@@ -175,7 +169,10 @@ fn row(start: &Standing, end: &Standing, course: &Course, judge: &Judge<'_>, pod
         obstacles.push(end.message.clone());
     }
     if written && start.state != ClaimState::Foreign {
-        obstacles.extend(judge.obstacles(&start.name).iter().map(ToString::to_string));
+        // What differs was said, with both values.
+        let unsaid = |obstacle: &&Obstacle| !matches!(obstacle, Obstacle::Differs { .. });
+        let found = judge.obstacles(&start.name);
+        obstacles.extend(found.iter().filter(unsaid).map(ToString::to_string));
         obstacles.dedup();
     }
     let replaced = match pods {

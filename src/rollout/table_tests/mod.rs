@@ -1,7 +1,68 @@
 //! Every row of the design's sections on the rollout and on failures, as tables. A row compares the whole list of actions,
 //! so that nothing else is done.
 
+mod claim_states;
+mod edges;
+mod failures;
 mod idle;
+mod kep_table;
 mod on_delete;
+mod quiet;
 mod recover;
 mod words;
+
+use super::fixtures::{apply, complete};
+use super::plan::plan;
+use super::replica::At;
+use super::snapshot::Snapshot;
+use super::{Action, SetPartition, Tell};
+
+/// The partition is written; `lift` ends the hold.
+fn partition(partition: u32, lift: bool) -> Action {
+    Action::SetPartition(SetPartition {
+        set_uid: "set-uid".to_owned(),
+        resource_version: "100".to_owned(),
+        partition: Some(partition),
+        lift,
+    })
+}
+
+/// Everything that is done, each action as the one word that stands for its whole value: `grow 2` is the apply that brings
+/// `data-web-2` to the wish, `release 2` lets its Pod go. What is told is named by its reason.
+fn done(web: &Snapshot) -> String {
+    let words = plan(web).actions.into_iter().map(|action| match action {
+        Action::Tell(Tell { reason, .. }) => reason.as_str().to_owned(),
+        action if action == complete(web) => "complete".to_owned(),
+        action => {
+            let grown = web.set.ordinals().find(|ordinal| action == apply(web, *ordinal));
+            let mut partitions = 0..=web.set.replicas;
+            let released = partitions.clone().find(|at| action == partition(*at, false));
+            let lifted = partitions.find(|at| action == partition(*at, true));
+            match (grown, released, lifted) {
+                (Some(ordinal), ..) => format!("grow {ordinal}"),
+                (_, Some(at), _) => format!("release {at}"),
+                (.., Some(at)) => format!("lift to {at}"),
+                _ => format!("{action:?}"),
+            }
+        }
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Puts the Pod of the highest replica where a table says. The update revision is then `web-1`.
+fn put_pod(web: &mut Snapshot, at: At) {
+    let name = "web-2";
+    match at {
+        At::Absent => _ = web.pods.remove(name),
+        At::A => web.pods.get_mut(name).expect("a Pod").revision = "web-0".to_owned(),
+        At::B => web.pods.get_mut(name).expect("a Pod").revision = "web-1".to_owned(),
+    }
+}
+
+/// The Pods change as well: the lower ones run the old revision, and the partition keeps those below `driven`.
+fn hold(web: &mut Snapshot, driven: u32) {
+    web.set.held = Some(driven);
+    for name in ["web-1", "web-0"] {
+        web.pods.get_mut(name).expect("a Pod").revision = "web-0".to_owned();
+    }
+}

@@ -70,7 +70,8 @@ fn each_obstacle_of_a_claim_is_named() {
             CLAIM,
             "/spec/accessModes",
             json!(["ReadWriteMany"]),
-            "1 data-web-2 1Gi>2Gi Update !spec.accessModes differs from the template's",
+            "- data-web-2 1Gi>2Gi Blocked !expected spec.accessModes [\"ReadWriteOnce\"] as in the template, \
+             but found [\"ReadWriteMany\"], which cannot change in place",
         ),
         (
             "a claim on its way out",

@@ -1,0 +1,158 @@
+//! Every state of a claim, wherever its Pod is, with and without Pods that change as well, for both ways to manage Pods.
+
+use std::sync::Arc;
+
+use super::{done, hold, put_pod};
+use crate::rollout::fixtures::{refused, state, web};
+use crate::rollout::plan::plan;
+use crate::rollout::replica::At;
+use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot, Trouble};
+use crate::templates::ClaimTemplate;
+
+/// What is done when the highest of three replicas is so, and the two below it are behind: with OrderedReady, and after a
+/// slash with Parallel where that differs.
+///
+/// `2`: its claim is written; `1`: that of the next replica; `P`: its Pod is released; nothing: nothing is done.
+const TABLE: &str = "
+    claim            | Pod    | claims only | held  | released | told
+    Pending          | Absent | 2           | 2     | 2        |
+    Pending          | A      | 2           | 2     | 2        |
+    Pending          | B      | 2           | 2     | 2        |
+    Unbound          | Absent | 1           | P     |          |
+    Unbound          | A      |             | P     |          |
+    Unbound          | B      |             |       |          |
+    Unbound at B     | Absent | 1           | P     |          |
+    Unbound at B     | A      |             | P     |          |
+    Unbound at B     | B      |             |       |          |
+    Applied          | Absent |             |       |          |
+    Applied          | A      |             |       |          |
+    Applied          | B      |             |       |          |
+    Expanding        | Absent |             |       |          |
+    Expanding        | A      |             |       |          |
+    Expanding        | B      |             |       |          |
+    NodeExpanding    | Absent | 1           | P     |          |
+    NodeExpanding    | A      |             | P     |          |
+    NodeExpanding    | B      |             |       |          |
+    Modifying        | Absent |             |       |          |
+    Modifying        | A      |             |       |          |
+    Modifying        | B      |             |       |          |
+    Infeasible       | Absent | /1          | /1    | /1       | ClaimExpansionFailed
+    Infeasible       | A      | /1          | /1    | /1       | ClaimExpansionFailed
+    Infeasible       | B      | /1          | /1    | /1       | ClaimExpansionFailed
+    Refused          | Absent | /1          | /1    | /1       | FailedToPatchPVC
+    Refused          | A      | /1          | /1    | /1       | FailedToPatchPVC
+    Refused          | B      | /1          | /1    | /1       | FailedToPatchPVC
+    Refused, due     | Absent | 2/2 1       | 2/2 1 | 2/2 1    | FailedToPatchPVC
+    Refused, due     | A      | 2/2 1       | 2/2 1 | 2/2 1    | FailedToPatchPVC
+    Refused, due     | B      | 2/2 1       | 2/2 1 | 2/2 1    | FailedToPatchPVC
+    Refused, differs | Absent | /1          | /1    | /1       | FailedToPatchPVC
+    Refused, differs | A      | /1          | /1    | /1       | FailedToPatchPVC
+    Refused, differs | B      | /1          | /1    | /1       | FailedToPatchPVC
+    Foreign          | Absent | /1          | /1    | /1       | ClaimForeign
+    Foreign          | A      | /1          | /1    | /1       | ClaimForeign
+    Foreign          | B      | /1          | /1    | /1       | ClaimForeign
+    Terminating      | Absent | 1           |       |          |
+    Terminating      | A      | 1           |       |          |
+    Terminating      | B      | 1           |       |          |
+    Missing          | Absent | 1           | P     |          |
+    Missing          | A      | 1           | P     |          |
+    Missing          | B      | 1           | P     | 1        |
+    Done             | Absent | 1           | P     |          |
+    Done             | A      | 1           | P     |          |
+    Done             | B      | 1           | P     | 1        |
+";
+
+/// The state of the highest claim, and what brings it there.
+type State = (&'static str, fn(&mut Snapshot));
+
+const STATES: [State; 15] = [
+    ("Pending", |_| {}),
+    ("Unbound", |web| web.claim("data-web-2").bound = false),
+    ("Unbound at B", |web| web.applied("data-web-2").bound = false),
+    ("Applied", |web| _ = web.applied("data-web-2")),
+    ("Expanding", |web| web.applied("data-web-2").resizing = true),
+    ("NodeExpanding", |web| {
+        web.applied("data-web-2").resize = Some(Resize::NodePending);
+    }),
+    ("Modifying", |web| {
+        web.done("data-web-2");
+        web.claim("data-web-2").modify = Some(Modify::InProgress);
+        web.claim("data-web-2").class = Some("fast".to_owned());
+    }),
+    ("Infeasible", |web| {
+        web.applied("data-web-2").trouble = Some(Trouble {
+            reason: "ControllerResizeError".to_owned(),
+            message: "out of range".to_owned(),
+        });
+    }),
+    ("Refused", |web| refused(web, 1000)),
+    ("Refused, due", |web| refused(web, 900)),
+    ("Refused, differs", |web| {
+        let slow = r#"{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteMany"]}}"#;
+        web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(slow).unwrap().spec);
+    }),
+    ("Foreign", |web| web.claim("data-web-2").labels.clear()),
+    ("Terminating", |web| web.claim("data-web-2").terminating = true),
+    ("Missing", |web| _ = web.claims.remove("data-web-2")),
+    ("Done", |web| web.done("data-web-2")),
+];
+
+/// What is done, in the words of the table, and what is told.
+fn cell(change: fn(&mut Snapshot), pod: At, driven: Option<u32>, pod_management: PodManagement) -> (String, String) {
+    let mut web = web();
+    web.set.pod_management = pod_management;
+    if let Some(driven) = driven {
+        hold(&mut web, driven);
+    }
+    put_pod(&mut web, pod);
+    change(&mut web);
+    let (mut acts, mut told) = (Vec::new(), Vec::new());
+    for word in done(&web).split(", ") {
+        match word {
+            "" => {}
+            "grow 2" => acts.push("2"),
+            "grow 1" => acts.push("1"),
+            "release 2" => acts.push("P"),
+            other => told.push(other.to_owned()),
+        }
+    }
+    (acts.join(" "), told.join(" "))
+}
+
+#[test]
+fn every_state_of_a_claim_wherever_its_pod_is() {
+    let mut table = String::from("\n    claim            | Pod    | claims only | held  | released | told\n");
+    for (name, change) in STATES {
+        for pod in [At::Absent, At::A, At::B] {
+            let mut tells = Vec::new();
+            let cells = [None, Some(3), Some(2)].map(|driven| {
+                let (ordered, told) = cell(change, pod, driven, PodManagement::OrderedReady);
+                let (parallel, also_told) = cell(change, pod, driven, PodManagement::Parallel);
+                tells.extend([told, also_told]);
+                if ordered == parallel {
+                    ordered
+                } else {
+                    format!("{ordered}/{parallel}")
+                }
+            });
+            tells.dedup();
+            let [claims_only, held, released] = cells;
+            let line = format!(
+                "    {name:<16} | {:<6} | {claims_only:<11} | {held:<5} | {released:<8} | {}",
+                format!("{pod:?}"),
+                tells.join(" or "),
+            );
+            table += line.trim_end();
+            table += "\n";
+        }
+        let mut web = web();
+        change(&mut web);
+        let expected = name.split([',', ' ']).next().unwrap_or_default();
+        assert_eq!(state(&web, "data-web-2").as_str(), expected);
+        assert_eq!(plan(&web).progress.claims.len(), if name == "Done" { 2 } else { 3 });
+    }
+    for (found, expected) in table.lines().zip(TABLE.lines()) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(table, TABLE);
+}

@@ -1,0 +1,152 @@
+//! What goes wrong (the design's section 7): the state, the condition, what is told, and when it is tried again.
+
+use std::sync::Arc;
+
+use super::done;
+use crate::rollout::fixtures::{apply, gi, refused, told, web, writes};
+use crate::rollout::plan::{LOOK_AGAIN, plan};
+use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot, Trouble};
+use crate::rollout::{Earlier, Reason};
+use crate::templates::ClaimTemplate;
+
+/// The claim of the highest replica, in the words of a template.
+fn asks(web: &mut Snapshot, spec: &str) {
+    let text = format!(r#"{{"metadata":{{"name":"data"}},"spec":{spec}}}"#);
+    web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(&text).unwrap().spec);
+}
+
+fn trouble(web: &mut Snapshot, reason: &str) {
+    web.applied("data-web-2").trouble = Some(Trouble {
+        reason: reason.to_owned(),
+        message: "rpc error: code = OutOfRange".to_owned(),
+    });
+}
+
+/// What was seen of the claim; its state and reason, the reason of the condition `Stalled`, what is done, and when it is
+/// looked at again.
+type Row = (fn(&mut Snapshot), &'static str, &'static str, &'static str, u64);
+
+#[test]
+fn what_goes_wrong_stalls_the_rollout_and_is_told() {
+    let rows: [Row; 9] = [
+        (
+            |web| refused(web, 1000),
+            "Refused Forbidden",
+            "ClaimRefused",
+            "FailedToPatchPVC",
+            4,
+        ),
+        (
+            |web| refused(web, 999),
+            "Refused Forbidden",
+            "ClaimRefused",
+            "FailedToPatchPVC",
+            3,
+        ),
+        (
+            |web| refused(web, 996),
+            "Refused Forbidden",
+            "ClaimRefused",
+            "grow 2, FailedToPatchPVC",
+            LOOK_AGAIN,
+        ),
+        (
+            |web| asks(web, r#"{"accessModes":["ReadWriteMany"]}"#),
+            "Refused Differs",
+            "ClaimRefused",
+            "FailedToPatchPVC",
+            LOOK_AGAIN,
+        ),
+        (
+            |web| asks(web, r#"{"accessModes":["ReadWriteOnce"],"volumeMode":"Block"}"#),
+            "Refused Differs",
+            "ClaimRefused",
+            "FailedToPatchPVC",
+            LOOK_AGAIN,
+        ),
+        (
+            |web| trouble(web, "ControllerResizeError"),
+            "Infeasible ControllerResizeError",
+            "ClaimInfeasible",
+            "ClaimExpansionFailed",
+            LOOK_AGAIN,
+        ),
+        (
+            |web| web.applied("data-web-2").resize = Some(Resize::NodeInfeasible),
+            "Infeasible Infeasible",
+            "ClaimInfeasible",
+            "ClaimExpansionFailed",
+            LOOK_AGAIN,
+        ),
+        (
+            |web| web.applied("data-web-2").modify = Some(Modify::Infeasible),
+            "Infeasible Infeasible",
+            "ClaimInfeasible",
+            "ClaimExpansionFailed",
+            LOOK_AGAIN,
+        ),
+        (
+            |web| web.claim("data-web-2").labels.clear(),
+            "Foreign SelectorMismatch",
+            "ClaimForeign",
+            "ClaimForeign",
+            LOOK_AGAIN,
+        ),
+    ];
+    for (change, state, stalled, expected, wake) in rows {
+        let mut web = web();
+        change(&mut web);
+        assert_eq!(done(&web), expected, "{state}");
+        let found = plan(&web);
+        let progress = &found.progress;
+        let claim = &progress.claims[0];
+        assert_eq!(format!("{} {}", claim.state, claim.reason), state);
+        assert_eq!(
+            (progress.stalled.holds, progress.stalled.reason),
+            (true, stalled),
+            "{state}"
+        );
+        assert_eq!((found.wake, found.settled), (Some(wake), false), "{state}");
+        // Said once: what was reported is not told again, and a new cause is.
+        let reported = Earlier {
+            claims: [(
+                claim.name.clone(),
+                (claim.state.to_string(), claim.reason.clone(), claim.message.clone()),
+            )]
+            .into(),
+            ..web.earlier.clone().unwrap()
+        };
+        web.earlier = Some(reported);
+        assert_eq!(told(&web), [], "{state}");
+        web.earlier.as_mut().unwrap().claims.get_mut("data-web-2").unwrap().2 = "another cause".to_owned();
+        assert_eq!(told(&web).len(), 1, "{state}");
+        // With Parallel it stops only itself.
+        web.set.pod_management = PodManagement::Parallel;
+        assert!(writes(&web).contains(&apply(&web, 1)), "{state}");
+    }
+}
+
+#[test]
+fn a_claim_that_differs_where_the_template_says_nothing_follows() {
+    for spec in [
+        r#"{"accessModes":["ReadWriteOnce"],"storageClassName":"slow","volumeMode":"Filesystem"}"#,
+        r#"{"accessModes":["ReadWriteOnce"],"dataSource":{"kind":"VolumeSnapshot","name":"s"}}"#,
+    ] {
+        let mut web = web();
+        asks(&mut web, spec);
+        assert_eq!(done(&web), "grow 2", "{spec}");
+    }
+}
+
+#[test]
+fn a_claim_that_differs_is_named_with_both_values_and_is_not_compatible() {
+    let mut web = web();
+    asks(&mut web, r#"{"accessModes":["ReadWriteMany"]}"#);
+    web.claim("data-web-2").request = gi(2);
+    web.claim("data-web-1").request = gi(2);
+    let message = "data-web-2: expected spec.accessModes [\"ReadWriteOnce\"] as in the template, but found \
+                   [\"ReadWriteMany\"], which cannot change in place";
+    assert_eq!(told(&web), [(Reason::FailedToPatchPVC, message.to_owned())]);
+    let template = &plan(&web).progress.by_template[0];
+    assert_eq!((template.compatible, template.compatible_ready), (1, 0));
+}

@@ -1,0 +1,86 @@
+//! KEP-4650's table: where the Pod and the claim of the highest replica are, and what is done. Claims that wait are ready
+//! once in each row: what follows then is the last column.
+
+use super::{done, hold, put_pod};
+use crate::rollout::fixtures::web;
+use crate::rollout::replica::At::{self, A, Absent, B};
+use crate::rollout::snapshot::Snapshot;
+
+fn put_claim(web: &mut Snapshot, at: At) {
+    match at {
+        Absent => _ = web.claims.remove("data-web-2"),
+        A => {}
+        B => _ = web.applied("data-web-2"),
+    }
+}
+
+/// Where the Pod and the claim are, what is done now, and what is done when the claim is ready.
+type Row = (At, At, &'static str, &'static str);
+
+fn check(rows: [Row; 9], held: Option<u32>) {
+    for (pod, claim, now, ready) in rows {
+        let mut web = web();
+        if let Some(driven) = held {
+            hold(&mut web, driven);
+        }
+        put_pod(&mut web, pod);
+        put_claim(&mut web, claim);
+        assert_eq!(done(&web), now, "Pod {pod:?}, claim {claim:?}");
+        if claim != Absent {
+            web.done("data-web-2");
+        }
+        assert_eq!(done(&web), ready, "Pod {pod:?}, claim {claim:?}, when it is ready");
+    }
+}
+
+#[test]
+fn when_only_claims_change() {
+    let rows = [
+        // The StatefulSet controller makes the claim, and nobody waits for it.
+        (Absent, Absent, "grow 1", "grow 1"),
+        (Absent, A, "grow 2", "grow 1"),
+        (Absent, B, "", "grow 1"),
+        (A, Absent, "grow 1", "grow 1"),
+        (A, A, "grow 2", "grow 1"),
+        (A, B, "", "grow 1"),
+        (B, Absent, "grow 1", "grow 1"),
+        (B, A, "grow 2", "grow 1"),
+        (B, B, "", "grow 1"),
+    ];
+    check(rows, None);
+}
+
+#[test]
+fn when_pods_change_as_well_and_this_one_is_held() {
+    let rows = [
+        // The claim comes with the Pod.
+        (Absent, Absent, "release 2", "release 2"),
+        (Absent, A, "grow 2", "release 2"),
+        (Absent, B, "", "release 2"),
+        (A, Absent, "release 2", "release 2"),
+        (A, A, "grow 2", "release 2"),
+        (A, B, "", "release 2"),
+        // Somebody replaced it while it was held: the partition follows.
+        (B, Absent, "release 2", "release 2"),
+        (B, A, "grow 2", "release 2"),
+        (B, B, "", "release 2"),
+    ];
+    check(rows, Some(3));
+}
+
+#[test]
+fn when_pods_change_as_well_and_this_one_was_released() {
+    let rows = [
+        (Absent, Absent, "", ""),
+        (Absent, A, "grow 2", ""),
+        (Absent, B, "", ""),
+        (A, Absent, "", ""),
+        (A, A, "grow 2", ""),
+        (A, B, "", ""),
+        // Its Pod is there, and Ready: the next one.
+        (B, Absent, "grow 1", "grow 1"),
+        (B, A, "grow 2", "grow 1"),
+        (B, B, "", "grow 1"),
+    ];
+    check(rows, Some(2));
+}

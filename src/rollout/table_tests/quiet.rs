@@ -1,0 +1,235 @@
+//! How much a whole rollout writes: a small world that does what it is told, where each thing that happens is looked at.
+
+use crate::rollout::fixtures::{gi, template, web};
+use crate::rollout::plan::plan;
+use crate::rollout::snapshot::{ClaimView, Earlier, PodView, Resize, Snapshot};
+use crate::rollout::{Action, Progress};
+use crate::templates::{ClaimTemplate, Phase, keys};
+
+/// What was written in the course of a rollout.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Writes {
+    claims: usize,
+    partitions: usize,
+    records: usize,
+    reports: usize,
+    events: usize,
+}
+
+/// A set, its claims and Pods, and what was reported of it last.
+struct World {
+    web: Snapshot,
+    reported: Option<Progress>,
+    writes: Writes,
+}
+
+/// The update revision.
+const NEW: &str = "web-2";
+
+impl World {
+    /// Claims of 1Gi from so many templates for so many replicas, 2Gi of each are wished; `held`: Pods change as well.
+    fn new(replicas: u32, templates: &[&str], held: bool) -> Self {
+        let mut web = web();
+        let sized = |size: &str| -> Vec<ClaimTemplate> { templates.iter().map(|name| template(name, size)).collect() };
+        web.claims.clear();
+        web.set.replicas = replicas;
+        web.set.live = sized("1Gi");
+        web.stage(sized("2Gi"));
+        web.earlier = None;
+        for ordinal in 0..replicas {
+            web.add_pod(ordinal);
+            for name in templates {
+                web.add_claim(name, ordinal);
+            }
+        }
+        if held {
+            web.set.held = Some(replicas);
+            web.set.update_revision = NEW.to_owned();
+        }
+        Self {
+            web,
+            reported: None,
+            writes: Writes::default(),
+        }
+    }
+
+    /// Looks until nothing is written any more: a write to the set is seen as a change of it.
+    fn settle(&mut self) {
+        loop {
+            let before = self.writes.clone();
+            self.look();
+            if self.writes == before {
+                return;
+            }
+        }
+    }
+
+    /// As the controller looks: what is due is written until nothing is, and then reported if it is news.
+    fn look(&mut self) {
+        loop {
+            let plan = plan(&self.web);
+            let (mut applied, mut told) = (false, 0);
+            for action in plan.actions {
+                match action {
+                    Action::ApplyClaim(apply) => {
+                        self.writes.claims += 1;
+                        applied = true;
+                        let claim = self.web.claims.get_mut(apply.name.as_str()).unwrap();
+                        claim.request = apply.storage;
+                        claim
+                            .labels
+                            .insert(keys::REVISION.to_owned(), apply.revision.to_string());
+                    }
+                    Action::SetPartition(partition) => {
+                        self.writes.partitions += 1;
+                        self.web.set.held = partition.partition.filter(|_| !partition.lift);
+                    }
+                    Action::SetRecord(record) => {
+                        self.writes.records += 1;
+                        self.web.set.staged = Some(record.record);
+                    }
+                    // Told with the report.
+                    Action::Tell(_) => told += 1,
+                }
+            }
+            if !applied {
+                self.writes.events += told;
+                return self.report(plan.progress);
+            }
+        }
+    }
+
+    fn report(&mut self, progress: Progress) {
+        if self.reported.as_ref() == Some(&progress) {
+            return;
+        }
+        self.writes.reports += 1;
+        let claims = progress.claims.iter().map(|claim| {
+            let told = (claim.state.to_string(), claim.reason.clone(), claim.message.clone());
+            (claim.name.clone(), told)
+        });
+        self.web.earlier = Some(Earlier {
+            revision: progress.update_revision.clone(),
+            started: Some(progress.started),
+            claims: claims.collect(),
+            ready: progress.ready.reason.to_owned(),
+        });
+        self.reported = Some(progress);
+    }
+
+    /// One thing happens, if anything is to: to a claim, or else to a Pod.
+    fn step(&mut self) -> bool {
+        self.web.now += 1;
+        let now = self.web.now;
+        if self.web.claims.values_mut().any(grow) {
+            return true;
+        }
+        let driven = self.web.set.held.unwrap_or(0);
+        for ordinal in (driven..self.web.set.replicas).rev() {
+            let Some(pod) = self.web.pods.get_mut(&format!("web-{ordinal}")) else {
+                self.web.add_pod(ordinal);
+                let pod = self.web.pods.get_mut(&format!("web-{ordinal}")).unwrap();
+                (pod.revision, pod.ready_since) = (NEW.to_owned(), None);
+                return true;
+            };
+            if replace(pod, now) {
+                return true;
+            }
+            if pod.deleted.is_some() {
+                self.web.pods.remove(&format!("web-{ordinal}"));
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// The resizer and the kubelet, one step further: the volume, the file system, all.
+fn grow(claim: &mut ClaimView) -> bool {
+    if claim.request == gi(1) || claim.capacity == Some(claim.request) {
+        return false;
+    }
+    match claim.resize {
+        None => claim.resize = Some(Resize::ControllerInProgress),
+        Some(Resize::ControllerInProgress) => claim.resize = Some(Resize::NodePending),
+        _ => (claim.resize, claim.capacity) = (None, Some(claim.request)),
+    }
+    true
+}
+
+/// The StatefulSet controller and the kubelet, one step further: a Pod of the old revision goes, a new one becomes Ready.
+fn replace(pod: &mut PodView, now: u64) -> bool {
+    if pod.revision != NEW && pod.deleted.is_none() {
+        (pod.deleted, pod.ready_since) = (Some(now + 30), None);
+        return true;
+    }
+    if pod.revision == NEW && pod.ready_since.is_none() {
+        pod.ready_since = Some(now);
+        return true;
+    }
+    false
+}
+
+fn roll_out(replicas: u32, templates: &[&str], held: bool) -> Writes {
+    let mut world = World::new(replicas, templates, held);
+    loop {
+        world.settle();
+        if !world.step() {
+            assert_eq!(world.web.set.staged.as_ref().unwrap().phase, Phase::Complete);
+            return world.writes;
+        }
+    }
+}
+
+#[test]
+fn a_rollout_writes_each_claim_once_each_partition_once_and_a_few_reports_per_replica() {
+    for replicas in [0, 1, 10, 30] {
+        for templates in [&["data"][..], &["data", "log"]] {
+            for held in [false, true] {
+                let count = usize::try_from(replicas).unwrap();
+                let claims = count * templates.len();
+                let found = roll_out(replicas, templates, held);
+                let expected = Writes {
+                    claims,
+                    // The last one puts the user's back.
+                    partitions: if held { count + 1 } else { 0 },
+                    records: 1,
+                    // Each claim is applied, expanding, expanding on its node; then its Pod is replaced. At the end everything is
+                    // ready, and complete.
+                    reports: 3 * claims + if held { count } else { 0 } + 2,
+                    // Staged, each claim ready, complete.
+                    events: claims + 2,
+                };
+                assert!(
+                    found.reports <= expected.reports,
+                    "{replicas} {templates:?} {held}: {found:?}"
+                );
+                assert_eq!(
+                    Writes { reports: 0, ..found },
+                    Writes { reports: 0, ..expected },
+                    "{replicas} {templates:?} {held}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_change_is_not_written_however_long_it_takes() {
+    // Only of a Pod something else is said after a while.
+    for (held, pauses) in [(false, &[1, 300, 3600][..]), (true, &[1, 28])] {
+        let mut world = World::new(3, &["data"], held);
+        loop {
+            world.settle();
+            let before = world.writes.clone();
+            for pause in pauses {
+                world.web.now += pause;
+                world.look();
+            }
+            assert_eq!(world.writes, before);
+            if !world.step() {
+                break;
+            }
+        }
+    }
+}
