@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::checks::Cause;
 use super::lookups::CannotAsk;
-use crate::templates::show::{cut, printable, shown};
-use crate::templates::{Change, Diff, Fault, Revision, UpdatePolicy, rules};
+use crate::templates::show::{cut, in_short, printable, shown};
+use crate::templates::{Diff, Fault, Revision, UpdatePolicy, rules};
 
 /// The API server cuts a warning here.
 pub(super) const MAX_WARNING: usize = 256;
@@ -235,15 +235,7 @@ fn some_of(names: &[String], room: usize) -> String {
 
 /// The changes in a few words each, as many as have room.
 fn summary(diff: &Diff) -> String {
-    let changes = diff.changed.iter().flat_map(|change| {
-        let frozen = change
-            .frozen
-            .iter()
-            .map(|one| format!("{} {}", shown(&change.template), shown(&one.field)));
-        let allowed = change.changes.iter().map(|one| in_short(&change.template, one));
-        allowed.chain(frozen)
-    });
-    some(&changes.collect::<Vec<_>>(), 96, ", ", ", and ")
+    some(&in_short(diff), 96, ", ", ", and ")
 }
 
 /// Where all do not fit, the first few and a count say more than a line that breaks off.
@@ -263,31 +255,6 @@ fn some(items: &[String], room: usize, separator: &str, last: &str) -> String {
         used += length;
     }
     line
-}
-
-/// One change in a few words: `data 10Gi -> 20Gi`.
-fn in_short(template: &str, change: &Change) -> String {
-    let template = shown(template);
-    let arrow = |from: Option<String>, to: Option<String>| {
-        let word = |value: Option<String>| value.map_or_else(|| "none".to_owned(), |value| shown(&value));
-        format!("{} -> {}", word(from), word(to))
-    };
-    match change {
-        Change::Storage { from, to } => {
-            let sizes = arrow(from.map(|q| q.to_string()), to.map(|q| q.to_string()));
-            format!("{template} {sizes}")
-        }
-        Change::VolumeAttributesClass { from, to } => format!("{template} class {}", arrow(from.clone(), to.clone())),
-        Change::Label(one) | Change::Annotation(one) => {
-            let kind = if matches!(change, Change::Label(_)) {
-                "label"
-            } else {
-                "annotation"
-            };
-            let (key, values) = (shown(&one.key), arrow(one.from.clone(), one.to.clone()));
-            format!("{template} {kind} {key} {values}")
-        }
-    }
 }
 
 #[cfg(test)]

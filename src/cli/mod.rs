@@ -9,12 +9,16 @@ mod crd;
 #[cfg(test)]
 mod documented_tests;
 mod files;
+mod history;
 mod output;
 mod plan;
 mod recorded;
 mod review;
+mod revisions;
 mod status;
+mod undo;
 mod warnings;
+mod withdraw;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -43,9 +47,12 @@ enum Command {
     Artifacthub(artifacthub::Arguments),
     Controller(controller::Arguments),
     Crd(crd::Arguments),
+    History(history::Arguments),
     Plan(plan::Arguments),
     Review(review::Arguments),
     Status(status::Arguments),
+    Undo(undo::Arguments),
+    Withdraw(withdraw::Arguments),
 }
 
 /// Parses the arguments of this process and does what they say.
@@ -72,9 +79,12 @@ fn dispatch(arguments: Arguments) -> ExitCode {
         Command::Artifacthub(artifacthub) => wait_for(async { artifacthub::run(&artifacthub) }),
         Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
+        Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
         Command::Review(review) => review::run(&review),
         Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
+        Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),
+        Command::Withdraw(withdraw) => wait_for(withdraw::run(&arguments.cluster, &withdraw)),
     }
 }
 

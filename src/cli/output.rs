@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Write as _, stdout};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
 
 use crate::templates::show::printable;
@@ -47,6 +48,36 @@ pub(crate) fn allows_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// The time: read where a command begins, and told to the rest.
+#[allow(clippy::disallowed_methods, reason = "this is the outermost loop")]
+pub(crate) fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// How long ago something was, as kubectl prints it (`HumanDuration` of k8s.io/apimachinery).
+pub(crate) fn age(since: Timestamp, now: Timestamp) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    const YEAR: i64 = 365 * DAY;
+    let seconds = now.as_second().saturating_sub(since.as_second()).max(0);
+    let two = |large: i64, letter: char, small: i64, other: char| match seconds % large / small {
+        0 => format!("{}{letter}", seconds / large),
+        rest => format!("{}{letter}{rest}{other}", seconds / large),
+    };
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..600 => two(MINUTE, 'm', 1, 's'),
+        600..10_800 => format!("{}m", seconds / MINUTE),
+        10_800..28_800 => two(HOUR, 'h', MINUTE, 'm'),
+        28_800..172_800 => format!("{}h", seconds / HOUR),
+        172_800..691_200 => two(DAY, 'd', HOUR, 'h'),
+        691_200..63_072_000 => format!("{}d", seconds / DAY),
+        63_072_000..252_288_000 => two(YEAR, 'y', DAY, 'd'),
+        _ => format!("{}y", seconds / YEAR),
+    }
+}
+
 /// A table as kubectl prints it: three spaces between columns, as wide as what is in them, nothing at the end of a line.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let heading: Vec<String> = headings.iter().map(|text| (*text).to_owned()).collect();
@@ -65,7 +96,32 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::table;
+    use k8s_openapi::jiff::Timestamp;
+
+    use super::{age, table};
+
+    #[test]
+    fn ages_are_those_of_kubectl() {
+        for (seconds, expected) in [
+            (-5, "0s"),
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (125, "2m5s"),
+            (600, "10m"),
+            (10_799, "179m"),
+            (10_860, "3h1m"),
+            (172_799, "47h"),
+            (176_400, "2d1h"),
+            (691_200, "8d"),
+            (63_072_000, "2y"),
+            (63_244_800, "2y2d"),
+            (252_288_000, "8y"),
+        ] {
+            let at = |second| Timestamp::from_second(second).expect("a time");
+            assert_eq!(age(at(0), at(seconds)), expected, "{seconds}");
+        }
+    }
 
     #[test]
     fn columns_are_as_wide_as_what_is_in_them() {

@@ -1,5 +1,7 @@
 //! Names and values for people: of bounded length, without characters that a terminal obeys.
 
+use super::diff::{Change, Diff};
+
 /// The longest value that is shown as it is.
 const MAX_VALUE: usize = 48;
 
@@ -51,6 +53,44 @@ pub fn printable(text: &str) -> String {
 fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Every change of the templates that both lists have, in a few words each: `data 10Gi -> 20Gi`.
+#[must_use]
+pub fn in_short(diff: &Diff) -> Vec<String> {
+    let changes = diff.changed.iter().flat_map(|change| {
+        let template = shown(&change.template);
+        let frozen = change.frozen.iter().map({
+            let template = template.clone();
+            move |one| format!("{template} {}", shown(&one.field))
+        });
+        let allowed = change.changes.iter().map(move |one| change_in_short(&template, one));
+        allowed.chain(frozen)
+    });
+    changes.collect()
+}
+
+fn change_in_short(template: &str, change: &Change) -> String {
+    let arrow = |from: Option<String>, to: Option<String>| {
+        let word = |value: Option<String>| value.map_or_else(|| "none".to_owned(), |value| shown(&value));
+        format!("{} -> {}", word(from), word(to))
+    };
+    match change {
+        Change::Storage { from, to } => {
+            let sizes = arrow(from.map(|q| q.to_string()), to.map(|q| q.to_string()));
+            format!("{template} {sizes}")
+        }
+        Change::VolumeAttributesClass { from, to } => format!("{template} class {}", arrow(from.clone(), to.clone())),
+        Change::Label(one) | Change::Annotation(one) => {
+            let kind = if matches!(change, Change::Label(_)) {
+                "label"
+            } else {
+                "annotation"
+            };
+            let (key, values) = (shown(&one.key), arrow(one.from.clone(), one.to.clone()));
+            format!("{template} {kind} {key} {values}")
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,181 @@
+//! `claim-rollout history`: what has been wished for the claims of a set, and by whom.
+
+use anyhow::Context as _;
+use clap::Args;
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::ClusterArguments;
+use super::output::{self, Format, age, now, print, table};
+use super::revisions::{self, History, Place, Wished};
+
+/// Show what has been wished for the claims of a StatefulSet, the latest last
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The StatefulSet.
+    name: String,
+    /// Show the templates of one wish: its revision, or its number.
+    #[arg(long, value_name = "REVISION")]
+    revision: Option<String>,
+    /// The format.
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<Format>,
+}
+
+/// Runs the subcommand.
+pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
+    let (client, namespace) = cluster.connect().await?;
+    let (_, history) = revisions::read(&client, &namespace, &arguments.name).await?;
+    let text = match &arguments.revision {
+        None => text(&history, arguments.output, now())?,
+        Some(asked) => one(&history, asked, arguments.output)?,
+    };
+    print(&text)
+}
+
+/// The whole output.
+fn text(history: &History, format: Option<Format>, now: Timestamp) -> anyhow::Result<String> {
+    let document =
+        || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "HistoryList", "items": items(history)});
+    match format {
+        None | Some(Format::Wide) => Ok(rows(history, format, now)),
+        Some(Format::Json) => output::json(&document()),
+        Some(Format::Yaml) => output::yaml(&document()),
+    }
+}
+
+fn rows(history: &History, format: Option<Format>, now: Timestamp) -> String {
+    let mut headings = vec!["REVISION", "NUMBER", "AGE", "BY", "PHASE", "CHANGE"];
+    let wide = format == Some(Format::Wide);
+    if wide {
+        headings.insert(4, "MANAGER");
+    }
+    let rows = history.wishes.iter().zip(history.changes()).map(|(wished, changes)| {
+        let or_none = |text: &str| if text.is_empty() { "<none>" } else { text }.to_owned();
+        let created = wished
+            .created
+            .as_ref()
+            .and_then(|created| created.parse::<Timestamp>().ok());
+        let mut row = vec![
+            wished.revision.to_string(),
+            wished
+                .number
+                .map_or_else(|| "<none>".to_owned(), |number| number.to_string()),
+            created.map_or_else(|| "<none>".to_owned(), |created| age(created, now)),
+            or_none(&wished.by),
+            or_none(phase(wished)),
+            or_none(&changes.join(", ")),
+        ];
+        if wide {
+            row.insert(4, or_none(&wished.manager));
+        }
+        row
+    });
+    table(&headings, &rows.collect::<Vec<_>>())
+}
+
+/// How far a wish has come; for the others whether the set has its templates.
+fn phase(wished: &Wished) -> &'static str {
+    match (wished.phase, wished.place) {
+        (Some(phase), _) => phase.as_str(),
+        (None, Place::Live) => "Live",
+        (None, Place::Kept) => "",
+    }
+}
+
+fn items(history: &History) -> Vec<Value> {
+    let items = history.wishes.iter().zip(history.changes());
+    items.map(|(wished, changes)| item(wished, &changes)).collect()
+}
+
+fn item(wished: &Wished, changes: &[String]) -> Value {
+    json!({
+        "revision": wished.revision.as_str(),
+        "number": wished.number,
+        "created": wished.created,
+        "by": wished.by,
+        "manager": wished.manager,
+        "phase": wished.phase.map(|phase| phase.as_str()),
+        "live": wished.place == Place::Live,
+        "changes": changes,
+        "templates": wished.templates(),
+    })
+}
+
+/// One wish, with its templates.
+fn one(history: &History, asked: &str, format: Option<Format>) -> anyhow::Result<String> {
+    let at = history
+        .find(asked)
+        .and_then(|found| history.wishes.iter().position(|wished| wished == found));
+    let at = at.with_context(|| unknown(history, asked))?;
+    let wished = &history.wishes[at];
+    match format {
+        Some(Format::Json) => output::json(&item(wished, &history.changes()[at])),
+        Some(Format::Yaml) => output::yaml(&item(wished, &history.changes()[at])),
+        None | Some(Format::Wide) => {
+            let set = format!(
+                "statefulset.apps/{} with revision {}",
+                history.set.name, wished.revision
+            );
+            Ok(format!(
+                "{set}\n{}",
+                output::yaml(&json!({"volumeClaimTemplates": wished.templates()}))?
+            ))
+        }
+    }
+}
+
+/// What to say where there is no such wish.
+pub(crate) fn unknown(history: &History, asked: &str) -> String {
+    let known: Vec<&str> = history.wishes.iter().map(|wished| wished.revision.as_str()).collect();
+    format!("expected one of the revisions {}, but found {asked}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{one, text};
+    use crate::cli::output::Format;
+    use crate::cli::revisions::tests::{history, revision, stored};
+
+    const NOW: &str = "2026-01-01T00:05:00Z";
+
+    #[test]
+    fn the_latest_wish_is_the_last_row() {
+        let [one, two, three] = ["1Gi", "2Gi", "3Gi"].map(revision);
+        let history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
+        let expected = format!(
+            "\
+REVISION     NUMBER   AGE      BY       PHASE        CHANGE
+{one}   0        <none>   <none>   Live         data 1Gi
+{two}   1        5m       bob      <none>       data 1Gi -> 2Gi
+{three}   2        5m       alice    RollingOut   data 2Gi -> 3Gi
+"
+        );
+        let now = NOW.parse().expect("a time");
+        assert_eq!(text(&history, None, now).expect("text"), expected);
+        let wide = text(&history, Some(Format::Wide), now).expect("text");
+        assert!(wide.contains("alice    helm      RollingOut"), "{wide}");
+        let json: Value = serde_json::from_str(&text(&history, Some(Format::Json), now).expect("text")).expect("JSON");
+        assert_eq!(json["items"][2]["revision"], three);
+        assert_eq!(json["items"][0]["live"], true);
+    }
+
+    #[test]
+    fn one_wish_is_shown_with_its_templates() {
+        let history = history(None, &[stored(1, "2Gi")]);
+        let text = one(&history, "1", None).expect("text");
+        let expected = format!(
+            "statefulset.apps/web with revision {}\nvolumeClaimTemplates:\n",
+            revision("2Gi")
+        );
+        assert!(text.starts_with(&expected) && text.contains("storage: 2Gi"), "{text}");
+        let error = one(&history, "7", None).expect_err("no such wish").to_string();
+        let [first, second] = ["1Gi", "2Gi"].map(revision);
+        assert_eq!(
+            error,
+            format!("expected one of the revisions {first}, {second}, but found 7")
+        );
+    }
+}

@@ -1,0 +1,225 @@
+//! The wishes of a set, as the cluster keeps them: what `history` shows and `undo` goes back to.
+//!
+//! Each wish is a ControllerRevision `<set>-claims-<revision>` of the ClaimRollout; the templates that the set has are
+//! the one before all of them.
+
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
+use serde_json::{Value, json};
+
+use crate::controller::objects;
+use crate::rollout::SetView;
+use crate::templates::show::in_short;
+use crate::templates::{ClaimTemplate, Diff, Phase, Revision, TemplateError, keys};
+
+/// The annotation on a wish: the user who staged it last.
+const BY: &str = "claim-rollout.io/by";
+/// The annotation on a wish: the field manager that the user named.
+const MANAGER: &str = "claim-rollout.io/manager";
+
+/// The wishes of a set, the latest last.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct History {
+    pub(crate) set: SetView,
+    pub(crate) wishes: Vec<Wished>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wished {
+    /// The higher, the later it was staged; nothing for one that the controller has not seen yet. 0 are the live templates.
+    pub(crate) number: Option<i64>,
+    pub(crate) revision: Revision,
+    pub(crate) templates: Vec<ClaimTemplate>,
+    pub(crate) by: String,
+    pub(crate) manager: String,
+    /// When it was first staged, as the API server writes it.
+    pub(crate) created: Option<String>,
+    /// How far it has come, if it is what is staged.
+    pub(crate) phase: Option<Phase>,
+    /// Whether the set has these templates.
+    pub(crate) place: Place,
+}
+
+/// Where templates stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the set itself.
+    Live,
+    /// Only in the history, or in the record.
+    Kept,
+}
+
+/// Reads the history of a set.
+///
+/// # Errors
+/// If there is no such set, or it cannot be read.
+pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(Value, History)> {
+    let kind = |group: &str, version: &str, kind: &str| {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        Api::<DynamicObject>::namespaced_with(client.clone(), namespace, &resource)
+    };
+    let set = serde_json::to_value(kind("apps", "v1", "StatefulSet").get(name).await?)?;
+    let rollout = match kind("claim-rollout.io", "v1alpha1", "ClaimRollout").get_opt(name).await {
+        Ok(rollout) => rollout,
+        // The kind is not installed: then there is no history.
+        Err(kube::Error::Api(status)) if status.code == 404 => None,
+        Err(error) => return Err(error.into()),
+    };
+    let mut stored = Vec::new();
+    if let Some(uid) = rollout.and_then(|rollout| rollout.metadata.uid) {
+        let listed = kind("apps", "v1", "ControllerRevision")
+            .list(&ListParams::default())
+            .await?;
+        let listed = listed.into_iter().map(serde_json::to_value);
+        stored = listed.collect::<Result<Vec<Value>, _>>()?;
+        stored.retain(|revision| belongs(revision, &uid));
+    }
+    let history = History::of(&set, &stored)?;
+    Ok((set, history))
+}
+
+/// True iff the ClaimRollout of this uid is the controller of the object.
+fn belongs(stored: &Value, rollout: &str) -> bool {
+    let owners = stored["metadata"]["ownerReferences"].as_array();
+    let owned = |owner: &Value| owner["controller"] == true && owner["uid"] == rollout;
+    owners.into_iter().flatten().any(owned)
+}
+
+impl History {
+    /// The history of a set whose wishes are stored so. A stored wish that cannot be read is left out: somebody else
+    /// wrote it.
+    ///
+    /// # Errors
+    /// If the set cannot be read.
+    pub(crate) fn of(set: &Value, stored: &[Value]) -> Result<Self, objects::ObjectError> {
+        let set = objects::set(set)?;
+        let live = Revision::of(&set.live);
+        let mut wishes: Vec<Wished> = stored.iter().filter_map(|stored| Wished::read(stored).ok()).collect();
+        wishes.sort_by_key(|wished| wished.number);
+        if !wishes.iter().any(|wished| wished.revision == live) {
+            wishes.insert(0, Wished::new(Some(0), set.live.clone()));
+        }
+        if let Some(record) = &set.staged {
+            let revision = record.revision();
+            // What is staged comes last, also if the controller has not numbered it anew yet.
+            let mut staged = match wishes.iter().position(|wished| wished.revision == revision) {
+                Some(at) => wishes.remove(at),
+                None => Wished::new(None, record.templates.clone()),
+            };
+            staged.by.clone_from(&record.by);
+            staged.manager.clone_from(&record.manager);
+            staged.phase = Some(record.phase);
+            wishes.push(staged);
+        }
+        for wished in wishes.iter_mut().filter(|wished| wished.revision == live) {
+            wished.place = Place::Live;
+        }
+        Ok(Self { set, wishes })
+    }
+
+    /// The wish of this revision or number.
+    pub(crate) fn find(&self, asked: &str) -> Option<&Wished> {
+        let mut all = self.wishes.iter();
+        all.find(|wished| wished.revision.as_str() == asked).or_else(|| {
+            self.wishes
+                .iter()
+                .find(|wished| wished.number.is_some_and(|number| number.to_string() == asked))
+        })
+    }
+
+    /// What changed in each wish, in a few words each: seen from the one before it, the first from nothing.
+    pub(crate) fn changes(&self) -> Vec<Vec<String>> {
+        let before = std::iter::once(None).chain(self.wishes.iter().map(Some));
+        let changes = before.zip(&self.wishes).map(|(before, wished)| match before {
+            None => sizes(&wished.templates),
+            Some(before) => difference(&before.templates, &wished.templates),
+        });
+        changes.collect()
+    }
+}
+
+/// The difference between two wishes, in a few words each.
+pub(crate) fn difference(from: &[ClaimTemplate], to: &[ClaimTemplate]) -> Vec<String> {
+    let diff = Diff::between(from, to);
+    let words = |what: &str, names: &[String]| names.iter().map(|name| format!("{name} {what}")).collect::<Vec<_>>();
+    [
+        in_short(&diff),
+        words("added", &diff.added),
+        words("removed", &diff.removed),
+    ]
+    .concat()
+}
+
+fn sizes(templates: &[ClaimTemplate]) -> Vec<String> {
+    let size = |template: &ClaimTemplate| {
+        template
+            .storage
+            .map_or_else(|| "none".to_owned(), |size| size.to_string())
+    };
+    templates
+        .iter()
+        .map(|template| format!("{} {}", template.name, size(template)))
+        .collect()
+}
+
+impl Wished {
+    fn new(number: Option<i64>, templates: Vec<ClaimTemplate>) -> Self {
+        Self {
+            number,
+            revision: Revision::of(&templates),
+            templates,
+            by: String::new(),
+            manager: String::new(),
+            created: None,
+            phase: None,
+            place: Place::Kept,
+        }
+    }
+
+    /// Reads a ControllerRevision.
+    fn read(stored: &Value) -> Result<Self, TemplateError> {
+        let templates = ClaimTemplate::list_from_value(stored["data"]["spec"]["volumeClaimTemplates"].clone())?;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let annotations = &stored["metadata"]["annotations"];
+        Ok(Self {
+            by: text(&annotations[BY]).unwrap_or_default(),
+            manager: text(&annotations[MANAGER]).unwrap_or_default(),
+            created: text(&stored["metadata"]["creationTimestamp"]),
+            ..Self::new(stored["revision"].as_i64(), templates)
+        })
+    }
+
+    /// The templates as JSON.
+    pub(crate) fn templates(&self) -> Value {
+        self.templates
+            .iter()
+            .map(|template| Value::from(template.to_value()))
+            .collect()
+    }
+}
+
+/// The patch that asks for these templates.
+pub(crate) fn patch(set: &Value, wished: &Wished) -> Value {
+    let mut patch = precondition(set);
+    patch["spec"] = json!({"volumeClaimTemplates": wished.templates()});
+    patch
+}
+
+/// The patch that asks to drop what is staged.
+pub(crate) fn withdrawal(set: &Value, revision: &Revision) -> Value {
+    let mut patch = precondition(set);
+    patch["metadata"]["annotations"] = json!({keys::WITHDRAW: revision.as_str()});
+    patch
+}
+
+/// The set as it was seen, and no other of the same name.
+fn precondition(set: &Value) -> Value {
+    let metadata = &set["metadata"];
+    json!({"metadata": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}})
+}
+
+#[cfg(test)]
+#[path = "revisions_tests.rs"]
+pub(crate) mod tests;

@@ -1,0 +1,118 @@
+use serde_json::{Value, json};
+
+use super::{History, Place};
+use crate::templates::{ClaimTemplate, Phase, Record, Revision, UpdatePolicy};
+
+pub(crate) fn template(size: &str) -> Value {
+    json!({"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": size}}}})
+}
+
+pub(crate) fn revision(size: &str) -> String {
+    let templates = ClaimTemplate::list_from_value(json!([template(size)])).expect("templates");
+    Revision::of(&templates).to_string()
+}
+
+/// A set of 1Gi, with this size staged.
+pub(crate) fn set(staged: Option<&str>) -> Value {
+    let record = staged.map(|size| {
+        let record = Record {
+            by: "alice".to_owned(),
+            manager: "helm".to_owned(),
+            phase: Phase::RollingOut,
+            templates: ClaimTemplate::list_from_value(json!([template(size)])).expect("templates"),
+            uid: "set-uid".to_owned(),
+            update_policy: UpdatePolicy::InPlace,
+        };
+        record.write().expect("a record")
+    });
+    json!({
+        "metadata": {
+            "name": "web", "namespace": "shop", "uid": "set-uid", "resourceVersion": "7",
+            "annotations": record.map_or(json!({}), |record| json!({"claim-rollout.io/staged": record})),
+        },
+        "spec": {"replicas": 3, "volumeClaimTemplates": [template("1Gi")]},
+    })
+}
+
+/// A wish as the controller keeps it.
+pub(crate) fn stored(number: i64, size: &str) -> Value {
+    json!({
+        "metadata": {
+            "name": format!("web-claims-{}", revision(size)), "creationTimestamp": "2026-01-01T00:00:00Z",
+            "annotations": {"claim-rollout.io/by": "bob", "claim-rollout.io/manager": "kubectl"},
+        },
+        "data": {"spec": {"volumeClaimTemplates": [template(size)]}},
+        "revision": number,
+    })
+}
+
+pub(crate) fn history(staged: Option<&str>, kept: &[Value]) -> History {
+    History::of(&set(staged), kept).expect("a history")
+}
+
+/// Number, revision as the size it stands for, who, phase, place, changes.
+fn lines(history: &History) -> Vec<String> {
+    let changes = history.changes();
+    let line = |(wished, changes): (&super::Wished, &Vec<String>)| {
+        let number = wished.number.map_or("-".to_owned(), |number| number.to_string());
+        let phase = wished.phase.map_or("-".to_owned(), |phase| phase.to_string());
+        format!(
+            "{number} {}/{} {phase} {:?} {}",
+            wished.by,
+            wished.manager,
+            wished.place,
+            changes.join(", ")
+        )
+    };
+    history.wishes.iter().zip(&changes).map(line).collect()
+}
+
+#[test]
+fn wishes_stand_in_their_order_after_the_live_templates_and_what_is_staged_is_last() {
+    let kept = [stored(2, "3Gi"), stored(1, "2Gi")];
+    assert_eq!(
+        lines(&history(Some("3Gi"), &kept)),
+        [
+            "0 / - Live data 1Gi",
+            "1 bob/kubectl - Kept data 1Gi -> 2Gi",
+            "2 alice/helm RollingOut Kept data 2Gi -> 3Gi"
+        ]
+    );
+    assert_eq!(
+        lines(&history(Some("4Gi"), &kept)).last().map(String::as_str),
+        Some("- alice/helm RollingOut Kept data 3Gi -> 4Gi"),
+        "the controller has not seen it"
+    );
+    assert_eq!(
+        lines(&history(Some("2Gi"), &kept)).last().map(String::as_str),
+        Some("1 alice/helm RollingOut Kept data 3Gi -> 2Gi"),
+        "staged again, and not numbered anew yet"
+    );
+    assert_eq!(lines(&history(None, &[])), ["0 / - Live data 1Gi"]);
+}
+
+#[test]
+fn live_templates_that_were_a_wish_once_are_not_shown_twice() {
+    let history = history(None, &[stored(1, "1Gi"), stored(2, "2Gi")]);
+    assert_eq!(
+        history.wishes.iter().map(|wished| wished.place).collect::<Vec<_>>(),
+        [Place::Live, Place::Kept]
+    );
+}
+
+#[test]
+fn what_is_no_wish_is_left_out() {
+    let mut broken = stored(1, "2Gi");
+    broken["data"]["spec"]["volumeClaimTemplates"] = json!("none");
+    assert_eq!(history(None, &[broken]).wishes.len(), 1);
+}
+
+#[test]
+fn a_wish_is_found_by_its_revision_or_its_number() {
+    let history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
+    let found = |asked: &str| history.find(asked).map(|wished| wished.number);
+    assert_eq!(found(&revision("2Gi")), Some(Some(1)));
+    assert_eq!(found("2"), Some(Some(2)));
+    assert_eq!(found("0"), Some(Some(0)));
+    assert_eq!(found("9"), None);
+}

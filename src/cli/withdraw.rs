@@ -1,0 +1,178 @@
+//! `claim-rollout withdraw`: drops what is staged.
+
+use anyhow::{Context as _, bail, ensure};
+use clap::{Args, ValueEnum};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use serde_json::Value;
+
+use super::ClusterArguments;
+use super::output::print;
+use super::revisions::{self, History};
+use crate::controller::objects;
+use crate::rollout::SetView;
+use crate::templates::{Revision, keys};
+
+/// The field manager of what users write with this program.
+const FIELD_MANAGER: &str = "kubectl-claim-rollout";
+
+/// Drop the staged change of a StatefulSet
+///
+/// Claims that were updated already stay as they are: a volume does not shrink. Pods that wait for their claims go on, and
+/// replicas that have not been reached stay as they were.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The StatefulSet.
+    name: String,
+    /// Only if this is what is staged.
+    revision: Option<String>,
+    /// `server`: ask the API server what would become of it, and store nothing.
+    #[arg(long, value_name = "MODE", default_value = "none")]
+    dry_run: DryRun,
+}
+
+/// Whether anything is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DryRun {
+    /// It is.
+    None,
+    /// The API server goes through it all, and stores nothing.
+    Server,
+}
+
+/// Runs the subcommand.
+pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
+    let (client, namespace) = cluster.connect().await?;
+    let (set, history) = revisions::read(&client, &namespace, &arguments.name).await?;
+    let revision = staged(&history, arguments.revision.as_deref())?;
+    withdraw(&client, &set, &history.set, &revision, arguments.dry_run).await
+}
+
+/// The revision that is staged, if it is the one that is named.
+fn staged(history: &History, named: Option<&str>) -> anyhow::Result<Revision> {
+    let Some(record) = &history.set.staged else {
+        bail!(
+            "expected a staged change of StatefulSet {}, but found none",
+            history.set.name
+        );
+    };
+    let staged = record.revision();
+    let named = named.unwrap_or(staged.as_str());
+    ensure!(
+        named == staged.as_str(),
+        "expected the staged revision {staged}, but found {named}"
+    );
+    Ok(staged)
+}
+
+/// Asks for it, and says what became of it.
+pub(super) async fn withdraw(
+    client: &Client,
+    set: &Value,
+    view: &SetView,
+    revision: &Revision,
+    dry_run: DryRun,
+) -> anyhow::Result<()> {
+    let stored = patch(client, view, &revisions::withdrawal(set, revision), dry_run).await?;
+    ensure!(
+        stored["metadata"]["annotations"].get(keys::WITHDRAW).is_none(),
+        "expected the policy to take the annotation {}, but found that nobody did: is it installed?",
+        keys::WITHDRAW
+    );
+    let left = objects::set(&stored)?.staged;
+    ensure!(
+        left.is_none(),
+        "expected revision {revision} to be withdrawn, but found it staged still"
+    );
+    let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &view.namespace);
+    let at_it = ListParams::default().labels(&format!("{}={revision}", keys::REVISION));
+    let claims = claims
+        .list(&at_it)
+        .await
+        .context("the claims that were updated already")?;
+    let names = claims.items.into_iter().filter_map(|claim| claim.metadata.name);
+    let ours: Vec<String> = names.filter(|name| is_of(view, name)).collect();
+    print(&told(&view.name, revision, &ours, dry_run))
+}
+
+fn is_of(set: &SetView, claim: &str) -> bool {
+    let templates = set.staged.iter().flat_map(|record| &record.templates).chain(&set.live);
+    let mut places = templates.map(|template| crate::templates::names::ordinal_of(claim, &template.name, &set.name));
+    places.any(|ordinal| ordinal.is_some())
+}
+
+fn told(set: &str, revision: &Revision, updated: &[String], dry_run: DryRun) -> String {
+    let mut text = format!(
+        "statefulset.apps/{set} withdrew revision {revision}{}\n",
+        remark(dry_run)
+    );
+    if !updated.is_empty() {
+        text += &format!("updated already, and staying as they are: {}\n", updated.join(", "));
+    }
+    text
+}
+
+/// What kubectl says of what was not stored.
+pub(super) fn remark(dry_run: DryRun) -> &'static str {
+    match dry_run {
+        DryRun::None => "",
+        DryRun::Server => " (server dry run)",
+    }
+}
+
+/// Writes to a set; the set as it is then. The patch carries what it was decided for.
+pub(super) async fn patch(client: &Client, set: &SetView, patch: &Value, dry_run: DryRun) -> anyhow::Result<Value> {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "StatefulSet"));
+    let sets: Api<DynamicObject> = Api::namespaced_with(client.clone(), &set.namespace, &resource);
+    let parameters = PatchParams {
+        dry_run: dry_run == DryRun::Server,
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let stored = sets.patch(&set.name, &parameters, &Patch::Merge(patch)).await?;
+    Ok(serde_json::to_value(stored)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DryRun, is_of, staged, told};
+    use crate::cli::revisions::tests::{history, revision};
+    use crate::templates::Revision;
+
+    #[test]
+    fn only_what_is_staged_can_be_withdrawn() {
+        let (one, two) = (revision("2Gi"), revision("3Gi"));
+        let with = |named| staged(&history(Some("2Gi"), &[]), named).map(|staged| staged.to_string());
+        assert_eq!(with(None).expect("staged"), one);
+        assert_eq!(with(Some(&one)).expect("staged"), one);
+        let error = with(Some(&two)).expect_err("another").to_string();
+        assert_eq!(error, format!("expected the staged revision {one}, but found {two}"));
+        let error = staged(&history(None, &[]), None).expect_err("nothing").to_string();
+        assert_eq!(error, "expected a staged change of StatefulSet web, but found none");
+    }
+
+    #[test]
+    fn what_stays_as_it_is_is_named() {
+        let told = |updated: &[&str], dry_run| {
+            let updated: Vec<String> = updated.iter().map(|name| (*name).to_owned()).collect();
+            told("web", &Revision::from_text("r"), &updated, dry_run)
+        };
+        assert_eq!(
+            told(&[], DryRun::Server),
+            "statefulset.apps/web withdrew revision r (server dry run)\n"
+        );
+        assert_eq!(
+            told(&["data-web-2", "data-web-1"], DryRun::None),
+            "statefulset.apps/web withdrew revision r\nupdated already, and staying as they are: data-web-2, data-web-1\n"
+        );
+    }
+
+    #[test]
+    fn claims_of_other_sets_are_not_named() {
+        let set = history(Some("2Gi"), &[]).set;
+        assert!(is_of(&set, "data-web-0"));
+        assert!(!is_of(&set, "data-other-0"));
+    }
+}
