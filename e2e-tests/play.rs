@@ -7,7 +7,10 @@ use anyhow::ensure;
 use futures::FutureExt as _;
 use futures::StreamExt as _;
 use futures::future::LocalBoxFuture;
-use futures::stream::FuturesUnordered;
+use futures::stream;
+
+/// How many scenarios are played at the same time: enough that none is waited for, and so few that a webhook has its time.
+const SIDE_BY_SIDE: usize = 10;
 
 /// What can be told of a scenario: its name, and how it goes.
 pub(crate) type Scenario<S> = (
@@ -49,15 +52,16 @@ impl Report {
         println!("{:6.1} s  {what}", self.begun.elapsed().as_secs_f64());
     }
 
-    /// Plays all scenarios at the same time.
+    /// Plays the scenarios side by side.
     pub(crate) async fn play<S>(&mut self, stage: &S, scenarios: &[Scenario<S>]) {
         let chosen = scenarios.iter().filter(|(name, _)| name.contains(&self.only));
-        let mut running: FuturesUnordered<_> = chosen
+        let plays: Vec<_> = chosen
             .map(|(name, scenario)| {
                 let play = AssertUnwindSafe(scenario(stage)).catch_unwind();
                 async move { (*name, play.await) }
             })
             .collect();
+        let mut running = stream::iter(plays).buffer_unordered(SIDE_BY_SIDE);
         while let Some((name, result)) = running.next().await {
             self.add(name, result);
         }
@@ -79,7 +83,9 @@ impl Report {
             Err(_) => "it panicked, see above".to_owned(),
         };
         self.say(&format!("FAILED  {name}"));
-        self.failures.push_str(&format!("\n{name}: {failure}\n"));
+        let again = format!("SCENARIO={name} cargo test --test e2e");
+        self.failures
+            .push_str(&format!("\n{name}: {failure}\nto play it again: {again}\n"));
     }
 
     /// Fails if one of them did.

@@ -1,10 +1,17 @@
-//! The API server's audit log: who wrote what, so that a test can count writes exactly.
+//! The API server's audit log: who wrote what, and what was stored, so that a test can count writes exactly and say in
+//! which order they took effect.
 
+use std::fmt;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-/// One write to a claim, a Pod, a StatefulSet or an object of `claim-rollout.io`, and how it was answered.
+/// One write that the audit policy names, and how it was answered.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Event")]
 pub(crate) struct Entry {
@@ -28,6 +35,47 @@ pub(crate) struct Entry {
     pub(crate) uri: String,
     /// When it was answered.
     pub(crate) stage_timestamp: String,
+    /// `metadata.uid` of the answer; empty if that is no object.
+    pub(crate) uid: String,
+    /// `metadata.resourceVersion` of the answer: as etcd counts, so that those of different objects have an order, too.
+    /// 0 if the answer is no object.
+    pub(crate) version: u64,
+    /// What was sent.
+    pub(crate) request: Body,
+    /// What was answered: the object as it is stored since, or a Status.
+    pub(crate) response: Body,
+}
+
+/// What was sent or answered, without `managedFields`.
+#[derive(Clone, Default, Deserialize)]
+#[serde(from = "Option<Box<RawValue>>")]
+pub(crate) struct Body(Option<Arc<str>>);
+
+impl Body {
+    /// The object; null if there is none.
+    pub(crate) fn value(&self) -> Value {
+        let parsed = self.0.as_ref().and_then(|text| serde_json::from_str(text).ok());
+        parsed.unwrap_or_default()
+    }
+
+    fn metadata(&self) -> Metadata {
+        let parsed = self.0.as_ref().and_then(|text| serde_json::from_str(text).ok());
+        parsed.map(|Object { metadata }| metadata).unwrap_or_default()
+    }
+}
+
+impl From<Option<Box<RawValue>>> for Body {
+    fn from(text: Option<Box<RawValue>>) -> Self {
+        Self(text.map(|text| text.get().into()))
+    }
+}
+
+/// An entry is shown in one line.
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length = self.0.as_ref().map_or(0, |text| text.len());
+        write!(f, "{length} bytes")
+    }
 }
 
 impl Entry {
@@ -58,6 +106,23 @@ struct Event {
     #[serde(rename = "requestURI")]
     request_uri: String,
     stage_timestamp: String,
+    #[serde(default)]
+    request_object: Body,
+    #[serde(default)]
+    response_object: Body,
+}
+
+#[derive(Deserialize)]
+struct Object {
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Metadata {
+    uid: String,
+    resource_version: String,
 }
 
 #[derive(Deserialize)]
@@ -82,6 +147,7 @@ struct ResponseStatus {
 
 impl From<Event> for Entry {
     fn from(event: Event) -> Self {
+        let Metadata { uid, resource_version } = event.response_object.metadata();
         Self {
             verb: event.verb,
             user: event.impersonated_user.unwrap_or(event.user).username,
@@ -93,13 +159,34 @@ impl From<Event> for Entry {
             user_agent: event.user_agent,
             uri: event.request_uri,
             stage_timestamp: event.stage_timestamp,
+            uid,
+            version: resource_version.parse().unwrap_or_default(),
+            request: event.request_object,
+            response: event.response_object,
         }
     }
 }
 
-/// Reads the whole log; a last line without an end is still being written and is left out.
-pub(super) fn read(log: &Path) -> anyhow::Result<Vec<Entry>> {
-    let text = std::fs::read_to_string(log)?;
-    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
-    complete.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+/// The log, as far as it has been read.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// How much of the file that is.
+    offset: u64,
+    entries: Vec<Entry>,
+}
+
+impl Log {
+    /// Everything that was logged so far; a last line without an end is still being written and is left out.
+    pub(super) fn read(&mut self, file: &Path) -> anyhow::Result<&[Entry]> {
+        let mut file = File::open(file)?;
+        file.seek(SeekFrom::Start(self.offset))?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        for line in text[..end].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            self.entries.push(serde_json::from_slice(line)?);
+        }
+        self.offset += end as u64;
+        Ok(&self.entries)
+    }
 }

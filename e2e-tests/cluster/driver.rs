@@ -27,11 +27,11 @@ impl Driver {
     /// The name of the file in the folder of the control plane.
     pub(super) const FILE: &'static str = "driver.json";
 
-    /// Writes the file, in one step, so that the driver never reads half of it.
-    pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let fresh = folder.join("driver.json.new");
+    /// Writes the file of this name, in one step, so that the driver never reads half of it.
+    pub(super) fn write(&self, folder: &Path, name: &str) -> anyhow::Result<()> {
+        let fresh = folder.join(format!("{name}.new"));
         std::fs::write(&fresh, serde_json::to_vec(self)?)?;
-        std::fs::rename(fresh, folder.join(Self::FILE))?;
+        std::fs::rename(fresh, folder.join(name))?;
         Ok(())
     }
 }

@@ -95,6 +95,7 @@ pub(crate) struct Cluster {
     tokens: Tokens,
     authority: Authority,
     marks: AtomicU32,
+    log: Mutex<audit::Log>,
     remove: bool,
     keep: bool,
 }
@@ -112,6 +113,7 @@ impl Cluster {
             tokens: Tokens::new()?,
             authority: Authority::new()?,
             marks: AtomicU32::new(0),
+            log: Mutex::default(),
             remove: false,
             keep: options.keep,
         };
@@ -203,7 +205,12 @@ impl Cluster {
 
     /// Changes how the CSI driver behaves from its next call on.
     pub(crate) fn set_driver(&self, driver: &Driver) -> anyhow::Result<()> {
-        driver.write(self.folder())
+        driver.write(self.folder(), Driver::FILE)
+    }
+
+    /// The same for volumes of StorageClasses whose parameter `behaviour` is this name.
+    pub(crate) fn set_driver_of(&self, behaviour: &str, driver: &Driver) -> anyhow::Result<()> {
+        driver.write(self.folder(), behaviour)
     }
 
     /// Every write so far that the audit policy names, in the order they were answered.
@@ -216,16 +223,16 @@ impl Cluster {
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             other => bail!("deleting a claim that is not there: {other:?}"),
         }
-        let log = self.folder().join("audit.log");
+        let file = self.folder().join("audit.log");
         let entries = eventually("the audit log to be complete", PATIENCE, async || {
-            let entries = audit::read(&log)?;
-            Ok(entries.iter().any(|entry| entry.name == mark).then_some(entries))
+            let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+            let entries = log.read(&file)?;
+            let at = entries.iter().rposition(|entry| entry.name == mark);
+            Ok(at.map(|at| entries[..at].to_vec()))
         });
-        Ok(entries
-            .await?
-            .into_iter()
-            .filter(|entry| !entry.name.starts_with(MARK))
-            .collect())
+        let mut entries = entries.await?;
+        entries.retain(|entry| !entry.name.starts_with(MARK));
+        Ok(entries)
     }
 
     /// What one of the programs, such as `kube-apiserver`, has used so far.
@@ -267,7 +274,7 @@ impl Cluster {
         ] {
             std::fs::write(self.folder().join(name), content)?;
         }
-        driver.write(self.folder())
+        driver.write(self.folder(), Driver::FILE)
     }
 
     /// Picks a port and starts the API server on it, with what it needs. Returns when it is ready.

@@ -75,7 +75,8 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
         .collect()
 }
 
-/// The reconciler of endpoints refuses loopback addresses. The audit log is written before the request ends.
+/// The reconciler of endpoints refuses loopback addresses. The audit log is written before the request ends, into one
+/// file.
 fn of_api_server(folder: &Display<'_>, port: u16, minor: u32) -> String {
     let versions = if minor < 34 {
         "--runtime-config=storage.k8s.io/v1beta1=true"
@@ -99,6 +100,7 @@ fn of_api_server(folder: &Display<'_>, port: u16, minor: u32) -> String {
          --audit-policy-file=audit-policy.yaml
          --audit-log-path=audit.log
          --audit-log-mode=blocking
+         --audit-log-maxsize=4096
          {}
          {versions}",
         feature_gates(minor)

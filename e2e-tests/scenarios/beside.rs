@@ -40,15 +40,15 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
     ensure!(wish(&scene).await? == wished, "{:#}", scene.record().await?);
 
     // After the end: the new claim is born as wished, and there is nothing left to do.
-    let writes = scene.claim_writes(1).await?;
+    let before = scene.writes_since(0).await?;
     scene.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
     scene.until_ready(4).await?;
     scene.until_complete(4, "2Gi").await?;
-    let after = scene.claim_writes(1).await?;
-    ensure!(after == writes, "{after:?}");
+    let after = scene.writes_since(0).await?.count();
+    ensure!(
+        (&after.claims, after.records) == (&before.count().claims, 1),
+        "{after:?}"
+    );
     // The third was born during the rollout.
-    let mut each = writes;
-    each.sort();
-    ensure!(each == ["data-web-0", "data-web-1"], "{each:?}");
-    Ok(())
+    before.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
 }

@@ -31,8 +31,10 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_and_no_pod_restarts(
         after["status"]["updateRevision"] == set["status"]["updateRevision"],
         "{after:#}"
     );
-    let writes = scene.claim_writes(1).await?;
-    ensure!(writes == ["data-web-2", "data-web-1", "data-web-0"], "{writes:?}");
+    let written = scene.writes_since(0).await?;
+    let claims = ["data-web-2", "data-web-1", "data-web-0"];
+    written.claims_follow_one_another(&claims)?;
+    written.is_a_rollout(&claims, 0, 0)?;
 
     let rollout = scene.rollout().await?;
     let status = &rollout["status"];
@@ -93,9 +95,9 @@ pub(super) async fn a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_
     );
 
     // The second wish came when the first was with the second claim: it begins anew, and the third one never saw the first.
-    let writes = scene.claim_writes(1).await?;
+    let count = scene.writes_since(0).await?.count();
     let expected = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
-    ensure!(writes == expected, "{writes:?}");
+    ensure!(count.claims == expected && count.records == 1, "{count:?}");
     ensure!(scene.rollout().await?["metadata"]["generation"] == 2, "two wishes");
     Ok(())
 }

@@ -2,18 +2,36 @@
 //! in a namespace of its own with a controller of its own; `SCENARIO=grow cargo test --test e2e scenarios` runs those
 //! with `grow` in their names.
 
+mod asynchronous;
+mod attributes;
+mod available;
 mod bad_input;
 mod beside;
+mod canary;
 mod deleted;
+mod escape;
 mod gate;
 mod grow;
+mod infeasible;
 mod killed;
 mod lockstep;
+mod metadata;
+mod node;
+mod obstacles;
+mod ordinals;
+mod paused;
 mod policy_down;
+mod promises;
 mod refused;
 mod repeated;
+mod replaced;
 mod rights;
+mod scaled;
 pub(crate) mod scene;
+mod two;
+mod unready;
+mod waits;
+mod written;
 
 use claim_rollout::webhook::Running;
 use serde_json::json;
@@ -36,6 +54,30 @@ scenarios![Stage;
     deleted::an_apply_with_the_uid_of_another_claim_is_refused_by_the_api_server,
     rights::who_may_not_change_claims_may_not_change_templates,
     bad_input::whatever_is_posted_is_answered_and_the_next_request_is_served,
+    canary::a_canary_waits_for_its_claim_and_so_does_every_other_pod_when_the_partition_is_lowered,
+    canary::below_a_partition_of_1_replica_0_is_left_alone_until_it_is_lowered,
+    asynchronous::pods_do_not_wait_for_claims_and_claims_not_for_pods,
+    paused::a_paused_rollout_ends_what_is_under_way_and_goes_on_when_it_may,
+    scaled::a_replica_that_is_gone_is_left_alone_until_it_is_back,
+    scaled::without_replicas_it_is_complete_and_the_rest_follows_when_they_are_back,
+    ordinals::ordinals_from_5_two_templates_and_a_selector_of_expressions_are_as_any_other,
+    available::the_next_claims_wait_until_a_new_pod_is_available_and_claims_alone_do_not,
+    metadata::labels_and_annotations_come_change_and_go_with_the_wishes,
+    unready::a_pod_that_never_becomes_ready_keeps_no_claim_from_growing,
+    unready::a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is,
+    node::a_claim_whose_file_system_has_not_grown_keeps_the_next_one_waiting,
+    node::where_pods_are_replaced_anyway_the_pod_goes_first_and_the_next_claim_waits_for_the_node,
+    attributes::class_and_size_in_one_apply_reach_each_claim_in_one_patch,
+    obstacles::a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_raised_lets_it_go_on,
+    obstacles::a_class_that_is_made_expandable_later_lets_the_rollout_go_on,
+    obstacles::with_parallel_pods_one_refused_claim_does_not_stop_the_others,
+    obstacles::with_ordered_pods_one_refused_claim_stops_those_below_it,
+    infeasible::when_the_driver_can_after_all_the_rollout_goes_on_and_nothing_is_lowered,
+    escape::a_switch_to_on_claim_delete_lifts_the_hold_at_once_with_the_controller_stopped,
+    escape::a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_claim,
+    replaced::a_pod_that_is_deleted_in_the_middle_comes_back_and_changes_nothing,
+    replaced::a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the_next_one_of_its_name,
+    two::two_controllers_at_once_write_what_one_would,
 ];
 
 /// Long enough that something can happen during a rollout.

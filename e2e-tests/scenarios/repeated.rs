@@ -3,14 +3,13 @@
 use anyhow::ensure;
 
 use super::scene::{Scene, Stage, manifest, text};
-use crate::installation::USER;
 
 pub(super) async fn the_same_manifest_again_writes_nothing(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "repeated", 2).await?;
     scene.apply(2, "2Gi").await?;
     scene.until_complete(2, "2Gi").await?;
     let (before, claims, pods) = (scene.set().await?, scene.claims().await?, scene.pods().await?);
-    let writes = scene.writes_of(USER).await?.len();
+    let written = scene.mark().await?;
 
     let client_side = &["apply", "-f", "-"][..];
     let server_side = &["apply", "--server-side", "--force-conflicts", "-f", "-"][..];
@@ -37,7 +36,7 @@ pub(super) async fn the_same_manifest_again_writes_nothing(stage: &Stage) -> any
     }
     ensure!(scene.claims().await? == claims, "a claim was written");
     ensure!(scene.pods().await? == pods, "Pods restarted");
-    let after = scene.writes_of(USER).await?;
-    ensure!(after.len() == writes, "{after:#?}");
+    let ours = scene.writes_since(written).await?;
+    ensure!(ours.ours().next().is_none(), "{:#?}", ours.count());
     Ok(())
 }

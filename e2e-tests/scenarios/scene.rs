@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use super::gate::Gates;
-use crate::cluster::{Cluster, Entry, Output, eventually};
-use crate::installation::{Controller, Installation, USER};
+use super::promises::Exceptions;
+use super::written::Written;
+use crate::cluster::{Cluster, DRIVER, Driver, Entry, Output};
+use crate::installation::{Controller, Installation};
 
 /// How long anything may take on a machine that does all scenarios at once.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -31,6 +33,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) client: kube::Client,
     pub(crate) namespace: String,
     pub(crate) controller: Option<Controller>,
+    /// What is not promised here.
+    pub(crate) exceptions: Exceptions,
 }
 
 /// The manifest of a set `web`, in YAML as users write it.
@@ -72,6 +76,27 @@ pub(crate) fn plain_manifest(replicas: u32, size: &str) -> String {
     manifest(replicas, size).replace("  annotations:\n    claim-rollout.io/update-policy: InPlace\n", "")
 }
 
+/// The manifest with further lines in its `spec`.
+pub(crate) fn with_spec(manifest: &str, lines: &str) -> String {
+    manifest.replace("  serviceName: web\n", &format!("  serviceName: web\n{lines}\n"))
+}
+
+/// The manifest with a partition.
+pub(crate) fn with_partition(manifest: &str, partition: u32) -> String {
+    let strategy = format!("  updateStrategy: {{rollingUpdate: {{partition: {partition}}}}}");
+    with_spec(manifest, &strategy)
+}
+
+/// The manifest with another storage class.
+pub(crate) fn with_class(manifest: &str, class: &str) -> String {
+    manifest.replace("storageClassName: expandable", &format!("storageClassName: {class}"))
+}
+
+/// The manifest with another image.
+pub(crate) fn with_image(manifest: &str, tag: &str) -> String {
+    manifest.replace("example/main:1", &format!("example/main:{tag}"))
+}
+
 impl<'a> Scene<'a> {
     /// A fresh namespace, without a controller.
     pub(crate) async fn new(cluster: &'a Cluster, client: &kube::Client, namespace: &str) -> anyhow::Result<Self> {
@@ -80,6 +105,7 @@ impl<'a> Scene<'a> {
             client: client.clone(),
             namespace: namespace.to_owned(),
             controller: None,
+            exceptions: Exceptions::default(),
         };
         scene.done(&["create", "namespace", namespace], "").await?;
         Ok(scene)
@@ -87,11 +113,34 @@ impl<'a> Scene<'a> {
 
     /// A fresh namespace with a controller, and in it a set of so many replicas of 1Gi, all Ready.
     pub(super) async fn with_set(stage: &'a Stage, namespace: &str, replicas: u32) -> anyhow::Result<Self> {
+        Self::with(stage, namespace, &manifest(replicas, "1Gi")).await
+    }
+
+    /// A fresh namespace with a controller, and in it the set of this manifest, all Ready.
+    pub(super) async fn with(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Self> {
         let mut scene = Self::new(&stage.cluster, &stage.client, namespace).await?;
-        scene.controller = Some(stage.installation.start_controller(&["--namespace", namespace]).await?);
-        scene.done(&["apply", "-f", "-"], &manifest(replicas, "1Gi")).await?;
-        scene.until_ready(replicas).await?;
+        scene.start_controller(stage, &[]).await?;
+        scene.wish(manifest).await?;
+        scene.settled().await?;
         Ok(scene)
+    }
+
+    /// Starts a controller for this namespace, with these further arguments; one that ran before is killed.
+    pub(super) async fn start_controller(&mut self, stage: &Stage, extra: &[&str]) -> anyhow::Result<()> {
+        self.controller = None;
+        let arguments = [&["--namespace", &self.namespace], extra].concat();
+        self.controller = Some(stage.installation.start_controller(&arguments).await?);
+        Ok(())
+    }
+
+    /// Makes a StorageClass of the name of the namespace whose volumes behave like this, whatever others do.
+    pub(super) async fn make_class(&self, driver: &Driver, expandable: bool) -> anyhow::Result<()> {
+        self.cluster.set_driver_of(&self.namespace, driver)?;
+        let class = json!({
+            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": self.namespace},
+            "provisioner": DRIVER, "parameters": {"behaviour": self.namespace}, "allowVolumeExpansion": expandable,
+        });
+        self.wish(&class.to_string()).await.map(drop)
     }
 
     /// kubectl in this namespace.
@@ -122,7 +171,12 @@ impl<'a> Scene<'a> {
 
     /// `kubectl apply` of the set with another size.
     pub(crate) async fn apply(&self, replicas: u32, size: &str) -> anyhow::Result<Output> {
-        self.done(&["apply", "-f", "-"], &manifest(replicas, size)).await
+        self.wish(&manifest(replicas, size)).await
+    }
+
+    /// `kubectl apply` of a manifest.
+    pub(crate) async fn wish(&self, manifest: &str) -> anyhow::Result<Output> {
+        self.done(&["apply", "-f", "-"], manifest).await
     }
 
     fn api(&self, group: &str, version: &str, kind: &str) -> Api<DynamicObject> {
@@ -179,99 +233,36 @@ impl<'a> Scene<'a> {
         record(&self.set().await?)
     }
 
-    pub(crate) async fn until_ready(&self, replicas: u32) -> anyhow::Result<()> {
-        let mut last = Value::Null;
-        let what = format!("{replicas} Pods of {}", self.namespace);
-        let ready = eventually(&what, PATIENCE, async || {
-            last = self.set().await?["status"].clone();
-            Ok((last["readyReplicas"] == replicas).then_some(()))
-        });
-        ready.await.with_context(|| format!("the last status was {last}"))
-    }
-
-    /// Waits until the StatefulSet controller has nothing to do with the set any more, and returns it.
-    pub(crate) async fn settled(&self) -> anyhow::Result<Value> {
-        let mut last = Value::Null;
-        let what = format!("the set of {} to settle", self.namespace);
-        let settled = eventually(&what, PATIENCE, async || {
-            let set = self.set().await?;
-            let (spec, status) = (&set["spec"], &set["status"]);
-            let count = |key: &str| status[key].as_u64().unwrap_or_default();
-            let replicas = spec["replicas"].as_u64().unwrap_or_default();
-            let all = ["replicas", "readyReplicas", "availableReplicas"].map(count) == [replicas; 3];
-            let waits = spec["updateStrategy"]["rollingUpdate"]["partition"].as_u64() > Some(0);
-            let updated = waits || status["currentRevision"] == status["updateRevision"];
-            let seen = status["observedGeneration"] == set["metadata"]["generation"];
-            last = status.clone();
-            Ok((all && updated && seen).then_some(set))
-        });
-        settled.await.with_context(|| format!("the last status was {last}"))
-    }
-
-    /// Waits until the controller says that all claims have this size, and checks that they have.
-    pub(crate) async fn until_complete(&self, replicas: usize, size: &str) -> anyhow::Result<()> {
-        let mut seen = Value::Null;
-        let what = format!("{} to be complete", self.namespace);
-        let waited = eventually(&what, PATIENCE, async || {
-            let record = self.record().await?;
-            let wanted = &record["templates"][0]["spec"]["resources"]["requests"]["storage"];
-            let rollout = self.rollout().await?;
-            seen = json!({"record": record, "status": rollout["status"]});
-            let complete = record["phase"] == "Complete" && wanted == size;
-            let reported = condition(&rollout, "Ready") == "True" && rollout["status"]["readyReplicas"] == replicas;
-            Ok((complete && reported && rollout["spec"]["revision"] == record["revision"]).then_some(record))
-        });
-        let record = match waited.await {
-            Ok(record) => record,
-            Err(error) => bail!("{error:#}; the last was {seen:#}\n{}", self.log()),
-        };
-        let claims = self.claims().await?;
-        ensure!(claims.len() == replicas, "{} claims", claims.len());
-        for claim in claims {
-            let label = &claim["metadata"]["labels"]["claim-rollout.io/revision"];
-            let as_wished = claim["status"]["capacity"]["storage"] == size && *label == record["revision"];
-            ensure!(
-                as_wished,
-                "expected {size} at {}, but found {claim:#}",
-                record["revision"]
-            );
-        }
-        Ok(())
-    }
-
     /// What the controller logged.
     pub(crate) fn log(&self) -> String {
         self.controller.as_ref().map(Controller::log).unwrap_or_default()
     }
 
-    /// What was asked of the API server in this namespace by this user and concerns claims, sets, Pods or ClaimRollouts.
-    pub(crate) async fn writes_of(&self, user: &str) -> anyhow::Result<Vec<Entry>> {
+    /// What was written in this namespace so far; see [`Scene::writes_since`].
+    pub(crate) async fn mark(&self) -> anyhow::Result<usize> {
+        Ok(self.writes().await?.len())
+    }
+
+    /// Everything that was written in this namespace, of which what came after the mark counts. Fails if the controller
+    /// has ever broken one of its promises.
+    pub(crate) async fn writes_since(&self, mark: usize) -> anyhow::Result<Written> {
+        let written = Written::new(self.writes().await?, mark);
+        let kept = written.keeps_every_promise(self.exceptions);
+        kept.with_context(|| format!("in {}", self.namespace))?;
+        Ok(written)
+    }
+
+    async fn writes(&self) -> anyhow::Result<Vec<Entry>> {
         let mut entries = self.cluster.audit().await?;
-        entries.retain(|entry| entry.namespace == self.namespace && entry.user == user);
+        entries.retain(|entry| entry.namespace == self.namespace);
         Ok(entries)
     }
 
-    /// The names of the claims that the controller wrote, in this order. Fails if it wrote anything else but records and
-    /// ClaimRollouts, wrote more records than `records`, or was ever refused.
-    pub(crate) async fn claim_writes(&self, records: usize) -> anyhow::Result<Vec<String>> {
-        let mut claims = Vec::new();
-        let mut sets = 0;
-        let writes = self.writes_of(USER).await?;
-        for entry in &writes {
-            match (entry.resource.as_str(), entry.subresource.as_str(), entry.verb.as_str()) {
-                ("persistentvolumeclaims", "", "patch") if entry.succeeded() => claims.push(entry.name.clone()),
-                ("statefulsets", "", "patch") if entry.succeeded() => sets += 1,
-                // Of a write that lost a race nothing is stored.
-                ("persistentvolumeclaims" | "statefulsets", "", "patch") if entry.code == 409 => {}
-                ("claimrollouts", _, "patch") if entry.succeeded() => {}
-                _ => bail!("unexpected: {entry:?}"),
-            }
-        }
-        ensure!(
-            sets == records,
-            "expected {records} writes of the record, but found {writes:#?}"
-        );
-        Ok(claims)
+    /// What was asked of the API server in this namespace by this user and concerns claims, sets, Pods or ClaimRollouts.
+    pub(crate) async fn writes_of(&self, user: &str) -> anyhow::Result<Vec<Entry>> {
+        let mut entries = self.writes().await?;
+        entries.retain(|entry| entry.user == user && entry.resource != "events");
+        Ok(entries)
     }
 }
 

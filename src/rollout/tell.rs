@@ -107,26 +107,30 @@ fn trouble(snapshot: &Snapshot, earlier: Option<&Earlier>, claim: &ClaimProgress
     })
 }
 
-/// Claims that were on their way when last reported and are done now.
+/// Claims that were to be brought to the wish when last reported and are done now. Of one that grew while a report was
+/// being written, nobody reported that it was on its way.
 fn newly_ready<'a>(
     snapshot: &'a Snapshot,
     earlier: &'a Earlier,
     replicas: &'a [Replica<'a>],
 ) -> impl Iterator<Item = Tell> + 'a {
-    let was_moving = |name: &str| {
+    let was_ours_to_do = |name: &str| {
         earlier.claims.get(name).is_some_and(|(state, ..)| {
-            let moving = |known: &&ClaimState| known.is_in_motion() || **known == ClaimState::Infeasible;
-            ClaimState::ALL
-                .iter()
-                .filter(moving)
-                .any(|known| known.as_str() == state)
+            let ours = |known: &&ClaimState| {
+                let waits = matches!(
+                    known,
+                    ClaimState::Pending | ClaimState::Refused | ClaimState::Infeasible
+                );
+                waits || known.is_in_motion()
+            };
+            ClaimState::ALL.iter().filter(ours).any(|known| known.as_str() == state)
         })
     };
     let done = replicas
         .iter()
         .flat_map(|replica| &replica.claims)
         .filter(|claim| claim.state == ClaimState::Done);
-    done.filter(move |claim| was_moving(claim.name.as_str()))
+    done.filter(move |claim| was_ours_to_do(claim.name.as_str()))
         .filter_map(|standing| {
             let claim = standing.claim?;
             Some(Tell {

@@ -33,19 +33,32 @@ fn things_are_said_once() {
         .claims
         .insert("data-web-2".to_owned(), known.into());
     assert_eq!(told(&web), []);
+}
 
-    let mut web = fixture();
-    let known = ["Expanding", "Resizing", ""].map(str::to_owned);
-    web.earlier
-        .as_mut()
-        .unwrap()
-        .claims
-        .insert("data-web-2".to_owned(), known.into());
-    web.done("data-web-2");
-    assert_eq!(
-        told(&web),
-        [(Reason::ClaimReady, "data-web-2: capacity 2Gi".to_owned())]
-    );
+#[test]
+fn a_claim_is_told_to_be_ready_if_it_was_brought_there_also_when_that_took_no_longer_than_a_report() {
+    for (before, told_now) in [
+        ("Pending", true),
+        ("Applied", true),
+        ("Expanding", true),
+        ("NodeExpanding", true),
+        ("Modifying", true),
+        ("Infeasible", true),
+        ("Refused", true),
+        ("Unbound", false),
+        ("Foreign", false),
+        ("Terminating", false),
+        ("Missing", false),
+    ] {
+        let mut web = fixture();
+        let known = [before, "", ""].map(str::to_owned);
+        let earlier = web.earlier.as_mut().unwrap();
+        earlier.claims.insert("data-web-2".to_owned(), known.into());
+        web.done("data-web-2");
+        let ready = (Reason::ClaimReady, "data-web-2: capacity 2Gi".to_owned());
+        let expected: Vec<_> = told_now.then_some(ready).into_iter().collect();
+        assert_eq!(told(&web), expected, "{before}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // Command csi-driver is the mock CSI driver of Kubernetes' own storage tests, as a process: volumes are entries in a
 // list, creating, growing and modifying them succeeds at once. What a test wants otherwise it writes into a file, which
-// is read at every call, so that a driver can change its mind while it runs.
+// is read at every call, so that a driver can change its mind while it runs. Volumes of a StorageClass with a parameter
+// `behaviour` go by a file of that name instead, beside the first.
 package main
 
 import (
@@ -11,6 +12,8 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -63,8 +66,28 @@ func main() {
 	server.Stop()
 }
 
+// fileOf holds, by the id of the volume, the parameter `behaviour` of its StorageClass.
+var fileOf sync.Map
+
+// choose returns the file that this call goes by.
+func choose(file string, request any) string {
+	var own any
+	switch request := request.(type) {
+	case *csi.CreateVolumeRequest:
+		own = request.GetParameters()["behaviour"]
+	case *csi.ControllerExpandVolumeRequest:
+		own, _ = fileOf.Load(request.GetVolumeId())
+	case *csi.ControllerModifyVolumeRequest:
+		own, _ = fileOf.Load(request.GetVolumeId())
+	}
+	if name, ok := own.(string); ok && name != "" {
+		return filepath.Join(filepath.Dir(file), name)
+	}
+	return file
+}
+
 func handle(ctx context.Context, file string, request any, next grpc.UnaryHandler) (any, error) {
-	wanted, err := read(file)
+	wanted, err := read(choose(file, request))
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "the behaviour file: %v", err)
 	}
@@ -91,6 +114,9 @@ func handle(ctx context.Context, file string, request any, next grpc.UnaryHandle
 		}
 	}
 	response, err := next(ctx, request)
+	if created, ok := response.(*csi.CreateVolumeResponse); ok && err == nil {
+		fileOf.Store(created.GetVolume().GetVolumeId(), request.(*csi.CreateVolumeRequest).GetParameters()["behaviour"])
+	}
 	if expanded, ok := response.(*csi.ControllerExpandVolumeResponse); ok && err == nil {
 		expanded.NodeExpansionRequired = wanted.NodeExpansionRequired
 	}

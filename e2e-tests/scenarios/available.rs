@@ -1,0 +1,44 @@
+//! `minReadySeconds`: a Pod counts when it has been Ready for so long.
+
+use anyhow::{Context as _, ensure};
+use k8s_openapi::jiff::Timestamp;
+
+use super::scene::{Scene, Stage, manifest, with_image, with_spec};
+
+const SECONDS: i64 = 3;
+
+pub(super) async fn the_next_claims_wait_until_a_new_pod_is_available_and_claims_alone_do_not(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let of = |size: &str| with_spec(&manifest(2, size), &format!("  minReadySeconds: {SECONDS}"));
+    let scene = Scene::with(stage, "available", &of("1Gi")).await?;
+    let begun = scene.mark().await?;
+    scene.wish(&with_image(&of("2Gi"), "2")).await?;
+    scene.until_complete(2, "2Gi").await?;
+    let written = scene.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[1, 0])?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 2, 1)?;
+    let (_, ran) = written.replaced("web-1", written.applied("data-web-1")?)?;
+    let pause = seconds_between(&written, ran, written.applied("data-web-0")?)?;
+    // The time of readiness is known to the second.
+    ensure!(pause > (SECONDS - 1) as f64, "it waited {pause} s");
+
+    let begun = scene.mark().await?;
+    scene.wish(&with_image(&of("3Gi"), "2")).await?;
+    scene.until_complete(2, "3Gi").await?;
+    let written = scene.writes_since(begun).await?;
+    written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)?;
+    let pause = seconds_between(&written, written.ready("data-web-1")?, written.applied("data-web-0")?)?;
+    ensure!(pause < SECONDS as f64, "it waited {pause} s");
+    Ok(())
+}
+
+/// Seconds between two writes.
+fn seconds_between(written: &super::written::Written, first: u64, second: u64) -> anyhow::Result<f64> {
+    let answered = |version: u64| -> anyhow::Result<Timestamp> {
+        let entry = written.all.iter().find(|entry| entry.version == version);
+        Ok(entry.context("a write")?.stage_timestamp.parse()?)
+    };
+    Ok(answered(second)?.duration_since(answered(first)?).as_secs_f64())
+}

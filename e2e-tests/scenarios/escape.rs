@@ -1,0 +1,99 @@
+//! The user gives up in the middle.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::scene::{Scene, Stage, manifest, text, with_image};
+
+/// A set of three whose image and size change, with the write of this claim held.
+async fn in_the_middle<'a>(stage: &'a Stage, namespace: &str, claim: &str) -> anyhow::Result<Scene<'a>> {
+    let scene = Scene::with_set(stage, namespace, 3).await?;
+    stage.gates.hold_claim(namespace, claim);
+    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = stage.gates.until_held(namespace).await;
+    held.with_context(|| scene.log())?;
+    Ok(scene)
+}
+
+async fn sizes(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
+    let claims = scene.claims().await?;
+    let sizes = claims
+        .iter()
+        .map(|claim| &claim["spec"]["resources"]["requests"]["storage"]);
+    Ok(sizes.map(text).collect())
+}
+
+/// What the StatefulSet looks like at once: the user's partition, and nothing held.
+async fn is_free_at_once(scene: &Scene<'_>) -> anyhow::Result<()> {
+    let set = scene.set().await?;
+    let held = &set["metadata"]["annotations"]["claim-rollout.io/held-partition"];
+    let partition = &set["spec"]["updateStrategy"]["rollingUpdate"]["partition"];
+    ensure!(held.is_null() && partition.as_u64().unwrap_or(0) == 0, "{set:#}");
+    Ok(())
+}
+
+pub(super) async fn a_switch_to_on_claim_delete_lifts_the_hold_at_once_with_the_controller_stopped(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let mut scene = in_the_middle(stage, "gated-escape", "data-web-2").await?;
+    if let Some(controller) = &mut scene.controller {
+        controller.kill()?;
+    }
+    stage.gates.open_for_others("gated-escape");
+    let partition = &scene.set().await?["spec"]["updateStrategy"]["rollingUpdate"]["partition"];
+    ensure!(*partition == 3, "{partition}");
+    let policy = "claim-rollout.io/update-policy=OnClaimDelete";
+    scene
+        .done(&["annotate", "statefulset", "web", policy, "--overwrite"], "")
+        .await?;
+    is_free_at_once(&scene).await?;
+    let set = scene.settled().await?;
+    ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
+
+    scene.start_controller(stage, &[]).await?;
+    scene
+        .until_reported("the policy", |rollout| {
+            rollout["status"]["conditions"][0]["reason"] == "OnClaimDelete"
+        })
+        .await?;
+    ensure!(sizes(&scene).await? == ["1Gi"; 3], "a claim was written");
+    let count = scene.writes_since(0).await?.count();
+    let nothing: Vec<String> = Vec::new();
+    ensure!(
+        (count.claims, count.releases, count.lifts, count.records) == (nothing, 0, 0, 0),
+        "the policy alone did it"
+    );
+    Ok(())
+}
+
+pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_claim(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = in_the_middle(stage, "gated-withdrawn", "data-web-1").await?;
+    let revision = text(&scene.record().await?["revision"]);
+    let withdraw = format!("claim-rollout.io/withdraw={revision}");
+    let output = scene.done(&["annotate", "statefulset", "web", &withdraw], "").await?;
+    ensure!(output.stderr.contains("claim-rollout"), "{output:?}");
+    is_free_at_once(&scene).await?;
+    ensure!(scene.record().await? == Value::Null, "it is still staged");
+    stage.gates.open(&scene.namespace);
+    let set = scene.settled().await?;
+    ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
+    scene
+        .until_reported("the end", |rollout| {
+            rollout["status"]["conditions"][0]["reason"] == "NothingStaged"
+        })
+        .await?;
+    // One was done, and of one the write was under way.
+    ensure!(
+        sizes(&scene).await? == ["1Gi", "2Gi", "2Gi"],
+        "{:?}",
+        sizes(&scene).await?
+    );
+    let count = scene.writes_since(0).await?.count();
+    ensure!(
+        count.claims == ["data-web-2", "data-web-1"] && count.records == 0,
+        "{count:?}"
+    );
+    Ok(())
+}

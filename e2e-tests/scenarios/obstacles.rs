@@ -1,0 +1,157 @@
+//! The API server says no: the rollout stops there, says why, and goes on when it may.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::scene::{PATIENCE, Scene, Stage, condition, manifest, text, with_class, with_spec};
+use crate::cluster::{Driver, FIXED, eventually};
+
+/// The message of `Stalled`, if the API server refused a claim.
+fn refusal(rollout: &Value) -> Option<String> {
+    let stalled = &rollout["status"]["conditions"][2];
+    (condition(rollout, "Stalled") == "True" && stalled["reason"] == "ClaimRefused").then(|| text(&stalled["message"]))
+}
+
+/// Waits until a claim is refused, which is told once on the set, and returns why.
+async fn until_refused(scene: &Scene<'_>) -> anyhow::Result<String> {
+    let rollout = scene
+        .until_reported("a refusal", |rollout| refusal(rollout).is_some())
+        .await?;
+    ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
+    ensure!(condition(&rollout, "Reconciling") == "False", "{rollout:#}");
+    scene.until_told("FailedToPatchPVC").await?;
+    refusal(&rollout).context("a refusal")
+}
+
+/// A refusal is repeated with growing pauses, and told once.
+async fn told_once(scene: &Scene<'_>, reason: &str) -> anyhow::Result<()> {
+    let events = scene.events().await?;
+    ensure!(events.get(reason) == Some(&1), "{events:?}");
+    Ok(())
+}
+
+pub(super) async fn a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_raised_lets_it_go_on(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "quota", 3).await?;
+    let (begun, pods) = (scene.mark().await?, scene.pods().await?);
+    let quota = |storage: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"},
+            "spec": {"hard": {"requests.storage": storage}},
+        })
+        .to_string()
+    };
+    scene.wish(&quota("5Gi")).await?;
+    let counted = eventually("the quota to count", PATIENCE, async || {
+        let output = scene
+            .done(&["get", "resourcequota", "storage", "-o", "json"], "")
+            .await?;
+        let status = &serde_json::from_str::<Value>(&output.stdout)?["status"];
+        Ok((status["used"]["requests.storage"] == "3Gi").then_some(()))
+    });
+    counted.await?;
+    scene.apply(3, "2Gi").await?;
+    let why = until_refused(&scene).await?;
+    ensure!(
+        why.starts_with("data-web-0: ") && why.contains("exceeded quota: storage"),
+        "{why}"
+    );
+    let count = scene.writes_since(begun).await?.count();
+    ensure!(
+        count.claims == ["data-web-2", "data-web-1"] && count.records == 0,
+        "{count:?}"
+    );
+    // Longer than the first pauses.
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    told_once(&scene, "FailedToPatchPVC").await?;
+
+    scene.wish(&quota("6Gi")).await?;
+    scene.until_complete(3, "2Gi").await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    let written = scene.writes_since(begun).await?;
+    let refused = written.refused();
+    ensure!(
+        refused.len() > 1 && refused.iter().all(|claim| claim == "data-web-0"),
+        "{refused:?}"
+    );
+    let claims = ["data-web-2", "data-web-1", "data-web-0"];
+    written.claims_follow_one_another(&claims)?;
+    written.is_a_rollout(&claims, 0, 0)
+}
+
+pub(super) async fn a_class_that_is_made_expandable_later_lets_the_rollout_go_on(stage: &Stage) -> anyhow::Result<()> {
+    let mut scene = Scene::new(&stage.cluster, &stage.client, "class").await?;
+    scene.make_class(&Driver::default(), false).await?;
+    scene.start_controller(stage, &[]).await?;
+    let of = |size: &str| with_class(&manifest(2, size), "class");
+    scene.wish(&of("1Gi")).await?;
+    scene.settled().await?;
+    let begun = scene.mark().await?;
+    scene.wish(&of("2Gi")).await?;
+    let why = until_refused(&scene).await?;
+    ensure!(
+        why.starts_with("data-web-1: ") && why.contains("only dynamically provisioned pvc can be resized"),
+        "{why}"
+    );
+    scene.make_class(&Driver::default(), true).await?;
+    scene.until_complete(2, "2Gi").await?;
+    told_once(&scene, "FailedToPatchPVC").await?;
+    let written = scene.writes_since(begun).await?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+}
+
+/// A set of three whose second claim somebody has made before, from a class that cannot grow.
+async fn with_a_fixed_claim<'a>(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Scene<'a>> {
+    let mut scene = Scene::new(&stage.cluster, &stage.client, namespace).await?;
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-web-1", "labels": {"app": "web"}},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": FIXED,
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    });
+    scene.wish(&claim.to_string()).await?;
+    scene.start_controller(stage, &[]).await?;
+    scene.wish(manifest).await?;
+    scene.settled().await?;
+    Ok(scene)
+}
+
+pub(super) async fn with_parallel_pods_one_refused_claim_does_not_stop_the_others(stage: &Stage) -> anyhow::Result<()> {
+    let of = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
+    let scene = with_a_fixed_claim(stage, "parallel", &of("1Gi")).await?;
+    let begun = scene.mark().await?;
+    scene.wish(&of("2Gi")).await?;
+    let why = until_refused(&scene).await?;
+    ensure!(why.starts_with("data-web-1: "), "{why}");
+    let rollout = scene
+        .until_reported("the others", |rollout| rollout["status"]["readyReplicas"] == 2)
+        .await?;
+    ensure!(refusal(&rollout).is_some(), "{rollout:#}");
+    let stuck = &rollout["status"]["claims"];
+    ensure!(
+        stuck[0]["name"] == "data-web-1" && stuck[0]["state"] == "Refused" && stuck[1].is_null(),
+        "{rollout:#}"
+    );
+    told_once(&scene, "FailedToPatchPVC").await?;
+    let written = scene.writes_since(begun).await?;
+    let count = written.count();
+    ensure!(
+        count.claims == ["data-web-2", "data-web-0"] && count.records == 0,
+        "{count:?}"
+    );
+    written.claims_follow_one_another(&["data-web-2", "data-web-0"])
+}
+
+pub(super) async fn with_ordered_pods_one_refused_claim_stops_those_below_it(stage: &Stage) -> anyhow::Result<()> {
+    let scene = with_a_fixed_claim(stage, "ordered", &manifest(3, "1Gi")).await?;
+    let begun = scene.mark().await?;
+    scene.apply(3, "2Gi").await?;
+    let why = until_refused(&scene).await?;
+    ensure!(why.starts_with("data-web-1: "), "{why}");
+    let count = scene.writes_since(begun).await?.count();
+    ensure!(count.claims == ["data-web-2"] && count.records == 0, "{count:?}");
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! A set that is not like the others: ordinals from 5, two templates, a selector without `matchLabels`.
+
+use anyhow::ensure;
+
+use super::scene::{Scene, Stage, manifest, with_image, with_spec};
+
+pub(super) async fn ordinals_from_5_two_templates_and_a_selector_of_expressions_are_as_any_other(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let of = |size: &str| {
+        let claim = format!(
+            "  - metadata: {{name: logs}}
+    spec:
+      accessModes: [ReadWriteOnce]
+      storageClassName: expandable
+      resources: {{requests: {{storage: {size}}}}}
+"
+        );
+        let manifest = with_spec(&manifest(3, size), "  ordinals: {start: 5}")
+            .replace(
+                "matchLabels: {app: web}",
+                "matchExpressions: [{key: app, operator: In, values: [web]}]",
+            )
+            .replace(
+                "        - {name: data, mountPath: /data}\n",
+                "        - {name: data, mountPath: /data}\n        - {name: logs, mountPath: /logs}\n",
+            );
+        format!("{manifest}{claim}")
+    };
+    let scene = Scene::with(stage, "ordinals", &of("1Gi")).await?;
+    let begun = scene.mark().await?;
+    let output = scene.wish(&with_image(&of("2Gi"), "2")).await?;
+    ensure!(output.stderr.contains("partition is held at 3"), "{output:?}");
+    scene.until_claims_complete(3, 6, "2Gi").await?;
+    scene.until_free(0).await?;
+    let written = scene.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data", "logs"], &[7, 6, 5])?;
+    let claims = [
+        "data-web-7",
+        "logs-web-7",
+        "data-web-6",
+        "logs-web-6",
+        "data-web-5",
+        "logs-web-5",
+    ];
+    written.is_a_rollout(&claims, 3, 1)
+}

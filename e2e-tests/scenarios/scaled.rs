@@ -1,0 +1,67 @@
+//! The set is scaled while its claims are on their way; up is in `beside`.
+
+use anyhow::{Context as _, ensure};
+
+use super::scene::{Scene, Stage, condition};
+
+/// A set of three, two of which are at the wish, or about to be, when it is scaled to so many.
+async fn scaled_in_the_middle<'a>(stage: &'a Stage, namespace: &str, replicas: &str) -> anyhow::Result<Scene<'a>> {
+    let scene = Scene::with_set(stage, namespace, 3).await?;
+    stage.gates.hold_claim(namespace, "data-web-1");
+    scene.apply(3, "2Gi").await?;
+    let held = stage.gates.until_held(namespace).await;
+    held.with_context(|| scene.log())?;
+    scale(&scene, replicas).await?;
+    stage.gates.open(namespace);
+    Ok(scene)
+}
+
+async fn scale(scene: &Scene<'_>, replicas: &str) -> anyhow::Result<()> {
+    let replicas = format!("--replicas={replicas}");
+    scene.done(&["scale", "statefulset", "web", &replicas], "").await?;
+    Ok(())
+}
+
+pub(super) async fn a_replica_that_is_gone_is_left_alone_until_it_is_back(stage: &Stage) -> anyhow::Result<()> {
+    let scene = scaled_in_the_middle(stage, "gated-down", "1").await?;
+    scene
+        .until_reported("one replica", |rollout| {
+            let status = &rollout["status"];
+            condition(rollout, "Ready") == "True" && status["replicas"] == 1 && status["readyReplicas"] == 1
+        })
+        .await?;
+    let written = scene.writes_since(0).await?;
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0, 0)?;
+    scale(&scene, "3").await?;
+    scene.until_ready(3).await?;
+    scene.until_complete(3, "2Gi").await?;
+    let again = scene.writes_since(0).await?.count();
+    ensure!(
+        again.claims == written.count().claims && again.records == 1,
+        "{again:?}"
+    );
+    Ok(())
+}
+
+pub(super) async fn without_replicas_it_is_complete_and_the_rest_follows_when_they_are_back(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = scaled_in_the_middle(stage, "gated-to-zero", "0").await?;
+    scene
+        .until_reported("no replica", |rollout| {
+            condition(rollout, "Ready") == "True" && rollout["status"]["replicas"] == 0
+        })
+        .await?;
+    ensure!(scene.record().await?["phase"] == "Complete", "{}", scene.log());
+    let written = scene.writes_since(0).await?;
+    written.is_a_rollout(&["data-web-2", "data-web-1"], 0, 0)?;
+    scale(&scene, "3").await?;
+    scene.until_ready(3).await?;
+    scene.until_complete(3, "2Gi").await?;
+    let again = scene.writes_since(0).await?.count();
+    ensure!(
+        again.claims == ["data-web-2", "data-web-1", "data-web-0"] && again.records == 1,
+        "{again:?}"
+    );
+    Ok(())
+}

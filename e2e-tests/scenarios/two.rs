@@ -1,0 +1,31 @@
+//! Two controllers.
+
+use std::collections::BTreeMap;
+
+use anyhow::ensure;
+
+use super::scene::{Scene, Stage, manifest, with_image};
+
+pub(super) async fn two_controllers_at_once_write_what_one_would(stage: &Stage) -> anyhow::Result<()> {
+    let mut scene = Scene::with_set(stage, "two", 3).await?;
+    scene.exceptions.reported_twice = true;
+    let _second = stage.installation.start_controller(&["--namespace", "two"]).await?;
+    let begun = scene.mark().await?;
+    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    scene.until_complete(3, "2Gi").await?;
+    scene.until_free(0).await?;
+    let written = scene.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3, 1)?;
+    scene.until_told("ClaimRolloutComplete").await?;
+    let told = [
+        ("ClaimsStaged", 1),
+        ("ClaimUpdated", 3),
+        ("ClaimReady", 3),
+        ("ClaimRolloutComplete", 1),
+    ];
+    let told: BTreeMap<_, _> = told.map(|(reason, count)| (reason.to_owned(), count)).into();
+    let events = scene.events().await?;
+    ensure!(events == told, "{events:?}");
+    Ok(())
+}

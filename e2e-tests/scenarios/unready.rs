@@ -1,0 +1,70 @@
+//! Pods that are not Ready.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::scene::{PATIENCE, Scene, Stage, condition, manifest, with_image};
+use crate::cluster::eventually;
+
+/// Says of a Pod whether its application is ready: `=false` or `-`.
+async fn make_ready(scene: &Scene<'_>, pod: &str, ready: &str) -> anyhow::Result<()> {
+    let annotation = format!("e2e.claim-rollout.io/ready{ready}");
+    scene
+        .done(&["annotate", "pod", pod, &annotation, "--overwrite"], "")
+        .await?;
+    Ok(())
+}
+
+/// Waits until the Pod runs this image and is not Ready.
+async fn until_unready(scene: &Scene<'_>, pod: &str, image: &str) -> anyhow::Result<()> {
+    let mut last = Value::Null;
+    let unready = eventually("a Pod that is not Ready", PATIENCE, async || {
+        let output = scene.kubectl(&["get", "pod", pod, "-o", "json"], "").await?;
+        last = serde_json::from_str(&output.stdout).unwrap_or_default();
+        let runs = last["spec"]["containers"][0]["image"] == image && last["metadata"]["deletionTimestamp"].is_null();
+        Ok((runs && condition(&last, "Ready") == "False").then_some(()))
+    });
+    unready.await.with_context(|| format!("{last:#}"))
+}
+
+/// Its disk may be full: it is exactly the one whose claim must grow.
+pub(super) async fn a_pod_that_never_becomes_ready_keeps_no_claim_from_growing(stage: &Stage) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "unready", 3).await?;
+    let (begun, pods) = (scene.mark().await?, scene.pods().await?);
+    make_ready(&scene, "web-2", "=false").await?;
+    until_unready(&scene, "web-2", "example/main:1").await?;
+    scene.apply(3, "2Gi").await?;
+    scene.until_complete(3, "2Gi").await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    let status = scene.set().await?["status"].clone();
+    ensure!(status["readyReplicas"] == 2, "{status:#}");
+    let written = scene.writes_since(begun).await?;
+    let claims = ["data-web-2", "data-web-1", "data-web-0"];
+    written.claims_follow_one_another(&claims)?;
+    written.is_a_rollout(&claims, 0, 0)
+}
+
+pub(super) async fn a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is(stage: &Stage) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "unready-new", 2).await?;
+    let begun = scene.mark().await?;
+    let both = with_image(&manifest(2, "2Gi"), "2").replace(
+        "    metadata:\n      labels: {app: web}",
+        "    metadata:\n      labels: {app: web}\n      annotations: {e2e.claim-rollout.io/ready: \"false\"}",
+    );
+    scene.wish(&both).await?;
+    for (pod, so_far) in [
+        ("web-1", &["data-web-1"][..]),
+        ("web-0", &["data-web-1", "data-web-0"][..]),
+    ] {
+        until_unready(&scene, pod, "example/main:2").await?;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let count = scene.writes_since(begun).await?.count();
+        ensure!(count.claims == so_far && count.records == 0, "{pod}: {count:?}");
+        make_ready(&scene, pod, "-").await?;
+    }
+    scene.until_complete(2, "2Gi").await?;
+    scene.until_free(0).await?;
+    let written = scene.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[1, 0])?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 2, 1)
+}

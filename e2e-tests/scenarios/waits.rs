@@ -1,0 +1,119 @@
+//! Waiting for what a [`Scene`] comes to.
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::{Value, json};
+
+use super::scene::{PATIENCE, Scene, condition};
+use crate::cluster::eventually;
+
+impl Scene<'_> {
+    pub(crate) async fn until_ready(&self, replicas: u32) -> anyhow::Result<()> {
+        let mut last = Value::Null;
+        let what = format!("{replicas} Pods of {}", self.namespace);
+        let ready = eventually(&what, PATIENCE, async || {
+            last = self.set().await?["status"].clone();
+            Ok((last["readyReplicas"] == replicas).then_some(()))
+        });
+        ready.await.with_context(|| format!("the last status was {last}"))
+    }
+
+    /// Waits until the StatefulSet controller has nothing to do with the set any more, and returns it.
+    pub(crate) async fn settled(&self) -> anyhow::Result<Value> {
+        let mut last = Value::Null;
+        let what = format!("the set of {} to settle", self.namespace);
+        let settled = eventually(&what, PATIENCE, async || {
+            let set = self.set().await?;
+            let (spec, status) = (&set["spec"], &set["status"]);
+            let count = |key: &str| status[key].as_u64().unwrap_or_default();
+            let replicas = spec["replicas"].as_u64().unwrap_or_default();
+            let all = ["replicas", "readyReplicas", "availableReplicas"].map(count) == [replicas; 3];
+            let waits = spec["updateStrategy"]["rollingUpdate"]["partition"].as_u64() > Some(0);
+            let updated = waits || status["currentRevision"] == status["updateRevision"];
+            let seen = status["observedGeneration"] == set["metadata"]["generation"];
+            last = status.clone();
+            Ok((all && updated && seen).then_some(set))
+        });
+        settled.await.with_context(|| format!("the last status was {last}"))
+    }
+
+    /// Waits until nothing holds the set, its partition is this one, and the StatefulSet controller has done its part.
+    pub(crate) async fn until_free(&self, partition: u64) -> anyhow::Result<Value> {
+        let what = format!("{} to be free", self.namespace);
+        let free = eventually(&what, PATIENCE, async || {
+            let set = self.set().await?;
+            let held = !set["metadata"]["annotations"]["claim-rollout.io/held-partition"].is_null();
+            let found = set["spec"]["updateStrategy"]["rollingUpdate"]["partition"].as_u64();
+            Ok((!held && found.unwrap_or(0) == partition).then_some(()))
+        });
+        free.await.with_context(|| self.log())?;
+        self.settled().await
+    }
+
+    /// Waits until the controller says that all claims of a set with one template have this size, and checks that they have.
+    pub(crate) async fn until_complete(&self, replicas: usize, size: &str) -> anyhow::Result<()> {
+        self.until_claims_complete(replicas, replicas, size).await
+    }
+
+    /// The same for a set with so many claims.
+    pub(crate) async fn until_claims_complete(&self, replicas: usize, count: usize, size: &str) -> anyhow::Result<()> {
+        let mut seen = Value::Null;
+        let what = format!("{} to be complete", self.namespace);
+        let waited = eventually(&what, PATIENCE, async || {
+            let record = self.record().await?;
+            let wanted = &record["templates"][0]["spec"]["resources"]["requests"]["storage"];
+            let rollout = self.rollout().await?;
+            seen = json!({"record": record, "status": rollout["status"]});
+            let complete = record["phase"] == "Complete" && wanted == size;
+            let reported = condition(&rollout, "Ready") == "True" && rollout["status"]["readyReplicas"] == replicas;
+            Ok((complete && reported && rollout["spec"]["revision"] == record["revision"]).then_some(record))
+        });
+        let record = match waited.await {
+            Ok(record) => record,
+            Err(error) => bail!("{error:#}; the last was {seen:#}\n{}", self.log()),
+        };
+        let claims = self.claims().await?;
+        ensure!(claims.len() == count, "{} claims", claims.len());
+        for claim in claims {
+            let label = &claim["metadata"]["labels"]["claim-rollout.io/revision"];
+            let as_wished = claim["status"]["capacity"]["storage"] == size && *label == record["revision"];
+            ensure!(
+                as_wished,
+                "expected {size} at {}, but found {claim:#}",
+                record["revision"]
+            );
+        }
+        Ok(())
+    }
+
+    /// Waits until the ClaimRollout says so, and returns it.
+    pub(crate) async fn until_reported(&self, what: &str, says: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
+        let mut last = Value::Null;
+        let reported = eventually(what, PATIENCE, async || {
+            last = self.rollout().await?;
+            Ok(says(&last).then(|| last.clone()))
+        });
+        let reported = reported.await;
+        reported.with_context(|| format!("{}: the last was {:#}\n{}", self.namespace, last["status"], self.log()))
+    }
+
+    /// Waits until so many Pods are at the set's update revision, and all are Ready.
+    pub(crate) async fn until_updated(&self, replicas: usize) -> anyhow::Result<()> {
+        let mut last = Value::Null;
+        let what = format!("{replicas} updated Pods of {}", self.namespace);
+        let updated = eventually(&what, PATIENCE, async || {
+            let set = self.set().await?;
+            last = set["status"].clone();
+            let ready = last["readyReplicas"] == set["spec"]["replicas"];
+            Ok((ready && last["updatedReplicas"] == replicas).then_some(()))
+        });
+        updated.await.with_context(|| format!("the last status was {last}"))
+    }
+
+    /// Waits until an Event with this reason regards the set.
+    pub(crate) async fn until_told(&self, reason: &str) -> anyhow::Result<()> {
+        let told = eventually(reason, PATIENCE / 4, async || {
+            Ok(self.events().await?.contains_key(reason).then_some(()))
+        });
+        told.await.with_context(|| self.log())
+    }
+}

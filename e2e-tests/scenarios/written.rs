@@ -1,0 +1,211 @@
+//! What was written in a namespace, by everybody, as the audit log has it: how often, and in which order it was stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::scene::condition;
+use crate::cluster::Entry;
+use crate::installation::USER;
+
+/// Every write in a namespace since it was made.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// In the order in which they were answered.
+    pub(super) all: Vec<Entry>,
+    /// Those before are not counted.
+    begun: usize,
+}
+
+/// How many writes of each kind were ours, and succeeded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    /// The names of the claims, in this order.
+    pub(crate) claims: Vec<String>,
+    /// The partition of a held set was lowered.
+    pub(crate) releases: usize,
+    /// A hold was lifted.
+    pub(crate) lifts: usize,
+    /// The record was written.
+    pub(crate) records: usize,
+    /// The ClaimRollout was made, or its `spec` written.
+    pub(crate) wishes: usize,
+    /// Its status was written.
+    pub(crate) statuses: usize,
+}
+
+impl Written {
+    pub(super) fn new(all: Vec<Entry>, begun: usize) -> Self {
+        Self { all, begun }
+    }
+
+    /// Our writes since the mark that succeeded.
+    pub(crate) fn ours(&self) -> impl Iterator<Item = &Entry> {
+        let since = self.all.get(self.begun..).unwrap_or_default();
+        since.iter().filter(|entry| entry.user == USER && entry.succeeded())
+    }
+
+    /// Our writes since the mark to claims that the API server refused, but for those that lost a race.
+    pub(crate) fn refused(&self) -> Vec<String> {
+        let since = self.all.get(self.begun..).unwrap_or_default();
+        let refused = since.iter().filter(|entry| {
+            entry.user == USER && entry.resource == "persistentvolumeclaims" && entry.code >= 400 && entry.code != 409
+        });
+        refused.map(|entry| entry.name.clone()).collect()
+    }
+
+    /// How many of each kind; those that stored nothing are not counted.
+    pub(crate) fn count(&self) -> Count {
+        let mut count = Count::default();
+        let mut stored = BTreeSet::new();
+        for entry in self.ours() {
+            if entry.version > 0 && !stored.insert(entry.version) {
+                continue;
+            }
+            match (entry.resource.as_str(), entry.subresource.as_str()) {
+                ("persistentvolumeclaims", "") => count.claims.push(entry.name.clone()),
+                ("claimrollouts", "") => count.wishes += 1,
+                ("claimrollouts", "status") => count.statuses += 1,
+                ("statefulsets", "") => *of_set(&mut count, &entry.request.value()) += 1,
+                _ => {}
+            }
+        }
+        count
+    }
+
+    /// It is what a rollout takes: these claims in this order, so many releases and lifts, one record, and status writes
+    /// in proportion to the replicas, which are printed.
+    pub(crate) fn is_a_rollout(&self, claims: &[&str], releases: usize, lifts: usize) -> anyhow::Result<()> {
+        let count = self.count();
+        let expected = Count {
+            claims: claims.iter().map(|&name| name.to_owned()).collect(),
+            releases,
+            lifts,
+            records: 1,
+            wishes: 1,
+            statuses: count.statuses,
+        };
+        ensure!(count == expected, "expected {expected:?}, but found {count:?}");
+        let most = 3 + 3 * claims.len() + releases;
+        ensure!(
+            count.statuses <= most,
+            "expected at most {most} writes of the status, but found {count:?}"
+        );
+        let namespace = self.all.first().map_or("", |entry| &entry.namespace);
+        println!("{namespace}: {count:?}");
+        Ok(())
+    }
+
+    /// Every state of objects of this kind and name that was stored, in the order of storage.
+    fn states(&self, resource: &str, name: &str) -> BTreeMap<u64, &Entry> {
+        let about = |entry: &&Entry| entry.resource == resource && entry.name == name;
+        let stored = self.all.iter().filter(about).filter(|entry| entry.succeeded());
+        stored
+            .filter(|entry| entry.version > 0)
+            .map(|entry| (entry.version, entry))
+            .collect()
+    }
+
+    /// When our last apply of the claim was stored.
+    pub(crate) fn applied(&self, claim: &str) -> anyhow::Result<u64> {
+        let ours = self.ours().filter(|entry| entry.name == claim);
+        let applied = ours.filter(|entry| entry.resource == "persistentvolumeclaims");
+        let last = applied.map(|entry| entry.version).max();
+        last.with_context(|| format!("expected a write of {claim}, but found none"))
+    }
+
+    /// When the claim had become what our last apply of it asked for.
+    pub(crate) fn ready(&self, claim: &str) -> anyhow::Result<u64> {
+        let applied = self.applied(claim)?;
+        let states = self.states("persistentvolumeclaims", claim);
+        let ready = states.range(applied..).find(|(_, entry)| {
+            let claim = entry.response.value();
+            let (spec, status) = (&claim["spec"], &claim["status"]);
+            status["capacity"]["storage"] == spec["resources"]["requests"]["storage"]
+                && status["currentVolumeAttributesClassName"] == spec["volumeAttributesClassName"]
+        });
+        ready
+            .map(|(version, _)| *version)
+            .with_context(|| format!("expected {claim} to become ready, but it did not"))
+    }
+
+    /// When the Pod was deleted and when its successor was Ready, the first time after `version`.
+    pub(crate) fn replaced(&self, pod: &str, version: u64) -> anyhow::Result<(u64, u64)> {
+        let states = self.states("pods", pod);
+        let mut later = states.range(version..);
+        let deleted = later.find(|(_, entry)| entry.verb == "delete");
+        let (deleted, old) = deleted.with_context(|| format!("expected {pod} to be deleted, but it was not"))?;
+        let ready = later.find(|(_, entry)| entry.uid != old.uid && is_ready(&entry.response.value()));
+        let (ready, _) = ready.with_context(|| format!("expected another {pod} to run, but it did not"))?;
+        Ok((*deleted, *ready))
+    }
+
+    /// Claims alone change: every one is ready before the next one is written.
+    pub(crate) fn claims_follow_one_another(&self, claims: &[&str]) -> anyhow::Result<()> {
+        let mut steps = Vec::new();
+        for claim in claims {
+            steps.push((format!("{claim} applied"), self.applied(claim)?));
+            steps.push((format!("{claim} ready"), self.ready(claim)?));
+        }
+        in_order(&steps)
+    }
+
+    /// Claims and Pods change: for every replica its claims are ready before its Pod is deleted, and the next Pod is
+    /// Ready before the next replica's claims are written.
+    pub(crate) fn pods_follow_their_claims(
+        &self,
+        set: &str,
+        templates: &[&str],
+        ordinals: &[u32],
+    ) -> anyhow::Result<()> {
+        let mut steps = Vec::new();
+        for ordinal in ordinals {
+            let pod = format!("{set}-{ordinal}");
+            let (mut applied, mut ready) = (Vec::new(), Vec::new());
+            for template in templates {
+                let claim = format!("{template}-{pod}");
+                applied.push(self.applied(&claim)?);
+                ready.push(self.ready(&claim)?);
+            }
+            let first = applied.into_iter().min().unwrap_or_default();
+            let (deleted, runs) = self.replaced(&pod, first)?;
+            steps.push((format!("claims of {pod} applied"), first));
+            steps.push((
+                format!("claims of {pod} ready"),
+                ready.into_iter().max().unwrap_or_default(),
+            ));
+            steps.push((format!("{pod} deleted"), deleted));
+            steps.push((format!("{pod} Ready"), runs));
+        }
+        in_order(&steps)
+    }
+}
+
+/// Which of our writes to a set this is.
+fn of_set<'a>(count: &'a mut Count, body: &Value) -> &'a mut usize {
+    let annotations = &body["metadata"]["annotations"];
+    if annotations.get("claim-rollout.io/held-partition").is_some() {
+        &mut count.lifts
+    } else if annotations.get("claim-rollout.io/staged").is_some() {
+        &mut count.records
+    } else {
+        &mut count.releases
+    }
+}
+
+fn is_ready(pod: &Value) -> bool {
+    condition(pod, "Ready") == "True"
+}
+
+/// A claim that is as wished from the beginning is ready when it is applied; nothing else happens at once.
+fn in_order(steps: &[(String, u64)]) -> anyhow::Result<()> {
+    let wrong = steps
+        .windows(2)
+        .find(|pair| !(pair[0].1 < pair[1].1 || pair[0].1 == pair[1].1 && pair[1].0.ends_with(" ready")));
+    ensure!(
+        wrong.is_none(),
+        "expected these in the order of their resourceVersions, but found {steps:#?}"
+    );
+    Ok(())
+}
