@@ -16,6 +16,8 @@ use crate::rollout::{ApplyClaim, ClaimView, Refusal, Seconds};
 pub(super) struct Memory {
     written: HashMap<String, ClaimView>,
     rollout: Option<ClaimRollout>,
+    /// The uid of the last report that the watch has shown.
+    shown: Option<String>,
     settled: Option<(String, String)>,
     /// Applies that were refused, by the uid of the claim.
     pub(super) refusals: BTreeMap<String, Refusal>,
@@ -61,6 +63,11 @@ impl Memory {
         self.rollout = Some(rollout);
     }
 
+    /// The report could not be written: perhaps it is not what was written last.
+    pub(super) fn report_failed(&mut self) {
+        self.rollout = None;
+    }
+
     /// Nothing was left to do for the set at this resourceVersion, and this is what was reported.
     pub(super) fn settle(&mut self, set: String, rollout: Option<&ClaimRollout>) {
         self.settled = Some((set, rollout.map(version).unwrap_or_default()));
@@ -90,16 +97,22 @@ impl Memory {
     }
 
     /// The report as it is known: as the watch shows it, or as it was last written.
+    ///
+    /// What was written and never shown has just been created; what was shown and is not any more was deleted.
     pub(super) fn latest(&mut self, seen: Option<ClaimRollout>) -> Option<ClaimRollout> {
+        if let Some(seen) = &seen {
+            self.shown = seen.uid();
+        }
         let written = self.rollout.take();
-        let (Some(seen), Some(written)) = (&seen, written) else {
+        let is_newer = |written: &ClaimRollout| match &seen {
+            Some(seen) => is_older(&version(seen), &version(written)),
+            None => self.shown != written.uid(),
+        };
+        let Some(written) = written.filter(is_newer) else {
             return seen;
         };
-        if seen.uid() == written.uid() && is_older(&version(seen), &version(&written)) {
-            self.rollout = Some(written.clone());
-            return Some(written);
-        }
-        Some(seen.clone())
+        self.rollout = Some(written.clone());
+        Some(written)
     }
 }
 

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::Memory;
+use crate::controller::crd::ClaimRollout;
 use crate::controller::slim::Claim;
 use crate::controller::views;
 use crate::rollout::{ApplyClaim, ClaimView};
@@ -62,4 +63,66 @@ fn refusals_count_up_for_one_revision_and_end_with_the_claim() {
     assert_eq!(memory.refusals["a"].attempts, 1);
     memory.bring_up(&mut seen(claim("b", "9")));
     assert!(memory.refusals.is_empty());
+}
+
+fn report(uid: &str, resource_version: &str) -> ClaimRollout {
+    let set = serde_json::json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u" });
+    serde_json::from_value(serde_json::json!({
+        "metadata": { "name": "web", "uid": uid, "resourceVersion": resource_version },
+        "spec": { "setRef": set, "revision": "r", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never" },
+    }))
+    .unwrap()
+}
+
+/// What was written, what the watch shows one after the other, and what is known each time.
+type Shown = (
+    &'static str,
+    [Option<(&'static str, &'static str)>; 3],
+    [Option<&'static str>; 3],
+);
+
+#[test]
+fn a_report_is_known_as_it_was_written_until_the_watch_has_caught_up() {
+    let rows: [Shown; 5] = [
+        (
+            "just created",
+            [None, None, Some(("a", "10"))],
+            [Some("10"), Some("10"), Some("10")],
+        ),
+        (
+            "changed",
+            [Some(("a", "9")), Some(("a", "10")), Some(("a", "11"))],
+            [Some("10"), Some("10"), Some("11")],
+        ),
+        (
+            "shown and then deleted",
+            [Some(("a", "9")), None, None],
+            [Some("10"), None, None],
+        ),
+        (
+            "made anew in place of another",
+            [Some(("b", "9")), None, Some(("a", "10"))],
+            [Some("10"), Some("10"), Some("10")],
+        ),
+        (
+            "in place of which another was made",
+            [Some(("c", "12")), None, None],
+            [Some("12"), None, None],
+        ),
+    ];
+    for (sentence, shown, expected) in rows {
+        let mut memory = Memory::default();
+        memory.reported(report("a", "10"));
+        let known = shown.map(|seen| memory.latest(seen.map(|(uid, version)| report(uid, version))));
+        let versions = known.map(|known| known.and_then(|known| known.metadata.resource_version));
+        assert_eq!(versions.each_ref().map(Option::as_deref), expected, "{sentence}");
+    }
+}
+
+#[test]
+fn a_report_that_could_not_be_written_is_what_the_watch_shows() {
+    let mut memory = Memory::default();
+    memory.reported(report("a", "10"));
+    memory.report_failed();
+    assert_eq!(memory.latest(None), None);
 }

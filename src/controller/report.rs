@@ -6,6 +6,7 @@ use kube::runtime::reflector::ObjectRef;
 
 use super::act::Outcome;
 use super::crd::ClaimRollout;
+use super::memory::Memory;
 use super::reconcile::{Context, LookError};
 use super::slim::Set;
 use super::status::{self, Written};
@@ -44,6 +45,7 @@ impl Context {
             }
             other => {
                 self.metrics.report_write(label);
+                self.remember(set, Memory::report_failed);
                 Err(failed("ClaimRollout", other))
             }
         }
