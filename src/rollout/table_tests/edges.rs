@@ -134,6 +134,14 @@ const HOLDS: &[Row] = &[
         "",
     ),
     (
+        "a Pod that is going does not keep its claim's turn: nobody finishes that file system now",
+        |web| {
+            web.applied("data-web-2").file_system_resize_pending = true;
+            web.pods.get_mut("web-2").unwrap().deleted = Some(1030);
+        },
+        "grow 1",
+    ),
+    (
         "it is paused in the middle",
         |web| {
             middle_of_pods(web);

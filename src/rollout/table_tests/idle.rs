@@ -20,7 +20,7 @@ fn dropped() -> Snapshot {
 /// What was reported before, and the reason that is reported now.
 type Row = (&'static str, fn(&mut Snapshot), &'static str);
 
-const GONE: [Row; 8] = [
+const GONE: [Row; 9] = [
     ("it was on its way", |_| {}, "Withdrawn"),
     (
         "it was stuck",
@@ -53,6 +53,11 @@ const GONE: [Row; 8] = [
     (
         "the templates were changed where they may be, and nothing was staged before",
         |web| earlier(web).ready = "NothingStaged".to_owned(),
+        "NothingStaged",
+    ),
+    (
+        "the templates were changed where they may be, after a withdrawal",
+        |web| earlier(web).ready = "Withdrawn".to_owned(),
         "NothingStaged",
     ),
     ("nothing was reported before", |web| web.earlier = None, "NothingStaged"),

@@ -146,6 +146,17 @@ const SCALES: &[Row] = &[
         "",
     ),
     (
+        "its Pod was made, and is not Ready either: a lower one is not what keeps it",
+        |web| {
+            hold(web, 3);
+            web.set.replicas = 4;
+            web.add_pod(3);
+            unready(web, 3);
+            unready(web, 0);
+        },
+        "",
+    ),
+    (
         "one such claim at a time",
         |web| {
             hold(web, 3);

@@ -31,7 +31,7 @@ fn unready(web: &mut Snapshot, message: &str) {
 /// What was seen, the condition that holds, its reason, and its message.
 type Row = (fn(&mut Snapshot), &'static str, &'static str, &'static str);
 
-const ROWS: [Row; 22] = [
+const ROWS: [Row; 24] = [
     (
         |web| _ = web.applied("data-web-2"),
         "Reconciling",
@@ -201,6 +201,26 @@ const ROWS: [Row; 22] = [
     ),
     (
         |web| {
+            web.set.paused = true;
+            web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
+        },
+        "Stalled",
+        "ClaimInfeasible",
+        "data-web-2: the driver cannot do it",
+    ),
+    // The hold is lifted first.
+    (
+        |web| {
+            released(web);
+            pod(web).revision = "web-9f".to_owned();
+            web.set.partition = 2;
+        },
+        "Reconciling",
+        "RollingOut",
+        "1 of 3 replicas are ready",
+    ),
+    (
+        |web| {
             for name in ["data-web-2", "data-web-1", "data-web-0"] {
                 web.done(name);
             }
@@ -263,4 +283,14 @@ fn with_parallel_what_is_stuck_is_said_although_others_go_on() {
     web.applied("data-web-2");
     web.claim("data-web-1").labels.clear();
     assert!(plan(&web).progress.reconciling.holds);
+}
+
+#[test]
+fn only_claims_that_were_not_reached_say_what_keeps_them() {
+    let mut web = fixture();
+    web.set.paused = true;
+    web.applied("data-web-2");
+    let listed = plan(&web).progress.claims;
+    let reasons: Vec<&str> = listed.iter().map(|claim| claim.reason.as_str()).collect();
+    assert_eq!(reasons, ["NotBegun", "Paused", "Paused"]);
 }
