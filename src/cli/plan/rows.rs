@@ -157,24 +157,8 @@ fn row(start: &Standing, end: &Standing, course: &Course, judge: &Judge<'_>, pod
         action,
         Action::Update | Action::Blocked | Action::NotReached | Action::Held
     );
-    let apply = start
-        .apply
-        .as_ref()
-        .filter(|_| written && start.state != ClaimState::Foreign);
-    let mut obstacles: Vec<String> = Vec::new();
-    if matches!(
-        end.state,
-        ClaimState::Refused | ClaimState::Foreign | ClaimState::Infeasible | ClaimState::Unbound
-    ) {
-        obstacles.push(end.message.clone());
-    }
-    if written && start.state != ClaimState::Foreign {
-        // What differs was said, with both values.
-        let unsaid = |obstacle: &&Obstacle| !matches!(obstacle, Obstacle::Differs { .. });
-        let found = judge.obstacles(&start.name);
-        obstacles.extend(found.iter().filter(unsaid).map(ToString::to_string));
-        obstacles.dedup();
-    }
+    let judged = written && start.state != ClaimState::Foreign;
+    let apply = start.apply.as_ref().filter(|_| judged);
     let replaced = match pods {
         Pods::AfterTheirClaims => course.steps.contains(&Step::Pod(start.ordinal)),
         Pods::ByThemselves => !set.is_below_partition(start.ordinal),
@@ -200,8 +184,27 @@ fn row(start: &Standing, end: &Standing, course: &Course, judge: &Judge<'_>, pod
             .map(|(object, apply)| changed_keys(object, apply))
             .unwrap_or_default(),
         pod_replaced: replaced,
-        obstacles,
+        obstacles: obstacles(end, judge, judged),
     }
+}
+
+/// What stands in the way of a claim: what the rollout says in the end, and what the judge says if it is asked.
+fn obstacles(end: &Standing, judge: &Judge<'_>, judged: bool) -> Vec<String> {
+    let mut obstacles = Vec::new();
+    if matches!(
+        end.state,
+        ClaimState::Refused | ClaimState::Foreign | ClaimState::Infeasible | ClaimState::Unbound
+    ) {
+        obstacles.push(end.message.clone());
+    }
+    if judged {
+        // What differs was said, with both values.
+        let unsaid = |obstacle: &&Obstacle| !matches!(obstacle, Obstacle::Differs { .. });
+        let found = judge.obstacles(&end.name);
+        obstacles.extend(found.iter().filter(unsaid).map(ToString::to_string));
+        obstacles.dedup();
+    }
+    obstacles
 }
 
 /// What would be done with a claim that is never written in the course.

@@ -26,74 +26,75 @@ fn trouble(web: &mut Snapshot, reason: &str) {
 /// looked at again.
 type Row = (fn(&mut Snapshot), &'static str, &'static str, &'static str, u64);
 
+const ROWS: [Row; 9] = [
+    (
+        |web| refused(web, 1000),
+        "Refused Forbidden",
+        "ClaimRefused",
+        "FailedToPatchPVC",
+        4,
+    ),
+    (
+        |web| refused(web, 999),
+        "Refused Forbidden",
+        "ClaimRefused",
+        "FailedToPatchPVC",
+        3,
+    ),
+    (
+        |web| refused(web, 996),
+        "Refused Forbidden",
+        "ClaimRefused",
+        "grow 2, FailedToPatchPVC",
+        LOOK_AGAIN,
+    ),
+    (
+        |web| asks(web, r#"{"accessModes":["ReadWriteMany"]}"#),
+        "Refused Differs",
+        "ClaimRefused",
+        "FailedToPatchPVC",
+        LOOK_AGAIN,
+    ),
+    (
+        |web| asks(web, r#"{"accessModes":["ReadWriteOnce"],"volumeMode":"Block"}"#),
+        "Refused Differs",
+        "ClaimRefused",
+        "FailedToPatchPVC",
+        LOOK_AGAIN,
+    ),
+    (
+        |web| trouble(web, "ControllerResizeError"),
+        "Infeasible ControllerResizeError",
+        "ClaimInfeasible",
+        "ClaimExpansionFailed",
+        LOOK_AGAIN,
+    ),
+    (
+        |web| web.applied("data-web-2").resize = Some(Resize::NodeInfeasible),
+        "Infeasible Infeasible",
+        "ClaimInfeasible",
+        "ClaimExpansionFailed",
+        LOOK_AGAIN,
+    ),
+    (
+        |web| web.applied("data-web-2").modify = Some(Modify::Infeasible),
+        "Infeasible Infeasible",
+        "ClaimInfeasible",
+        "ClaimExpansionFailed",
+        LOOK_AGAIN,
+    ),
+    (
+        |web| web.claim("data-web-2").labels.clear(),
+        "Foreign SelectorMismatch",
+        "ClaimForeign",
+        "ClaimForeign",
+        LOOK_AGAIN,
+    ),
+];
+
 #[test]
 fn what_goes_wrong_stalls_the_rollout_and_is_told() {
-    let rows: [Row; 9] = [
-        (
-            |web| refused(web, 1000),
-            "Refused Forbidden",
-            "ClaimRefused",
-            "FailedToPatchPVC",
-            4,
-        ),
-        (
-            |web| refused(web, 999),
-            "Refused Forbidden",
-            "ClaimRefused",
-            "FailedToPatchPVC",
-            3,
-        ),
-        (
-            |web| refused(web, 996),
-            "Refused Forbidden",
-            "ClaimRefused",
-            "grow 2, FailedToPatchPVC",
-            LOOK_AGAIN,
-        ),
-        (
-            |web| asks(web, r#"{"accessModes":["ReadWriteMany"]}"#),
-            "Refused Differs",
-            "ClaimRefused",
-            "FailedToPatchPVC",
-            LOOK_AGAIN,
-        ),
-        (
-            |web| asks(web, r#"{"accessModes":["ReadWriteOnce"],"volumeMode":"Block"}"#),
-            "Refused Differs",
-            "ClaimRefused",
-            "FailedToPatchPVC",
-            LOOK_AGAIN,
-        ),
-        (
-            |web| trouble(web, "ControllerResizeError"),
-            "Infeasible ControllerResizeError",
-            "ClaimInfeasible",
-            "ClaimExpansionFailed",
-            LOOK_AGAIN,
-        ),
-        (
-            |web| web.applied("data-web-2").resize = Some(Resize::NodeInfeasible),
-            "Infeasible Infeasible",
-            "ClaimInfeasible",
-            "ClaimExpansionFailed",
-            LOOK_AGAIN,
-        ),
-        (
-            |web| web.applied("data-web-2").modify = Some(Modify::Infeasible),
-            "Infeasible Infeasible",
-            "ClaimInfeasible",
-            "ClaimExpansionFailed",
-            LOOK_AGAIN,
-        ),
-        (
-            |web| web.claim("data-web-2").labels.clear(),
-            "Foreign SelectorMismatch",
-            "ClaimForeign",
-            "ClaimForeign",
-            LOOK_AGAIN,
-        ),
-    ];
-    for (change, state, stalled, expected, wake) in rows {
+    for (change, state, stalled, expected, wake) in ROWS {
         let mut web = web();
         change(&mut web);
         assert_eq!(done(&web), expected, "{state}");

@@ -20,46 +20,52 @@ fn dropped() -> Snapshot {
 /// What was reported before, and the reason that is reported now.
 type Row = (&'static str, fn(&mut Snapshot), &'static str);
 
+const GONE: [Row; 9] = [
+    ("it was on its way", |_| {}, "Withdrawn"),
+    (
+        "it was stuck",
+        |web| earlier(web).ready = "ClaimRefused".to_owned(),
+        "Withdrawn",
+    ),
+    (
+        "it was complete",
+        |web| earlier(web).ready = "Complete".to_owned(),
+        "Withdrawn",
+    ),
+    (
+        "only new claims got it",
+        |web| earlier(web).ready = "OnClaimDelete".to_owned(),
+        "Withdrawn",
+    ),
+    (
+        "it was withdrawn before",
+        |web| {
+            earlier(web).ready = "Withdrawn".to_owned();
+            earlier(web).revision = Revision::of(&web.set.live);
+        },
+        "Withdrawn",
+    ),
+    (
+        "the templates were changed where they may be",
+        |web| web.set.live = vec![template("data", "2Gi")],
+        "NothingStaged",
+    ),
+    (
+        "the templates were changed where they may be, and nothing was staged before",
+        |web| earlier(web).ready = "NothingStaged".to_owned(),
+        "NothingStaged",
+    ),
+    (
+        "the templates were changed where they may be, after a withdrawal",
+        |web| earlier(web).ready = "Withdrawn".to_owned(),
+        "NothingStaged",
+    ),
+    ("nothing was reported before", |web| web.earlier = None, "NothingStaged"),
+];
+
 #[test]
 fn a_wish_that_is_gone_was_withdrawn_unless_the_live_templates_are_what_was_wished() {
-    let rows: [Row; 8] = [
-        ("it was on its way", |_| {}, "Withdrawn"),
-        (
-            "it was stuck",
-            |web| earlier(web).ready = "ClaimRefused".to_owned(),
-            "Withdrawn",
-        ),
-        (
-            "it was complete",
-            |web| earlier(web).ready = "Complete".to_owned(),
-            "Withdrawn",
-        ),
-        (
-            "only new claims got it",
-            |web| earlier(web).ready = "OnClaimDelete".to_owned(),
-            "Withdrawn",
-        ),
-        (
-            "it was withdrawn before",
-            |web| {
-                earlier(web).ready = "Withdrawn".to_owned();
-                earlier(web).revision = Revision::of(&web.set.live);
-            },
-            "Withdrawn",
-        ),
-        (
-            "the templates were changed where they may be",
-            |web| web.set.live = vec![template("data", "2Gi")],
-            "NothingStaged",
-        ),
-        (
-            "the templates were changed where they may be, and nothing was staged before",
-            |web| earlier(web).ready = "NothingStaged".to_owned(),
-            "NothingStaged",
-        ),
-        ("nothing was reported before", |web| web.earlier = None, "NothingStaged"),
-    ];
-    for (sentence, change, expected) in rows {
+    for (sentence, change, expected) in GONE {
         let mut web = dropped();
         change(&mut web);
         let plan = plan(&web);

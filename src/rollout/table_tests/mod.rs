@@ -6,12 +6,13 @@ mod edges;
 mod failures;
 mod idle;
 mod kep_table;
+mod middle;
 mod on_delete;
 mod quiet;
 mod recover;
 mod words;
 
-use super::fixtures::{apply, complete};
+use super::fixtures::{apply, complete, web};
 use super::plan::plan;
 use super::replica::At;
 use super::snapshot::Snapshot;
@@ -65,4 +66,36 @@ fn hold(web: &mut Snapshot, driven: u32) {
     for name in ["web-1", "web-0"] {
         web.pods.get_mut(name).expect("a Pod").revision = "web-0".to_owned();
     }
+}
+
+/// What is seen, and what is done.
+type Row = (&'static str, fn(&mut Snapshot), &'static str);
+
+fn check(rows: &[Row]) {
+    for (sentence, change, expected) in rows {
+        let mut web = web();
+        change(&mut web);
+        assert_eq!(done(&web), *expected, "{sentence}");
+    }
+}
+
+/// The rollout is in its middle: the highest replica is done.
+fn middle(web: &mut Snapshot) {
+    web.done("data-web-2");
+}
+
+/// So it is with Pods that change as well: the highest one was replaced.
+fn middle_of_pods(web: &mut Snapshot) {
+    middle(web);
+    hold(web, 2);
+}
+
+fn all_done(web: &mut Snapshot) {
+    for name in ["data-web-2", "data-web-1", "data-web-0"] {
+        web.done(name);
+    }
+}
+
+fn unready(web: &mut Snapshot, ordinal: u32) {
+    web.pods.get_mut(&format!("web-{ordinal}")).unwrap().ready_since = None;
 }

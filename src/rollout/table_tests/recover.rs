@@ -42,7 +42,7 @@ type Row = (&'static str, fn(&mut ClaimView), u64, Option<u64>);
 
 #[test]
 fn only_a_growth_that_is_ours_and_was_not_reached_is_taken_back_and_only_above_the_capacity() {
-    let rows: [Row; 9] = [
+    let rows: [Row; 10] = [
         ("it failed", |_| {}, 20, Some(100)),
         ("nobody has begun with it", |claim| claim.resize = None, 20, Some(100)),
         (
@@ -71,6 +71,7 @@ fn only_a_growth_that_is_ours_and_was_not_reached_is_taken_back_and_only_above_t
             100,
             None,
         ),
+        ("as much as the wish failed", |claim| claim.request = gi(20), 20, None),
         ("less than the wish failed", |claim| claim.request = gi(15), 20, None),
     ];
     for (sentence, change, storage, taken_back) in rows {
