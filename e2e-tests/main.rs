@@ -3,6 +3,7 @@
 mod admission;
 mod alike;
 mod cluster;
+mod commands;
 mod conditions;
 mod control_plane;
 mod controller;

@@ -49,6 +49,7 @@ async fn send(scene: &Scene<'_>, shape: &Shape, node: &str) -> anyhow::Result<Do
         success,
         stdout,
         stderr,
+        ..
     } = scene.kubectl(&arguments, &shape.input).await?;
     let moved = scene.set().await?["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"];
     let after = scene.settled().await?;

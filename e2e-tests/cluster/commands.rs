@@ -7,6 +7,8 @@ use super::Cluster;
 pub(crate) struct Output {
     /// Whether it exited with 0.
     pub(crate) success: bool,
+    /// What it exited with; nothing if it was killed.
+    pub(crate) code: Option<i32>,
     /// What it printed.
     pub(crate) stdout: String,
     /// Its warnings and errors.
@@ -43,6 +45,7 @@ impl Cluster {
             .await?;
         Ok(Output {
             success: output.status.success(),
+            code: output.status.code(),
             stdout: String::from_utf8(output.stdout)?,
             stderr: String::from_utf8(output.stderr)?,
         })

@@ -13,11 +13,6 @@ use crate::rollout::SetView;
 use crate::templates::show::in_short;
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, TemplateError, keys};
 
-/// The annotation on a wish: the user who staged it last.
-const BY: &str = "claim-rollout.io/by";
-/// The annotation on a wish: the field manager that the user named.
-const MANAGER: &str = "claim-rollout.io/manager";
-
 /// The wishes of a set, the latest last.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct History {
@@ -69,9 +64,8 @@ pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow
     };
     let mut stored = Vec::new();
     if let Some(uid) = rollout.and_then(|rollout| rollout.metadata.uid) {
-        let listed = kind("apps", "v1", "ControllerRevision")
-            .list(&ListParams::default())
-            .await?;
+        let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
+        let listed = kind("apps", "v1", "ControllerRevision").list(&of_rollout).await?;
         let listed = listed.into_iter().map(serde_json::to_value);
         stored = listed.collect::<Result<Vec<Value>, _>>()?;
         stored.retain(|revision| belongs(revision, &uid));
@@ -80,7 +74,7 @@ pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow
     Ok((set, history))
 }
 
-/// True iff the ClaimRollout of this uid is the controller of the object.
+/// True iff the ClaimRollout of this uid is the controller of the object. Anybody can write a label.
 fn belongs(stored: &Value, rollout: &str) -> bool {
     let owners = stored["metadata"]["ownerReferences"].as_array();
     let owned = |owner: &Value| owner["controller"] == true && owner["uid"] == rollout;
@@ -184,8 +178,8 @@ impl Wished {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let annotations = &stored["metadata"]["annotations"];
         Ok(Self {
-            by: text(&annotations[BY]).unwrap_or_default(),
-            manager: text(&annotations[MANAGER]).unwrap_or_default(),
+            by: text(&annotations[keys::BY]).unwrap_or_default(),
+            manager: text(&annotations[keys::MANAGER]).unwrap_or_default(),
             created: text(&stored["metadata"]["creationTimestamp"]),
             ..Self::new(stored["revision"].as_i64(), templates)
         })

@@ -91,6 +91,6 @@ async fn authority(client: &Client, namespace: &str) -> anyhow::Result<Value> {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
         "spec": {"user": me.username, "groups": me.groups, "resourceAttributes": attributes},
-        "status": answer.status.map(|status| json!({"allowed": status.allowed, "denied": status.denied})),
+        "status": answer.status.map(|status| json!({"allowed": status.allowed, "denied": status.denied.unwrap_or(false)})),
     }))
 }

@@ -1,0 +1,88 @@
+//! `plan` without a cluster.
+
+use anyhow::ensure;
+
+use super::plans::{plan, quota};
+use super::{Stage, run};
+use crate::scenarios::scene::manifest;
+
+pub(super) async fn a_plan_from_files_is_the_plan_from_the_cluster(stage: &Stage) -> anyhow::Result<()> {
+    let scene = stage.scene("from-files").await?;
+    quota(&scene, "4Gi").await?;
+    let new = manifest(3, "2Gi");
+    let (_, from_cluster) = plan(&scene, &new).await?;
+
+    let namespaced = scene
+        .done(&["get", "sts,pvc,pods,quota,limits", "-o", "yaml"], "")
+        .await?;
+    let classes = scene.done(&["get", "storageclasses", "-o", "json"], "").await?;
+    let mut state: serde_json::Value = serde_saphyr::from_str(&namespaced.stdout)?;
+    let mut classes: serde_json::Value = serde_json::from_str(&classes.stdout)?;
+    if let (Some(items), Some(classes)) = (state["items"].as_array_mut(), classes["items"].as_array_mut()) {
+        items.append(classes);
+    }
+    let file = scene.cluster.folder().join("state.yaml");
+    std::fs::write(&file, serde_saphyr::to_string(&state)?)?;
+    let file = file.to_string_lossy();
+    let arguments = [
+        "plan",
+        "-f",
+        "-",
+        "--cluster",
+        &*file,
+        "-o",
+        "json",
+        "--kubeconfig",
+        "/nowhere",
+    ];
+    let output = run(&scene, &arguments, &new).await?;
+    ensure!(output.code == Some(1), "{output:?}");
+    let mut from_files = super::items(&output)?.remove(0);
+    let note = "whether the requester may change claims is not checked: no SubjectAccessReview says so";
+    ensure!(from_files["notes"][0] == note, "{from_files:#}");
+    from_files["notes"] = from_cluster["notes"].clone();
+    ensure!(
+        from_files == from_cluster,
+        "from files\n{from_files:#}\nfrom the cluster\n{from_cluster:#}"
+    );
+    Ok(())
+}
+
+pub(super) async fn what_cannot_be_planned_exits_with_2(stage: &Stage) -> anyhow::Result<()> {
+    let scene = stage.scene("not-planned").await?;
+    let service = "{apiVersion: v1, kind: Service, metadata: {name: web}}";
+    for (arguments, input, error) in [
+        (
+            &["plan"][..],
+            "",
+            "expected a manifest (-f web.yaml) or the name of a StatefulSet",
+        ),
+        (
+            &["plan", "other"],
+            "",
+            "expected a StatefulSet other in namespace not-planned, but found none",
+        ),
+        (&["plan", "-f", "-"], "a: b: c", "-: expected JSON or YAML"),
+        (
+            &["plan", "-f", "-"],
+            service,
+            "expected a StatefulSet in the manifest, but found Service web",
+        ),
+        (&["plan", "-f", "/nowhere.yaml"], "", "/nowhere.yaml"),
+        (&["plan", "web", "-o", "name"], "", "invalid value 'name'"),
+    ] {
+        let output = run(&scene, arguments, input).await?;
+        ensure!(
+            output.code == Some(2) && output.stderr.contains(error),
+            "{arguments:?}: {output:?}"
+        );
+        ensure!(output.stdout.is_empty(), "{arguments:?}: {output:?}");
+    }
+    let both = format!("{}---\n{service}\n", manifest(3, "1Gi"));
+    let output = run(&scene, &["plan", "-f", "-"], &both).await?;
+    ensure!(
+        output.code == Some(0) && output.stderr == "not planned: Service web\n",
+        "{output:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! The commands of `claim-rollout` against a real cluster: what they say is compared with what happens. All plays stand side
+//! by side in one cluster; `SCENARIO=plans cargo test --test e2e commands` runs those with `plans` in their names.
+
+mod files;
+mod going_back;
+mod plans;
+
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, Driver, Options, Output};
+use crate::installation::{Installation, binary};
+use crate::play::{Report, scenarios};
+use crate::scenarios::scene::{Scene, manifest};
+
+/// What the plays share.
+struct Stage {
+    cluster: Cluster,
+    installation: Installation,
+    client: kube::Client,
+}
+
+scenarios![Stage;
+    plans::what_is_planned_is_what_happens,
+    plans::with_a_new_image_each_pod_is_replaced_after_its_claim_as_planned,
+    plans::a_quota_that_is_too_small_is_named_in_the_words_that_the_api_server_uses_then,
+    plans::a_limit_range_is_named_in_the_words_that_the_api_server_uses_then,
+    plans::who_may_not_change_claims_reads_so_before_trying,
+    files::a_plan_from_files_is_the_plan_from_the_cluster,
+    files::what_cannot_be_planned_exits_with_2,
+    going_back::a_withdrawal_in_the_middle_names_what_stays,
+    going_back::history_shows_each_wish_and_undo_goes_back_to_it,
+    going_back::a_smaller_wish_is_refused_and_explained,
+];
+
+impl Stage {
+    /// A fresh namespace with a controller, and in it a set of three replicas of 1Gi, all Ready.
+    async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
+        let mut scene = Scene::new(&self.cluster, &self.client, namespace).await?;
+        scene.controller = Some(self.installation.start_controller(&["--namespace", namespace]).await?);
+        scene.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
+        scene.until_ready(3).await?;
+        Ok(scene)
+    }
+}
+
+/// `claim-rollout` in the namespace of the scene, as the administrator.
+async fn run(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    let arguments = [arguments, &["--namespace", &scene.namespace]].concat();
+    scene
+        .cluster
+        .run(&binary()?.to_string_lossy(), &arguments, &[], input)
+        .await
+}
+
+/// The items of a document that a command printed as JSON.
+fn items(output: &Output) -> anyhow::Result<Vec<Value>> {
+    let mut document: Value = serde_json::from_str(&output.stdout)?;
+    Ok(serde_json::from_value(document["items"].take())?)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_commands_tell_the_truth() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let driver = Driver {
+        expand_delay_millis: 300,
+        ..Driver::default()
+    };
+    let options = Options {
+        driver,
+        ..Options::default()
+    };
+    let cluster = Cluster::start(options).await?;
+    let stage = Stage {
+        installation: Installation::new(&cluster, json!({})).await?,
+        client: cluster.client().await?,
+        cluster,
+    };
+    report.say("the cluster is up");
+    report.play(&stage, SCENARIOS).await;
+    report.end()?;
+    stage.installation.stop().await?;
+    stage.cluster.stop();
+    Ok(())
+}
