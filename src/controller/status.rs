@@ -234,3 +234,7 @@ fn time(seconds: Seconds) -> Time {
             .unwrap_or_default(),
     )
 }
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;

@@ -151,6 +151,19 @@ fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmles
 }
 
 #[test]
+fn a_type_of_strategy_that_is_not_known_is_not_one_that_replaces_pods_in_order() {
+    for (kind, expected) in [
+        ("RollingUpdate", Strategy::RollingUpdate),
+        ("OnDelete", Strategy::OnDelete),
+        ("Recreate", Strategy::OnDelete),
+    ] {
+        let spec = json!({ "updateStrategy": { "type": kind } });
+        let object: Set = serde_json::from_value(json!({ "metadata": { "name": "web" }, "spec": spec })).unwrap();
+        assert_eq!(set(&object).unwrap().strategy, expected, "{kind}");
+    }
+}
+
+#[test]
 fn a_pod_says_since_when_it_is_ready_or_why_it_is_not() {
     let read = |conditions: serde_json::Value| {
         let mut object: Pod = serde_json::from_value(json!({

@@ -1,0 +1,107 @@
+use super::{ClaimRolloutStatus, status, time};
+use crate::rollout::fixtures::web;
+use crate::rollout::{Progress, plan};
+use crate::templates::Phase;
+
+/// A rollout whose highest claim was just written.
+fn rolling() -> Progress {
+    let mut web = web();
+    web.applied("data-web-2");
+    plan(&web).progress
+}
+
+fn complete() -> Progress {
+    let mut web = web();
+    for name in ["data-web-2", "data-web-1", "data-web-0"] {
+        web.done(name);
+    }
+    web.phase(Phase::Complete);
+    plan(&web).progress
+}
+
+/// As `kubectl wait --for=condition=Ready` sees it: a condition of an older generation does not count.
+fn is_ready(status: &ClaimRolloutStatus, generation: i64) -> bool {
+    let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+    ready.is_some_and(|ready| ready.status == "True" && ready.observed_generation >= Some(generation))
+}
+
+#[test]
+fn a_wish_is_never_ready_because_the_one_before_it_was() {
+    let before = status(&complete(), None, 1, 10);
+    assert!(is_ready(&before, 1));
+    // The next wish was written, and its status not yet.
+    assert!(!is_ready(&before, 2));
+    let after = status(&rolling(), Some(&before), 2, 20);
+    assert!(!is_ready(&after, 2));
+    let found: Vec<_> = after
+        .conditions
+        .iter()
+        .map(|condition| {
+            (
+                condition.type_.as_str(),
+                condition.status.as_str(),
+                condition.observed_generation,
+            )
+        })
+        .collect();
+    let expected = [
+        ("Ready", "False", Some(2)),
+        ("Reconciling", "True", Some(2)),
+        ("Stalled", "False", Some(2)),
+    ];
+    assert_eq!((found, after.observed_generation), (expected.into(), 2));
+    assert!(after.conditions.iter().all(|condition| !condition.reason.is_empty()));
+}
+
+#[test]
+fn times_are_those_of_the_last_change() {
+    let first = status(&rolling(), None, 1, 10);
+    let mut later = rolling();
+    later.ready.message.push_str(", still");
+    later.claims[0].message.push_str(", still");
+    let second = status(&later, Some(&first), 1, 20);
+    let since = |status: &ClaimRolloutStatus| status.claims[0].since.clone();
+    assert_eq!(
+        (since(&first), since(&second)),
+        (time(10), time(10)),
+        "it says something else of the same"
+    );
+    assert_eq!(second.conditions[0].last_transition_time, time(10));
+    assert_eq!(second.conditions[0].message, later.ready.message);
+    later.claims[0].reason = "Resizing".to_owned();
+    assert_eq!(since(&status(&later, Some(&second), 1, 30)), time(30));
+    let third = status(&complete(), Some(&second), 1, 30);
+    let transitions: Vec<_> = third
+        .conditions
+        .iter()
+        .map(|condition| condition.last_transition_time.clone())
+        .collect();
+    assert_eq!(transitions, [time(30), time(30), time(10)], "Stalled did not change");
+    assert_eq!(third.started_at, Some(time(950)));
+}
+
+#[test]
+fn a_template_keeps_the_generation_of_the_last_wish_that_every_claim_of_it_reached() {
+    let finished = |status: &ClaimRolloutStatus| status.volume_claim_templates[0].finished_reconciliation_generation;
+    let first = status(&rolling(), None, 1, 10);
+    assert_eq!(finished(&first), None);
+    let first = status(&complete(), Some(&first), 1, 10);
+    assert_eq!(finished(&first), Some(1));
+    let second = status(&rolling(), Some(&first), 2, 20);
+    assert_eq!(finished(&second), Some(1));
+    assert_eq!(finished(&status(&complete(), Some(&second), 2, 30)), Some(2));
+}
+
+#[test]
+fn at_most_fifty_claims_are_listed_the_highest_ordinals_first() {
+    let mut web = web();
+    web.set.replicas = 100;
+    for ordinal in 3..100 {
+        web.add_claim("data", ordinal);
+        web.add_pod(ordinal);
+    }
+    let status = status(&plan(&web).progress, None, 1, 10);
+    let listed: Vec<i64> = status.claims.iter().map(|claim| claim.ordinal).collect();
+    assert_eq!(listed, (50..100).rev().collect::<Vec<_>>());
+    assert_eq!((status.replicas, status.current_replicas), (Some(100), Some(100)));
+}
