@@ -7,7 +7,7 @@ use super::fields::{MAX_PARTITION, Strategy, StrategyType};
 use super::object::Read;
 use super::review::Object;
 use super::verdict::Edit;
-use crate::json::read;
+use crate::json::{read, same};
 use crate::templates::keys;
 
 /// Whether the claims of a replica come before its Pod, once the request has been let through.
@@ -118,11 +118,11 @@ impl Pods {
 /// Bytes first: most requests do not touch it. They differ without a difference where another key order came along.
 fn pod_template(old: &Object<'_>, new: &Object<'_>) -> PodTemplate {
     let (old, new) = (old.spec.pod_template, new.spec.pod_template);
-    let same = old == new
-        || match (old.map(read), new.map(read)) {
-            (Some(Ok(old)), Some(Ok(new))) => old == new,
-            _ => false,
-        };
+    let same = match (old, new) {
+        (None, None) => true,
+        (Some(old), Some(new)) => same(old, new) || matches!((read(old), read(new)), (Ok(old), Ok(new)) if old == new),
+        _ => false,
+    };
     if same { PodTemplate::Same } else { PodTemplate::Changed }
 }
 

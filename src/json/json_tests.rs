@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Error, Fault, Reader, canonical, read};
+use super::{Error, Fault, Reader, canonical, read, same};
 
 fn fault(text: &str) -> (Fault, usize) {
     let Error { fault, at } = read(text).expect_err(text);
@@ -144,5 +144,19 @@ proptest! {
         let mut reader = Reader::new(&text);
         let ours = reader.skip().and_then(|()| reader.end()).is_ok();
         prop_assert_eq!(ours, theirs, "{}", text);
+    }
+}
+
+#[test]
+fn texts_are_the_same_if_no_byte_differs() {
+    for length in 0..50 {
+        let text = "a".repeat(length);
+        assert!(same(&text, &text.clone()));
+        assert!(!same(&text, &"a".repeat(length + 1)));
+        for place in 0..length {
+            let mut other = text.clone();
+            other.replace_range(place..=place, "b");
+            assert!(!same(&text, &other), "{place} of {length}");
+        }
     }
 }

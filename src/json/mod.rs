@@ -11,13 +11,14 @@ mod read;
 #[cfg(any(test, not(target_family = "wasm")))]
 mod serde;
 mod skip;
+mod special;
 mod value;
 mod write;
 
 pub use edit::with_member;
 pub use error::{Error, Fault};
 pub use map::Map;
-pub use read::{Once, Reader};
+pub use read::{Once, Reader, same};
 pub use value::{Number, Value, read};
 pub use write::{canonical, write_string};
 

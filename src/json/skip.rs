@@ -1,100 +1,164 @@
 //! The fast half of the reader: checks that something is JSON and finds its end, without keeping anything.
 
+use std::slice;
+
 use super::MAX_DEPTH;
 use super::error::{Error, Fault};
+use super::special;
 
-/// The containers that are open, innermost in the lowest bit: 1 for an object, 0 for a list. 128 bits are 128 levels.
-#[derive(Clone, Copy)]
-struct Open {
-    kinds: u128,
-    depth: u32,
+/// Every container that is open, innermost in the lowest bit: 1 for an object, 0 for a list. 128 bits are 128 levels.
+type Open = u128;
+
+/// What is left of a text. An iterator and not a place in the text: nothing has to be added up to look at the next byte.
+struct Scan<'a> {
+    text: &'a [u8],
+    rest: slice::Iter<'a, u8>,
 }
 
 /// The end of the value that begins at `at`, in a text of which `depth` containers are open already.
-pub(super) fn value(bytes: &[u8], mut at: usize, depth: u32) -> Result<usize, Error> {
-    let mut open = Open { kinds: 0, depth };
+pub(super) fn value(text: &[u8], at: usize, depth: u32) -> Result<usize, Error> {
+    let mut scan = Scan::at(text, at);
+    let (mut open, mut levels): (Open, u32) = (0, 0);
+    let mut byte = scan.next();
     loop {
-        match bytes.get(at) {
-            Some(b'"') => at = string(bytes, at)?.end,
-            Some(b'{') => {
-                push(&mut open, 1, at)?;
-                at = blank(bytes, at + 1);
-                if bytes.get(at) != Some(&b'}') {
-                    at = key(bytes, at)?;
+        // What follows a brace, or a comma in an object, is a key.
+        if open & 1 == 1 {
+            if byte != b'"' {
+                return Err(scan.unexpected());
+            }
+            scan.string()?;
+            if scan.next() != b':' {
+                return Err(scan.unexpected());
+            }
+            scan.pass();
+            byte = scan.next();
+        }
+        match byte {
+            b'"' => {
+                scan.string()?;
+            }
+            b'{' | b'[' => {
+                if levels + depth == MAX_DEPTH {
+                    return Err(scan.error(Fault::Depth));
+                }
+                levels += 1;
+                open = open << 1 | Open::from(byte == b'{');
+                scan.pass();
+                byte = scan.next();
+                if byte != closing(open) {
                     continue;
                 }
             }
-            Some(b'[') => {
-                push(&mut open, 0, at)?;
-                at = blank(bytes, at + 1);
-                if bytes.get(at) != Some(&b']') {
-                    continue;
-                }
-            }
-            Some(b'-' | b'0'..=b'9') => at = number(bytes, at)?,
-            Some(b't') => at = literal(bytes, at, b"true")?,
-            Some(b'f') => at = literal(bytes, at, b"false")?,
-            Some(b'n') => at = literal(bytes, at, b"null")?,
-            _ => return Err(unexpected(bytes, at)),
+            b'-' | b'0'..=b'9' => scan.go_on(number)?,
+            b't' => scan.go_on(|text, at| literal(text, at, b"true"))?,
+            b'f' => scan.go_on(|text, at| literal(text, at, b"false"))?,
+            b'n' => scan.go_on(|text, at| literal(text, at, b"null"))?,
+            _ => return Err(scan.unexpected()),
         }
         // A value has ended (or an empty container is about to): what follows closes containers or goes on.
         loop {
-            if open.depth == depth {
-                return Ok(at);
+            if levels == 0 {
+                return Ok(scan.place());
             }
-            at = blank(bytes, at);
-            match (bytes.get(at), open.kinds & 1) {
-                (Some(b'}'), 1) | (Some(b']'), 0) => {
-                    open.kinds >>= 1;
-                    open.depth -= 1;
-                    at += 1;
-                }
-                (Some(b','), 1) => {
-                    at = key(bytes, blank(bytes, at + 1))?;
-                    break;
-                }
-                (Some(b','), _) => {
-                    at = blank(bytes, at + 1);
-                    break;
-                }
-                _ => return Err(unexpected(bytes, at)),
+            byte = scan.next();
+            if byte == b',' {
+                scan.pass();
+                byte = scan.next();
+                break;
             }
+            if byte != closing(open) {
+                return Err(scan.unexpected());
+            }
+            open >>= 1;
+            levels -= 1;
+            scan.pass();
         }
     }
 }
 
-#[inline]
-fn push(open: &mut Open, kind: u128, at: usize) -> Result<(), Error> {
-    if open.depth == MAX_DEPTH {
-        return Err(Error {
-            fault: Fault::Depth,
-            at,
-        });
-    }
-    open.kinds = open.kinds << 1 | kind;
-    open.depth += 1;
-    Ok(())
+/// What closes the innermost container.
+const fn closing(open: Open) -> u8 {
+    if open & 1 == 1 { b'}' } else { b']' }
 }
 
-/// A key, its colon, and what is blank around them.
-#[inline]
-fn key(bytes: &[u8], at: usize) -> Result<usize, Error> {
-    if bytes.get(at) != Some(&b'"') {
-        return Err(unexpected(bytes, at));
+impl<'a> Scan<'a> {
+    #[inline(always)]
+    fn at(text: &'a [u8], at: usize) -> Self {
+        let rest = text.get(at..).unwrap_or_default().iter();
+        Self { text, rest }
     }
-    let at = blank(bytes, string(bytes, at)?.end);
-    if bytes.get(at) != Some(&b':') {
-        return Err(unexpected(bytes, at));
+
+    #[inline(always)]
+    fn place(&self) -> usize {
+        self.text.len() - self.rest.len()
     }
-    Ok(blank(bytes, at + 1))
+
+    fn error(&self, fault: Fault) -> Error {
+        Error {
+            fault,
+            at: self.place(),
+        }
+    }
+
+    fn unexpected(&self) -> Error {
+        unexpected(self.text, self.place())
+    }
+
+    /// Passes the next byte.
+    #[inline(always)]
+    fn pass(&mut self) {
+        self.rest.next();
+    }
+
+    /// The next byte that is no white space; 0 at the end.
+    #[inline(always)]
+    fn next(&mut self) -> u8 {
+        match self.rest.as_slice().first() {
+            // API servers write none.
+            Some(byte) if *byte > b' ' => *byte,
+            _ => {
+                self.rest = behind_blanks(self.rest.as_slice()).iter();
+                self.rest.as_slice().first().copied().unwrap_or_default()
+            }
+        }
+    }
+
+    /// Passes a string, whose quote is next; returns whether there is an escape in it. Always inlined: every token comes
+    /// here, and a `Result` is returned through memory.
+    #[inline(always)]
+    fn string(&mut self) -> Result<bool, Error> {
+        self.pass();
+        let mut escaped = false;
+        loop {
+            match self.rest.nth(special::before(self.rest.as_slice())) {
+                Some(b'"') => return Ok(escaped),
+                Some(b'\\') => {
+                    escaped = true;
+                    self.go_on(escape)?;
+                }
+                Some(_) => return Err(unexpected(self.text, self.place() - 1)),
+                None => return Err(self.unexpected()),
+            }
+        }
+    }
+
+    /// Passes what is seldom enough to be found by its place.
+    #[inline(always)]
+    fn go_on(&mut self, end: impl Fn(&[u8], usize) -> Result<usize, Error>) -> Result<(), Error> {
+        let end = end(self.text, self.place())?;
+        self.rest = Self::at(self.text, end).rest;
+        Ok(())
+    }
 }
 
-#[inline]
-fn blank(bytes: &[u8], mut at: usize) -> usize {
-    while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-        at += 1;
+/// What is left of a text behind its white space.
+#[cold]
+#[inline(never)]
+pub(super) fn behind_blanks(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\n' | b'\r' | b'\t', rest @ ..] = text {
+        text = rest;
     }
-    at
+    text
 }
 
 /// A string that was passed.
@@ -105,47 +169,15 @@ pub(super) struct Passed {
     pub(super) escaped: bool,
 }
 
-/// Every byte of a word the same.
-const fn each(byte: u8) -> u64 {
-    0x0101_0101_0101_0101 * byte as u64
-}
-
-/// The string whose opening quote is at `at`. Always inlined: every token passes here, and a `Result` is returned through memory.
+/// The string whose opening quote is at `at`.
 #[inline(always)]
-pub(super) fn string(bytes: &[u8], at: usize) -> Result<Passed, Error> {
-    let mut at = at + 1;
-    let mut escaped = false;
-    loop {
-        // Eight bytes at a time, as long as none of them is a quote, a backslash or a control character.
-        while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let word = u64::from_le_bytes(*word);
-            let special = zero_byte(word ^ each(b'"')) | zero_byte(word ^ each(b'\\')) | below_space(word);
-            if special != 0 {
-                at += (special.trailing_zeros() / 8) as usize;
-                break;
-            }
-            at += 8;
-        }
-        match bytes.get(at) {
-            Some(b'"') => return Ok(Passed { end: at + 1, escaped }),
-            Some(b'\\') => {
-                escaped = true;
-                at = escape(bytes, at + 1)?;
-            }
-            Some(0x20..) => at += 1,
-            _ => return Err(unexpected(bytes, at)),
-        }
-    }
-}
-
-/// The high bit of the lowest byte that is zero; higher bits may be wrong, and are not looked at.
-const fn zero_byte(word: u64) -> u64 {
-    word.wrapping_sub(each(1)) & !word & each(0x80)
-}
-
-/// The high bit of the lowest byte below 0x20.
-const fn below_space(word: u64) -> u64 {
-    word.wrapping_sub(each(0x20)) & !word & each(0x80)
+pub(super) fn string(text: &[u8], at: usize) -> Result<Passed, Error> {
+    let mut scan = Scan::at(text, at);
+    let escaped = scan.string()?;
+    Ok(Passed {
+        end: scan.place(),
+        escaped,
+    })
 }
 
 /// Behind an escape whose backslash has been passed. Whether surrogates pair is left to who reads the string.

@@ -1,5 +1,6 @@
 //! Going out: canonical text.
 
+use super::special;
 use super::value::Value;
 
 /// The canonical text of a value: keys sorted by their bytes, no spaces, UTF-8 unescaped.
@@ -48,8 +49,12 @@ pub fn write_string(string: &str, text: &mut String) {
     text.reserve(string.len() + 2);
     text.push('"');
     let mut rest = string;
-    while let Some((place, byte)) = first_special(rest) {
+    loop {
+        let place = special::before(rest.as_bytes());
         text.push_str(rest.get(..place).unwrap_or_default());
+        let Some(byte) = rest.as_bytes().get(place).copied() else {
+            break;
+        };
         rest = rest.get(place + 1..).unwrap_or_default();
         match byte {
             b'"' => text.push_str("\\\""),
@@ -63,12 +68,5 @@ pub fn write_string(string: &str, text: &mut String) {
             }
         }
     }
-    text.push_str(rest);
     text.push('"');
-}
-
-/// The first byte that may not stand in a string as it is.
-fn first_special(text: &str) -> Option<(usize, u8)> {
-    let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    text.bytes().enumerate().find(|(_, byte)| special(*byte))
 }

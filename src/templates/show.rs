@@ -11,7 +11,8 @@ const MAX_FIELD: usize = 128;
 /// Cuts a text to a number of characters, the last of which is then an ellipsis.
 #[must_use]
 pub fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+    // Most are short enough even if each byte were a character.
+    if text.len() <= most || text.chars().count() <= most {
         return text.to_owned();
     }
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
@@ -38,6 +39,9 @@ pub fn path(template: &str, field: &str) -> String {
 /// A text without characters that a terminal obeys.
 #[must_use]
 pub fn printable(text: &str) -> String {
+    if !text.chars().any(is_unprintable) {
+        return text.to_owned();
+    }
     let mut printable = String::with_capacity(text.len());
     for character in text.chars() {
         if is_unprintable(character) {

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use super::splice::Edited;
 use crate::admission::{Remarks, Verdict};
 use crate::json::write_string;
 
 /// The answer to `validate`. Fields that say nothing are left out.
-pub(super) fn encode((verdict, object): &(Verdict, Option<String>)) -> Vec<u8> {
-    let mut text = String::with_capacity(512 + object.as_ref().map_or(0, String::len));
+pub(super) fn encode((verdict, object): &(Verdict, Option<Edited<'_>>)) -> Vec<u8> {
+    let mut text = String::with_capacity(512 + object.as_ref().map_or(0, Edited::capacity));
     match verdict {
         Verdict::Pass(remarks) => {
             text.push_str("{\"accepted\":true");
@@ -21,7 +22,10 @@ pub(super) fn encode((verdict, object): &(Verdict, Option<String>)) -> Vec<u8> {
         }
         Verdict::Divert(_, remarks) => {
             text.push_str("{\"accepted\":true,\"mutated_object\":");
-            text.push_str(object.as_deref().unwrap_or("null"));
+            match object {
+                Some(object) => object.write(&mut text),
+                None => text.push_str("null"),
+            }
             push_remarks(&mut text, remarks);
             text.push('}');
         }

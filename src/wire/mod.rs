@@ -6,6 +6,7 @@ mod limits;
 pub(crate) mod request;
 mod splice;
 
+use self::splice::Edited;
 use crate::admission::{Lookups, Refusal, Settings, Verdict, admit};
 
 /// Answers the waPC call `validate`: `{"request": <AdmissionRequest>, "settings": <object>}` in, Kubewarden's
@@ -29,8 +30,8 @@ pub fn validate_settings(payload: &[u8]) -> Vec<u8> {
     answer::encode_settings(outcome.err().as_deref())
 }
 
-/// The verdict, with the whole edited object where there are edits.
-fn decide(payload: &[u8], lookups: &mut dyn Lookups) -> Result<(Verdict, Option<String>), Refusal> {
+/// The verdict, with the edited object where there are edits.
+fn decide<'p>(payload: &'p [u8], lookups: &mut dyn Lookups) -> Result<(Verdict, Option<Edited<'p>>), Refusal> {
     let payload = limits::check(payload)?;
     let Some((review, settings)) = request::decode(payload)? else {
         return Ok((Verdict::PASS, None));
