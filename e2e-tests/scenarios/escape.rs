@@ -81,7 +81,7 @@ pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_cl
     ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
     scene
         .until_reported("the end", |rollout| {
-            rollout["status"]["conditions"][0]["reason"] == "NothingStaged"
+            rollout["status"]["conditions"][0]["reason"] == "Withdrawn"
         })
         .await?;
     // One was done, and of one the write was under way.

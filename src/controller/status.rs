@@ -132,11 +132,14 @@ fn status(
     let now = time(now);
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     let counts = progress.counts;
+    // Another controller may have seen the wish earlier.
+    let known = before.filter(|before| before.update_revision == progress.update_revision.as_str());
+    let started_at = known.and_then(|known| known.started_at.clone());
     ClaimRolloutStatus {
         observed_generation: generation,
         current_revision: progress.current_revision.to_string(),
         update_revision: progress.update_revision.to_string(),
-        started_at: Some(time(progress.started)),
+        started_at: started_at.or_else(|| Some(time(progress.started))),
         replicas: counts.map(|counts| count(counts.replicas)),
         current_replicas: counts.map(|counts| count(counts.current)),
         updated_replicas: counts.map(|counts| count(counts.updated)),

@@ -78,6 +78,18 @@ fn times_are_those_of_the_last_change() {
         .collect();
     assert_eq!(transitions, [time(30), time(30), time(10)], "Stalled did not change");
     assert_eq!(third.started_at, Some(time(950)));
+    later.started = 999;
+    let started = |before: &ClaimRolloutStatus| status(&later, Some(before), 1, 30).started_at;
+    assert_eq!(
+        started(&third),
+        Some(time(950)),
+        "of the same wish, by whom it was seen first"
+    );
+    let another = ClaimRolloutStatus {
+        update_revision: "another".to_owned(),
+        ..third
+    };
+    assert_eq!(started(&another), Some(time(999)));
 }
 
 #[test]

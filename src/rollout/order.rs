@@ -69,15 +69,13 @@ impl<'a> Order<'a> {
             if set.strategy == Strategy::OnDelete {
                 continue;
             }
-            if !replica.lets_pass(set.pod_management) {
-                order.waits_for = Some(WaitsFor::Claims(replica));
-                break;
-            }
+            let lets_pass = replica.lets_pass(set.pod_management);
             match held.map(|driven| release::turn(snapshot, driven, replica)) {
-                None | Some(Turn::Over) => {}
+                None if lets_pass => {}
+                Some(Turn::Over) => {}
                 // No Pod below a stuck claim can be released, because a partition has no gaps: none is waited for.
-                Some(Turn::Claims) if replica.is_stuck() => held = None,
-                Some(Turn::Claims) => {
+                Some(Turn::Claims) if lets_pass && replica.is_stuck() => held = None,
+                None | Some(Turn::Claims) => {
                     order.waits_for = Some(WaitsFor::Claims(replica));
                     break;
                 }

@@ -27,19 +27,27 @@ pub enum Turn {
 #[must_use]
 pub fn turn(snapshot: &Snapshot, driven: u32, replica: &Replica<'_>) -> Turn {
     let set = &snapshot.set;
-    if !replica.claims.iter().all(lets_pod_go) {
-        return Turn::Claims;
-    }
+    let ready = replica.claims.iter().all(lets_pod_go);
     if set.index(replica.ordinal) < driven {
-        return Turn::Release;
+        return if ready { Turn::Release } else { Turn::Claims };
     }
     let runs =
         |pod: &PodView| pod.revision == set.update_revision && pod.is_available(snapshot.now, set.min_ready_seconds);
     // A status from before the last change of the set may name an older revision as the update.
-    if set.status_is_current && replica.pod.is_some_and(runs) {
-        Turn::Over
-    } else {
-        Turn::Pod
+    let over = set.status_is_current && replica.pod.is_some_and(runs);
+    match (ready, over) {
+        (true, true) => Turn::Over,
+        (true, false) => Turn::Pod,
+        // The claims that let it go are what its Pod is to finish.
+        (false, false)
+            if replica
+                .claims
+                .iter()
+                .all(|claim| lets_pod_go(claim) || needs_a_pod(claim)) =>
+        {
+            Turn::Pod
+        }
+        (false, _) => Turn::Claims,
     }
 }
 
@@ -102,9 +110,13 @@ fn lift(set: &SetView) -> Option<SetPartition> {
 fn lets_pod_go(claim: &Standing<'_>) -> bool {
     match claim.state {
         ClaimState::Done | ClaimState::Missing => true,
-        ClaimState::NodeExpanding | ClaimState::Unbound => claim.pod_at != At::B,
-        _ => false,
+        _ => needs_a_pod(claim) && claim.pod_at != At::B,
     }
+}
+
+/// True iff the claim may become ready only when a Pod mounts it.
+fn needs_a_pod(claim: &Standing<'_>) -> bool {
+    matches!(claim.state, ClaimState::NodeExpanding | ClaimState::Unbound)
 }
 
 #[cfg(test)]

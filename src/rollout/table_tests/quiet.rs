@@ -19,6 +19,8 @@ struct Writes {
 /// A set, its claims and Pods, and what was reported of it last.
 struct World {
     web: Snapshot,
+    /// The driver finishes on mounting.
+    remount: bool,
     reported: Option<Progress>,
     writes: Writes,
 }
@@ -48,6 +50,7 @@ impl World {
         }
         Self {
             web,
+            remount: false,
             reported: None,
             writes: Writes::default(),
         }
@@ -121,7 +124,16 @@ impl World {
     fn step(&mut self) -> bool {
         self.web.now += 1;
         let now = self.web.now;
-        if self.web.claims.values_mut().any(grow) {
+        let mounted = |claim: &ClaimView| {
+            let of_this = |pod: &&PodView| pod.claims.contains(&claim.name);
+            self.web
+                .pods
+                .values()
+                .find(of_this)
+                .is_some_and(|pod| pod.revision == NEW)
+        };
+        let may_grow = |claim: &ClaimView| !self.remount || claim.resize != Some(Resize::NodePending) || mounted(claim);
+        if self.web.claims.values_mut().any(|claim| may_grow(claim) && grow(claim)) {
             return true;
         }
         let driven = self.web.set.held.unwrap_or(0);
@@ -170,8 +182,7 @@ fn replace(pod: &mut PodView, now: u64) -> bool {
     false
 }
 
-fn roll_out(replicas: u32, templates: &[&str], held: bool) -> Writes {
-    let mut world = World::new(replicas, templates, held);
+fn roll_out(mut world: World) -> Writes {
     loop {
         world.settle();
         if !world.step() {
@@ -185,10 +196,13 @@ fn roll_out(replicas: u32, templates: &[&str], held: bool) -> Writes {
 fn a_rollout_writes_each_claim_once_each_partition_once_and_a_few_reports_per_replica() {
     for replicas in [0, 1, 10, 30] {
         for templates in [&["data"][..], &["data", "log"]] {
-            for held in [false, true] {
+            for (held, remount) in [(false, false), (true, false), (true, true)] {
                 let count = usize::try_from(replicas).unwrap();
                 let claims = count * templates.len();
-                let found = roll_out(replicas, templates, held);
+                let found = roll_out(World {
+                    remount,
+                    ..World::new(replicas, templates, held)
+                });
                 let expected = Writes {
                     claims,
                     // The last one puts the user's back.
@@ -202,12 +216,12 @@ fn a_rollout_writes_each_claim_once_each_partition_once_and_a_few_reports_per_re
                 };
                 assert!(
                     found.reports <= expected.reports,
-                    "{replicas} {templates:?} {held}: {found:?}"
+                    "{replicas} {templates:?} {held} {remount}: {found:?}"
                 );
                 assert_eq!(
                     Writes { reports: 0, ..found },
                     Writes { reports: 0, ..expected },
-                    "{replicas} {templates:?} {held}"
+                    "{replicas} {templates:?} {held} {remount}"
                 );
             }
         }
