@@ -4,6 +4,7 @@
 mod files;
 mod going_back;
 mod plans;
+mod watching;
 
 use serde_json::{Value, json};
 
@@ -29,6 +30,8 @@ scenarios![Stage;
     files::what_cannot_be_planned_exits_with_2,
     going_back::a_withdrawal_in_the_middle_names_what_stays,
     going_back::history_shows_each_wish_and_undo_goes_back_to_it,
+    watching::status_shows_claims_and_the_pods_that_wait_for_them_until_all_is_done,
+    watching::several_sets_are_shown_and_one_that_is_not_there_is_an_error,
     going_back::a_smaller_wish_is_refused_and_explained,
 ];
 

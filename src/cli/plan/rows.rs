@@ -157,13 +157,10 @@ fn row(start: &Standing, end: &Standing, course: &Course, judge: &Judge<'_>, pod
         action,
         Action::Update | Action::Blocked | Action::NotReached | Action::Held
     );
-    let judged = written && start.state != ClaimState::Foreign;
-    let apply = start.apply.as_ref().filter(|_| judged);
-    let replaced = match pods {
-        Pods::AfterTheirClaims => course.steps.contains(&Step::Pod(start.ordinal)),
-        Pods::ByThemselves => !set.is_below_partition(start.ordinal),
-        Pods::KeepRunning | Pods::WhenDeleted => false,
-    };
+    let apply = start
+        .apply
+        .as_ref()
+        .filter(|_| written && start.state != ClaimState::Foreign);
     ClaimReport {
         name: start.name.clone(),
         ordinal: start.ordinal,
@@ -183,21 +180,23 @@ fn row(start: &Standing, end: &Standing, course: &Course, judge: &Judge<'_>, pod
             .zip(apply)
             .map(|(object, apply)| changed_keys(object, apply))
             .unwrap_or_default(),
-        pod_replaced: replaced,
-        obstacles: obstacles(end, judge, judged),
+        pod_replaced: match pods {
+            Pods::AfterTheirClaims => course.steps.contains(&Step::Pod(start.ordinal)),
+            Pods::ByThemselves => !set.is_below_partition(start.ordinal),
+            Pods::KeepRunning | Pods::WhenDeleted => false,
+        },
+        obstacles: obstacles(end, apply.is_some(), judge),
     }
 }
 
-/// What stands in the way of a claim: what the rollout says in the end, and what the judge says if it is asked.
-fn obstacles(end: &Standing, judge: &Judge<'_>, judged: bool) -> Vec<String> {
+/// What stands in the way of a claim: what became of it in the course, and, for one that is to be written, what the
+/// judge says whenever its turn is.
+fn obstacles(end: &Standing, written: bool, judge: &Judge<'_>) -> Vec<String> {
     let mut obstacles = Vec::new();
-    if matches!(
-        end.state,
-        ClaimState::Refused | ClaimState::Foreign | ClaimState::Infeasible | ClaimState::Unbound
-    ) {
+    if is_blocked(end.state) {
         obstacles.push(end.message.clone());
     }
-    if judged {
+    if written {
         // What differs was said, with both values.
         let unsaid = |obstacle: &&Obstacle| !matches!(obstacle, Obstacle::Differs { .. });
         let found = judge.obstacles(&end.name);
@@ -207,12 +206,20 @@ fn obstacles(end: &Standing, judge: &Judge<'_>, judged: bool) -> Vec<String> {
     obstacles
 }
 
+/// True iff a claim in this state does not move on by itself.
+const fn is_blocked(state: ClaimState) -> bool {
+    matches!(
+        state,
+        ClaimState::Refused | ClaimState::Foreign | ClaimState::Infeasible | ClaimState::Unbound
+    )
+}
+
 /// What would be done with a claim that is never written in the course.
 fn action(set: &SetView, start: &Standing, end: &Standing) -> Action {
     match end.state {
         ClaimState::Done if start.state == ClaimState::Done => Action::UpToDate,
         ClaimState::Missing | ClaimState::Terminating => Action::Create,
-        ClaimState::Refused | ClaimState::Foreign | ClaimState::Infeasible | ClaimState::Unbound => Action::Blocked,
+        blocked if is_blocked(blocked) => Action::Blocked,
         ClaimState::Pending => {
             let held = set.paused || set.strategy == Strategy::OnDelete || set.is_below_partition(start.ordinal);
             if held { Action::Held } else { Action::NotReached }

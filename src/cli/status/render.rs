@@ -1,5 +1,6 @@
 //! Draws views as text: a pure function.
 
+use super::pods::PodState;
 use super::view::{ClaimView, SetView, State, Wish};
 use crate::templates::UpdatePolicy;
 
@@ -68,6 +69,11 @@ pub(crate) fn changes(before: &[SetView], after: &[SetView]) -> Vec<String> {
                 ));
             }
         }
+        for pod in &view.pods {
+            if !old.is_some_and(|old| old.pods.contains(pod)) {
+                lines.push(clean(&format!("{set} {}: Pod {}", pod.name, pod.state.as_str())));
+            }
+        }
         if old.is_none_or(|old| (&old.wish, &old.note) != (&view.wish, &view.note)) {
             let wish = view
                 .wish
@@ -92,15 +98,66 @@ fn block(view: &SetView, shape: Shape) -> String {
         lines.push(Line(vec![(Ink::Text, "  ".to_owned()), (ink, note.clone())]));
     }
     let columns = Columns::of(&view.claims);
-    for (index, claim) in view.claims.iter().enumerate() {
-        let branch = if index + 1 == view.claims.len() {
-            "└─"
-        } else {
-            "├─"
-        };
-        lines.push(row(claim, branch, &columns, shape));
+    let replicas = replicas(view);
+    let plain = view.pods.is_empty() && replicas.iter().all(|(_, _, claims)| claims.len() == 1);
+    for (index, (name, pod, claims)) in replicas.iter().enumerate() {
+        let (branch, trunk) = branches(index, replicas.len());
+        if plain {
+            let ordinal = format!("{:>1$}  ", claims[0].ordinal, columns.ordinal);
+            lines.extend(
+                claims
+                    .iter()
+                    .map(|claim| row(claim, &format!("  {branch} "), &ordinal, &columns, shape)),
+            );
+            continue;
+        }
+        lines.push(replica(branch, name, *pod));
+        for (index, claim) in claims.iter().enumerate() {
+            let (twig, _) = branches(index, claims.len());
+            lines.push(row(claim, &format!("  {trunk}  {twig} "), "", &columns, shape));
+        }
     }
     lines.iter().map(|line| line.draw(shape) + "\n").collect()
+}
+
+/// A replica: its name, its Pod where one is shown, and its claims.
+type Replica<'a> = (String, Option<PodState>, Vec<&'a ClaimView>);
+
+/// The replicas, highest ordinal first. With one claim each, and no Pod that matters, a line is enough for one.
+fn replicas(view: &SetView) -> Vec<Replica<'_>> {
+    let mut ordinals: Vec<u32> = view.claims.iter().map(|claim| claim.ordinal).collect();
+    ordinals.extend(view.pods.iter().map(|pod| pod.ordinal));
+    ordinals.sort_unstable_by(|a, b| b.cmp(a));
+    ordinals.dedup();
+    let replica = |ordinal: u32| {
+        let pod = view.pods.iter().find(|pod| pod.ordinal == ordinal).map(|pod| pod.state);
+        let claims = view.claims.iter().filter(|claim| claim.ordinal == ordinal).collect();
+        (format!("{}-{ordinal}", view.name), pod, claims)
+    };
+    ordinals.into_iter().map(replica).collect()
+}
+
+/// The branch to the item at this place, and what goes on below it.
+fn branches(index: usize, items: usize) -> (&'static str, &'static str) {
+    if index + 1 == items {
+        ("└─", " ")
+    } else {
+        ("├─", "│")
+    }
+}
+
+/// `├─ web-1  Pod waiting`
+fn replica(branch: &str, name: &str, pod: Option<PodState>) -> Line {
+    let mut pieces = vec![(Ink::Quiet, format!("  {branch} ")), (Ink::Name, name.to_owned())];
+    if let Some(pod) = pod {
+        let ink = match pod {
+            PodState::Updated => Ink::Good,
+            PodState::Waiting => Ink::Quiet,
+            PodState::Terminating | PodState::Missing | PodState::Starting => Ink::Busy,
+        };
+        pieces.push((ink, format!("  Pod {}", pod.as_str())));
+    }
+    Line(pieces)
 }
 
 /// `default/web  6c9f7d5b84  InPlace, LockStep                2/3 replicas, Reconciling`, with the end at the right.
@@ -162,12 +219,12 @@ impl Columns {
 }
 
 /// `├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver says so`
-fn row(claim: &ClaimView, branch: &str, columns: &Columns, shape: Shape) -> Line {
+fn row(claim: &ClaimView, branch: &str, ordinal: &str, columns: &Columns, shape: Shape) -> Line {
     let ink = ink(&claim.state);
     let (request, capacity) = (columns.request, columns.capacity);
     let mut pieces = vec![
-        (Ink::Quiet, format!("  {branch} ")),
-        (Ink::Text, format!("{:>1$}  ", claim.ordinal, columns.ordinal)),
+        (Ink::Quiet, branch.to_owned()),
+        (Ink::Text, ordinal.to_owned()),
         (Ink::Name, format!("{:<1$}  ", claim.name, columns.name)),
         (
             Ink::Text,

@@ -1,4 +1,5 @@
 use super::{Paint, Shape, changes, render};
+use crate::cli::status::pods::{PodState, PodView};
 use crate::cli::status::view::{ClaimView, SetView, State, Wish};
 
 const PLAIN: Shape = Shape {
@@ -39,6 +40,7 @@ fn web() -> SetView {
             claim(1, "10Gi", 50, "Expanding", "the driver works"),
             claim(0, "10Gi", 50, "Pending", ""),
         ],
+        pods: Vec::new(),
         complete: false,
     }
 }
@@ -53,6 +55,56 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
   └─ 0  data-web-0  10Gi -> 10Gi  █████░░░░░  Pending
 ";
     assert_eq!(render(&[web()], PLAIN), expected);
+}
+
+#[test]
+fn replicas_with_several_claims_or_pods_that_wait_are_a_level_of_their_own() {
+    let mut view = web();
+    let log = |claim: &ClaimView| ClaimView {
+        name: claim.name.replace("data", "log"),
+        capacity: "1Gi".to_owned(),
+        request: "1Gi".to_owned(),
+        ..claim.clone()
+    };
+    let logs: Vec<ClaimView> = view.claims.iter().map(log).collect();
+    view.claims.extend(logs);
+    view.claims.sort_by_key(|claim| std::cmp::Reverse(claim.ordinal));
+    view.claims.retain(|claim| claim.ordinal > 0);
+    let pod = |ordinal, state| PodView {
+        name: format!("web-{ordinal}"),
+        ordinal,
+        state,
+    };
+    let expected = "\
+shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
+  waiting for data-web-1
+  ├─ web-2
+  │  ├─ data-web-2  20Gi -> 20Gi  ██████████  Done
+  │  └─ log-web-2    1Gi -> 1Gi   ██████████  Done
+  └─ web-1
+     ├─ data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver works
+     └─ log-web-1    1Gi -> 1Gi   █████░░░░░  Expanding  the driver works
+";
+    assert_eq!(render(&[view.clone()], PLAIN), expected);
+    view.claims.retain(|claim| claim.name.starts_with("data"));
+    view.pods = vec![
+        pod(2, PodState::Updated),
+        pod(1, PodState::Waiting),
+        pod(0, PodState::Missing),
+    ];
+    let expected = "\
+shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
+  waiting for data-web-1
+  ├─ web-2  Pod updated
+  │  └─ data-web-2  20Gi -> 20Gi  ██████████  Done
+  ├─ web-1  Pod waiting
+  │  └─ data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver works
+  └─ web-0  Pod missing
+";
+    assert_eq!(render(&[view.clone()], PLAIN), expected);
+    let mut later = view.clone();
+    later.pods[1].state = PodState::Starting;
+    assert_eq!(changes(&[view], &[later]), ["shop/web web-1: Pod starting"]);
 }
 
 #[test]

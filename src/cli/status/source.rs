@@ -3,62 +3,75 @@
 use anyhow::bail;
 use futures::stream::{BoxStream, SelectAll, StreamExt as _};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::{GroupVersionKind, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 
-use super::view::{Rollout, SetView, view};
+use super::rollout::Rollout;
+use super::view::{SetView, view};
 
 /// What is asked for, and where.
 pub(crate) struct Source {
     client: Client,
     namespace: Option<String>,
-    name: Option<String>,
+    names: Vec<String>,
 }
+
+/// Namespace and name of what is shown, and what there is of it.
+type Shown<'a> = (&'a str, &'a str, Option<&'a StatefulSet>, Option<&'a Rollout>);
 
 /// Something changed.
 pub(crate) type Changes = SelectAll<BoxStream<'static, ()>>;
 
 impl Source {
-    /// The set `name`, or all with a rollout; in `namespace`, or in all.
-    pub(crate) fn new(client: Client, namespace: Option<String>, name: Option<String>) -> Self {
+    /// The sets of these names, or all with a rollout; in `namespace`, or in all.
+    pub(crate) fn new(client: Client, namespace: Option<String>, names: Vec<String>) -> Self {
         Self {
             client,
             namespace,
-            name,
+            names,
         }
     }
 
     /// Everything there is to show now, in the order of namespaces and names.
+    ///
+    /// # Errors
+    /// If a set that is named is not there, or something cannot be read.
     pub(crate) async fn load(&self) -> anyhow::Result<Vec<SetView>> {
         let rollouts = self.rollouts().await?;
         let sets = self.list::<StatefulSet>(&self.only()).await?;
-        let mut views = Vec::new();
+        let known = |set: &StatefulSet| rollouts.iter().any(|rollout| rollout.is_of(set));
+        let named = |set: &StatefulSet| self.names.iter().any(|name| Some(name) == set.metadata.name.as_ref());
+        let mut shown: Vec<Shown<'_>> = Vec::new();
         for rollout in &rollouts {
-            let namespace = rollout.namespace();
             let set = sets.iter().find(|set| rollout.is_of(set));
-            views.push(view(
-                namespace,
-                &rollout.spec.set_ref.name,
-                set,
-                Some(rollout),
-                &self.claims(namespace).await?,
-            ));
+            shown.push((rollout.namespace(), &rollout.spec.set_ref.name, set, Some(rollout)));
         }
-        for set in sets.iter().filter(|_| self.name.is_some()) {
-            if !rollouts.iter().any(|rollout| rollout.is_of(set)) {
-                let (namespace, name) = (text(set.metadata.namespace.as_ref()), text(set.metadata.name.as_ref()));
-                views.push(view(namespace, name, Some(set), None, &self.claims(namespace).await?));
-            }
+        for set in sets.iter().filter(|set| named(set) && !known(set)) {
+            let (namespace, name) = (text(set.metadata.namespace.as_ref()), text(set.metadata.name.as_ref()));
+            shown.push((namespace, name, Some(set), None));
         }
-        match &self.name {
-            Some(name) if views.is_empty() => bail!("expected a StatefulSet {name:?}, but found none"),
-            _ => {}
+        shown.sort_by_key(|(namespace, name, ..)| (*namespace, *name));
+        let mut views: Vec<SetView> = Vec::new();
+        for of_namespace in shown.chunk_by(|one, other| one.0 == other.0) {
+            let (claims, pods) = (
+                self.claims(of_namespace[0].0).await?,
+                self.pods(of_namespace[0].0).await?,
+            );
+            let view =
+                |(namespace, name, set, rollout): &Shown<'_>| view(namespace, name, *set, *rollout, &claims, &pods);
+            views.extend(of_namespace.iter().map(view));
         }
-        views.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        if let Some(missing) = self
+            .names
+            .iter()
+            .find(|name| views.iter().all(|view| view.name != **name))
+        {
+            bail!("expected a StatefulSet {missing:?}, but found none");
+        }
         Ok(views)
     }
 
@@ -75,6 +88,8 @@ impl Source {
             watcher::Config::default(),
         );
         all.push(claims.default_backoff().map(|_| ()).boxed());
+        let pods = watcher(self.api::<PartialObjectMeta<Pod>>(), watcher::Config::default());
+        all.push(pods.default_backoff().map(|_| ()).boxed());
         all
     }
 
@@ -86,7 +101,7 @@ impl Source {
             Err(error) => return Err(error.into()),
         };
         let rollouts = objects.into_iter().map(Rollout::read);
-        let asked = |rollout: &Rollout| self.name.as_ref().is_none_or(|name| *name == rollout.spec.set_ref.name);
+        let asked = |rollout: &Rollout| self.names.is_empty() || self.names.contains(&rollout.spec.set_ref.name);
         Ok(rollouts.filter(asked).collect())
     }
 
@@ -95,12 +110,22 @@ impl Source {
         Ok(claims.list(&ListParams::default()).await?.items)
     }
 
+    /// Pods are shown where they may be read.
+    async fn pods(&self, namespace: &str) -> anyhow::Result<Vec<Pod>> {
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        match pods.list(&ListParams::default()).await {
+            Ok(list) => Ok(list.items),
+            Err(kube::Error::Api(status)) if status.code == 403 => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// One set, where one is named: less to read.
     fn only(&self) -> ListParams {
-        let all = ListParams::default();
-        self.name
-            .as_ref()
-            .map_or(all.clone(), |name| all.fields(&format!("metadata.name={name}")))
+        match &self.names[..] {
+            [name] => ListParams::default().fields(&format!("metadata.name={name}")),
+            _ => ListParams::default(),
+        }
     }
 
     async fn list<K>(&self, parameters: &ListParams) -> anyhow::Result<Vec<K>>

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
-use kube::api::{DynamicObject, ObjectMeta};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 
+use super::pods::{self, PodView};
+use super::rollout::{ClaimStatus, Rollout};
 use crate::templates::names::ordinal_of;
 use crate::templates::{Quantity, Record, keys};
 
@@ -24,6 +24,8 @@ pub(crate) struct SetView {
     pub(crate) note: Option<String>,
     /// In the order of the rollout: the highest ordinal first.
     pub(crate) claims: Vec<ClaimView>,
+    /// The Pods in the same order, while they wait for their claims or are being replaced.
+    pub(crate) pods: Vec<PodView>,
     /// True iff every replica is at the latest wish.
     pub(crate) complete: bool,
 }
@@ -66,122 +68,6 @@ pub(crate) struct ClaimView {
     pub(crate) revision: Option<String>,
 }
 
-/// A ClaimRollout, as far as it is shown. Everything is optional: an older or newer controller may have written it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Rollout {
-    pub(crate) metadata: ObjectMeta,
-    pub(crate) spec: RolloutSpec,
-    pub(crate) status: RolloutStatus,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct RolloutSpec {
-    pub(crate) set_ref: SetRef,
-    revision: String,
-    templates: Vec<Value>,
-    update_policy: String,
-    sync: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct SetRef {
-    api_version: String,
-    pub(crate) name: String,
-    uid: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct RolloutStatus {
-    observed_generation: i64,
-    replicas: u32,
-    updated_replicas: u32,
-    ready_replicas: u32,
-    claims: Vec<ClaimStatus>,
-    conditions: Vec<Condition>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct ClaimStatus {
-    name: String,
-    ordinal: u32,
-    state: String,
-    reason: String,
-    message: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Condition {
-    r#type: String,
-    status: String,
-    message: String,
-}
-
-impl Rollout {
-    /// Reads what it can.
-    pub(crate) fn read(object: DynamicObject) -> Self {
-        let part = |key: &str| object.data.get(key).cloned().unwrap_or_default();
-        let spec = RolloutSpec::deserialize(part("spec")).unwrap_or_default();
-        let status = RolloutStatus::deserialize(part("status")).unwrap_or_default();
-        Self {
-            spec,
-            status,
-            metadata: object.metadata,
-        }
-    }
-
-    /// The namespace that it shares with its set.
-    pub(crate) fn namespace(&self) -> &str {
-        self.metadata.namespace.as_deref().unwrap_or_default()
-    }
-
-    /// True iff it is the rollout of this very set, not of an earlier one of the same name.
-    pub(crate) fn is_of(&self, set: &StatefulSet) -> bool {
-        self.spec.set_ref.api_version == "apps/v1"
-            && self.metadata.namespace == set.metadata.namespace
-            && set.metadata.uid.as_deref() == Some(&self.spec.set_ref.uid)
-    }
-
-    fn condition(&self, kind: &str) -> Option<&Condition> {
-        self.status
-            .conditions
-            .iter()
-            .find(|condition| condition.r#type == kind && condition.status == "True")
-    }
-
-    fn state(&self) -> State {
-        let seen = self
-            .metadata
-            .generation
-            .is_none_or(|generation| self.status.observed_generation >= generation);
-        if self.condition("Stalled").is_some() {
-            State::Stalled
-        } else if seen && self.condition("Ready").is_some() {
-            State::Complete
-        } else {
-            State::Reconciling
-        }
-    }
-
-    /// The size that the wish has for a template, by name.
-    fn sizes(&self) -> BTreeMap<&str, Quantity> {
-        let size = |template: &Value| {
-            template["spec"]["resources"]["requests"]["storage"]
-                .as_str()?
-                .parse()
-                .ok()
-        };
-        let templates = self.spec.templates.iter();
-        templates
-            .filter_map(|template| Some((template["metadata"]["name"].as_str()?, size(template)?)))
-            .collect()
-    }
-}
-
 /// What there is to show of the set `name`: at least one of `set` and `rollout` is there.
 pub(crate) fn view(
     namespace: &str,
@@ -189,6 +75,7 @@ pub(crate) fn view(
     set: Option<&StatefulSet>,
     rollout: Option<&Rollout>,
     claims: &[PersistentVolumeClaim],
+    all_pods: &[Pod],
 ) -> SetView {
     let mut rows: Vec<ClaimView> = claims
         .iter()
@@ -210,6 +97,7 @@ pub(crate) fn view(
         wish: rollout.map(wish),
         note: note(name, set, rollout, staged.as_deref()),
         claims: rows,
+        pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
         complete: current && rollout.is_some_and(|rollout| rollout.state() == State::Complete),
     }
 }

@@ -2,7 +2,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::{Value, json};
 
-use super::{Rollout, SetView, State, view};
+use super::{Rollout, SetView, State};
 
 fn set(annotations: &Value) -> StatefulSet {
     let set = json!({
@@ -37,6 +37,16 @@ fn rollout(policy: &str, status: &Value) -> Rollout {
         "status": status,
     });
     Rollout::read(serde_json::from_value(object).expect("an object"))
+}
+
+fn view(
+    namespace: &str,
+    name: &str,
+    set: Option<&StatefulSet>,
+    rollout: Option<&Rollout>,
+    claims: &[PersistentVolumeClaim],
+) -> SetView {
+    super::view(namespace, name, set, rollout, claims, &[])
 }
 
 fn claims() -> Vec<PersistentVolumeClaim> {

@@ -1,0 +1,68 @@
+//! `status`.
+
+use anyhow::ensure;
+
+use super::{Stage, items, run};
+use crate::scenarios::scene::manifest;
+
+pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_all_is_done(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = stage.scene("watched").await?;
+    let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
+    scene.done(&["apply", "-f", "-"], &new).await?;
+    let output = run(&scene, &["status", "web", "--watch"], "").await?;
+    ensure!(output.code == Some(0) && output.stderr.is_empty(), "{output:?}");
+    let lines: Vec<&str> = output.stdout.lines().collect();
+    // In the order of KEP-4650: the claim of a replica, its Pod, then the next claim.
+    let mut from = 0;
+    for line in [
+        "watched/web web-2: Pod waiting",
+        "watched/web data-web-2: 2Gi -> 2Gi Done",
+        "watched/web web-2: Pod updated",
+        "watched/web data-web-1: 2Gi -> 2Gi Done",
+        "watched/web web-1: Pod updated",
+        "watched/web data-web-0: 2Gi -> 2Gi Done",
+    ] {
+        let found = lines[from..].iter().position(|found| *found == line);
+        ensure!(
+            found.is_some(),
+            "expected {line} after line {from}, but found\n{}",
+            output.stdout
+        );
+        from += found.unwrap_or_default();
+    }
+    let last = lines.last().copied().unwrap_or_default();
+    ensure!(last.ends_with(" 3/3 replicas, Complete"), "{}", output.stdout);
+    Ok(())
+}
+
+pub(super) async fn several_sets_are_shown_and_one_that_is_not_there_is_an_error(stage: &Stage) -> anyhow::Result<()> {
+    let scene = stage.scene("several").await?;
+    scene.apply(3, "2Gi").await?;
+    scene.until_complete(3, "2Gi").await?;
+    let other = manifest(1, "1Gi").replace("web", "other");
+    scene.done(&["apply", "-f", "-"], &other).await?;
+    let names = run(&scene, &["status", "web", "other", "-o", "name"], "").await?;
+    ensure!(
+        names.stdout == "statefulset.apps/other\nclaimrollout.claim-rollout.io/web\n",
+        "{names:?}"
+    );
+    let all = run(&scene, &["status", "-o", "name"], "").await?;
+    ensure!(
+        all.stdout == "claimrollout.claim-rollout.io/web\n",
+        "only what is rolled out: {all:?}"
+    );
+    let document = items(&run(&scene, &["status", "web", "-o", "json"], "").await?)?;
+    ensure!(
+        document[0]["complete"] == true && document[0]["claims"][0]["name"] == "data-web-2",
+        "{document:#?}"
+    );
+    let missing = run(&scene, &["status", "web", "nobody"], "").await?;
+    let expected = "error: expected a StatefulSet \"nobody\", but found none\n";
+    ensure!(
+        (missing.code, missing.stderr.as_str()) == (Some(1), expected),
+        "{missing:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! What there is to show of Pods: only while they wait for their claims, or are being replaced.
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
+
+use crate::templates::keys;
+
+/// The label of a Pod that names its revision.
+const REVISION: &str = "controller-revision-hash";
+
+/// A Pod of a replica.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PodView {
+    pub(crate) name: String,
+    pub(crate) ordinal: u32,
+    pub(crate) state: PodState,
+}
+
+/// How far a Pod has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum PodState {
+    /// It runs at the older revision: its claims come first, or it is below the partition.
+    Waiting,
+    /// It is on its way out, to be made anew.
+    Terminating,
+    /// It does not exist.
+    Missing,
+    /// It is at the new revision, and not ready.
+    Starting,
+    /// It is at the new revision, and ready.
+    Updated,
+}
+
+impl PodState {
+    /// In words.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Terminating => "terminating",
+            Self::Missing => "missing",
+            Self::Starting => "starting",
+            Self::Updated => "updated",
+        }
+    }
+}
+
+/// The Pods of a set, highest ordinal first; none where all of them are what they are to be and nothing holds them.
+pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodView> {
+    let Some(spec) = &set.spec else {
+        return Vec::new();
+    };
+    let natural = |number: Option<i32>| u32::try_from(number.unwrap_or(0)).unwrap_or(0);
+    let first = natural(spec.ordinals.as_ref().and_then(|ordinals| ordinals.start));
+    let replicas = natural(Some(spec.replicas.unwrap_or(1)));
+    let set_name = set.metadata.name.as_deref().unwrap_or_default();
+    let update = set.status.as_ref().and_then(|status| status.update_revision.as_deref());
+    let views: Vec<PodView> = (first..first.saturating_add(replicas))
+        .rev()
+        .map(|ordinal| {
+            let name = format!("{set_name}-{ordinal}");
+            let ours = |pod: &&Pod| pod.metadata.name.as_deref() == Some(&name) && is_of(set, pod);
+            let state = pods
+                .iter()
+                .find(ours)
+                .map_or(PodState::Missing, |pod| state(pod, update));
+            PodView { name, ordinal, state }
+        })
+        .collect();
+    let annotations = set.metadata.annotations.as_ref();
+    let held = annotations.is_some_and(|annotations| annotations.contains_key(keys::HELD_PARTITION));
+    let behind = views.iter().any(|view| view.state == PodState::Waiting);
+    if held || behind { views } else { Vec::new() }
+}
+
+fn is_of(set: &StatefulSet, pod: &Pod) -> bool {
+    let owners = pod.metadata.owner_references.as_deref().unwrap_or_default();
+    let uid = set.metadata.uid.as_deref();
+    owners
+        .iter()
+        .any(|owner| owner.controller == Some(true) && Some(owner.uid.as_str()) == uid)
+}
+
+fn state(pod: &Pod, update: Option<&str>) -> PodState {
+    if pod.metadata.deletion_timestamp.is_some() {
+        return PodState::Terminating;
+    }
+    let revision = pod.metadata.labels.as_ref().and_then(|labels| labels.get(REVISION));
+    if revision.map(String::as_str) != update {
+        return PodState::Waiting;
+    }
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref());
+    let mut conditions = conditions.unwrap_or_default().iter();
+    if conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True") {
+        PodState::Updated
+    } else {
+        PodState::Starting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::StatefulSet;
+    use k8s_openapi::api::core::v1::Pod;
+    use serde_json::{Value, json};
+
+    use super::pods;
+
+    fn set(annotations: &Value) -> StatefulSet {
+        let set = json!({
+            "metadata": {"name": "web", "uid": "u-1", "annotations": annotations},
+            "spec": {"selector": {}, "template": {}, "replicas": 5, "serviceName": "web", "ordinals": {"start": 2}},
+            "status": {"replicas": 5, "updateRevision": "b"},
+        });
+        serde_json::from_value(set).expect("a set")
+    }
+
+    fn pod(ordinal: u32, revision: &str, ready: &str) -> Pod {
+        let owner =
+            json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u-1", "controller": true});
+        let pod = json!({
+            "metadata": {"name": format!("web-{ordinal}"), "labels": {"controller-revision-hash": revision}, "ownerReferences": [owner]},
+            "status": {"conditions": [{"type": "Ready", "status": ready}]},
+        });
+        serde_json::from_value(pod).expect("a Pod")
+    }
+
+    fn shown(annotations: &Value, all: &[Pod]) -> Vec<String> {
+        let views = pods(&set(annotations), all).into_iter();
+        views
+            .map(|view| format!("{} {}", view.name, view.state.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn each_replica_has_a_pod_in_a_state() {
+        let mut gone = pod(4, "a", "True");
+        gone.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).expect("a time");
+        let mut others = pod(2, "b", "True");
+        others.metadata.owner_references = None;
+        let all = [
+            pod(6, "b", "True"),
+            pod(5, "b", "False"),
+            gone,
+            pod(3, "a", "True"),
+            others,
+        ];
+        let expected = [
+            "web-6 updated",
+            "web-5 starting",
+            "web-4 terminating",
+            "web-3 waiting",
+            "web-2 missing",
+        ];
+        assert_eq!(shown(&json!({}), &all), expected);
+    }
+
+    #[test]
+    fn where_nothing_waits_nothing_is_shown_unless_it_is_held() {
+        let all: Vec<Pod> = (2..7).map(|ordinal| pod(ordinal, "b", "True")).collect();
+        assert_eq!(shown(&json!({}), &all), Vec::<String>::new());
+        assert_eq!(shown(&json!({"claim-rollout.io/held-partition": "0"}), &all).len(), 5);
+    }
+}

@@ -1,0 +1,129 @@
+//! A ClaimRollout, as far as `status` reads it.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+use kube::api::{DynamicObject, ObjectMeta};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::view::State;
+use crate::templates::Quantity;
+
+/// A ClaimRollout, as far as it is shown. Everything is optional: an older or newer controller may have written it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rollout {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: RolloutSpec,
+    pub(crate) status: RolloutStatus,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RolloutSpec {
+    pub(crate) set_ref: SetRef,
+    pub(super) revision: String,
+    pub(super) templates: Vec<Value>,
+    pub(super) update_policy: String,
+    pub(super) sync: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct SetRef {
+    pub(super) api_version: String,
+    pub(crate) name: String,
+    uid: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RolloutStatus {
+    pub(super) observed_generation: i64,
+    pub(super) replicas: u32,
+    pub(super) updated_replicas: u32,
+    pub(super) ready_replicas: u32,
+    pub(super) claims: Vec<ClaimStatus>,
+    pub(super) conditions: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ClaimStatus {
+    pub(super) name: String,
+    pub(super) ordinal: u32,
+    pub(super) state: String,
+    pub(super) reason: String,
+    pub(super) message: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Condition {
+    pub(super) r#type: String,
+    pub(super) status: String,
+    pub(super) message: String,
+}
+
+impl Rollout {
+    /// Reads what it can.
+    pub(crate) fn read(object: DynamicObject) -> Self {
+        let part = |key: &str| object.data.get(key).cloned().unwrap_or_default();
+        let spec = RolloutSpec::deserialize(part("spec")).unwrap_or_default();
+        let status = RolloutStatus::deserialize(part("status")).unwrap_or_default();
+        Self {
+            spec,
+            status,
+            metadata: object.metadata,
+        }
+    }
+
+    /// The namespace that it shares with its set.
+    pub(crate) fn namespace(&self) -> &str {
+        self.metadata.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// True iff it is the rollout of this very set, not of an earlier one of the same name.
+    pub(crate) fn is_of(&self, set: &StatefulSet) -> bool {
+        self.spec.set_ref.api_version == "apps/v1"
+            && self.metadata.namespace == set.metadata.namespace
+            && set.metadata.uid.as_deref() == Some(&self.spec.set_ref.uid)
+    }
+
+    /// The condition of this type, if it holds.
+    pub(super) fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.status
+            .conditions
+            .iter()
+            .find(|condition| condition.r#type == kind && condition.status == "True")
+    }
+
+    /// The condition that rules.
+    pub(super) fn state(&self) -> State {
+        let seen = self
+            .metadata
+            .generation
+            .is_none_or(|generation| self.status.observed_generation >= generation);
+        if self.condition("Stalled").is_some() {
+            State::Stalled
+        } else if seen && self.condition("Ready").is_some() {
+            State::Complete
+        } else {
+            State::Reconciling
+        }
+    }
+
+    /// The size that the wish has for a template, by name.
+    pub(super) fn sizes(&self) -> BTreeMap<&str, Quantity> {
+        let size = |template: &Value| {
+            template["spec"]["resources"]["requests"]["storage"]
+                .as_str()?
+                .parse()
+                .ok()
+        };
+        let templates = self.spec.templates.iter();
+        templates
+            .filter_map(|template| Some((template["metadata"]["name"].as_str()?, size(template)?)))
+            .collect()
+    }
+}
