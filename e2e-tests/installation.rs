@@ -59,6 +59,11 @@ impl Installation {
     /// Applies what `deploy/` holds, starts the policy (for sets and for claims) with these settings, and waits until the API server calls it. No
     /// controller runs yet.
     pub(crate) async fn new(cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
+        Self::but_in(&[], cluster, settings).await
+    }
+
+    /// The same, but the policy is not called for these namespaces.
+    pub(crate) async fn but_in(namespaces: &[&str], cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
         let module = Runtime::new()?.load_policy()?;
         let controllers = Controllers::install(cluster).await?;
         let client = cluster.client().await?;
@@ -70,7 +75,7 @@ impl Installation {
             policies.push(policy);
         }
         let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(cluster).await?)).await?;
-        let registrations = shipped.map(|policy| policy.registration());
+        let registrations = shipped.map(|policy| policy.registration().but_in(namespaces));
         // The API server learns of them in this order: when it calls the last, it calls the first.
         for registration in &registrations {
             host.register(&client, registration).await?;

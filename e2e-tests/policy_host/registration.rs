@@ -18,6 +18,7 @@ pub(crate) struct Registration {
     /// The `spec` of the policy object.
     spec: Value,
     namespaces: Vec<String>,
+    but_in: Vec<String>,
 }
 
 impl Registration {
@@ -27,6 +28,7 @@ impl Registration {
             policy: policy.to_owned(),
             spec,
             namespaces: Vec::new(),
+            but_in: Vec::new(),
         }
     }
 
@@ -44,6 +46,12 @@ impl Registration {
     /// Only in this namespace, and in those named before.
     pub(crate) fn in_namespace(mut self, namespace: &str) -> Self {
         self.namespaces.push(namespace.to_owned());
+        self
+    }
+
+    /// In every namespace but these.
+    pub(crate) fn but_in(mut self, namespaces: &[&str]) -> Self {
+        self.but_in = namespaces.iter().map(|&name| name.to_owned()).collect();
         self
     }
 
@@ -79,10 +87,11 @@ impl Registration {
         if self.spec["mutating"] == true {
             webhook["reinvocationPolicy"] = json!("Never");
         }
+        let named = |operator: &str, names: &[String]| json!({"key": "kubernetes.io/metadata.name", "operator": operator, "values": names});
         if !self.namespaces.is_empty() {
-            let named =
-                json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": self.namespaces.clone()});
-            webhook["namespaceSelector"] = json!({"matchExpressions": [named]});
+            webhook["namespaceSelector"] = json!({"matchExpressions": [named("In", &self.namespaces)]});
+        } else if !self.but_in.is_empty() {
+            webhook["namespaceSelector"] = json!({"matchExpressions": [named("NotIn", &self.but_in)]});
         }
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1",

@@ -56,7 +56,8 @@ pub(super) async fn a_switch_to_on_claim_delete_lifts_the_hold_at_once_with_the_
             rollout["status"]["conditions"][0]["reason"] == "OnClaimDelete"
         })
         .await?;
-    ensure!(sizes(&scene).await? == ["1Gi"; 3], "a claim was written");
+    let sizes = sizes(&scene).await?;
+    ensure!(sizes == ["1Gi"; 3], "a claim was written: {sizes:?}");
     let count = scene.writes_since(0).await?.count();
     let nothing: Vec<String> = Vec::new();
     ensure!(
@@ -76,7 +77,8 @@ pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_cl
     ensure!(output.stderr.contains("claim-rollout"), "{output:?}");
     is_free_at_once(&scene).await?;
     ensure!(scene.record().await? == Value::Null, "it is still staged");
-    stage.gates.open(&scene.namespace);
+    // The write that was under way fails, and is not tried again.
+    stage.gates.open_for_others(&scene.namespace);
     let set = scene.settled().await?;
     ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
     scene
@@ -84,16 +86,10 @@ pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_cl
             rollout["status"]["conditions"][0]["reason"] == "Withdrawn"
         })
         .await?;
-    // One was done, and of one the write was under way.
-    ensure!(
-        sizes(&scene).await? == ["1Gi", "2Gi", "2Gi"],
-        "{:?}",
-        sizes(&scene).await?
-    );
+    scene.until_told("ClaimRolloutWithdrawn").await?;
+    let sizes = sizes(&scene).await?;
+    ensure!(sizes == ["1Gi", "1Gi", "2Gi"], "{sizes:?}");
     let count = scene.writes_since(0).await?.count();
-    ensure!(
-        count.claims == ["data-web-2", "data-web-1"] && count.records == 0,
-        "{count:?}"
-    );
+    ensure!(count.claims == ["data-web-2"] && count.records == 0, "{count:?}");
     Ok(())
 }

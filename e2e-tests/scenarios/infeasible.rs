@@ -1,21 +1,17 @@
 //! The driver says no.
 
 use anyhow::ensure;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::scene::{Scene, Stage, condition, manifest, text, with_class};
+use super::served::Served;
 use crate::cluster::Driver;
 
 const GIB: u64 = 1 << 30;
 
-/// A set of two with volumes of at most 2Gi, and a wish for more.
-async fn too_much<'a>(scene: Scene<'a>, stage: &'a Stage, extra: &[&str]) -> anyhow::Result<Scene<'a>> {
-    let mut scene = scene;
-    scene.make_class(&at_most(2), true).await?;
-    scene.start_controller(stage, extra).await?;
-    scene.wish(&of(&scene, "1Gi")).await?;
-    scene.settled().await?;
-    scene.wish(&of(&scene, "5Gi")).await?;
+/// Wishes for more than volumes of at most 2Gi can be, and sees that the driver's answer reaches the user.
+async fn too_much(scene: &Scene<'_>) -> anyhow::Result<()> {
+    scene.wish(&of(scene, "5Gi")).await?;
     let rollout = scene.until_reported("the driver's answer", is_infeasible).await?;
     let stalled = &rollout["status"]["conditions"][2];
     ensure!(condition(&rollout, "Stalled") == "True", "{rollout:#}");
@@ -27,6 +23,16 @@ async fn too_much<'a>(scene: Scene<'a>, stage: &'a Stage, extra: &[&str]) -> any
     scene.until_told("ClaimExpansionFailed").await?;
     let count = scene.writes_since(0).await?.count();
     ensure!(count.claims == ["data-web-1"] && count.records == 0, "{count:?}");
+    Ok(())
+}
+
+/// A set of two whose volumes behave like this, and a controller with these arguments.
+async fn scene<'a>(stage: &'a Stage, name: &str, driver: &Driver, extra: &[&str]) -> anyhow::Result<Scene<'a>> {
+    let mut scene = Scene::new(&stage.cluster, &stage.client, name).await?;
+    scene.make_class(driver, true).await?;
+    scene.start_controller(stage, extra).await?;
+    scene.wish(&of(&scene, "1Gi")).await?;
+    scene.settled().await?;
     Ok(scene)
 }
 
@@ -49,8 +55,8 @@ fn is_infeasible(rollout: &Value) -> bool {
 pub(super) async fn when_the_driver_can_after_all_the_rollout_goes_on_and_nothing_is_lowered(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = Scene::new(&stage.cluster, &stage.client, "infeasible").await?;
-    let scene = too_much(scene, stage, &[]).await?;
+    let scene = scene(stage, "infeasible", &at_most(2), &[]).await?;
+    too_much(&scene).await?;
     let smaller = scene.kubectl(&["apply", "-f", "-"], &of(&scene, "2Gi")).await?;
     ensure!(
         !smaller.success && smaller.stderr.contains("cannot shrink"),
@@ -61,4 +67,55 @@ pub(super) async fn when_the_driver_can_after_all_the_rollout_goes_on_and_nothin
     let written = scene.writes_since(0).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+}
+
+/// The smaller wish is above what each claim has, and below what the first one was asked for.
+pub(super) async fn under_recover_a_smaller_wish_takes_back_a_growth_that_was_never_reached(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let mut scene = scene(stage, "recover", &at_most(2), &["--shrink", "Recover"]).await?;
+    scene.exceptions.recovers = true;
+    let _served = Served::start(stage, &scene, &json!({"shrink": "Recover"})).await?;
+    too_much(&scene).await?;
+    let pods = scene.pods().await?;
+    let output = scene.wish(&of(&scene, "2Gi")).await?;
+    ensure!(output.stderr.contains("staged data 5Gi -> 2Gi"), "{output:?}");
+    scene.until_complete(2, "2Gi").await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    let count = scene.writes_since(0).await?.count();
+    ensure!(
+        count.claims == ["data-web-1", "data-web-1", "data-web-0"] && count.records == 1,
+        "{count:?}"
+    );
+    let requests = scene.claims().await?;
+    let requests: Vec<_> = requests
+        .iter()
+        .map(|claim| &claim["spec"]["resources"]["requests"]["storage"])
+        .collect();
+    ensure!(requests == [&json!("2Gi"), &json!("2Gi")], "{requests:?}");
+
+    // What has been reached is never taken back.
+    let smaller = scene.kubectl(&["apply", "-f", "-"], &of(&scene, "1536Mi")).await?;
+    ensure!(!smaller.success && smaller.stderr.contains("data"), "{smaller:?}");
+    Ok(())
+}
+
+/// The volume is in use: the resizer asks again every other second, and the claim's conditions come and go.
+pub(super) async fn a_driver_that_refuses_again_and_again_is_told_of_once(stage: &Stage) -> anyhow::Result<()> {
+    let driver = Driver {
+        expand_error: Some("FAILED_PRECONDITION"),
+        ..Driver::default()
+    };
+    let scene = scene(stage, "in-use", &driver, &[]).await?;
+    let begun = scene.mark().await?;
+    scene.wish(&of(&scene, "2Gi")).await?;
+    scene.until_reported("the driver's answer", is_infeasible).await?;
+    scene.until_told("ClaimExpansionFailed").await?;
+    let statuses = scene.writes_since(begun).await?.count().statuses;
+    tokio::time::sleep(std::time::Duration::from_secs(8)).await;
+    let count = scene.writes_since(begun).await?.count();
+    let events = scene.events().await?;
+    ensure!(count.statuses <= statuses + 1, "{statuses}, and then {count:?}");
+    ensure!(events["ClaimExpansionFailed"] == 1, "{events:?}");
+    Ok(())
 }

@@ -2,6 +2,7 @@
 //! in a namespace of its own with a controller of its own; `SCENARIO=grow cargo test --test e2e scenarios` runs those
 //! with `grow` in their names.
 
+mod absent;
 mod asynchronous;
 mod attributes;
 mod available;
@@ -18,6 +19,7 @@ mod lockstep;
 mod metadata;
 mod node;
 mod obstacles;
+mod on_delete;
 mod ordinals;
 mod paused;
 mod policy_down;
@@ -28,9 +30,11 @@ mod replaced;
 mod rights;
 mod scaled;
 pub(crate) mod scene;
+mod served;
 mod two;
 mod unready;
 mod waits;
+mod words;
 mod written;
 
 use claim_rollout::webhook::Running;
@@ -41,8 +45,10 @@ use crate::installation::Installation;
 use crate::play::{Report, scenarios};
 use gate::Gates;
 use scene::Stage;
+use served::APART;
 
 scenarios![Stage;
+    two::a_leader_that_is_killed_in_the_middle_is_followed_by_the_other,
     grow::three_claims_grow_highest_ordinal_first_and_no_pod_restarts,
     grow::a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_reached,
     refused::what_cannot_change_is_refused_with_its_path,
@@ -78,6 +84,11 @@ scenarios![Stage;
     replaced::a_pod_that_is_deleted_in_the_middle_comes_back_and_changes_nothing,
     replaced::a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the_next_one_of_its_name,
     two::two_controllers_at_once_write_what_one_would,
+    infeasible::under_recover_a_smaller_wish_takes_back_a_growth_that_was_never_reached,
+    infeasible::a_driver_that_refuses_again_and_again_is_told_of_once,
+    words::kubectl_tells_what_is_going_on_and_waits_for_its_end,
+    on_delete::a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before,
+    absent::without_the_policy_what_is_staged_is_rolled_out_and_what_is_forged_is_not,
 ];
 
 /// Long enough that something can happen during a rollout.
@@ -94,7 +105,7 @@ async fn build() -> anyhow::Result<(Stage, Running)> {
         ..Options::default()
     };
     let cluster = Cluster::start(options).await?;
-    let installation = Installation::new(&cluster, json!({})).await?;
+    let installation = Installation::but_in(&APART, &cluster, json!({})).await?;
     let client = cluster.client().await?;
     let gates = Gates::default();
     let served = gates.install(&cluster).await?;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
 use super::scene::{Scene, Stage, manifest, with_image};
+use crate::installation::NAMESPACE;
 
 pub(super) async fn two_controllers_at_once_write_what_one_would(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, "two", 3).await?;
@@ -28,4 +29,34 @@ pub(super) async fn two_controllers_at_once_write_what_one_would(stage: &Stage) 
     let events = scene.events().await?;
     ensure!(events == told, "{events:?}");
     Ok(())
+}
+
+/// The Lease keeps the other one waiting for fifteen seconds.
+pub(super) async fn a_leader_that_is_killed_in_the_middle_is_followed_by_the_other(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let elected = [
+        "--namespace",
+        "gated-leader",
+        "--leader-elect",
+        "--lease-namespace",
+        NAMESPACE,
+    ];
+    let mut scene = Scene::new(&stage.cluster, &stage.client, "gated-leader").await?;
+    let mut leader = stage.installation.start_controller(&elected).await?;
+    scene.wish(&manifest(3, "1Gi")).await?;
+    scene.settled().await?;
+    let begun = scene.mark().await?;
+    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = stage.gates.until_held(&scene.namespace).await;
+    held.with_context(|| leader.log())?;
+    scene.controller = Some(stage.installation.start_controller(&elected).await?);
+    leader.kill()?;
+    stage.gates.open_for_others(&scene.namespace);
+    scene.until_complete(3, "2Gi").await?;
+    scene.until_free(0).await?;
+    let written = scene.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3, 1)
 }

@@ -87,7 +87,7 @@ impl Written {
             statuses: count.statuses,
         };
         ensure!(count == expected, "expected {expected:?}, but found {count:?}");
-        let most = 3 + 3 * claims.len() + releases;
+        let most = 4 + 4 * claims.len() + 2 * releases;
         ensure!(
             count.statuses <= most,
             "expected at most {most} writes of the status, but found {count:?}"
@@ -130,6 +130,14 @@ impl Written {
             .with_context(|| format!("expected {claim} to become ready, but it did not"))
     }
 
+    /// When the next Pod was released, the first time after `version`.
+    fn released(&self, version: u64) -> anyhow::Result<u64> {
+        let sets = self.ours().filter(|entry| entry.resource == "statefulsets");
+        let releases = sets.filter(|entry| entry.request.value()["spec"]["updateStrategy"].is_object());
+        let next = releases.map(|entry| entry.version).find(|release| *release > version);
+        next.with_context(|| format!("expected a release after {version}, but found none"))
+    }
+
     /// When the Pod was deleted and when its successor was Ready, the first time after `version`.
     pub(crate) fn replaced(&self, pod: &str, version: u64) -> anyhow::Result<(u64, u64)> {
         let states = self.states("pods", pod);
@@ -151,8 +159,8 @@ impl Written {
         in_order(&steps)
     }
 
-    /// Claims and Pods change: for every replica its claims are ready before its Pod is deleted, and the next Pod is
-    /// Ready before the next replica's claims are written.
+    /// Claims and Pods change: for every replica its claims are ready before its Pod is released and deleted, and the next
+    /// Pod is Ready before the next replica's claims are written.
     pub(crate) fn pods_follow_their_claims(
         &self,
         set: &str,
@@ -175,6 +183,7 @@ impl Written {
                 format!("claims of {pod} ready"),
                 ready.into_iter().max().unwrap_or_default(),
             ));
+            steps.push((format!("{pod} released"), self.released(first)?));
             steps.push((format!("{pod} deleted"), deleted));
             steps.push((format!("{pod} Ready"), runs));
         }

@@ -1,0 +1,77 @@
+//! A policy-server of its own for one of the namespaces that the shared one leaves alone.
+
+use std::sync::Arc;
+
+use anyhow::ensure;
+use serde_json::Value;
+
+use super::scene::{PATIENCE, Scene, Stage};
+use crate::cluster::eventually;
+use crate::installation::api_of_policy_server;
+use crate::policy_host::{PolicyHost, Registration, Shipped};
+
+/// The namespaces that the shared policy-server is not called for.
+pub(super) const APART: [&str; 2] = ["recover", "gated-absent"];
+
+/// It runs.
+pub(super) struct Served<'a> {
+    scene: &'a Scene<'a>,
+    host: PolicyHost,
+    /// That of sets is the last.
+    registrations: Vec<Registration>,
+}
+
+impl<'a> Served<'a> {
+    /// Serves the shipped policies with these settings, for a scene in which there is a set.
+    pub(super) async fn start(stage: &Stage, scene: &'a Scene<'a>, settings: &Value) -> anyhow::Result<Self> {
+        let mut policies = Vec::new();
+        let mut registrations = Vec::new();
+        for mut shipped in [Shipped::claims()?, Shipped::sets()?] {
+            shipped.name = format!("{}.{}", shipped.name, scene.namespace);
+            let mut policy = shipped.policy(stage.installation.module())?;
+            policy.settings = settings.clone();
+            policies.push(policy);
+            registrations.push(shipped.registration().in_namespace(&scene.namespace));
+        }
+        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&stage.cluster).await?)).await?;
+        let served = Self {
+            scene,
+            host,
+            registrations,
+        };
+        served.come().await?;
+        Ok(served)
+    }
+
+    /// Registers the webhooks, and returns when the API server calls them.
+    pub(super) async fn come(&self) -> anyhow::Result<()> {
+        for registration in &self.registrations {
+            self.host.register(&self.scene.client, registration).await?;
+        }
+        self.until_called(true).await
+    }
+
+    /// Takes the webhooks away, as somebody does who uninstalls the policy, and returns when the API server has noticed.
+    pub(super) async fn go(&self) -> anyhow::Result<()> {
+        for registration in &self.registrations {
+            self.host.unregister(&self.scene.client, registration).await?;
+        }
+        self.until_called(false).await
+    }
+
+    /// Both were registered at the same time, so what holds of the last holds of all.
+    async fn until_called(&self, called: bool) -> anyhow::Result<()> {
+        let Some(sets) = self.registrations.last() else {
+            return Ok(());
+        };
+        let probe = ["annotate", "statefulset", "web", "claim-rollout.io/sync=LockStep"];
+        let arguments = [&probe[..], &["--dry-run=server"]].concat();
+        let noticed = eventually("the API server to notice", PATIENCE, async || {
+            let before = self.host.requests(sets.policy());
+            let output = self.scene.kubectl(&arguments, "").await?;
+            ensure!(output.success, "{output:?}");
+            Ok(((self.host.requests(sets.policy()) > before) == called).then_some(()))
+        });
+        noticed.await
+    }
+}
