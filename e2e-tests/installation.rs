@@ -26,7 +26,12 @@ pub(crate) const USER: &str = "system:serviceaccount:claim-rollout:claim-rollout
 /// The user name that the policy host asks the API server under: the account that `policy-server-rbac.yaml` binds.
 const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
 /// What of `deploy/` does not need a container runtime or Kubewarden.
-const MANIFESTS: [&str; 4] = ["namespace.yaml", "crd.yaml", "rbac.yaml", "policy-server-rbac.yaml"];
+const MANIFESTS: [&str; 4] = [
+    "namespace.yaml",
+    "crd.yaml",
+    "controller/rbac.yaml",
+    "policy-server-rbac.yaml",
+];
 /// How long the controller may take to start or to stop, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -15,10 +15,13 @@ use serde_json::value::RawValue;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Event")]
 pub(crate) struct Entry {
-    /// `create`, `update`, `patch` (an apply is one), `delete` or `deletecollection`.
+    /// `create`, `update`, `patch` (an apply is one), `delete` or `deletecollection`; of the controller also `get`, `list` and
+    /// `watch`.
     pub(crate) verb: String,
     /// Who it counts for: the impersonated user, if there is one.
     pub(crate) user: String,
+    /// The API group; empty for the first one.
+    pub(crate) group: String,
     /// The plural name of the resource.
     pub(crate) resource: String,
     /// Such as `status`; empty for the object itself.
@@ -35,6 +38,8 @@ pub(crate) struct Entry {
     pub(crate) uri: String,
     /// When it was answered.
     pub(crate) stage_timestamp: String,
+    /// The user had no right to it.
+    pub(crate) forbidden: bool,
     /// `metadata.uid` of the answer; empty if that is no object.
     pub(crate) uid: String,
     /// `metadata.resourceVersion` of the answer: as etcd counts, so that those of different objects have an order, too.
@@ -79,6 +84,11 @@ impl fmt::Debug for Body {
 }
 
 impl Entry {
+    /// Whether nothing was asked to be changed.
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(self.verb.as_str(), "get" | "list" | "watch")
+    }
+
     /// Whether nothing was to be stored.
     pub(crate) fn dry_run(&self) -> bool {
         self.uri.contains("dryRun=All")
@@ -107,6 +117,8 @@ struct Event {
     request_uri: String,
     stage_timestamp: String,
     #[serde(default)]
+    annotations: Annotations,
+    #[serde(default)]
     request_object: Body,
     #[serde(default)]
     response_object: Body,
@@ -133,6 +145,8 @@ struct User {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ObjectRef {
+    #[serde(rename = "apiGroup")]
+    group: String,
     resource: String,
     subresource: String,
     namespace: String,
@@ -145,12 +159,20 @@ struct ResponseStatus {
     code: u16,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotations {
+    #[serde(rename = "authorization.k8s.io/decision")]
+    decision: String,
+}
+
 impl From<Event> for Entry {
     fn from(event: Event) -> Self {
         let Metadata { uid, resource_version } = event.response_object.metadata();
         Self {
             verb: event.verb,
             user: event.impersonated_user.unwrap_or(event.user).username,
+            group: event.object_ref.group,
             resource: event.object_ref.resource,
             subresource: event.object_ref.subresource,
             namespace: event.object_ref.namespace,
@@ -159,6 +181,7 @@ impl From<Event> for Entry {
             user_agent: event.user_agent,
             uri: event.request_uri,
             stage_timestamp: event.stage_timestamp,
+            forbidden: event.annotations.decision == "forbid",
             uid,
             version: resource_version.parse().unwrap_or_default(),
             request: event.request_object,

@@ -215,6 +215,13 @@ impl Cluster {
 
     /// Every write so far that the audit policy names, in the order they were answered.
     pub(crate) async fn audit(&self) -> anyhow::Result<Vec<Entry>> {
+        let mut entries = self.requests().await?;
+        entries.retain(|entry| !entry.is_read());
+        Ok(entries)
+    }
+
+    /// The same with what was read.
+    pub(crate) async fn requests(&self) -> anyhow::Result<Vec<Entry>> {
         // An answer can reach its client a moment before it is logged. So one more write is made, and the log read when
         // it holds that one.
         let mark = format!("{MARK}{}", self.marks.fetch_add(1, Ordering::Relaxed));

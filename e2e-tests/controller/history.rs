@@ -77,6 +77,21 @@ pub(super) async fn each_wish_is_kept_and_no_statefulset_takes_it_for_its_own(st
         "{annotations}"
     );
 
+    // A wish that was there before is the latest again, under a new number.
+    let tier = greedy("5Gi").replace("metadata: {name: data}", "metadata: {name: data, labels: {tier: a}}");
+    for (manifest, number) in [(tier, 5), (greedy("5Gi"), 6)] {
+        scene.done(&["apply", "-f", "-"], &manifest).await?;
+        scene.until_complete(1, "5Gi").await?;
+        let name = format!("web-claims-{}", text(&scene.record().await?["revision"]));
+        let found = kept(&scene).await?;
+        ensure!(
+            found.get(&name).is_some_and(|kept| kept.1 == number),
+            "{name}: {found:#?}"
+        );
+        let wishes = found.values().filter(|kept| kept.0 == "ClaimRollout").count();
+        ensure!(wishes == 3, "{found:#?}");
+    }
+
     let set = scene.settled().await?;
     ensure!(revisions(&set) == before, "the set has other revisions: {set:#}");
     ensure!(scene.pods().await? == pods, "a Pod was replaced");

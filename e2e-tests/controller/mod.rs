@@ -4,6 +4,7 @@
 mod history;
 mod inquire;
 mod lease;
+mod rights;
 mod unblock;
 
 use serde_json::json;
@@ -49,6 +50,13 @@ async fn the_controller_as_a_program_does_what_its_operators_expect() -> anyhow:
     let name = "inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout";
     let play = inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout(&stage);
     report.play_one(name, play).await;
+    // Last: all that the others made the controllers do has been done, and their watches have ended with them.
+    report
+        .play_one(
+            "rights::what_deploy_gives_is_what_is_used",
+            rights::what_deploy_gives_is_what_is_used(&stage),
+        )
+        .await;
     report.end()?;
     stage.installation.stop().await?;
     stage.cluster.stop();

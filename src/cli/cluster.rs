@@ -9,6 +9,7 @@ use kube::{Client, Config};
 use tower::util::MapResponseLayer;
 
 use super::warnings::Warnings;
+use crate::controller::SILENCE;
 
 /// Which cluster, in kubectl's words.
 #[derive(Debug, Args)]
@@ -38,9 +39,11 @@ impl ClusterArguments {
         Ok((client, namespace))
     }
 
-    /// A client for a program: nobody reads the warnings.
+    /// A client for the controller: nobody reads the warnings, and a connection that has gone silent is given up.
     pub(crate) async fn connect_quietly(&self) -> anyhow::Result<Client> {
-        Ok(Client::try_from(self.config().await?)?)
+        let mut config = self.config().await?;
+        config.read_timeout = Some(SILENCE);
+        Ok(Client::try_from(config)?)
     }
 
     async fn config(&self) -> anyhow::Result<Config> {

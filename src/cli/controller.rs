@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -11,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::ClusterArguments;
-use crate::controller::{self, Config, Election};
+use crate::controller::{self, Budget, Config, Election};
 use crate::rollout::Honoured;
 use crate::templates::rules::{self, OwnedSets};
 
@@ -24,6 +25,12 @@ pub(crate) struct Arguments {
     /// How many StatefulSets are looked at at the same time
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     max_concurrent: u16,
+    /// How many writes a second it makes to the API server at most
+    #[arg(long, default_value_t = Budget::DEFAULT.per_second, value_name = "NUMBER")]
+    kube_api_qps: NonZeroU32,
+    /// How many writes it makes at once after a quiet time
+    #[arg(long, default_value_t = Budget::DEFAULT.burst, value_name = "NUMBER")]
+    kube_api_burst: NonZeroU32,
     /// A domain of keys that no template may set on claims, such as `example.com/`; may be repeated, and then replaces the
     /// default list. Must be what the policy's setting `reservedKeyPrefixes` says
     #[arg(long, value_name = "DOMAIN/")]
@@ -91,6 +98,10 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
         max_concurrent: args.max_concurrent,
         honoured: honoured(&args),
         election: election(&args)?,
+        budget: Budget {
+            per_second: args.kube_api_qps,
+            burst: args.kube_api_burst,
+        },
     };
     controller::run(config, client, listener, stop_signal()?).await?;
     Ok(())

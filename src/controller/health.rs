@@ -11,6 +11,8 @@ use axum::routing::get;
 use kube::runtime::reflector::Store;
 use tokio::net::TcpListener;
 
+use super::census::Census;
+use super::clock;
 use super::crd::ClaimRollout;
 use super::metrics::Metrics;
 use super::watch::lock;
@@ -76,13 +78,8 @@ async fn readyz(State(health): State<Health>) -> impl IntoResponse {
 
 async fn metrics(State(health): State<Health>) -> impl IntoResponse {
     let rollouts = lock(&health.rollouts).as_ref().map(Store::state).unwrap_or_default();
-    health.metrics.rollouts(rollouts.iter().map(|rollout| {
-        let conditions = rollout.status.as_ref().map_or(&[][..], |status| &status.conditions);
-        conditions
-            .iter()
-            .find(|condition| condition.type_ == "Ready")
-            .map_or("", |ready| &ready.reason)
-    }));
+    let census = Census::take(rollouts.iter().map(AsRef::as_ref), clock());
+    health.metrics.census(&census);
     match health.metrics.text() {
         Ok(text) => {
             let kind = [(

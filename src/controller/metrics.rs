@@ -1,17 +1,42 @@
-//! `claim_rollout_*` for Prometheus. No label names a set or a claim: their number is bounded by this file.
+//! `claim_rollout_*` for Prometheus; `docs/metrics.md` lists them. No label names a set or a claim: their number is bounded
+//! by this file, and all of them are there from the beginning.
 
 use std::sync::atomic::AtomicI64;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::Gauge as AnyGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+use tokio::time::Instant;
 
-use crate::rollout::Reason;
+use super::census::{Census, ROLLOUTS};
+use crate::rollout::{ClaimState, Reason};
 
 type Label = [(&'static str, &'static str); 1];
+type Gauge = AnyGauge<i64, AtomicI64>;
+type Histograms = Family<Label, Histogram, fn() -> Histogram>;
+
+/// What became of a write.
+const OUTCOMES: [&str; 5] = ["done", "conflict", "gone", "refused", "unsure"];
+const RESOURCES: [&str; 6] = [
+    "statefulsets",
+    "claimrollouts",
+    "persistentvolumeclaims",
+    "pods",
+    "resourcequotas",
+    "storageclasses",
+];
+const VERBS: [&str; 6] = ["read", "watch", "create", "update", "patch", "delete"];
+/// Why a request failed: by what the API server answered, or because it did not.
+const FAILURES: [&str; 5] = [
+    "conflict",
+    "too_many_requests",
+    "client_error",
+    "server_error",
+    "unanswered",
+];
 
 /// Everything that is counted.
 #[derive(Debug)]
@@ -24,16 +49,20 @@ pub(super) struct Metrics {
     history_writes: Family<Label, Counter>,
     events: Family<Label, Counter>,
     watch_errors: Family<Label, Counter>,
-    rollouts: Family<Label, Gauge<i64, AtomicI64>>,
-    watches: Family<Label, Gauge<i64, AtomicI64>>,
-    leader: Gauge<i64, AtomicI64>,
+    watches: Family<Label, Gauge>,
+    rollouts: Family<Label, Gauge>,
+    claims: Family<Label, Gauge>,
+    standstill: Gauge,
+    leader: Gauge,
     looks: Histogram,
-    failures: Counter,
+    look_failures: Counter,
+    requests: Histograms,
+    request_failures: Family<Label, Counter>,
 }
 
 /// Something that is counted while it is there.
 #[derive(Debug)]
-pub(super) struct Open(Gauge<i64, AtomicI64>);
+pub(super) struct Open(Gauge);
 
 impl Drop for Open {
     fn drop(&mut self) {
@@ -41,84 +70,163 @@ impl Drop for Open {
     }
 }
 
+/// A request that is under way. Dropped before it is answered, it counts as unanswered.
+#[derive(Debug)]
+pub(super) struct Request<'a> {
+    metrics: &'a Metrics,
+    verb: &'static str,
+    begun: Instant,
+    failure: Option<&'static str>,
+}
+
+impl Request<'_> {
+    /// It was answered with this status; or it failed before.
+    pub(super) fn answered(mut self, status: Option<u16>) {
+        self.failure = match status {
+            None => Some("unanswered"),
+            Some(409) => Some("conflict"),
+            Some(429) => Some("too_many_requests"),
+            Some(400..500) => Some("client_error"),
+            Some(500..) => Some("server_error"),
+            Some(_) => None,
+        };
+    }
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        let metrics = self.metrics;
+        let seconds = self.begun.elapsed().as_secs_f64();
+        metrics.requests.get_or_create(&[("verb", self.verb)]).observe(seconds);
+        if let Some(failure) = self.failure {
+            metrics.request_failures.get_or_create(&[("cause", failure)]).inc();
+        }
+    }
+}
+
+fn histogram() -> Histogram {
+    Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+}
+
+/// A family that has all its members from the beginning: a counter that is not there cannot be seen to rise.
+fn family<M: Default>(label: &'static str, values: &[&'static str]) -> Family<Label, M> {
+    let family = Family::default();
+    for value in values {
+        drop(family.get_or_create(&[(label, *value)]));
+    }
+    family
+}
+
 impl Default for Metrics {
     fn default() -> Self {
-        let looks = Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0]);
+        let writes = || family("outcome", &OUTCOMES);
+        let requests: Histograms = Family::new_with_constructor(histogram);
+        for verb in VERBS {
+            drop(requests.get_or_create(&[("verb", verb)]));
+        }
         let mut metrics = Self {
             registry: Registry::with_prefix("claim_rollout"),
-            claim_writes: Family::default(),
-            record_writes: Family::default(),
-            partition_writes: Family::default(),
-            report_writes: Family::default(),
-            history_writes: Family::default(),
-            events: Family::default(),
-            watch_errors: Family::default(),
-            rollouts: Family::default(),
-            watches: Family::default(),
+            claim_writes: writes(),
+            record_writes: writes(),
+            partition_writes: writes(),
+            report_writes: writes(),
+            history_writes: writes(),
+            events: family("reason", &Reason::ALL.map(Reason::as_str)),
+            watch_errors: family("resource", &RESOURCES),
+            watches: family("resource", &RESOURCES),
+            rollouts: family("state", &ROLLOUTS),
+            claims: family("state", &ClaimState::ALL.map(ClaimState::as_str)),
+            standstill: Gauge::default(),
             leader: Gauge::default(),
-            looks,
-            failures: Counter::default(),
+            looks: histogram(),
+            look_failures: Counter::default(),
+            requests,
+            request_failures: family("cause", &FAILURES),
         };
-        metrics.register();
+        metrics.register_counters();
+        metrics.register_gauges();
+        metrics.register_histograms();
         metrics
     }
 }
 
 impl Metrics {
-    fn register(&mut self) {
-        let Self { registry, .. } = self;
+    fn register_counters(&mut self) {
+        let registry = &mut self.registry;
+        for (name, help, family) in [
+            ("claim_writes", "Server-side applies on claims", &self.claim_writes),
+            ("record_writes", "Writes of the record of a set", &self.record_writes),
+            (
+                "partition_writes",
+                "Writes of the partition of a set",
+                &self.partition_writes,
+            ),
+            ("report_writes", "Writes of ClaimRollouts", &self.report_writes),
+            ("history_writes", "Writes of ControllerRevisions", &self.history_writes),
+            ("events", "Events that were published", &self.events),
+            (
+                "watch_errors",
+                "Watches that broke or could not begin",
+                &self.watch_errors,
+            ),
+            (
+                "request_failures",
+                "Requests to the API server that failed or were not answered in time",
+                &self.request_failures,
+            ),
+        ] {
+            registry.register(name, help, family.clone());
+        }
         registry.register(
-            "claim_writes",
-            "Server-side applies on claims, by outcome",
-            self.claim_writes.clone(),
+            "look_failures",
+            "Looks at a set that failed and are repeated",
+            self.look_failures.clone(),
         );
-        registry.register(
-            "record_writes",
-            "Writes of a set's record, by outcome",
-            self.record_writes.clone(),
-        );
-        registry.register(
-            "partition_writes",
-            "Writes of a set's partition, by outcome",
-            self.partition_writes.clone(),
-        );
-        registry.register(
-            "report_writes",
-            "Writes of ClaimRollouts, by outcome",
-            self.report_writes.clone(),
-        );
-        registry.register(
-            "history_writes",
-            "Writes of ControllerRevisions, by outcome",
-            self.history_writes.clone(),
-        );
-        registry.register("events", "Events, by reason", self.events.clone());
-        registry.register(
-            "watch_errors",
-            "Watches that broke or could not begin, by resource",
-            self.watch_errors.clone(),
-        );
-        registry.register(
-            "rollouts",
-            "ClaimRollouts, by the reason of their condition Ready",
-            self.rollouts.clone(),
-        );
-        registry.register(
-            "watches",
-            "Open watches, by resource: on claims and Pods one for each namespace with a rollout in progress",
-            self.watches.clone(),
+    }
+
+    fn register_gauges(&mut self) {
+        let registry = &mut self.registry;
+        for (name, help, family) in [
+            (
+                "watches",
+                "Open watches: on claims and Pods one for each namespace with a rollout in progress",
+                &self.watches,
+            ),
+            (
+                "rollouts",
+                "ClaimRollouts, by the reason of their condition Ready",
+                &self.rollouts,
+            ),
+            (
+                "claims",
+                "Claims that are not done, at most 50 of each rollout",
+                &self.claims,
+            ),
+        ] {
+            registry.register(name, help, family.clone());
+        }
+        registry.register_with_unit(
+            "longest_standstill",
+            "For how long nothing has changed in the rollout that has stood still for longest, of those that nobody holds",
+            Unit::Seconds,
+            self.standstill.clone(),
         );
         registry.register("leader", "1 while this controller leads, else 0", self.leader.clone());
+    }
+
+    fn register_histograms(&mut self) {
+        let registry = &mut self.registry;
         registry.register_with_unit(
             "look",
             "Time to look at a set and act",
             Unit::Seconds,
             self.looks.clone(),
         );
-        registry.register(
-            "look_failures",
-            "Looks at a set that failed and are repeated",
-            self.failures.clone(),
+        registry.register_with_unit(
+            "request",
+            "Time until the API server answered",
+            Unit::Seconds,
+            self.requests.clone(),
         );
     }
 
@@ -166,22 +274,30 @@ impl Metrics {
     }
 
     pub(super) fn failure(&self) {
-        self.failures.inc();
+        self.look_failures.inc();
     }
 
-    /// Sets how many rollouts there are in each state.
-    pub(super) fn rollouts<'a>(&self, states: impl Iterator<Item = &'a str>) {
-        let mut counts = [0_i64; STATES.len()];
-        for state in states {
-            let index = STATES
-                .iter()
-                .position(|known| *known == state)
-                .unwrap_or(STATES.len() - 1);
-            counts[index] += 1;
+    /// Measures a request for as long as what is returned is kept.
+    pub(super) fn request(&self, verb: &'static str) -> Request<'_> {
+        Request {
+            metrics: self,
+            verb,
+            begun: Instant::now(),
+            failure: Some("unanswered"),
         }
-        for (state, count) in STATES.into_iter().zip(counts) {
+    }
+
+    /// Sets how many rollouts and claims there are in each state.
+    pub(super) fn census(&self, census: &Census) {
+        let states = ROLLOUTS.into_iter().zip(census.rollouts);
+        for (state, count) in states {
             self.rollouts.get_or_create(&[("state", state)]).set(count);
         }
+        let states = ClaimState::ALL.into_iter().zip(census.claims);
+        for (state, count) in states {
+            self.claims.get_or_create(&[("state", state.as_str())]).set(count);
+        }
+        self.standstill.set(census.standstill);
     }
 
     /// The text that Prometheus reads.
@@ -195,37 +311,6 @@ impl Metrics {
     }
 }
 
-/// The states of a rollout; all others are the last one.
-const STATES: [&str; 10] = [
-    "RollingOut",
-    "Complete",
-    "Paused",
-    "Partitioned",
-    "OnDelete",
-    "OnClaimDelete",
-    "ClaimRefused",
-    "ClaimForeign",
-    "ClaimInfeasible",
-    "Other",
-];
-
 #[cfg(test)]
-mod tests {
-    use super::Metrics;
-
-    #[test]
-    fn labels_are_bounded_and_every_state_is_there() {
-        let metrics = Metrics::default();
-        metrics.rollouts(["RollingOut", "Complete", "Complete", "anything else"].into_iter());
-        metrics.claim_write("done");
-        let text = metrics.text().expect("a string");
-        for line in [
-            "claim_rollout_rollouts{state=\"Complete\"} 2",
-            "claim_rollout_rollouts{state=\"Paused\"} 0",
-            "claim_rollout_rollouts{state=\"Other\"} 1",
-            "claim_rollout_claim_writes_total{outcome=\"done\"} 1",
-        ] {
-            assert!(text.contains(line), "{text}");
-        }
-    }
-}
+#[path = "metrics_tests.rs"]
+mod tests;

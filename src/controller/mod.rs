@@ -10,13 +10,16 @@
 //! | `act` | the writes, and what became of them |
 //! | `memory` | replies that the watches have not caught up with |
 //! | `report`, `status`, `history`, `events` | the reports |
-//! | `metrics`, `health` | the controller's own state |
+//! | `client` | what every request passes through |
+//! | `metrics`, `census`, `health` | the controller's own state |
 
 pub mod crd;
 #[cfg(feature = "cli")]
 pub(crate) mod objects;
 
 mod act;
+mod census;
+mod client;
 mod events;
 mod gather;
 mod health;
@@ -35,6 +38,7 @@ mod views;
 mod watch;
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::channel::oneshot;
@@ -46,10 +50,14 @@ use lease::Candidate;
 
 use crate::rollout::{Honoured, Seconds};
 
+pub use client::Budget;
 pub use lease::Election;
 
 /// The field manager of every write.
 pub const FIELD_MANAGER: &str = "claim-rollout";
+
+/// A connection on which nothing comes for so long is dead: longer than any answer takes, and than a watch is asked for.
+pub const SILENCE: Duration = Duration::from_secs(75);
 
 /// What the time is.
 type Clock = fn() -> Seconds;
@@ -65,6 +73,8 @@ pub struct Config {
     pub honoured: Honoured,
     /// How several controllers agree who works; none: this one does.
     pub election: Option<Election>,
+    /// How much it writes at most.
+    pub budget: Budget,
 }
 
 impl Default for Config {
@@ -74,6 +84,7 @@ impl Default for Config {
             max_concurrent: 16,
             honoured: Honoured::default(),
             election: None,
+            budget: Budget::DEFAULT,
         }
     }
 }
@@ -108,6 +119,7 @@ pub async fn run(
 ) -> Result<(), Error> {
     let shutdown = shutdown.shared();
     let health = health::Health::default();
+    let client = client::within(client, config.budget, Arc::clone(&health.metrics));
     let served = tokio::spawn(health::serve(listener, health.clone(), shutdown.clone()));
     match config.election.clone() {
         None => lead::lead(&config, &client, &health, shutdown).await?,

@@ -1,0 +1,181 @@
+//! How many rollouts and claims are in which state, counted from what is reported of them.
+
+use super::crd::ClaimRollout;
+use crate::rollout::{ClaimState, Seconds};
+
+/// The states of a rollout: the reason of its condition `Ready`. All others are the last one.
+pub(super) const ROLLOUTS: [&str; 12] = [
+    "RollingOut",
+    "Complete",
+    "Paused",
+    "Partitioned",
+    "OnDelete",
+    "OnClaimDelete",
+    "NothingStaged",
+    "Withdrawn",
+    "ClaimRefused",
+    "ClaimForeign",
+    "ClaimInfeasible",
+    "Other",
+];
+
+/// What was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Census {
+    /// In the order of [`ROLLOUTS`].
+    pub(super) rollouts: [i64; ROLLOUTS.len()],
+    /// Claims that are not done, in the order of [`ClaimState::ALL`].
+    pub(super) claims: [i64; ClaimState::ALL.len()],
+    /// For how many seconds the rollout has stood still that has stood still for longest, of those that go on by
+    /// themselves or wait for somebody to do something; nothing of those that wait because their user said so.
+    pub(super) standstill: i64,
+}
+
+impl Census {
+    pub(super) fn take<'a>(rollouts: impl Iterator<Item = &'a ClaimRollout>, now: Seconds) -> Self {
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        let mut census = Self::default();
+        for rollout in rollouts {
+            census.rollouts[place(rollout)] += 1;
+            let claims = rollout.status.iter().flat_map(|status| &status.claims);
+            for claim in claims {
+                let known = ClaimState::ALL.iter().position(|state| state.as_str() == claim.state);
+                if let Some(place) = known {
+                    census.claims[place] += 1;
+                }
+            }
+            if let Some(moved) = last_moved(rollout) {
+                census.standstill = census.standstill.max(now.saturating_sub(moved));
+            }
+        }
+        census
+    }
+}
+
+fn condition<'a>(
+    rollout: &'a ClaimRollout,
+    type_: &str,
+) -> Option<&'a k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition> {
+    let conditions = rollout.status.as_ref().map_or(&[][..], |status| &status.conditions);
+    conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+fn place(rollout: &ClaimRollout) -> usize {
+    let reason = condition(rollout, "Ready").map_or("", |ready| &ready.reason);
+    let known = ROLLOUTS.iter().position(|state| *state == reason);
+    known.unwrap_or(ROLLOUTS.len() - 1)
+}
+
+/// When something was last seen to change: a condition, or the state of a claim. Nothing if it is not meant to move.
+fn last_moved(rollout: &ClaimRollout) -> Option<i64> {
+    let holds = |type_| condition(rollout, type_).is_some_and(|condition| condition.status == "True");
+    let waits_for_user = ["Paused", "Partitioned", "OnDelete"].contains(&ROLLOUTS[place(rollout)]);
+    if waits_for_user || !(holds("Reconciling") || holds("Stalled")) {
+        return None;
+    }
+    let status = rollout.status.as_ref()?;
+    let conditions = status
+        .conditions
+        .iter()
+        .map(|condition| &condition.last_transition_time);
+    let claims = status.claims.iter().map(|claim| &claim.since);
+    conditions.chain(claims).map(|time| time.0.as_second()).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Census, ROLLOUTS};
+    use crate::controller::crd::ClaimRollout;
+    use crate::rollout::ClaimState;
+
+    /// A rollout with this reason, of which one of the conditions holds since a second, and claims of these states since
+    /// other seconds.
+    fn rollout(reason: &str, holds: &str, second: i64, claims: &[(&str, i64)]) -> ClaimRollout {
+        let time = |second: i64| k8s_openapi::jiff::Timestamp::from_second(second).unwrap().to_string();
+        let condition = |type_: &str| {
+            let status = if type_ == holds { "True" } else { "False" };
+            let reason = if type_ == "Ready" { reason } else { "Other" };
+            json!({
+                "type": type_, "status": status, "reason": reason, "message": "",
+                "lastTransitionTime": time(second),
+            })
+        };
+        let claims = claims.iter().map(|(state, since)| {
+            let since = time(*since);
+            json!({"name": "c", "ordinal": 0, "state": state, "reason": "", "message": "", "since": since})
+        });
+        let conditions = ["Ready", "Reconciling", "Stalled"].map(condition);
+        let claims: Vec<_> = claims.collect();
+        serde_json::from_value(json!({
+            "apiVersion": "claim-rollout.io/v1alpha1",
+            "kind": "ClaimRollout",
+            "metadata": {"name": "web"},
+            "spec": {
+                "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "set-uid"},
+                "revision": "r", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never",
+            },
+            "status": {"conditions": conditions, "claims": claims},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn rollouts_and_claims_are_counted_by_state_and_an_unknown_one_is_another() {
+        let rollouts = [
+            rollout("RollingOut", "Reconciling", 0, &[("Expanding", 0), ("Pending", 0)]),
+            rollout("RollingOut", "Reconciling", 0, &[("Pending", 0), ("Unheard", 0)]),
+            rollout("Complete", "Ready", 0, &[]),
+            rollout("Unheard", "Ready", 0, &[]),
+        ];
+        let census = Census::take(rollouts.iter(), 0);
+        let named = |names: &[&str], counts: &[i64]| {
+            let pairs = names.iter().zip(counts).filter(|(_, count)| **count > 0);
+            pairs.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            named(&ROLLOUTS, &census.rollouts),
+            ["RollingOut 2", "Complete 1", "Other 1"]
+        );
+        let states = ClaimState::ALL.map(ClaimState::as_str);
+        assert_eq!(named(&states, &census.claims), ["Pending 2", "Expanding 1"]);
+    }
+
+    #[test]
+    fn the_longest_standstill_is_of_a_rollout_that_is_meant_to_move() {
+        for (why, rollouts, expected) in [
+            ("none", vec![], 0),
+            ("done long ago", vec![rollout("Complete", "Ready", 100, &[])], 0),
+            ("paused", vec![rollout("Paused", "Reconciling", 100, &[])], 0),
+            ("moving", vec![rollout("RollingOut", "Reconciling", 900, &[])], 100),
+            (
+                "a claim moved since",
+                vec![rollout(
+                    "RollingOut",
+                    "Reconciling",
+                    100,
+                    &[("Expanding", 990), ("Pending", 100)],
+                )],
+                10,
+            ),
+            ("refused", vec![rollout("ClaimRefused", "Stalled", 400, &[])], 600),
+            (
+                "the longest of several",
+                vec![
+                    rollout("RollingOut", "Reconciling", 800, &[]),
+                    rollout("RollingOut", "Reconciling", 700, &[]),
+                    rollout("RollingOut", "Reconciling", 900, &[]),
+                ],
+                300,
+            ),
+            (
+                "a clock that is behind",
+                vec![rollout("RollingOut", "Reconciling", 2000, &[])],
+                0,
+            ),
+        ] {
+            assert_eq!(Census::take(rollouts.iter(), 1000).standstill, expected, "{why}");
+        }
+    }
+}

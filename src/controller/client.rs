@@ -1,0 +1,134 @@
+//! Every request of the controller passes here: writes keep to a budget, and all are measured.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube::client::Body;
+use leaky_bucket::RateLimiter;
+
+use super::metrics::Metrics;
+
+/// How many writes a second the controller makes at most.
+///
+/// Besides what the API server's own priority and fairness lets through. Those that a rollout needs are few; the budget
+/// is for the day on which thousands of sets begin at once. Reads, and the Lease, are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// On the average.
+    pub per_second: NonZeroU32,
+    /// At once, after a quiet time.
+    pub burst: NonZeroU32,
+}
+
+impl Budget {
+    /// What is allowed if nobody says otherwise. kube-controller-manager allows all its controllers together 20 and 30.
+    pub const DEFAULT: Self = Self {
+        per_second: NonZeroU32::new(50).unwrap(),
+        burst: NonZeroU32::new(100).unwrap(),
+    };
+
+    fn limiter(self) -> RateLimiter {
+        let burst = usize::try_from(self.burst.get()).unwrap_or(usize::MAX);
+        let (refill, interval) = self.pace();
+        RateLimiter::builder()
+            .initial(burst)
+            .max(burst)
+            .refill(refill)
+            .interval(interval)
+            .build()
+    }
+
+    /// So many writes more are allowed whenever so much time has passed: in steps of about a tenth of a second, and of
+    /// one write at least.
+    fn pace(self) -> (usize, Duration) {
+        let refill = self.per_second.get().div_ceil(10);
+        let interval = f64::from(refill) / f64::from(self.per_second.get());
+        (usize::try_from(refill).unwrap_or(1), Duration::from_secs_f64(interval))
+    }
+}
+
+/// What a request is, as a label.
+fn verb(method: &str, path_and_query: &str) -> &'static str {
+    match method {
+        "GET" if path_and_query.contains("watch=true") => "watch",
+        "GET" => "read",
+        "POST" => "create",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        _ => "delete",
+    }
+}
+
+/// True iff the request counts for the budget.
+fn counts(verb: &str, path: &str) -> bool {
+    !matches!(verb, "read" | "watch") && !path.starts_with("/apis/coordination.k8s.io/")
+}
+
+/// The same client, with a budget and measured.
+pub(super) fn within(client: Client, budget: Budget, metrics: Arc<Metrics>) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let limiter = Arc::new(budget.limiter());
+    let service = tower::service_fn(move |request: axum::http::Request<Body>| {
+        let (client, limiter, metrics) = (client.clone(), Arc::clone(&limiter), Arc::clone(&metrics));
+        async move {
+            let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+            let verb = verb(request.method().as_str(), target);
+            if counts(verb, target) {
+                limiter.acquire_one().await;
+            }
+            let measured = metrics.request(verb);
+            let answer = client.send(request).await;
+            measured.answered(answer.as_ref().ok().map(|answer| answer.status().as_u16()));
+            answer
+        }
+    });
+    Client::new(service, namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+    use std::time::Duration;
+
+    use super::{Budget, counts, verb};
+
+    #[test]
+    fn reads_and_the_lease_are_not_counted_and_every_write_is() {
+        let claims = "/api/v1/namespaces/n/persistentvolumeclaims/data-web-0?fieldManager=claim-rollout";
+        let lease = "/apis/coordination.k8s.io/v1/namespaces/n/leases/claim-rollout-controller";
+        for (method, target, expected) in [
+            ("GET", claims, ("read", false)),
+            (
+                "GET",
+                "/apis/apps/v1/statefulsets?&watch=true&timeoutSeconds=60",
+                ("watch", false),
+            ),
+            ("PATCH", claims, ("patch", true)),
+            ("POST", "/apis/events.k8s.io/v1/namespaces/n/events?", ("create", true)),
+            (
+                "DELETE",
+                "/apis/apps/v1/namespaces/n/controllerrevisions/r?",
+                ("delete", true),
+            ),
+            ("PUT", lease, ("update", false)),
+            ("POST", lease, ("create", false)),
+        ] {
+            let verb = verb(method, target);
+            assert_eq!((verb, counts(verb, target)), expected, "{method} {target}");
+        }
+    }
+
+    #[test]
+    fn so_many_a_second_are_so_many_a_step() {
+        for (per_second, refill, millis) in [(1, 1, 1000), (4, 1, 250), (10, 1, 100), (50, 5, 100), (1000, 100, 100)] {
+            let per_second = NonZeroU32::new(per_second).unwrap();
+            let budget = Budget {
+                per_second,
+                burst: per_second,
+            };
+            assert_eq!(budget.pace(), (refill, Duration::from_millis(millis)), "{per_second}");
+        }
+    }
+}

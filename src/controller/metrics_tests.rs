@@ -1,0 +1,74 @@
+use std::collections::BTreeSet;
+
+use super::Metrics;
+use crate::controller::census::Census;
+
+#[test]
+fn what_is_counted_is_in_the_text() {
+    let metrics = Metrics::default();
+    metrics.claim_write("done");
+    metrics.request("patch").answered(Some(200));
+    metrics.request("patch").answered(Some(429));
+    drop(metrics.request("read"));
+    let watch = metrics.watch("pods");
+    drop(metrics.watch("pods"));
+    metrics.leads(true);
+    let mut census = Census::default();
+    (census.rollouts[1], census.claims[0], census.standstill) = (2, 3, 4);
+    metrics.census(&census);
+    let text = metrics.text().unwrap();
+    drop(watch);
+    for line in [
+        "claim_rollout_claim_writes_total{outcome=\"done\"} 1",
+        "claim_rollout_claim_writes_total{outcome=\"refused\"} 0",
+        "claim_rollout_request_seconds_count{verb=\"patch\"} 2",
+        "claim_rollout_request_failures_total{cause=\"too_many_requests\"} 1",
+        "claim_rollout_request_failures_total{cause=\"unanswered\"} 1",
+        "claim_rollout_request_failures_total{cause=\"server_error\"} 0",
+        "claim_rollout_watches{resource=\"pods\"} 1",
+        "claim_rollout_leader 1",
+        "claim_rollout_rollouts{state=\"Complete\"} 2",
+        "claim_rollout_rollouts{state=\"Paused\"} 0",
+        "claim_rollout_claims{state=\"Pending\"} 3",
+        "claim_rollout_longest_standstill_seconds 4",
+    ] {
+        assert!(
+            text.lines().any(|found| found == line),
+            "expected {line}, but found\n{text}"
+        );
+    }
+}
+
+/// The rows of the table in docs/metrics.md: name, type, labels, what it is.
+fn rows(text: &str) -> Vec<String> {
+    let described = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' '));
+    let rows = described.map(|(name, help)| {
+        let kind = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("# TYPE {name} ")));
+        let kind = kind.unwrap();
+        let suffix = if kind == "counter" { "_total" } else { "" };
+        let samples = text.lines().filter_map(|line| line.strip_prefix(name)?.split_once('{'));
+        let labels = samples.filter_map(|(_, labels)| labels.split_once('=').map(|(label, _)| label));
+        let labels: BTreeSet<&str> = labels.filter(|label| *label != "le").collect();
+        let labels = labels.into_iter().collect::<Vec<_>>().join(", ");
+        format!(
+            "| `{name}{suffix}` | {kind} | {labels} | {} |",
+            help.trim_end_matches('.')
+        )
+    });
+    rows.collect()
+}
+
+#[test]
+fn the_documentation_lists_every_metric() {
+    let expected = rows(&Metrics::default().text().unwrap());
+    let documentation = include_str!("../../docs/metrics.md");
+    let found: Vec<&str> = documentation
+        .lines()
+        .filter(|line| line.starts_with("| `claim_rollout_"))
+        .collect();
+    assert_eq!(found, expected, "expected in docs/metrics.md:\n{}", expected.join("\n"));
+}
