@@ -112,7 +112,7 @@ fn engines(ours: &Guest) -> Result<()> {
     let name = |side: &str, peer: &str| format!("{side}, {}, unchanged, {peer}", USUAL.name);
     Pairs::take(|| Ok([ours.call(bytes)?.1, rego_time()]))?.print(&name("wasm", "regorus"), Some(6.0));
     Pairs::take(|| Ok([ours.call(bytes)?.1, cel_time()]))?.print(&name("wasm", "cel"), Some(15.0));
-    Pairs::take(|| Ok([native(), rego_time()]))?.print(&name("native", "regorus"), None);
-    Pairs::take(|| Ok([native(), cel_time()]))?.print(&name("native", "cel"), None);
+    Pairs::take(|| Ok([native(), rego_time()]))?.print(&name("native", "regorus"), Some(6.0));
+    Pairs::take(|| Ok([native(), cel_time()]))?.print(&name("native", "cel"), Some(15.0));
     Ok(())
 }
