@@ -16,6 +16,8 @@ use crate::rollout::{ApplyClaim, ClaimView, Refusal, Seconds};
 pub(super) struct Memory {
     written: HashMap<String, ClaimView>,
     rollout: Option<ClaimRollout>,
+    /// When the report was written last.
+    pub(super) reported_at: Option<Seconds>,
     /// The uid of the last report that the watch has shown.
     shown: Option<String>,
     settled: Option<(String, String)>,
@@ -59,8 +61,9 @@ impl Memory {
     }
 
     /// The report was written.
-    pub(super) fn reported(&mut self, rollout: ClaimRollout) {
+    pub(super) fn reported(&mut self, rollout: ClaimRollout, now: Seconds) {
         self.rollout = Some(rollout);
+        self.reported_at = Some(now);
     }
 
     /// The report could not be written: perhaps it is not what was written last.

@@ -112,7 +112,7 @@ fn a_report_is_known_as_it_was_written_until_the_watch_has_caught_up() {
     ];
     for (sentence, shown, expected) in rows {
         let mut memory = Memory::default();
-        memory.reported(report("a", "10"));
+        memory.reported(report("a", "10"), 5);
         let known = shown.map(|seen| memory.latest(seen.map(|(uid, version)| report(uid, version))));
         let versions = known.map(|known| known.and_then(|known| known.metadata.resource_version));
         assert_eq!(versions.each_ref().map(Option::as_deref), expected, "{sentence}");
@@ -122,7 +122,7 @@ fn a_report_is_known_as_it_was_written_until_the_watch_has_caught_up() {
 #[test]
 fn a_report_that_could_not_be_written_is_what_the_watch_shows() {
     let mut memory = Memory::default();
-    memory.reported(report("a", "10"));
+    memory.reported(report("a", "10"), 5);
     memory.report_failed();
     assert_eq!(memory.latest(None), None);
 }

@@ -15,6 +15,7 @@ use super::memory::Memory;
 use super::metrics::Metrics;
 use super::report::updated;
 use super::slim::{Claim, Set};
+use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
 use super::watch::{Namespaces, lock};
 use super::{Clock, inquire, views};
@@ -122,11 +123,11 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
             Acted::LookAgain => {}
             Acted::Nothing if context.inquire(set, &plan.progress).await => {}
             Acted::Nothing => {
-                context.report(set, &view, &plan).await?;
+                let written = context.report(set, &view, &plan).await?;
                 if plan.settled {
                     context.settle(set);
                 }
-                return Ok(next(&plan));
+                return Ok(next(&plan, written));
             }
             Acted::Overtaken => return Ok(Next::requeue(AFTER_CONFLICT)),
         }
@@ -138,9 +139,10 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
 }
 
 /// When to look again although nothing is seen to change.
-fn next(plan: &Plan) -> Next {
+fn next(plan: &Plan, written: Written) -> Next {
+    let report = (written == Written::Later).then_some(COLLECT);
     let inquiry = inquire::is_needed(&plan.progress).then_some(inquire::PATIENCE);
-    let due = plan.wake.into_iter().chain(inquiry).min();
+    let due = plan.wake.into_iter().chain(inquiry).chain(report).min();
     due.map_or_else(Next::await_change, |due| Next::requeue(Duration::from_secs(due)))
 }
 

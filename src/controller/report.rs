@@ -16,33 +16,40 @@ use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetView, Tell};
 use crate::templates::Quantity;
 
 impl Context {
-    /// Writes the progress of a plan where users read it, and then says what is to be said once.
-    pub(super) async fn report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<(), LookError> {
+    /// Writes the progress of a plan where users read it, and then says what is to be said once; whether some of it is
+    /// left to be written later.
+    pub(super) async fn report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<Written, LookError> {
         let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let seen = self.report_of(set);
         let outcome = status::ensure(&rollouts, set, &plan.progress, seen).await;
-        let rollout = self.reported(set, outcome)?;
+        let (rollout, _) = self.reported(set, outcome)?;
         self.keep(set, view, plan, &rollout).await?;
-        let outcome = status::say(&rollouts, &plan.progress, rollout, (self.clock)()).await;
-        self.reported(set, outcome)?;
+        let last = self.remembered(set, |memory| memory.reported_at).flatten();
+        let outcome = status::say(&rollouts, &plan.progress, rollout, last, (self.clock)()).await;
+        let (_, written) = self.reported(set, outcome)?;
         for action in &plan.actions {
             if let Action::Tell(tell) = action {
                 self.tell(set, tell).await;
             }
         }
-        Ok(())
+        Ok(written)
     }
 
     /// What came of a write of the ClaimRollout.
-    fn reported(&self, set: &Set, outcome: Outcome<(ClaimRollout, Written)>) -> Result<ClaimRollout, LookError> {
+    fn reported(
+        &self,
+        set: &Set,
+        outcome: Outcome<(ClaimRollout, Written)>,
+    ) -> Result<(ClaimRollout, Written), LookError> {
         let label = outcome.as_str();
         match outcome {
-            Outcome::Done((rollout, Written::Nothing)) => Ok(rollout),
             Outcome::Done((rollout, Written::Something)) => {
                 self.metrics.report_write(label);
-                self.remember(set, |memory| memory.reported(rollout.clone()));
-                Ok(rollout)
+                let now = (self.clock)();
+                self.remember(set, |memory| memory.reported(rollout.clone(), now));
+                Ok((rollout, Written::Something))
             }
+            Outcome::Done(unwritten) => Ok(unwritten),
             other => {
                 self.metrics.report_write(label);
                 self.remember(set, Memory::report_failed);

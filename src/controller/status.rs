@@ -10,7 +10,8 @@ use super::FIELD_MANAGER;
 use super::act::{Outcome, call};
 use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, ClaimStatus, SetRef, TemplateStatus};
 use super::slim::Set;
-use crate::rollout::{ClaimProgress, Condition, Progress, Seconds, TemplateProgress};
+use crate::rollout::course::ROLLING_OUT;
+use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};
 use crate::templates::{Sync, keys};
 
 /// Brings the `spec` of the set's ClaimRollout to this progress; the object as it is then, and whether that took a write.
@@ -33,17 +34,29 @@ pub(super) async fn ensure(
     }
 }
 
+/// How long steps on the way are collected before they are written.
+pub(super) const COLLECT: Seconds = 2;
+
 /// The same for its `status`.
+///
+/// `last` is when it was written last, where that is known: for a moment after that nothing is written that only says
+/// that claims are a step further on their way. A driver may take many such steps in that moment.
 pub(super) async fn say(
     api: &Api<ClaimRollout>,
     progress: &Progress,
     rollout: ClaimRollout,
+    last: Option<Seconds>,
     now: Seconds,
 ) -> Outcome<(ClaimRollout, Written)> {
     let generation = rollout.metadata.generation.unwrap_or_default();
     let status = status(progress, rollout.status.as_ref(), generation, now);
     if rollout.status.as_ref() == Some(&status) {
         return Outcome::Done((rollout, Written::Nothing));
+    }
+    let is_recent = last.is_some_and(|last| last.abs_diff(now) < COLLECT);
+    let is_step = |before: &ClaimRolloutStatus| essence(before) == essence(&status);
+    if is_recent && rollout.status.as_ref().is_some_and(is_step) {
+        return Outcome::Done((rollout, Written::Later));
     }
     let name = rollout.name_any();
     let body = body(&name, json!({ "uid": rollout.uid() }), "status", &json!(status));
@@ -58,6 +71,8 @@ pub(super) enum Written {
     Nothing,
     /// It was written.
     Something,
+    /// It can wait.
+    Later,
 }
 
 /// Without the uid of the ClaimRollout: it may have to be created, and who deletes it wants a new one.
@@ -162,6 +177,27 @@ fn status(
         .map(|(type_, condition)| api_condition(type_, condition, before, generation, &now))
         .into(),
     }
+}
+
+/// A status without what changes while a claim is on its way. What is counted, what is stuck, and whether it goes on
+/// stay.
+fn essence(status: &ClaimRolloutStatus) -> ClaimRolloutStatus {
+    let mut essence = status.clone();
+    let is_in_motion = |claim: &&mut ClaimStatus| {
+        let mut states = ClaimState::ALL.into_iter().filter(|state| state.is_in_motion());
+        states.any(|state| state.as_str() == claim.state)
+    };
+    for claim in essence.claims.iter_mut().filter(is_in_motion) {
+        claim.state.clear();
+        claim.reason.clear();
+        claim.message.clear();
+        claim.since = time(0);
+    }
+    let moving = essence.conditions.iter_mut();
+    for condition in moving.filter(|condition| condition.reason == ROLLING_OUT) {
+        condition.message.clear();
+    }
+    essence
 }
 
 fn template_status(

@@ -1,5 +1,6 @@
-use super::{ClaimRolloutStatus, status, time};
+use super::{ClaimRolloutStatus, essence, status, time};
 use crate::rollout::fixtures::web;
+use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::rollout::{Progress, plan};
 use crate::templates::Phase;
 
@@ -116,4 +117,37 @@ fn at_most_fifty_claims_are_listed_the_highest_ordinals_first() {
     let listed: Vec<i64> = status.claims.iter().map(|claim| claim.ordinal).collect();
     assert_eq!(listed, (50..100).rev().collect::<Vec<_>>());
     assert_eq!((status.replicas, status.current_replicas), (Some(100), Some(100)));
+}
+
+#[test]
+fn only_steps_of_claims_on_their_way_can_wait() {
+    type Change = (&'static str, bool, fn(&mut Snapshot));
+    let rows: [Change; 7] = [
+        ("nothing", true, |_| {}),
+        ("the volume is being expanded", true, |web| {
+            web.claim("data-web-2").resizing = true
+        }),
+        ("the node's turn has come", true, |web| {
+            web.claim("data-web-2").file_system_resize_pending = true;
+        }),
+        ("it is done", false, |web| web.done("data-web-2")),
+        ("it is stuck", false, |web| {
+            web.claim("data-web-2").resize = Some(Resize::NodeInfeasible)
+        }),
+        ("another claim is gone", false, |web| {
+            _ = web.claims.remove("data-web-0")
+        }),
+        ("it is paused", false, |web| web.set.paused = true),
+    ];
+    for (sentence, can_wait, change) in rows {
+        let mut web = web();
+        web.applied("data-web-2");
+        let before = status(&plan(&web).progress, None, 1, 10);
+        change(&mut web);
+        let after = status(&plan(&web).progress, Some(&before), 1, 20);
+        assert_eq!(essence(&before) == essence(&after), can_wait, "{sentence}");
+        assert_eq!(before == after, sentence == "nothing", "{sentence}");
+        let of_another_wish = status(&plan(&web).progress, Some(&before), 2, 20);
+        assert_ne!(essence(&before), essence(&of_another_wish), "{sentence}");
+    }
 }

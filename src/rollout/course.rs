@@ -11,6 +11,9 @@ use crate::templates::Phase;
 /// each of that.
 pub const PATIENCE: Seconds = 30;
 
+/// The reason while claims or Pods are on their way.
+pub const ROLLING_OUT: &str = "RollingOut";
+
 /// How many replicas a message names.
 const NAMED: usize = 3;
 
@@ -142,7 +145,7 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
         return ("Paused", Some("paused by its annotation".to_owned()));
     }
     if let Some(WaitsFor::Pod(replica)) = order.waits_for {
-        return ("RollingOut", Some(pod(snapshot, replica)));
+        return (ROLLING_OUT, Some(pod(snapshot, replica)));
     }
     let behind = |replica: &&&Replica<'_>| !replica.is_done();
     let next = match order.waits_for {
@@ -150,7 +153,7 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
         _ => order.reached.iter().find(behind).copied(),
     };
     if let Some(replica) = next {
-        return ("RollingOut", claims(set, replica));
+        return (ROLLING_OUT, claims(set, replica));
     }
     if replicas.iter().any(|replica| replica.gate == Some(Gate::OnDelete)) {
         return ("OnDelete", by_hand(set, replicas));
@@ -159,7 +162,7 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
         let others = format!("the others are below the partition {}", set.partition);
         return ("Partitioned", Some(others));
     }
-    ("RollingOut", None)
+    (ROLLING_OUT, None)
 }
 
 /// Which claim the next replica waits for: the one that does not let it pass, or else the first that is not done.
