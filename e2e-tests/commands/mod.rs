@@ -1,6 +1,7 @@
 //! The commands of `claim-rollout` against a real cluster: what they say is compared with what happens. All plays stand side
 //! by side in one cluster; `SCENARIO=plans cargo test --test e2e commands` runs those with `plans` in their names.
 
+mod documented;
 mod files;
 mod going_back;
 mod plans;
@@ -21,6 +22,7 @@ struct Stage {
 }
 
 scenarios![Stage;
+    documented::the_document_shows_what_the_commands_print,
     plans::what_is_planned_is_what_happens,
     plans::with_a_new_image_each_pod_is_replaced_after_its_claim_as_planned,
     plans::a_quota_that_is_too_small_is_named_in_the_words_that_the_api_server_uses_then,

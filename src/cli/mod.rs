@@ -4,12 +4,14 @@
 
 mod artifacthub;
 mod cluster;
+mod completion;
 mod controller;
 mod crd;
 #[cfg(test)]
 mod documented_tests;
 mod files;
 mod history;
+mod man;
 mod output;
 mod plan;
 mod recorded;
@@ -45,9 +47,13 @@ enum Command {
     // For whoever releases the policy; of no use to others.
     #[command(hide = true)]
     Artifacthub(artifacthub::Arguments),
+    Completion(completion::Arguments),
     Controller(controller::Arguments),
     Crd(crd::Arguments),
     History(history::Arguments),
+    // For whoever packages the program.
+    #[command(hide = true)]
+    Man(man::Arguments),
     Plan(plan::Arguments),
     Review(review::Arguments),
     Status(status::Arguments),
@@ -63,9 +69,10 @@ pub fn main() -> ExitCode {
 
 /// The same for given arguments; the first is the name that it was called by.
 fn run(arguments: Vec<OsString>) -> ExitCode {
-    let parsed = command(arguments.first()).try_get_matches_from(arguments);
+    let parser = command(arguments.first());
+    let parsed = parser.clone().try_get_matches_from(arguments);
     match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-        Ok(arguments) => dispatch(arguments),
+        Ok(arguments) => dispatch(arguments, &parser),
         Err(error) => {
             // Help is no error; whether the text arrives does not change what is answered.
             error.print().ok();
@@ -74,12 +81,14 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn dispatch(arguments: Arguments) -> ExitCode {
+fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
     match arguments.command {
         Command::Artifacthub(artifacthub) => wait_for(async { artifacthub::run(&artifacthub) }),
+        Command::Completion(completion) => wait_for(async { completion::run(&completion, parser.clone()) }),
         Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
+        Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
         Command::Review(review) => review::run(&review),
         Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
@@ -104,10 +113,31 @@ fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
     match runtime().and_then(|runtime| runtime.block_on(task)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", in_words(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and its causes in one line; of what the API server says its own words, as kubectl prints them.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = String::new();
+    for cause in error.chain() {
+        let answer = match cause.downcast_ref() {
+            Some(kube::Error::Api(status)) => Some(status.message.clone()),
+            _ => None,
+        };
+        let text = answer.clone().unwrap_or_else(|| cause.to_string());
+        // Some errors repeat their cause.
+        if !words.contains(&text) {
+            let separator = if words.is_empty() { "" } else { ": " };
+            words += &format!("{separator}{text}");
+        }
+        if answer.is_some() {
+            break;
+        }
+    }
+    words
 }
 
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
@@ -120,7 +150,7 @@ mod tests {
 
     use clap::Parser as _;
 
-    use super::{Arguments, command};
+    use super::{Arguments, command, in_words};
 
     #[test]
     fn the_parser_is_consistent() {
@@ -132,6 +162,17 @@ mod tests {
         let usage = |path: &str| command(Some(&OsString::from(path))).render_usage().to_string();
         assert!(usage("/usr/bin/kubectl-claim_rollout").starts_with("Usage: kubectl claim-rollout "));
         assert!(usage("/usr/bin/claim-rollout").starts_with("Usage: claim-rollout "));
+    }
+
+    #[test]
+    fn of_the_api_server_its_own_words_are_shown_and_nothing_twice() {
+        let status = kube::core::Status::failure("exceeded quota", "Forbidden").with_code(403);
+        let error = anyhow::Error::new(kube::Error::Api(status.boxed())).context("claims");
+        assert_eq!(in_words(&error), "claims: exceeded quota");
+        let repeated = anyhow::anyhow!("refused")
+            .context("connect: refused")
+            .context("cluster");
+        assert_eq!(in_words(&repeated), "cluster: connect: refused");
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
         Ok(reports) if reports.iter().all(|report| report.goes_through) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", super::in_words(&error));
             ExitCode::from(2)
         }
     }
