@@ -32,9 +32,7 @@ async fn three_hundred_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<
     let fleet = Fleet::create(&client, 300, 3).await?;
     println!("{} sets with {} claims are there", fleet.sets.len(), fleet.claims());
 
-    let mut controller = controllers
-        .start(&FLAGS)
-        .await?;
+    let mut controller = controllers.start(&FLAGS).await?;
     let before = [controller.usage()?, cluster.usage("kube-controller-manager")?];
     let first = fleet.roll("2Gi").await?;
     let after = [controller.usage()?, cluster.usage("kube-controller-manager")?];
@@ -57,9 +55,7 @@ async fn three_hundred_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<
 
     let bare = raw::roll(&client, &fleet, "3Gi", &writes).await?;
     println!("by a bare loop: {:.1} s", bare.as_secs_f64());
-    let mut controller = controllers
-        .start(&FLAGS)
-        .await?;
+    let mut controller = controllers.start(&FLAGS).await?;
     let second = fleet.roll("4Gi").await?;
     controller.terminate().await?;
     println!("by the controller again: {:.1} s", second.as_secs_f64());
@@ -80,9 +76,7 @@ async fn three_thousand_idle_sets_cost_little_and_nothing_but_sets_is_watched() 
     let fleet = Fleet::create(&client, 3000, 0).await?;
     let resources = ["persistentvolumeclaims", "pods", "statefulsets"];
     let before = watches(&client, resources).await?;
-    let controller = controllers
-        .start(&FLAGS)
-        .await?;
+    let controller = controllers.start(&FLAGS).await?;
     fleet.roll_one("2Gi").await?;
     // A relist or a leak would show by then.
     tokio::time::sleep(Duration::from_secs(20)).await;
