@@ -90,3 +90,34 @@ pub(super) async fn one_of_two_works_and_the_other_takes_over_however_the_first_
     until_it_leads(&third).await?;
     grow(&scene, "5Gi").await
 }
+
+/// Nobody has an API server meanwhile: this play stands alone.
+pub(super) async fn an_api_server_that_is_away_is_waited_for(stage: &Stage) -> anyhow::Result<()> {
+    let scene = Scene::new(&stage.cluster, &stage.client, "away").await?;
+    let elected = ["--namespace", "away", "--leader-elect", "--lease-namespace", NAMESPACE];
+    let mut controller = stage.installation.start_controller(&elected).await?;
+    until_it_leads(&controller).await?;
+    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    scene.until_ready(1).await?;
+
+    stage.cluster.halt("kube-apiserver");
+    // Nobody knows who holds the Lease by then: it begins nothing.
+    let stepped_down = eventually("the controller to step down", PATIENCE, async || {
+        ensure!(controller.get("/readyz")?.0 == 200, "{}", controller.log());
+        Ok((!leads(&controller)?).then_some(()))
+    });
+    stepped_down.await.with_context(|| controller.log())?;
+    let (_, metrics) = controller.get("/metrics")?;
+    let unanswered = "claim_rollout_request_failures_total{cause=\"unanswered\"} ";
+    let failed = metrics.lines().find_map(|line| line.strip_prefix(unanswered));
+    ensure!(failed.is_some_and(|count| count != "0"), "{metrics}");
+
+    stage.cluster.resume("kube-apiserver")?;
+    stage.cluster.wait_for_api_server().await?;
+    until_it_leads(&controller).await?;
+    grow(&scene, "2Gi").await?;
+    ensure!(controller.get("/readyz")?.0 == 200, "{}", controller.log());
+    let status = controller.terminate().await?;
+    ensure!(status.success(), "{status}: {}", controller.log());
+    Ok(())
+}

@@ -50,6 +50,10 @@ async fn the_controller_as_a_program_does_what_its_operators_expect() -> anyhow:
     let name = "inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout";
     let play = inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout(&stage);
     report.play_one(name, play).await;
+    let play = lease::an_api_server_that_is_away_is_waited_for(&stage);
+    report
+        .play_one("lease::an_api_server_that_is_away_is_waited_for", play)
+        .await;
     // Last: all that the others made the controllers do has been done, and their watches have ended with them.
     report
         .play_one(
