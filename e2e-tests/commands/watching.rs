@@ -11,7 +11,7 @@ pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_al
     let scene = stage.scene("watched").await?;
     let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
     scene.done(&["apply", "-f", "-"], &new).await?;
-    let output = run(&scene, &["status", "web", "--watch"], "").await?;
+    let output = run(&scene, &["watch", "web"], "").await?;
     ensure!(output.code == Some(0) && output.stderr.is_empty(), "{output:?}");
     let lines: Vec<&str> = output.stdout.lines().collect();
     // In the order of KEP-4650: the claim of a replica, its Pod, then the next claim.

@@ -45,42 +45,38 @@ fn text(history: &History, format: Option<Format>, now: Timestamp) -> anyhow::Re
 }
 
 fn rows(history: &History, format: Option<Format>, now: Timestamp) -> String {
-    let mut headings = vec!["REVISION", "NUMBER", "AGE", "BY", "PHASE", "CHANGE"];
+    let mut headings = vec!["REVISION", "NUMBER", "AGE", "BY", "MANAGER", "PHASE", "CHANGE"];
     let wide = format == Some(Format::Wide);
     if wide {
-        headings.insert(4, "MANAGER");
+        headings.insert(3, "CREATED");
     }
     let rows = history.wishes.iter().zip(history.changes()).map(|(wished, changes)| {
         let or_none = |text: &str| if text.is_empty() { "<none>" } else { text }.to_owned();
-        let created = wished
-            .created
-            .as_ref()
-            .and_then(|created| created.parse::<Timestamp>().ok());
+        let created = wished.created.as_deref().unwrap_or_default();
         let mut row = vec![
             wished.revision.to_string(),
-            wished
-                .number
-                .map_or_else(|| "<none>".to_owned(), |number| number.to_string()),
-            created.map_or_else(|| "<none>".to_owned(), |created| age(created, now)),
+            or_none(&wished.number.map(|number| number.to_string()).unwrap_or_default()),
+            or_none(&created.parse().map(|created| age(created, now)).unwrap_or_default()),
             or_none(&wished.by),
-            or_none(phase(wished)),
+            or_none(&wished.manager),
+            or_none(&phase(wished)),
             or_none(&changes.join(", ")),
         ];
         if wide {
-            row.insert(4, or_none(&wished.manager));
+            row.insert(3, or_none(created));
         }
         row
     });
     table(&headings, &rows.collect::<Vec<_>>())
 }
 
-/// How far a wish has come; for the others whether the set has its templates.
-fn phase(wished: &Wished) -> &'static str {
-    match (wished.phase, wished.place) {
-        (Some(phase), _) => phase.as_str(),
-        (None, Place::Live) => "Live",
-        (None, Place::Kept) => "",
-    }
+/// How far a wish has come, if it is what is staged; whether the set has its templates; whether claims are still at it.
+fn phase(wished: &Wished) -> String {
+    let live = (wished.place == Place::Live).then_some("Live");
+    let current = wished.current.then_some("Current");
+    let phase = wished.phase.map(|phase| phase.as_str());
+    let words: Vec<&str> = live.into_iter().chain(phase).chain(current).collect();
+    words.join(", ")
 }
 
 fn items(history: &History) -> Vec<Value> {
@@ -97,6 +93,7 @@ fn item(wished: &Wished, changes: &[String]) -> Value {
         "manager": wished.manager,
         "phase": wished.phase.map(|phase| phase.as_str()),
         "live": wished.place == Place::Live,
+        "current": wished.current,
         "changes": changes,
         "templates": wished.templates(),
     })
@@ -144,19 +141,20 @@ mod tests {
     #[test]
     fn the_latest_wish_is_the_last_row() {
         let [one, two, three] = ["1Gi", "2Gi", "3Gi"].map(revision);
-        let history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
+        let mut history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
+        history.wishes[1].current = true;
         let expected = format!(
             "\
-REVISION     NUMBER   AGE      BY       PHASE        CHANGE
-{one}   0        <none>   <none>   Live         data 1Gi
-{two}   1        5m       bob      <none>       data 1Gi -> 2Gi
-{three}   2        5m       alice    RollingOut   data 2Gi -> 3Gi
+REVISION     NUMBER   AGE      BY       MANAGER   PHASE        CHANGE
+{one}   0        <none>   <none>   <none>    Live         data 1Gi
+{two}   1        5m       bob      kubectl   Current      data 1Gi -> 2Gi
+{three}   2        5m       alice    helm      RollingOut   data 2Gi -> 3Gi
 "
         );
         let now = NOW.parse().expect("a time");
         assert_eq!(text(&history, None, now).expect("text"), expected);
         let wide = text(&history, Some(Format::Wide), now).expect("text");
-        assert!(wide.contains("alice    helm      RollingOut"), "{wide}");
+        assert!(wide.contains("5m       2026-01-01T00:00:00Z   bob"), "{wide}");
         let json: Value = serde_json::from_str(&text(&history, Some(Format::Json), now).expect("text")).expect("JSON");
         assert_eq!(json["items"][2]["revision"], three);
         assert_eq!(json["items"][0]["live"], true);

@@ -58,6 +58,8 @@ enum Command {
     Review(review::Arguments),
     Status(status::Arguments),
     Undo(undo::Arguments),
+    /// Show every change of a rollout until it is complete: status --watch
+    Watch(status::Which),
     Withdraw(withdraw::Arguments),
 }
 
@@ -93,6 +95,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Review(review) => review::run(&review),
         Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
         Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),
+        Command::Watch(which) => wait_for(status::watch(&arguments.cluster, &which)),
         Command::Withdraw(withdraw) => wait_for(withdraw::run(&arguments.cluster, &withdraw)),
     }
 }

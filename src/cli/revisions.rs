@@ -35,6 +35,8 @@ pub(crate) struct Wished {
     pub(crate) phase: Option<Phase>,
     /// Whether the set has these templates.
     pub(crate) place: Place,
+    /// Whether claims are still at it that are to follow what is staged.
+    pub(crate) current: bool,
 }
 
 /// Where templates stand.
@@ -63,6 +65,8 @@ pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow
         Err(error) => return Err(error.into()),
     };
     let mut stored = Vec::new();
+    let status = |key: &str| Some(rollout.as_ref()?.data["status"][key].as_str()?.to_owned());
+    let (current, update) = (status("currentRevision"), status("updateRevision"));
     if let Some(uid) = rollout.and_then(|rollout| rollout.metadata.uid) {
         let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
         let listed = kind("apps", "v1", "ControllerRevision").list(&of_rollout).await?;
@@ -70,7 +74,10 @@ pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow
         stored = listed.collect::<Result<Vec<Value>, _>>()?;
         stored.retain(|revision| belongs(revision, &uid));
     }
-    let history = History::of(&set, &stored)?;
+    let mut history = History::of(&set, &stored)?;
+    if current != update {
+        history.mark_current(current.as_deref().unwrap_or_default());
+    }
     Ok((set, history))
 }
 
@@ -111,6 +118,13 @@ impl History {
             wished.place = Place::Live;
         }
         Ok(Self { set, wishes })
+    }
+
+    /// Claims are still at this revision.
+    fn mark_current(&mut self, revision: &str) {
+        for wished in &mut self.wishes {
+            wished.current = wished.revision.as_str() == revision;
+        }
     }
 
     /// The wish of this revision or number.
@@ -169,6 +183,7 @@ impl Wished {
             created: None,
             phase: None,
             place: Place::Kept,
+            current: false,
         }
     }
 

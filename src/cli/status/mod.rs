@@ -24,11 +24,8 @@ use super::output::{self, print};
 /// Show what is being rolled out, and how far each claim is
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// StatefulSets; all with a rollout if none is named.
-    names: Vec<String>,
-    /// In all namespaces.
-    #[arg(short = 'A', long, conflicts_with = "namespace")]
-    all_namespaces: bool,
+    #[command(flatten)]
+    which: Which,
     /// Show every change until the rollout is complete, or until Ctrl-C.
     #[arg(short, long, conflicts_with = "output")]
     watch: bool,
@@ -50,16 +47,34 @@ enum Output {
     Name,
 }
 
+/// What is shown.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// StatefulSets; all with a rollout if none is named.
+    names: Vec<String>,
+    /// In all namespaces.
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    all_namespaces: bool,
+}
+
 /// Runs the subcommand.
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
-    let (client, namespace) = cluster.connect().await?;
-    let namespace = (!arguments.all_namespaces).then_some(namespace);
-    let source = Source::new(client, namespace, arguments.names.clone());
     if arguments.watch {
-        return follow::follow(&source, stdout().is_terminal()).await;
+        return watch(cluster, &arguments.which).await;
     }
-    let views = source.load().await?;
+    let views = source(cluster, &arguments.which).await?.load().await?;
     print(&text(&views, arguments.output)?)
+}
+
+/// Shows every change until the rollout is complete: the subcommand `watch`.
+pub(crate) async fn watch(cluster: &ClusterArguments, which: &Which) -> anyhow::Result<()> {
+    follow::follow(&source(cluster, which).await?, stdout().is_terminal()).await
+}
+
+async fn source(cluster: &ClusterArguments, which: &Which) -> anyhow::Result<Source> {
+    let (client, namespace) = cluster.connect().await?;
+    let namespace = (!which.all_namespaces).then_some(namespace);
+    Ok(Source::new(client, namespace, which.names.clone()))
 }
 
 /// The whole output.
