@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::scene::{Scene, Stage, record};
+use super::scene::{Scene, Stage, condition, record, text};
 
 /// The record without its phase: what a user wished for.
 async fn wish(scene: &Scene<'_>) -> anyhow::Result<Value> {
@@ -51,4 +51,30 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
     );
     // The third was born during the rollout.
     before.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+}
+
+/// Somebody gave it more than the wish does.
+pub(super) async fn a_claim_that_is_larger_than_the_wish_keeps_its_size(stage: &Stage) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "larger", 2).await?;
+    let begun = scene.mark().await?;
+    let more = r#"{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}"#;
+    scene.done(&["patch", "pvc", "data-web-1", "--patch", more], "").await?;
+    scene.apply(2, "2Gi").await?;
+    scene
+        .until_reported("the end", |rollout| condition(rollout, "Ready") == "True")
+        .await?;
+    let claims = scene.claims().await?;
+    let found: Vec<_> = claims
+        .iter()
+        .map(|claim| {
+            let label = text(&claim["metadata"]["labels"]["claim-rollout.io/revision"]);
+            (text(&claim["status"]["capacity"]["storage"]), label)
+        })
+        .collect();
+    let revision = text(&scene.record().await?["revision"]);
+    let expected = ["2Gi", "3Gi"].map(|size| (size.to_owned(), revision.clone()));
+    ensure!(found == expected, "{found:?}");
+    let written = scene.writes_since(begun).await?;
+    written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
 }

@@ -54,6 +54,7 @@ scenarios![Stage;
     refused::what_cannot_change_is_refused_with_its_path,
     repeated::the_same_manifest_again_writes_nothing,
     beside::scale_and_label_during_a_rollout_keep_the_record_and_a_new_replica_follows,
+    beside::a_claim_that_is_larger_than_the_wish_keeps_its_size,
     lockstep::image_and_size_in_one_apply_go_claim_before_pod_replica_by_replica,
     killed::a_controller_killed_after_any_write_is_followed_by_one_that_ends_the_rollout,
     deleted::a_claim_that_is_deleted_between_read_and_write_is_never_made_by_us,

@@ -1,5 +1,7 @@
 //! The API server says no: the rollout stops there, says why, and goes on when it may.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
@@ -62,12 +64,22 @@ pub(super) async fn a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_
         count.claims == ["data-web-2", "data-web-1"] && count.records == 0,
         "{count:?}"
     );
-    // Longer than the first pauses.
-    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    // After 1, 2 and 4 seconds; the next time would be in 8.
+    let again = eventually("another try", PATIENCE, async || {
+        let written = scene.writes_since(begun).await?;
+        Ok((written.refused().len() > 3).then_some(()))
+    });
+    again.await?;
     told_once(&scene, "FailedToPatchPVC").await?;
 
+    let raised = Instant::now();
     scene.wish(&quota("6Gi")).await?;
     scene.until_complete(3, "2Gi").await?;
+    ensure!(
+        raised.elapsed() < Duration::from_secs(6),
+        "it took {:?}",
+        raised.elapsed()
+    );
     ensure!(scene.pods().await? == pods, "Pods restarted");
     let written = scene.writes_since(begun).await?;
     let refused = written.refused();

@@ -106,7 +106,7 @@ mod tests {
                 ("watch", false),
             ),
             ("PATCH", claims, ("patch", true)),
-            ("POST", "/apis/events.k8s.io/v1/namespaces/n/events?", ("create", true)),
+            ("POST", "/api/v1/namespaces/n/events?", ("create", true)),
             (
                 "DELETE",
                 "/apis/apps/v1/namespaces/n/controllerrevisions/r?",

@@ -1,8 +1,10 @@
 //! Events, said once per cause.
+//!
+//! They are written as `v1`, not as `events.k8s.io/v1`, which does not take a `lastTimestamp`: kubectl sorts by that one, and
+//! would show them before all others and in the order of their names.
 
-use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::api::events::v1::Event;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
@@ -12,13 +14,13 @@ use super::act::{Outcome, call};
 use super::metrics::Metrics;
 use super::slim::Set;
 use super::{Clock, FIELD_MANAGER};
-use crate::rollout::Tell;
+use crate::rollout::{Seconds, Tell};
 
 /// Who we are in Events.
 pub(super) const REPORTER: &str = "claim-rollout.io/controller";
 
-/// The longest note that the API server takes, in bytes.
-const MAX_NOTE: usize = 1024;
+/// The longest message that the API server takes, in bytes.
+const MAX_MESSAGE: usize = 1024;
 
 /// Says it on the set, and on the claim where it concerns one.
 ///
@@ -62,7 +64,7 @@ fn event(
     namespace: &str,
     regarding: ObjectReference,
     related: Option<ObjectReference>,
-    now: u64,
+    now: Seconds,
 ) -> Event {
     let subject = regarding.uid.as_deref().unwrap_or_default();
     let hash = Sha256::digest([subject, tell.reason.as_str(), &tell.message].join("\0"));
@@ -77,23 +79,78 @@ fn event(
             namespace: Some(namespace.to_owned()),
             ..ObjectMeta::default()
         },
-        event_time: Some(MicroTime(now)),
+        first_timestamp: Some(Time(now)),
+        last_timestamp: Some(Time(now)),
+        count: Some(1),
         action: Some("RollOutClaims".to_owned()),
         reason: Some(tell.reason.as_str().to_owned()),
-        note: Some(shorten(&tell.message)),
+        message: Some(shorten(&tell.message)),
         type_: Some(if tell.reason.is_warning() { "Warning" } else { "Normal" }.to_owned()),
-        reporting_controller: Some(REPORTER.to_owned()),
+        source: Some(EventSource {
+            component: Some(REPORTER.to_owned()),
+            host: None,
+        }),
+        reporting_component: Some(REPORTER.to_owned()),
         reporting_instance: Some(FIELD_MANAGER.to_owned()),
-        regarding: Some(regarding),
+        involved_object: regarding,
         related,
         ..Event::default()
     }
 }
 
 fn shorten(message: &str) -> String {
-    let mut end = message.len().min(MAX_NOTE);
+    let mut end = message.len().min(MAX_MESSAGE);
     while !message.is_char_boundary(end) {
         end -= 1;
     }
     message[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::jiff::Timestamp;
+
+    use super::{MAX_MESSAGE, event, reference, shorten};
+    use crate::rollout::{Reason, Tell};
+
+    #[test]
+    fn what_is_said_again_has_the_same_name_and_everything_its_time() {
+        let tell = |reason, message: &str| Tell {
+            set_uid: "u".to_owned(),
+            claim: None,
+            reason,
+            message: message.to_owned(),
+        };
+        let on = |name: &str, uid: &str| reference("apps/v1", "StatefulSet", "default", name, uid);
+        let said = |tell: &Tell, uid: &str, now| event(tell, "default", on("web", uid), None, now);
+        let refused = tell(Reason::FailedToPatchPVC, "data-web-2: exceeded quota");
+        let first = said(&refused, "u", 1000);
+        let again = said(&refused, "u", 2000);
+        assert_eq!(first.metadata.name, again.metadata.name);
+        assert_eq!(first.type_.as_deref(), Some("Warning"));
+        for (event, seconds) in [(&first, 1000), (&again, 2000)] {
+            let time = event.last_timestamp.as_ref().map(|time| time.0);
+            assert_eq!(time, Timestamp::from_second(seconds).ok());
+            assert_eq!((&event.first_timestamp, event.count), (&event.last_timestamp, Some(1)));
+        }
+        let others = [
+            said(&refused, "another set of the name", 1000),
+            said(&tell(Reason::FailedToPatchPVC, "data-web-2: not found"), "u", 1000),
+            said(
+                &tell(Reason::ClaimExpansionFailed, "data-web-2: exceeded quota"),
+                "u",
+                1000,
+            ),
+        ];
+        for other in others {
+            assert_ne!(other.metadata.name, first.metadata.name);
+        }
+    }
+
+    #[test]
+    fn a_message_is_cut_between_characters() {
+        let long = format!("a{}", "é".repeat(MAX_MESSAGE));
+        assert_eq!(shorten(&long).len(), MAX_MESSAGE - 1);
+        assert_eq!(shorten("short"), "short");
+    }
 }
