@@ -125,17 +125,17 @@ fn only_steps_of_claims_on_their_way_can_wait() {
     let rows: [Change; 7] = [
         ("nothing", true, |_| {}),
         ("the volume is being expanded", true, |web| {
-            web.claim("data-web-2").resizing = true
+            web.claim("data-web-2").resizing = true;
         }),
         ("the node's turn has come", true, |web| {
             web.claim("data-web-2").file_system_resize_pending = true;
         }),
         ("it is done", false, |web| web.done("data-web-2")),
         ("it is stuck", false, |web| {
-            web.claim("data-web-2").resize = Some(Resize::NodeInfeasible)
+            web.claim("data-web-2").resize = Some(Resize::NodeInfeasible);
         }),
         ("another claim is gone", false, |web| {
-            _ = web.claims.remove("data-web-0")
+            _ = web.claims.remove("data-web-0");
         }),
         ("it is paused", false, |web| web.set.paused = true),
     ];
