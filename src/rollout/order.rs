@@ -18,7 +18,8 @@ pub enum Gate {
 /// What keeps the claims of a replica from being written, if anything does; `wished` is when the wish was first seen.
 ///
 /// With `OnDelete` they are written once the Pod was deleted by hand (KEP-4650): it is gone or going, or was made since.
-/// One made in the very second of the wish counts as older, since nobody can tell.
+/// Times are in seconds. One made in the very second in which the wish was first seen counts as older: nobody deletes that
+/// fast, but sets are changed in the second in which they were made.
 #[must_use]
 pub fn gate(snapshot: &Snapshot, wished: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<Gate> {
     let set = &snapshot.set;
