@@ -9,9 +9,7 @@ use super::slim::{Claim, POD_REVISION, Pod, PodCondition, Set};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy, Trouble, Unready};
 use crate::rollout::{ClaimView, Earlier, Owner, PodView, Seconds, SetView};
 use crate::templates::quantity::QuantityError;
-use crate::templates::{
-    ClaimTemplate, Quantity, Record, RecordError, Revision, Sync, TemplateError, UpdatePolicy, keys,
-};
+use crate::templates::{Quantity, Record, RecordError, Revision, Sync, TemplateError, UpdatePolicy, keys};
 
 /// Why an object of the API cannot be read. The API server would have to have changed its mind about what is valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +53,7 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         replicas: natural(set.spec.replicas.unwrap_or(1)),
         first_ordinal: natural(set.spec.ordinals.start),
         match_labels: set.spec.selector.match_labels.clone(),
-        live: ClaimTemplate::list_from_value(set.spec.volume_claim_templates.clone())?,
+        live: set.templates()?,
         staged: record(set).and_then(Result::ok),
         update_policy: set
             .annotation(keys::UPDATE_POLICY)

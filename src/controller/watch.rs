@@ -23,6 +23,9 @@ use crate::templates::names;
 /// a connection died unnoticed, is given up a few seconds after this time.
 const WATCH_SECONDS: u32 = 60;
 
+/// How many objects a list brings at once: while one is read, whole objects are in memory.
+const PAGE: u32 = 100;
+
 /// Where to say that a set is to be looked at.
 pub(super) type Wake = UnboundedSender<ObjectRef<Set>>;
 
@@ -81,9 +84,8 @@ fn events<K: Watched>(
     api: Api<K>,
     trim: fn(&mut K),
 ) -> impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static {
-    watcher(api, watcher::Config::default().timeout(WATCH_SECONDS))
-        .default_backoff()
-        .modify(trim)
+    let config = watcher::Config::default().timeout(WATCH_SECONDS).page_size(PAGE);
+    watcher(api, config).default_backoff().modify(trim)
 }
 
 fn drive<K: Watched>(
