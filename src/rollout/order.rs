@@ -18,7 +18,8 @@ pub enum Gate {
 /// What keeps the claims of a replica from being written, if anything does; `wished` is when the wish was first seen.
 ///
 /// With `OnDelete` they are written once the Pod was deleted by hand (KEP-4650): it is gone or going, or was made since.
-/// One made in the very second in which the wish was first seen counts as newer: the wish is a little older than that.
+/// Times are in seconds. One made in the very second in which the wish was first seen counts as older: nobody deletes that
+/// fast, but sets are changed in the second in which they were made.
 #[must_use]
 pub fn gate(snapshot: &Snapshot, wished: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<Gate> {
     let set = &snapshot.set;
@@ -27,7 +28,7 @@ pub fn gate(snapshot: &Snapshot, wished: Seconds, ordinal: u32, pod: Option<&Pod
     }
     match set.strategy {
         Strategy::OnDelete => {
-            let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created < wished);
+            let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created <= wished);
             stays.then_some(Gate::OnDelete)
         }
         Strategy::RollingUpdate => set.is_below_partition(ordinal).then_some(Gate::Partition),
