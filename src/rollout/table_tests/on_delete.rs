@@ -27,6 +27,7 @@ fn a_claim_follows_once_its_pod_was_deleted_after_the_wish() {
         ("it is gone", |web| _ = web.pods.remove("web-1"), true),
         ("it is going", |web| pod(web, 1).deleted = Some(1030), true),
         ("it was made after the wish", |web| pod(web, 1).created = 951, true),
+        ("it was made just before", |web| pod(web, 1).created = 949, false),
         ("it was made in the very second", |web| pod(web, 1).created = 950, false),
         (
             "nobody knows when the wish was first seen",
