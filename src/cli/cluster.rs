@@ -43,6 +43,8 @@ impl ClusterArguments {
     pub(crate) async fn connect_quietly(&self) -> anyhow::Result<Client> {
         let mut config = self.config().await?;
         config.read_timeout = Some(SILENCE);
+        // A write that failed is decided anew: what it was decided from may have changed, or the user's mind.
+        config.default_retry = false;
         Ok(Client::try_from(config)?)
     }
 
