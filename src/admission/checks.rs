@@ -115,13 +115,14 @@ impl Checks<'_, '_> {
                 let (Some(template), Ok(ordinal)) = (template, u32::try_from(ordinal)) else {
                     continue;
                 };
-                self.check(template, ordinal)?;
+                self.check(template, ordinal, change.changes.iter().any(is_smaller))?;
             }
         }
         Ok(0)
     }
 
-    fn check(&mut self, template: &ClaimTemplate, ordinal: u32) -> Result<(), CannotAsk> {
+    /// A claim that is larger than the wish has reached it, unless the wish is to take back what it has.
+    fn check(&mut self, template: &ClaimTemplate, ordinal: u32, takes_back: bool) -> Result<(), CannotAsk> {
         let set = &self.wish.new.metadata.name;
         // Names that cannot be made were refused with the wish.
         let Ok(name) = ClaimName::new(&template.name, set, ordinal) else {
@@ -140,7 +141,7 @@ impl Checks<'_, '_> {
             add(&mut self.causes, "cannot be read".to_owned(), name.as_str());
             return Ok(());
         };
-        if let Some(obstacle) = recoverable(template, &claim) {
+        if takes_back && let Some(obstacle) = recoverable(template, &claim) {
             add(&mut self.reached, obstacle.to_string(), name.as_str());
         }
         if self.scope == Scope::Capacity {

@@ -137,3 +137,14 @@ fn replicas_without_end_are_looked_at_no_longer_than_the_bound() {
     );
     assert!(warnings(verdict)[0].starts_with("claim-rollout: 9223372036854774807 more claims were not checked"));
 }
+
+#[test]
+fn a_claim_that_somebody_has_grown_beyond_the_wish_follows_it() {
+    let mut larger = claim("data-web-2", "fast");
+    larger["spec"]["resources"]["requests"]["storage"] = "30Gi".into();
+    larger["status"]["capacity"]["storage"] = "30Gi".into();
+    for setting in [r#""claimChecks":"Warn""#, r#""claimChecks":"Enforce""#] {
+        let mut cluster = Cluster::of(vec![larger.clone()]);
+        assert_eq!(warnings(grow(setting, &mut cluster)), Vec::<String>::new(), "{setting}");
+    }
+}
