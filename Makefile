@@ -12,6 +12,8 @@ K8S ?= 1.37
 # Tests and benchmarks load the module from here, so that they judge the one that ships.
 CLAIM_ROLLOUT_POLICY := $(CURDIR)/policy.wasm
 export K8S CLAIM_ROLLOUT_POLICY
+# How many times as much the simulation tries as in `test`
+TIMES ?= 1
 
 CARGO ?= cargo
 # Lints while it compiles: `cargo clippy` beside `cargo test` would look at every dependency twice, which takes minutes.
@@ -56,13 +58,21 @@ check: lint ## The quick loop: format, lints, unit tests
 test: needs-cargo ## Everything, from a clean clone: what CI runs
 	@log=$$(mktemp); $(MAKE) --no-print-directory control-plane >$$log 2>&1 & builder=$$!; \
 	  trap 'kill $$builder 2>/dev/null || true; rm -f $$log' EXIT; \
-	  $(MAKE) --no-print-directory check wasm-test policy.wasm fuzz; \
+	  $(MAKE) --no-print-directory check sim wasm-test policy.wasm fuzz; \
 	  wait $$builder || { cat $$log >&2; exit 2; }; \
 	  $(MAKE) --no-print-directory e2e
 
 .PHONY: wasm-test
 wasm-test: needs-cargo ## The tests of the guest's own code, in Node
 	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER="$$(hack/wasm-bindgen-runner)" NODE_PATH=$(CURDIR)/hack/node $(WASM) test --lib
+
+.PHONY: sim
+sim: needs-cargo ## Crashes, stale views and everything else that may go wrong, in a model of a cluster; TIMES=1
+	$(CARGO) run --quiet --profile sim --no-default-features --features sim-run --bin sim -- $(TIMES)
+
+.PHONY: deep
+deep: ## The same fifty times as long, with pairs of faults
+	@$(MAKE) --no-print-directory sim TIMES=50
 
 .PHONY: e2e
 e2e: policy.wasm control-plane ## The end-to-end tests against a real control plane, K8S=1.33 or newer

@@ -14,6 +14,8 @@
 //! | AdmissionReview over HTTPS | `webhook` | `webhook` |
 //! | the shell | `cli` | `cli` |
 //!
+//! `sim` (feature `sim`) is a model of a cluster in which both decisions are tried against everything that may go wrong.
+//!
 //! Dependencies point inwards: faces → [`wire`] → decisions → [`claims`] (what is known of the claims that exist) →
 //! [`templates`], the vocabulary. A reader starts there.
 
@@ -31,6 +33,8 @@ pub mod json;
 #[cfg(target_family = "wasm")]
 mod policy;
 pub mod rollout;
+#[cfg(all(feature = "sim", not(target_family = "wasm")))]
+pub mod sim;
 pub mod templates;
 #[cfg(all(feature = "webhook", not(target_family = "wasm")))]
 pub mod webhook;

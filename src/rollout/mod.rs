@@ -17,10 +17,13 @@
 //! | [`tell`] | what is said once |
 //! | [`history`] | which wishes are kept |
 //! | [`action`] | what goes out |
+//! | `invariants` | what must never happen, and what must happen in the end |
 
 pub mod action;
 pub mod course;
 pub mod history;
+#[cfg(all(feature = "sim", not(target_family = "wasm")))]
+pub mod invariants;
 pub mod order;
 pub mod ownership;
 pub mod plan;

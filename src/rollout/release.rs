@@ -27,7 +27,7 @@ pub enum Turn {
 #[must_use]
 pub fn turn(snapshot: &Snapshot, driven: u32, replica: &Replica<'_>) -> Turn {
     let set = &snapshot.set;
-    let ready = replica.claims.iter().all(lets_pod_go);
+    let ready = replica.claims.iter().all(|claim| lets_pod_go(claim, set));
     if set.index(replica.ordinal) < driven {
         return if ready { Turn::Release } else { Turn::Claims };
     }
@@ -43,7 +43,7 @@ pub fn turn(snapshot: &Snapshot, driven: u32, replica: &Replica<'_>) -> Turn {
             if replica
                 .claims
                 .iter()
-                .all(|claim| lets_pod_go(claim) || needs_a_pod(claim)) =>
+                .all(|claim| lets_pod_go(claim, set) || needs_a_pod(claim)) =>
         {
             Turn::Pod
         }
@@ -104,13 +104,13 @@ fn lift(set: &SetView) -> Option<SetPartition> {
 /// True iff the claim does not keep its Pod waiting (S7): it is at the wish and ready, or will be made anew with the Pod.
 ///
 /// Some drivers finish an expansion only when the volume is mounted again, so one that waits for the node does not keep a
-/// Pod that is about to be replaced. Nor does a claim without a volume: it cannot be written before it has one, it may get
-/// one only with a Pod, and the new Pod may be the cure of the old one. A claim that is being deleted does: its Pod would
-/// wait for ever for the next one.
-fn lets_pod_go(claim: &Standing<'_>) -> bool {
+/// Pod that is about to be replaced; whether it is can only be told by a status from after the last change of the set. Nor
+/// does a claim without a volume: it cannot be written before it has one, it may get one only with a Pod, and the new Pod
+/// may be the cure of the old one. A claim that is being deleted does: its Pod would wait for ever for the next one.
+fn lets_pod_go(claim: &Standing<'_>, set: &SetView) -> bool {
     match claim.state {
         ClaimState::Done | ClaimState::Missing => true,
-        _ => needs_a_pod(claim) && claim.pod_at != At::B,
+        _ => needs_a_pod(claim) && set.status_is_current && claim.pod_at != At::B,
     }
 }
 

@@ -97,6 +97,9 @@ fn a_volume_that_is_finished_on_mounting_does_not_hold_the_pod_that_is_to_be_rep
     let mut web = held();
     web.applied("data-web-2").resize = Some(Resize::NodePending);
     assert_eq!(writes(&web), [partition(2)]);
+    web.set.status_is_current = false;
+    assert_eq!(writes(&web), [], "an older status does not say what is to be replaced");
+    web.set.status_is_current = true;
     web.set.held = Some(2);
     replaced(&mut web, 2);
     assert_eq!(writes(&web), [], "the new Pod finishes it");

@@ -1,0 +1,194 @@
+//! Guarantees about whole histories: what is reached when faults have stopped, and what it took.
+
+use std::collections::BTreeMap;
+
+use super::facts::{Broken, Id, Rule, Scene};
+
+/// How many writes it took to bring a wish to a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Claims of replicas in range and not below the partition.
+    pub claims: u32,
+    /// Replicas moved.
+    pub replicas: u32,
+    /// Writes to claims.
+    pub claim_writes: u32,
+    /// Writes of the partition.
+    pub partition_writes: u32,
+    /// Writes of the record.
+    pub record_writes: u32,
+    /// Writes of the ClaimRollout.
+    pub report_writes: u32,
+}
+
+/// An apply that the API server refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Seconds.
+    pub at: u64,
+    /// The uid of the claim.
+    pub claim: Id,
+    /// Its resourceVersion.
+    pub version: Id,
+    /// What was to be applied.
+    pub revision: Id,
+}
+
+/// Something that was said about a claim that is stuck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Told {
+    /// The claim.
+    pub claim: Id,
+    /// What is the matter with it.
+    pub cause: Id,
+}
+
+/// L1: where nothing is in the way and nobody interferes, every claim from the partition up is at the wish and ready, every
+/// such Pod runs what it is to run, nothing is held, and the record says so. That is also what L2 (after a crash anywhere),
+/// L3 (when what was in the way is gone), L4 (claims that came later) and L6 (another wish, or none) ask for.
+///
+/// # Errors
+/// [`Broken`] says what is missing.
+pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
+    let Some(set) = scene.set.filter(|set| !set.terminating) else {
+        return Ok(());
+    };
+    let given_up = set.wish.is_none() || (!set.lock_step && !set.paused);
+    if set.held && given_up {
+        return Broken::of(Rule::L1, "Pods are held, and nothing is being rolled out".to_owned());
+    }
+    let Some(wish) = set.wish.filter(|_| !set.paused && !set.by_hand) else {
+        return Ok(());
+    };
+    let reachable = set
+        .ordinals()
+        .filter(|ordinal| set.index(*ordinal) >= set.users_partition);
+    for ordinal in reachable.rev() {
+        for (template, wanted) in scene.templates() {
+            match scene.claim(template, ordinal) {
+                Some(claim) if claim.is_done(wish, wanted) => {}
+                found => {
+                    let why =
+                        format!("ordinal {ordinal}: expected a claim at {wish:x} and ready, but found {found:x?}");
+                    return Broken::of(Rule::L1, why);
+                }
+            }
+        }
+        if !scene
+            .pod(ordinal)
+            .is_some_and(|pod| pod.ready && pod.revision == set.pod_revision)
+        {
+            return Broken::of(
+                Rule::L1,
+                format!("Pod {ordinal} is not replaced: {:?}", scene.pod(ordinal)),
+            );
+        }
+    }
+    if set.held {
+        return Broken::of(Rule::L1, "every claim is ready, and Pods are held".to_owned());
+    }
+    if set.users_partition == 0 && !set.complete {
+        return Broken::of(
+            Rule::L1,
+            "every claim is ready, and the record does not say so".to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// L5, within a set: where what is stuck stops only itself (`Parallel`), every claim that is not stuck reaches the wish.
+///
+/// # Errors
+/// [`Broken`] names the claim that was stopped.
+pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
+    let Some(set) = scene
+        .set
+        .filter(|set| set.parallel && !set.held && !set.paused && !set.by_hand)
+    else {
+        return Ok(());
+    };
+    let (Some(wish), false) = (set.wish, set.terminating) else {
+        return Ok(());
+    };
+    let reachable = set
+        .ordinals()
+        .filter(|ordinal| set.index(*ordinal) >= set.users_partition);
+    for ordinal in reachable.rev() {
+        let mut waits = false;
+        for (template, wanted) in scene.templates() {
+            let Some(claim) = scene.claim(template, ordinal).filter(|claim| !claim.terminating) else {
+                continue;
+            };
+            let stuck = claim.stuck || !claim.ours || claim.mounted_by_another || claim.ambiguous;
+            let written = claim.revision == Some(wish);
+            // What was written and is not ready, or has no volume, is waited for.
+            waits |= !claim.bound || (written && !stuck && !claim.is_done(wish, wanted));
+            if claim.bound && !stuck && !written {
+                let why = format!("ordinal {ordinal} is stopped by another that is stuck");
+                return Broken::of(Rule::L5, why);
+            }
+        }
+        if waits {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// S12: from request to done, undisturbed: one write for each claim; one of the partition for each replica and one at the
+/// end, with `LockStep`; one of the record; and at most `REPORTS` of the ClaimRollout for each replica that moved.
+///
+/// # Errors
+/// [`Broken`] shows the numbers.
+pub fn s12_writes(tally: &Tally) -> Result<(), Broken> {
+    /// Begun, written, expanding, ready; and the same for the beginning and the end.
+    const REPORTS: u32 = 6;
+    let quiet = tally.claim_writes <= tally.claims
+        && tally.partition_writes <= tally.replicas + 1
+        && tally.record_writes <= 1
+        && tally.report_writes <= REPORTS * (tally.replicas + 1);
+    if quiet {
+        return Ok(());
+    }
+    Broken::of(Rule::S12, format!("more writes than needed: {tally:?}"))
+}
+
+/// S13: one controller that is not restarted repeats an apply that was refused after a pause, which doubles from one second
+/// to five minutes as long as neither the claim nor the wish changes.
+///
+/// # Errors
+/// [`Broken`] says after which pause it came again.
+pub fn s13_backs_off(attempts: &[Attempt]) -> Result<(), Broken> {
+    for (index, attempt) in attempts.iter().enumerate() {
+        let same = |other: &&Attempt| (other.claim, other.revision) == (attempt.claim, attempt.revision);
+        let earlier: Vec<&Attempt> = attempts[..index].iter().filter(same).collect();
+        let Some(last) = earlier.last().filter(|last| last.version == attempt.version) else {
+            continue;
+        };
+        let doublings = u32::try_from(earlier.len() - 1).unwrap_or(16).min(16);
+        let pause = (1_u64 << doublings).min(300);
+        if attempt.at < last.at + pause {
+            let (came, count) = (attempt.at - last.at, earlier.len() + 1);
+            return Broken::of(
+                Rule::S13,
+                format!("attempt {count} came after {came} s, expected {pause} s"),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// S13: of one claim and one cause users are told once, until something else is the matter with it.
+///
+/// # Errors
+/// [`Broken`] names what was said twice.
+pub fn s13_says_once(told: &[Told]) -> Result<(), Broken> {
+    let mut last = BTreeMap::new();
+    match told
+        .iter()
+        .find(|told| last.insert(told.claim, told.cause) == Some(told.cause))
+    {
+        Some(twice) => Broken::of(Rule::S13, format!("said twice: {twice:?}")),
+        None => Ok(()),
+    }
+}

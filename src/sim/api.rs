@@ -1,0 +1,357 @@
+//! The API server of the model: what is stored, and what it answers to us.
+//!
+//! The answers are those of a real API server 1.37, as written down in the tests that ask one.
+
+use std::sync::Arc;
+
+use super::objects::{
+    Claim, Claims, ORDINALS, Owner, Pod, Pods, Record, Report, SLOTS, Set, Uid, Version, Wish, place,
+};
+
+/// What is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Api {
+    pub(crate) set: Option<Set>,
+    pub(crate) claims: Claims,
+    pub(crate) pods: Pods,
+    pub(crate) report: Option<Report>,
+    /// Claims that a Pod of somebody else mounts, by slot.
+    pub(crate) strangers: u16,
+    /// A set `a-web` with a template `data`, whose claims would have the names of our second template's.
+    pub(crate) neighbour: bool,
+    /// The Gi that all claims together may ask for.
+    pub(crate) quota: u8,
+    /// The StorageClass says `allowVolumeExpansion`.
+    pub(crate) expandable: bool,
+    /// The policy is registered.
+    pub(crate) policy: bool,
+    pub(crate) last_uid: Uid,
+    pub(crate) last_version: Version,
+}
+
+/// A write of ours, with what it was decided for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Write {
+    Apply(Apply),
+    Record {
+        uid: Option<Uid>,
+        version: Option<Version>,
+        record: Record,
+    },
+    Partition {
+        uid: Option<Uid>,
+        version: Option<Version>,
+        to: Option<u8>,
+        lift: bool,
+    },
+    Report {
+        set: Uid,
+        says: u32,
+        wish: Option<Wish>,
+    },
+    Delete {
+        slot: u8,
+    },
+}
+
+/// A server-side apply on a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Apply {
+    pub(crate) slot: u8,
+    pub(crate) uid: Option<Uid>,
+    pub(crate) version: Option<Version>,
+    pub(crate) size: u8,
+    pub(crate) class: u8,
+    pub(crate) tier: u8,
+    pub(crate) revision: Wish,
+    /// Fields besides those of the template, in number.
+    pub(crate) others: u8,
+    /// The growth that it takes back, if it does.
+    pub(crate) taken_back: bool,
+}
+
+/// What the API server answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Answer {
+    Done,
+    /// 409
+    Conflict,
+    /// 404, or the uid is another.
+    Gone,
+    /// 403 and 422, with a cause.
+    Refused(Cause),
+    /// No answer, or one that says nothing: 5xx, 429, a reset.
+    Unsure,
+}
+
+/// Why a write is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    Quota,
+    NotExpandable,
+    Immutable,
+    Shrink,
+    Class,
+    Webhook,
+}
+
+impl Api {
+    /// Nothing is stored yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            set: None,
+            claims: Arc::new([None; SLOTS]),
+            pods: Arc::new([None; ORDINALS]),
+            report: None,
+            strangers: 0,
+            neighbour: false,
+            quota: u8::MAX,
+            expandable: true,
+            policy: true,
+            last_uid: 0,
+            last_version: 0,
+        }
+    }
+
+    pub(crate) fn uid(&mut self) -> Uid {
+        self.last_uid += 1;
+        self.last_uid
+    }
+
+    pub(crate) fn version(&mut self) -> Version {
+        self.last_version += 1;
+        self.last_version
+    }
+
+    /// Changes a claim, if the change is one.
+    pub(crate) fn edit_claim(&mut self, slot: usize, edit: impl FnOnce(&mut Claim)) -> bool {
+        let Some(before) = self.claims[slot] else {
+            return false;
+        };
+        let mut after = before;
+        edit(&mut after);
+        if after == before {
+            return false;
+        }
+        after.version = self.version();
+        Arc::make_mut(&mut self.claims)[slot] = Some(after);
+        true
+    }
+
+    /// Changes a Pod, if the change is one.
+    pub(crate) fn edit_pod(&mut self, ordinal: usize, edit: impl FnOnce(&mut Pod)) -> bool {
+        let Some(before) = self.pods[ordinal] else {
+            return false;
+        };
+        let mut after = before;
+        edit(&mut after);
+        if after == before {
+            return false;
+        }
+        after.version = self.version();
+        Arc::make_mut(&mut self.pods)[ordinal] = Some(after);
+        true
+    }
+
+    /// Changes the set, if the change is one. A change of the spec is one that the status has not observed.
+    pub(crate) fn edit_set(&mut self, edit: impl FnOnce(&mut Set)) -> bool {
+        let Some(before) = self.set else {
+            return false;
+        };
+        let mut after = before;
+        edit(&mut after);
+        if after == before {
+            return false;
+        }
+        if generation(&after) != generation(&before) {
+            after.status.observed = false;
+        }
+        after.version = self.version();
+        self.set = Some(after);
+        true
+    }
+
+    pub(crate) fn put_claim(&mut self, slot: usize, claim: Option<Claim>) {
+        Arc::make_mut(&mut self.claims)[slot] = claim;
+    }
+
+    pub(crate) fn put_pod(&mut self, ordinal: usize, pod: Option<Pod>) {
+        Arc::make_mut(&mut self.pods)[ordinal] = pod;
+    }
+
+    /// Deletes a claim: at once, or when no Pod uses it any more.
+    pub(crate) fn delete_claim(&mut self, slot: usize) -> bool {
+        let mounted = self.pods[place(slot).1].is_some() || self.strangers & 1 << slot != 0;
+        if mounted {
+            return self.edit_claim(slot, |claim| claim.terminating = true);
+        }
+        let there = self.claims[slot].is_some();
+        self.put_claim(slot, None);
+        there
+    }
+
+    /// What all claims together ask for.
+    fn asked(&self) -> u32 {
+        let claims = self.claims.iter().flatten();
+        claims.map(|claim| u32::from(claim.request.max(claim.capacity))).sum()
+    }
+
+    /// True iff the quota has room for so many Gi in place of so many.
+    pub(crate) fn has_room(&self, before: u8, after: u8) -> bool {
+        after <= before || self.asked() - u32::from(before) + u32::from(after) <= u32::from(self.quota)
+    }
+
+    /// Answers a write of ours.
+    pub(crate) fn answer(&mut self, write: &Write) -> Answer {
+        match *write {
+            Write::Apply(apply) => self.apply(&apply),
+            Write::Record { uid, version, record } => {
+                self.patch_set(uid, version, |set| set.spec.staged = Some(record))
+            }
+            Write::Partition { uid, version, to, lift } => self.patch_set(uid, version, |set| {
+                if lift {
+                    set.spec.held = None;
+                }
+                if let Some(to) = to {
+                    set.spec.partition = to;
+                }
+            }),
+            Write::Report { set, says, wish } => {
+                let before = self.report.filter(|report| report.set == set);
+                if before.is_none_or(|report| report.says != says) {
+                    let version = self.version();
+                    let before = before.filter(|report| report.wish == wish);
+                    let started = before.map_or(0, |report| report.started);
+                    self.report = Some(Report {
+                        version,
+                        set,
+                        says,
+                        wish,
+                        started,
+                    });
+                }
+                Answer::Done
+            }
+            Write::Delete { slot } => {
+                self.delete_claim(slot.into());
+                Answer::Done
+            }
+        }
+    }
+
+    /// F15 and F16: a merge patch with the uid and the resourceVersion in it.
+    fn patch_set(&mut self, uid: Option<Uid>, version: Option<Version>, edit: impl FnOnce(&mut Set)) -> Answer {
+        let Some(set) = self.set else {
+            return Answer::Gone;
+        };
+        if uid.is_some_and(|uid| uid != set.uid) {
+            return Answer::Gone;
+        }
+        if version.is_some_and(|version| version != set.version) {
+            return Answer::Conflict;
+        }
+        self.edit_set(edit);
+        Answer::Done
+    }
+
+    /// F6 to F15: a forced server-side apply on a claim.
+    fn apply(&mut self, apply: &Apply) -> Answer {
+        let slot = usize::from(apply.slot);
+        let Some(claim) = self.claims[slot] else {
+            if apply.uid.is_some() {
+                return Answer::Conflict;
+            }
+            // F12: whoever applies to what is not there makes it.
+            let (uid, version) = (self.uid(), self.version());
+            let mut claim = Claim::new(
+                uid,
+                version,
+                super::objects::Want {
+                    size: apply.size,
+                    class: apply.class,
+                    tier: apply.tier,
+                },
+            );
+            claim.revision = Some(apply.revision);
+            self.put_claim(slot, Some(claim));
+            return Answer::Done;
+        };
+        if apply.uid.is_some_and(|uid| uid != claim.uid) {
+            return Answer::Gone;
+        }
+        if apply.version.is_some_and(|version| version != claim.version) {
+            return Answer::Conflict;
+        }
+        let after = applied(&claim, apply);
+        if let Err(cause) = self.check(&claim, &after) {
+            return Answer::Refused(cause);
+        }
+        self.edit_claim(slot, |claim| *claim = after);
+        Answer::Done
+    }
+
+    /// What validation and admission say to a change of a claim.
+    pub(crate) fn check(&self, before: &Claim, after: &Claim) -> Result<(), Cause> {
+        let (grows, same_class) = (after.request > before.request, after.class == before.class);
+        if !before.bound && (after.request != before.request || !same_class) {
+            return Err(Cause::Immutable);
+        }
+        if after.request < before.request && after.request <= before.capacity {
+            return Err(Cause::Shrink);
+        }
+        if after.class == 0 && before.current_class != 0 && !same_class {
+            return Err(Cause::Class);
+        }
+        if grows && !self.expandable {
+            return Err(Cause::NotExpandable);
+        }
+        if grows && !self.has_room(before.request.max(before.capacity), after.request.max(before.capacity)) {
+            return Err(Cause::Quota);
+        }
+        Ok(())
+    }
+
+    /// The owner of a claim is there.
+    pub(crate) fn owner_lives(&self, slot: usize) -> bool {
+        match self.claims[slot].map(|claim| claim.owner) {
+            Some(Owner::Set(uid)) => self.set.is_some_and(|set| set.uid == uid),
+            Some(Owner::Pod(uid)) => self.pods[place(slot).1].is_some_and(|pod| pod.uid == uid),
+            _ => true,
+        }
+    }
+}
+
+/// What raises the generation.
+fn generation(set: &Set) -> (u8, u8, u8, bool, bool) {
+    let spec = &set.spec;
+    (
+        spec.replicas,
+        spec.image,
+        spec.partition,
+        spec.on_delete,
+        spec.when_scaled,
+    )
+}
+
+/// The claim with our fields applied by force; what was ours and is not in the apply any more goes.
+fn applied(claim: &Claim, apply: &Apply) -> Claim {
+    let mut after = *claim;
+    after.our_size = if apply.size == claim.request {
+        claim.our_size
+    } else {
+        true
+    };
+    after.request = apply.size;
+    if apply.class != 0 {
+        (after.class, after.our_class) = (apply.class, true);
+    } else if claim.our_class {
+        (after.class, after.our_class) = (0, false);
+    }
+    if apply.tier != 0 {
+        (after.tier, after.our_tier) = (apply.tier, true);
+    } else if claim.our_tier {
+        (after.tier, after.our_tier) = (0, false);
+    }
+    after.revision = Some(apply.revision);
+    after
+}

@@ -1,0 +1,251 @@
+//! States compared: uids have no meaning but equality, and versions none but the order of one object.
+
+use std::sync::Arc;
+
+use super::api::Write;
+use super::controller::memory::Memory;
+use super::controller::{Instance, Wake};
+use super::objects::{Claims, ORDINALS, Owner, Pods, Record, SLOTS, Set, Uid, Version};
+use super::watch::Views;
+use super::world::World;
+
+/// What has a resourceVersion: claims by slot, Pods by ordinal, the set, the report.
+const OBJECTS: usize = SLOTS + ORDINALS + 2;
+const SET: usize = SLOTS + ORDINALS;
+const REPORT: usize = SET + 1;
+
+type EachUid<'e> = &'e mut dyn FnMut(&mut Uid);
+type EachVersion<'e> = &'e mut dyn FnMut(usize, &mut Version);
+
+/// The same state with uids in the order in which they are met, and the versions of each object by rank.
+pub(crate) fn canonical(world: &World) -> World {
+    let mut world = world.clone();
+    (world.api.last_uid, world.api.last_version) = (0, 0);
+    let mut uids: Vec<Uid> = vec![0];
+    world.uids(&mut |uid| {
+        let place = uids.iter().position(|known| known == uid).unwrap_or_else(|| {
+            uids.push(*uid);
+            uids.len() - 1
+        });
+        *uid = Uid::try_from(place).unwrap_or(Uid::MAX);
+    });
+    let mut versions: Vec<(u8, Version)> = Vec::with_capacity(64);
+    let object = |place: usize| u8::try_from(place).unwrap_or(u8::MAX);
+    world.versions(&mut |place, version| versions.push((object(place), *version)));
+    versions.sort_unstable();
+    versions.dedup();
+    let mut first = [0; OBJECTS];
+    for (rank, (place, _)) in versions.iter().enumerate().rev() {
+        first[usize::from(*place)] = rank;
+    }
+    world.versions(&mut |place, version| {
+        let rank = versions.binary_search(&(object(place), *version)).unwrap_or(0);
+        *version = Version::try_from(rank + 1 - first[place]).unwrap_or(Version::MAX);
+    });
+    world
+}
+
+/// What does not matter in a small scope: how long ago something was, and how often it failed. A controller may look at any
+/// time.
+pub(crate) fn simplify(world: &mut World) {
+    let timeless = world.api.set.is_none_or(|set| set.spec.min_ready == 0);
+    if timeless {
+        stop_clocks(&mut world.api.pods);
+    }
+    for instance in world.instances.iter_mut().filter(|instance| instance.alive) {
+        instance.wake = Wake::Now;
+        if timeless {
+            stop_clocks(&mut instance.views.pods);
+        }
+        if instance.memory.failures > 0 || instance.memory.refusals.iter().any(Option::is_some) {
+            let memory = Arc::make_mut(&mut instance.memory);
+            memory.failures = 0;
+            for refusal in memory.refusals.iter_mut().flatten() {
+                refusal.attempts = 1;
+                refusal.age = if refusal.age >= 1 { 301 } else { 0 };
+            }
+        }
+    }
+}
+
+fn stop_clocks(pods: &mut Pods) {
+    if pods
+        .iter()
+        .flatten()
+        .any(|pod| pod.age != 0 || pod.ready.is_some_and(|age| age != 0))
+    {
+        for pod in Arc::make_mut(pods).iter_mut().flatten() {
+            pod.age = 0;
+            pod.ready = pod.ready.map(|_| 0);
+        }
+    }
+}
+
+impl World {
+    fn uids(&mut self, each: EachUid<'_>) {
+        set_uids(self.api.set.as_mut(), each);
+        claim_uids(&mut self.api.claims, each);
+        pod_uids(&mut self.api.pods, each);
+        if let Some(report) = &mut self.api.report {
+            each(&mut report.set);
+        }
+        record_uids(self.copied.as_mut(), each);
+        for instance in self.instances.iter_mut().filter(|instance| instance.alive) {
+            instance.uids(each);
+        }
+        if let Some(past) = &mut self.past {
+            view_uids(Arc::make_mut(past), each);
+        }
+    }
+
+    fn versions(&mut self, each: EachVersion<'_>) {
+        let api = &mut self.api;
+        if let Some(set) = &mut api.set {
+            each(SET, &mut set.version);
+        }
+        claim_versions(&mut api.claims, each);
+        pod_versions(&mut api.pods, each);
+        if let Some(report) = &mut api.report {
+            each(REPORT, &mut report.version);
+        }
+        for instance in self.instances.iter_mut().filter(|instance| instance.alive) {
+            instance.versions(each);
+        }
+        if let Some(past) = &mut self.past {
+            view_versions(Arc::make_mut(past), each);
+        }
+    }
+}
+
+impl Instance {
+    fn uids(&mut self, each: EachUid<'_>) {
+        view_uids(&mut self.views, each);
+        let memory = Arc::make_mut(&mut self.memory);
+        each(&mut memory.of);
+        memory
+            .written
+            .iter_mut()
+            .flatten()
+            .for_each(|claim| each(&mut claim.uid));
+        memory
+            .refusals
+            .iter_mut()
+            .flatten()
+            .for_each(|refusal| each(&mut refusal.uid));
+        if let Some(look) = &mut self.look {
+            let look = Arc::make_mut(look);
+            set_uids(Some(&mut look.set), each);
+            for write in look.queue.iter_mut().flatten() {
+                match write {
+                    Write::Apply(apply) => apply.uid.iter_mut().for_each(&mut *each),
+                    Write::Record { uid, record, .. } => {
+                        uid.iter_mut().for_each(&mut *each);
+                        each(&mut record.uid);
+                    }
+                    Write::Partition { uid, .. } => uid.iter_mut().for_each(&mut *each),
+                    Write::Report { set, .. } => each(set),
+                    Write::Delete { .. } => {}
+                }
+            }
+        }
+    }
+
+    fn versions(&mut self, each: EachVersion<'_>) {
+        view_versions(&mut self.views, each);
+        let memory = Arc::make_mut(&mut self.memory);
+        memory_versions(memory, each);
+        if let Some(look) = &mut self.look {
+            let look = Arc::make_mut(look);
+            each(SET, &mut look.set.version);
+            for write in look.queue.iter_mut().flatten() {
+                match write {
+                    Write::Apply(apply) => {
+                        let slot = usize::from(apply.slot);
+                        apply.version.iter_mut().for_each(|version| each(slot, version));
+                    }
+                    Write::Record { version, .. } | Write::Partition { version, .. } => {
+                        version.iter_mut().for_each(|version| each(SET, version));
+                    }
+                    Write::Report { .. } | Write::Delete { .. } => {}
+                }
+            }
+        }
+    }
+}
+
+fn memory_versions(memory: &mut Memory, each: EachVersion<'_>) {
+    for (slot, claim) in memory.written.iter_mut().enumerate() {
+        claim.iter_mut().for_each(|claim| each(slot, &mut claim.version));
+    }
+    for (slot, refusal) in memory.refusals.iter_mut().enumerate() {
+        refusal.iter_mut().for_each(|refusal| each(slot, &mut refusal.version));
+    }
+    if let Some((set, report)) = &mut memory.settled {
+        each(SET, set);
+        each(REPORT, report);
+    }
+    if let Some(report) = &mut memory.report {
+        each(REPORT, &mut report.version);
+    }
+}
+
+fn view_uids(views: &mut Views, each: EachUid<'_>) {
+    set_uids(views.set.as_mut(), each);
+    claim_uids(&mut views.claims, each);
+    pod_uids(&mut views.pods, each);
+    if let Some(report) = &mut views.report {
+        each(&mut report.set);
+    }
+}
+
+fn view_versions(views: &mut Views, each: EachVersion<'_>) {
+    if let Some(set) = &mut views.set {
+        each(SET, &mut set.version);
+    }
+    claim_versions(&mut views.claims, each);
+    pod_versions(&mut views.pods, each);
+    if let Some(report) = &mut views.report {
+        each(REPORT, &mut report.version);
+    }
+}
+
+fn set_uids(set: Option<&mut Set>, each: EachUid<'_>) {
+    if let Some(set) = set {
+        each(&mut set.uid);
+        record_uids(set.spec.staged.as_mut(), each);
+    }
+}
+
+fn record_uids(record: Option<&mut Record>, each: EachUid<'_>) {
+    if let Some(record) = record {
+        each(&mut record.uid);
+    }
+}
+
+fn claim_uids(claims: &mut Claims, each: EachUid<'_>) {
+    for claim in Arc::make_mut(claims).iter_mut().flatten() {
+        each(&mut claim.uid);
+        if let Owner::Set(uid) | Owner::Pod(uid) = &mut claim.owner {
+            each(uid);
+        }
+    }
+}
+
+fn claim_versions(claims: &mut Claims, each: EachVersion<'_>) {
+    for (slot, claim) in Arc::make_mut(claims).iter_mut().enumerate() {
+        claim.iter_mut().for_each(|claim| each(slot, &mut claim.version));
+    }
+}
+
+fn pod_uids(pods: &mut Pods, each: EachUid<'_>) {
+    for pod in Arc::make_mut(pods).iter_mut().flatten() {
+        each(&mut pod.uid);
+        each(&mut pod.set);
+    }
+}
+
+fn pod_versions(pods: &mut Pods, each: EachVersion<'_>) {
+    for (ordinal, pod) in Arc::make_mut(pods).iter_mut().enumerate() {
+        pod.iter_mut().for_each(|pod| each(SLOTS + ordinal, &mut pod.version));
+    }
+}

@@ -1,0 +1,143 @@
+//! The requests of a controller, what may become of each on its way, and what the controller makes of the answer.
+
+use std::sync::Arc;
+
+use super::{Acted, Instance, Wake};
+use crate::rollout::invariants::Broken;
+use crate::sim::api::{Answer, Cause, Write};
+use crate::sim::judge;
+use crate::sim::log::Log;
+use crate::sim::mind::Mind;
+use crate::sim::planted::Planted;
+use crate::sim::world::{Fate, Step, World};
+
+impl World {
+    /// A controller begins to look.
+    pub(crate) fn look(&mut self, who: u8, mind: &mut Mind, log: &mut Log) -> bool {
+        let instance = &mut self.instances[usize::from(who)];
+        let due = instance.alive && instance.look.is_none() && instance.wake == Wake::Now;
+        if let Some(decision) = instance.begin(mind, self.recover) {
+            log.decided(who, &decision, &instance.views, mind);
+            if instance.look.is_none() {
+                log.said(usize::from(who));
+            }
+        }
+        due
+    }
+
+    /// A controller makes its next request.
+    pub(crate) fn send(&mut self, who: u8, fate: Fate, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
+        let place = usize::from(who);
+        let Some(look) = self.instances[place].look.clone() else {
+            return Ok(false);
+        };
+        let Some(write) = look.queue.get(usize::from(look.next)).copied().flatten() else {
+            return Ok(false);
+        };
+        let before = self.api.clone();
+        let answer = match fate {
+            Fate::Answered | Fate::ReplyLost | Fate::CrashAfter => self.api.answer(&write),
+            Fate::NeverSent | Fate::CrashBefore => Answer::Unsure,
+            Fate::Conflict => Answer::Conflict,
+            Fate::NotFound => Answer::Gone,
+            Fate::Refused => Answer::Refused(Cause::Webhook),
+        };
+        let judged = judge::request(
+            &before,
+            &self.api,
+            &self.ledger,
+            &write,
+            answer,
+            self.recover,
+            look.set.uid,
+        );
+        log.sent(who, &write, fate, answer, &before, &self.api);
+        log.stepped(Step::Send(who, fate));
+        judged?;
+        match fate {
+            Fate::CrashBefore | Fate::CrashAfter => self.instances[place] = Instance::started(&self.api),
+            Fate::ReplyLost => self.hear_answer(place, &write, Answer::Unsure, mind, log),
+            _ => self.hear_answer(place, &write, answer, mind, log),
+        }
+        judge::observe(self);
+        Ok(true)
+    }
+
+    /// What the controller makes of the answer.
+    fn hear_answer(&mut self, place: usize, write: &Write, answer: Answer, mind: &mut Mind, log: &mut Log) {
+        let recover = self.recover;
+        let instance = &mut self.instances[place];
+        let planted = mind.planted();
+        let acted = match (write, answer) {
+            (Write::Apply(apply), Answer::Done) => {
+                let slot = usize::from(apply.slot);
+                if let Some(claim) = self.api.claims[slot] {
+                    let known = Planted::overlay(planted, instance, slot, claim);
+                    Arc::make_mut(&mut instance.memory).applied(slot, known);
+                }
+                Acted::LookAgain
+            }
+            (Write::Apply(apply), Answer::Refused(cause)) => {
+                Arc::make_mut(&mut instance.memory).refused(apply, cause);
+                Acted::LookAgain
+            }
+            (Write::Apply(_) | Write::Record { .. } | Write::Partition { .. }, Answer::Conflict | Answer::Gone) => {
+                if planted == Some(Planted::ConflictIsFinal) {
+                    instance.end(Wake::Never);
+                    return;
+                }
+                Acted::Overtaken
+            }
+            (Write::Delete { .. }, _) | (Write::Record { .. } | Write::Partition { .. }, Answer::Done) => {
+                Acted::Nothing
+            }
+            (Write::Report { .. }, Answer::Done) => {
+                Arc::make_mut(&mut instance.memory).report = self.api.report;
+                log.said(place);
+                Acted::Nothing
+            }
+            _ => {
+                instance.fail();
+                return;
+            }
+        };
+        instance.go_on(acted, place, mind, log, recover);
+    }
+}
+
+impl Instance {
+    /// The next request; or the next round, the report, the end.
+    fn go_on(&mut self, acted: Acted, place: usize, mind: &mut Mind, log: &mut Log, recover: bool) {
+        let Some(look) = &mut self.look else {
+            return;
+        };
+        let look = Arc::make_mut(look);
+        look.acted = look.acted.max(acted);
+        look.next += 1;
+        if look.queue.get(usize::from(look.next)).is_some_and(Option::is_some) {
+            return;
+        }
+        let (set, rounds, says) = (look.set, look.rounds, look.says);
+        match (look.acted, look.reporting) {
+            (_, true) => self.settle(),
+            (Acted::Overtaken, _) => self.end(Wake::After(1)),
+            (Acted::Nothing, _) => {
+                let report = self.memory.report.or(self.views.report);
+                let known = report.is_some_and(|report| report.set == set.uid && report.says == says);
+                self.report(known || mind.silent);
+                if self.look.is_none() {
+                    log.said(place);
+                }
+            }
+            (Acted::LookAgain, _) => {
+                self.look = None;
+                if let Some(decision) = self.round(mind, set, rounds + 1, recover) {
+                    log.decided(u8::try_from(place).unwrap_or(0), &decision, &self.views, mind);
+                    if self.look.is_none() {
+                        log.said(place);
+                    }
+                }
+            }
+        }
+    }
+}

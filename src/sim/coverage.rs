@@ -1,0 +1,136 @@
+//! What was reached: every row of the table of KEP-4650, every action, every state of a claim.
+
+use std::fmt;
+
+use crate::rollout::replica::{self, At, Replica};
+use crate::rollout::snapshot::Strategy;
+use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Wish};
+
+/// Sets of what was reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Coverage {
+    /// Rows of the table, with RollingUpdate and with OnDelete.
+    rows: u32,
+    actions: u32,
+    states: u32,
+    reasons: u32,
+}
+
+const AT: [At; 3] = [At::Absent, At::A, At::B];
+const ACTIONS: [&str; 6] = [
+    "ApplyClaim",
+    "ApplyClaim that takes back",
+    "SetRecord",
+    "SetPartition",
+    "SetPartition that lifts",
+    "Tell",
+];
+
+impl Coverage {
+    /// What the decision came by.
+    pub(crate) fn of(snapshot: &Snapshot, plan: &Plan) -> Self {
+        let mut coverage = Self::default();
+        for claim in &plan.progress.claims {
+            coverage.state(claim.state);
+        }
+        let Ok(wish) = Wish::of(&snapshot.set, &snapshot.honoured) else {
+            return coverage;
+        };
+        let mounting = replica::mounting(snapshot);
+        for ordinal in snapshot.set.ordinals() {
+            for claim in Replica::look(snapshot, &wish, &mounting, ordinal).claims {
+                coverage.state(claim.state);
+                let place = |at: At| AT.iter().position(|other| *other == at).unwrap_or(0);
+                let strategy = if snapshot.set.strategy == Strategy::OnDelete {
+                    9
+                } else {
+                    0
+                };
+                coverage.rows |= 1 << (place(claim.pod_at) * 3 + place(claim.at) + strategy);
+            }
+        }
+        coverage
+    }
+
+    /// An action was decided.
+    pub(crate) fn acted(&mut self, action: &Action) {
+        let place = match action {
+            Action::ApplyClaim(apply) => usize::from(apply.taken_back.is_some()),
+            Action::SetRecord(_) => 2,
+            Action::SetPartition(set) => 3 + usize::from(set.lift),
+            Action::Tell(tell) => {
+                let reason = Reason::ALL.iter().position(|reason| *reason == tell.reason);
+                self.reasons |= 1 << reason.unwrap_or(31);
+                5
+            }
+        };
+        self.actions |= 1 << place;
+    }
+
+    fn state(&mut self, state: ClaimState) {
+        let place = ClaimState::ALL.iter().position(|other| *other == state);
+        self.states |= 1 << place.unwrap_or(31);
+    }
+
+    /// Adds what another has reached.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.rows |= other.rows;
+        self.actions |= other.actions;
+        self.states |= other.states;
+        self.reasons |= other.reasons;
+    }
+
+    /// What was not reached.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let mut missing = Vec::new();
+        for (strategy, name) in [(0, "RollingUpdate"), (9, "OnDelete")] {
+            for (pod, pod_at) in AT.iter().enumerate() {
+                for (claim, claim_at) in AT.iter().enumerate() {
+                    if self.rows & 1 << (pod * 3 + claim + strategy) == 0 {
+                        missing.push(format!("row Pod {pod_at:?}, claim {claim_at:?} with {name}"));
+                    }
+                }
+            }
+        }
+        let of = |bits: u32, names: Vec<String>| {
+            let unset = names
+                .into_iter()
+                .enumerate()
+                .filter(move |(place, _)| bits & 1 << place == 0);
+            unset.map(|(_, name)| name).collect::<Vec<_>>()
+        };
+        missing.extend(of(self.actions, ACTIONS.map(str::to_owned).into()));
+        missing.extend(of(
+            self.states,
+            ClaimState::ALL.map(|state| format!("state {state}")).into(),
+        ));
+        let said = Reason::ALL.map(|reason| format!("event {}", reason.as_str()));
+        // The shell says this one when an apply is done.
+        let decided = said
+            .into_iter()
+            .enumerate()
+            .filter(|(_, name)| name != "event ClaimUpdated");
+        missing.extend(
+            decided
+                .filter(|(place, _)| self.reasons & 1 << place == 0)
+                .map(|(_, name)| name),
+        );
+        missing
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} of 18 rows of the table, {} of {} actions, {} of {} claim states, {} of {} events",
+            self.rows.count_ones(),
+            self.actions.count_ones(),
+            ACTIONS.len(),
+            self.states.count_ones(),
+            ClaimState::ALL.len(),
+            self.reasons.count_ones(),
+            Reason::ALL.len() - 1,
+        )
+    }
+}

@@ -1,0 +1,51 @@
+//! The kubelet, and the protection of claims that are in use.
+
+use super::storage::Driver;
+use crate::sim::api::Api;
+use crate::sim::objects::{Resize, TEMPLATES, slot};
+
+/// Does one thing for the Pod of an ordinal; or lets go of claims that no Pod uses any more.
+pub(crate) fn step(api: &mut Api, driver: &Driver, ordinal: usize) -> bool {
+    let slots = (0..TEMPLATES).map(|template| slot(template, ordinal));
+    let Some(pod) = api.pods[ordinal] else {
+        return let_go(api, ordinal);
+    };
+    if pod.terminating {
+        api.put_pod(ordinal, None);
+        return true;
+    }
+    let templates = api.set.map_or(TEMPLATES, |set| usize::from(set.spec.live.templates));
+    let mut mounted = slots.take(templates).map(|slot| (slot, api.claims[slot]));
+    if !mounted.all(|(_, claim)| claim.is_some_and(|claim| claim.bound)) {
+        return false;
+    }
+    for slot in (0..templates).map(|template| slot(template, ordinal)) {
+        // The file system is grown while it is mounted, or when it is mounted again.
+        let now = !driver.needs_remount || pod.ready.is_none();
+        let grown = api.edit_claim(slot, |claim| {
+            if claim.resize == Resize::Node && now {
+                (claim.capacity, claim.resize) = (claim.request.max(claim.capacity), Resize::None);
+            }
+        });
+        if grown {
+            return true;
+        }
+    }
+    let full = api.claims[slot(0, ordinal)].is_some_and(|claim| claim.capacity <= pod.full);
+    if pod.ready.is_none() && !full {
+        return api.edit_pod(ordinal, |pod| pod.ready = Some(0));
+    }
+    false
+}
+
+/// A claim that is being deleted goes when no Pod uses it.
+fn let_go(api: &mut Api, ordinal: usize) -> bool {
+    for slot in (0..TEMPLATES).map(|template| slot(template, ordinal)) {
+        let unused = api.strangers & 1 << slot == 0;
+        if unused && api.claims[slot].is_some_and(|claim| claim.terminating) {
+            api.put_claim(slot, None);
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,201 @@
+//! Kubernetes' StatefulSet controller, and the garbage collector. Each call is one write.
+
+use crate::sim::api::Api;
+use crate::sim::inhabitants::storage::Driver;
+use crate::sim::mind::Mind;
+use crate::sim::objects::{Claim, ORDINALS, Owner, Pod, SLOTS, Set, SetStatus, TEMPLATES, place, slot};
+
+/// Looks at Pods and claims, and makes the one write that comes first.
+pub(crate) fn sync(api: &mut Api, _: &Driver, mind: &mut Mind) -> bool {
+    let Some(set) = api.set.filter(|set| !set.terminating) else {
+        return false;
+    };
+    adopt(api, &set) || own_claims(api, &set) || replicas(api, &set, mind)
+}
+
+/// Pods that nobody controls are taken over.
+fn adopt(api: &mut Api, set: &Set) -> bool {
+    (0..ORDINALS).any(|ordinal| {
+        let orphan = api.pods[ordinal].is_some_and(|pod| pod.set == 0 && !pod.terminating);
+        orphan && api.edit_pod(ordinal, |pod| pod.set = set.uid)
+    })
+}
+
+/// KEP-1847: the owner of each claim that has a Pod is what the retention policy asks for.
+fn own_claims(api: &mut Api, set: &Set) -> bool {
+    (0..SLOTS).any(|slot| {
+        let ordinal = place(slot).1;
+        let Some(pod) = api.pods[ordinal].filter(|pod| pod.set == set.uid) else {
+            return false;
+        };
+        let condemned = ordinal >= usize::from(set.spec.replicas);
+        let wanted = match (set.spec.when_scaled && condemned, set.spec.when_deleted && !condemned) {
+            (true, _) => Owner::Pod(pod.uid),
+            (_, true) => Owner::Set(set.uid),
+            _ => Owner::Nobody,
+        };
+        let hands_off = matches!(api.claims[slot].map(|claim| claim.owner), Some(Owner::Stranger));
+        !hands_off && api.edit_claim(slot, |claim| claim.owner = wanted)
+    })
+}
+
+fn replicas(api: &mut Api, set: &Set, mind: &mut Mind) -> bool {
+    let replicas = usize::from(set.spec.replicas).min(ORDINALS);
+    for ordinal in 0..replicas {
+        match api.pods[ordinal] {
+            None => {
+                if let Some(born) = missing_claim(api, set, ordinal, mind) {
+                    return born;
+                }
+                let uid = api.uid();
+                let version = api.version();
+                let image = if !set.spec.on_delete && ordinal < usize::from(set.spec.partition) {
+                    set.status.current
+                } else {
+                    set.spec.image
+                };
+                api.put_pod(
+                    ordinal,
+                    Some(Pod {
+                        uid,
+                        version,
+                        set: set.uid,
+                        image,
+                        ready: None,
+                        terminating: false,
+                        full: 0,
+                        age: 0,
+                    }),
+                );
+                return true;
+            }
+            // What is there under the name and is not ours blocks the set.
+            Some(pod) if pod.set != set.uid => return false,
+            Some(pod) => {
+                if pod.ready.is_none() && !pod.terminating && missing_claim(api, set, ordinal, mind) == Some(true) {
+                    return true;
+                }
+                if !set.spec.parallel && (pod.terminating || pod.ready.is_none()) {
+                    return false;
+                }
+            }
+        }
+    }
+    scale_down(api, set, replicas).unwrap_or_else(|| replace(api, set, replicas))
+}
+
+/// Makes a claim that a Pod needs: `Some(true)` if one was made, `Some(false)` if it cannot be made yet.
+fn missing_claim(api: &mut Api, set: &Set, ordinal: usize, mind: &mut Mind) -> Option<bool> {
+    for (template, want) in set.spec.live.wants().iter().enumerate() {
+        let place = slot(template, ordinal);
+        match api.claims[place] {
+            Some(claim) if claim.terminating => return Some(false),
+            Some(_) => {}
+            None => {
+                let mut claim = Claim::new(0, 0, *want);
+                if api.policy {
+                    mind.birth(set, template, ordinal, api.neighbour, &mut claim);
+                }
+                if !api.has_room(0, claim.request) {
+                    return Some(false);
+                }
+                (claim.uid, claim.version) = (api.uid(), api.version());
+                api.put_claim(place, Some(claim));
+                return Some(true);
+            }
+        }
+    }
+    None
+}
+
+/// Deletes the Pod with the highest ordinal that is out of range; `None` if there is none.
+fn scale_down(api: &mut Api, set: &Set, replicas: usize) -> Option<bool> {
+    for ordinal in (replicas..ORDINALS).rev() {
+        let Some(pod) = api.pods[ordinal].filter(|pod| pod.set == set.uid) else {
+            continue;
+        };
+        if pod.terminating {
+            if set.spec.parallel {
+                continue;
+            }
+            return Some(false);
+        }
+        return Some(api.edit_pod(ordinal, |pod| pod.terminating = true));
+    }
+    None
+}
+
+/// RollingUpdate: the highest Pod that does not run what it is to run, down to the partition.
+fn replace(api: &mut Api, set: &Set, replicas: usize) -> bool {
+    if set.spec.on_delete {
+        return false;
+    }
+    for ordinal in (usize::from(set.spec.partition)..replicas).rev() {
+        let Some(pod) = api.pods[ordinal] else {
+            return false;
+        };
+        if pod.image != set.spec.image && !pod.terminating {
+            return api.edit_pod(ordinal, |pod| pod.terminating = true);
+        }
+        if pod.terminating || pod.ready.is_none_or(|age| age < i16::from(set.spec.min_ready)) {
+            return false;
+        }
+    }
+    false
+}
+
+/// Writes the status.
+pub(crate) fn observe(api: &mut Api) -> bool {
+    let Some(set) = api.set else {
+        return false;
+    };
+    let ours = || api.pods.iter().flatten().filter(|pod| pod.set == set.uid);
+    let count = |holds: &dyn Fn(&&Pod) -> bool| u8::try_from(ours().filter(holds).count()).unwrap_or(0);
+    let mut status = SetStatus {
+        observed: true,
+        update: set.spec.image,
+        current: set.status.current,
+        replicas: count(&|_| true),
+        ready: count(&|pod| pod.ready.is_some() && !pod.terminating),
+        updated: count(&|pod| pod.image == set.spec.image),
+    };
+    let all = status.updated == status.replicas && status.ready == status.replicas;
+    if all && status.replicas == set.spec.replicas && !set.spec.on_delete {
+        status.current = status.update;
+    }
+    api.edit_set(|set| set.status = status)
+}
+
+/// Deletes one thing whose owner is gone.
+pub(crate) fn collect(api: &mut Api) -> bool {
+    let lost =
+        (0..SLOTS).find(|slot| !api.owner_lives(*slot) && api.claims[*slot].is_some_and(|claim| !claim.terminating));
+    if let Some(slot) = lost {
+        return api.delete_claim(slot);
+    }
+    let lives = |uid| uid == 0 || api.set.is_some_and(|set| set.uid == uid);
+    let lost = (0..ORDINALS).find(|ordinal| api.pods[*ordinal].is_some_and(|pod| !lives(pod.set) && !pod.terminating));
+    if let Some(ordinal) = lost {
+        return api.edit_pod(ordinal, |pod| pod.terminating = true);
+    }
+    // A set that was deleted in the foreground goes when its Pods are gone.
+    let dying = api.set.is_some_and(|set| set.terminating);
+    let pods = api
+        .pods
+        .iter()
+        .flatten()
+        .any(|pod| api.set.is_some_and(|set| set.uid == pod.set));
+    if dying && !pods {
+        api.set = None;
+        return true;
+    }
+    if dying {
+        let next = (0..ORDINALS)
+            .rev()
+            .find(|ordinal| api.pods[*ordinal].is_some_and(|pod| !pod.terminating));
+        return next.is_some_and(|ordinal| api.edit_pod(ordinal, |pod| pod.terminating = true));
+    }
+    false
+}
+
+const _: () = assert!(SLOTS == ORDINALS * TEMPLATES);

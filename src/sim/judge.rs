@@ -1,0 +1,245 @@
+//! From the objects of the model to what the guarantees are about.
+
+use super::api::{Answer, Api, Write};
+use super::objects::{Modify, Owner, Resize, SLOTS, Set, Uid, Wish, place, slot};
+use super::world::World;
+use crate::rollout::invariants::{
+    Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, Wanted, What, s1_never_smaller, s2_four_fields,
+    s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once, s9_not_stale, s10_not_the_dying,
+    s12_no_write_for_nothing,
+};
+use crate::templates::UpdatePolicy;
+
+/// What there is, held where a [`Scene`] can borrow it.
+pub(crate) struct Facts {
+    set: Option<SetFacts>,
+    wanted: Vec<Wanted>,
+    claims: Vec<ClaimFacts>,
+    pods: Vec<PodFacts>,
+}
+
+/// A wish as a number; equal wishes have equal numbers.
+pub(crate) fn id(wish: &Wish) -> Id {
+    let wants = wish.wants.iter().flat_map(|want| [want.size, want.class, want.tier]);
+    wants.fold(u64::from(wish.templates), |id, part| id << 8 | u64::from(part))
+}
+
+fn class(class: u8) -> Option<Id> {
+    (class != 0).then(|| class.into())
+}
+
+/// The wish that is to be brought to claims, if one is: staged for this set, in force, and one that the policy allows.
+pub(crate) fn wish_in_force(set: &Set, recover: bool) -> Option<Wish> {
+    let record = set.record()?;
+    let live = set.spec.live.wants();
+    let smaller = |(wish, live): (&super::objects::Want, &super::objects::Want)| wish.size < live.size;
+    let sound = record.wish.wants().len() == live.len() && !record.wish.wants().iter().zip(live).any(smaller);
+    let in_force = set.policy() == UpdatePolicy::InPlace && !set.owned && !set.terminating;
+    let _ = recover;
+    (sound && in_force).then_some(record.wish)
+}
+
+impl Facts {
+    /// What is stored.
+    pub(crate) fn of(api: &Api, refused: &dyn Fn(usize) -> bool) -> Self {
+        let wish = api.set.and_then(|set| wish_in_force(&set, false));
+        let wanted = wish.or(api.set.map(|set| set.spec.live)).unwrap_or_default();
+        let number = |number: usize| u32::try_from(number).unwrap_or(0);
+        let claims = (0..SLOTS).filter_map(|slot| {
+            let (claim, (template, ordinal)) = (api.claims[slot]?, place(slot));
+            if template >= wanted.wants().len() {
+                return None;
+            }
+            Some(ClaimFacts {
+                template: number(template),
+                ordinal: number(ordinal),
+                uid: claim.uid.into(),
+                version: claim.version.into(),
+                revision: claim.revision.as_ref().map(id),
+                request: claim.request.into(),
+                capacity: claim.capacity.into(),
+                class: class(claim.class),
+                current_class: class(claim.current_class),
+                bound: claim.bound,
+                terminating: claim.terminating,
+                ours: is_ours(api, slot),
+                mounted_by_another: is_mounted_by_another(api, slot),
+                ambiguous: template == 1 && api.neighbour,
+                on_the_node: claim.resize == Resize::Node && !claim.is_infeasible(),
+                stuck: claim.is_infeasible() || refused(slot) || claim.modify == Modify::Infeasible,
+            })
+        });
+        let min_ready = api.set.map_or(0, |set| i16::from(set.spec.min_ready));
+        let pods = api.pods.iter().enumerate().filter_map(|(ordinal, pod)| {
+            let pod = pod.as_ref()?;
+            Some(PodFacts {
+                ordinal: number(ordinal),
+                ours: api.set.is_some_and(|set| set.uid == pod.set),
+                revision: pod.image.into(),
+                going: pod.terminating,
+                ready: !pod.terminating && pod.ready.is_some_and(|age| age >= min_ready),
+            })
+        });
+        Self {
+            set: api.set.as_ref().map(set_facts),
+            wanted: wanted
+                .wants()
+                .iter()
+                .map(|want| Wanted {
+                    size: want.size.into(),
+                    class: class(want.class),
+                })
+                .collect(),
+            claims: claims.collect(),
+            pods: pods.collect(),
+        }
+    }
+
+    /// The scene.
+    pub(crate) fn scene(&self) -> Scene<'_> {
+        Scene {
+            set: self.set,
+            wanted: &self.wanted,
+            claims: &self.claims,
+            pods: &self.pods,
+        }
+    }
+}
+
+fn set_facts(set: &Set) -> SetFacts {
+    let record = set.record();
+    SetFacts {
+        uid: set.uid.into(),
+        terminating: set.terminating,
+        first_ordinal: 0,
+        replicas: set.spec.replicas.into(),
+        wish: wish_in_force(set, false).as_ref().map(id),
+        complete: record.is_some_and(|record| record.complete),
+        lock_step: !set.spec.asynchronous && !set.spec.on_delete,
+        paused: set.spec.paused,
+        by_hand: set.spec.on_delete,
+        partition: set.spec.partition.into(),
+        users_partition: set.users_partition().into(),
+        held: set.spec.held.is_some(),
+        parallel: set.spec.parallel,
+        pod_revision: set.spec.image.into(),
+    }
+}
+
+/// The selector selects it, and no other controller owns it.
+fn is_ours(api: &Api, slot: usize) -> bool {
+    let (Some(claim), Some(set)) = (api.claims[slot], api.set) else {
+        return false;
+    };
+    let pod = api.pods[place(slot).1];
+    let owned = match claim.owner {
+        Owner::Nobody => true,
+        Owner::Set(uid) => uid == set.uid,
+        // A Pod that is gone, or another set's, is not seen at once.
+        Owner::Pod(uid) => pod.is_none_or(|pod| pod.uid == uid || pod.set == set.uid),
+        Owner::Stranger => false,
+    };
+    claim.selected && owned
+}
+
+/// A Pod of somebody else mounts it.
+fn is_mounted_by_another(api: &Api, slot: usize) -> bool {
+    let pod = api.pods[place(slot).1];
+    let anothers = pod.is_some_and(|pod| api.set.is_none_or(|set| set.uid != pod.set));
+    api.strangers & 1 << slot != 0 || anothers
+}
+
+/// Takes down what there is now.
+pub(crate) fn observe(world: &mut World) {
+    let facts = world.facts();
+    world.ledger.observe(&facts.scene());
+}
+
+impl World {
+    /// What there is now.
+    pub(crate) fn facts(&self) -> Facts {
+        let refused = |slot: usize| {
+            let wish = self.api.set.and_then(|set| wish_in_force(&set, false));
+            let uid = self.api.claims[slot].map(|claim| claim.uid);
+            self.instances.iter().any(|instance| {
+                let refusal = instance.memory.refusals[slot];
+                refusal.is_some_and(|refusal| Some(refusal.uid) == uid && Some(refusal.revision) == wish)
+            })
+        };
+        Facts::of(&self.api, &refused)
+    }
+}
+
+/// Judges a request of ours by every guarantee about requests.
+pub(crate) fn request(
+    before: &Api,
+    after: &Api,
+    ledger: &Ledger,
+    write: &Write,
+    answer: Answer,
+    recover: bool,
+    set: Uid,
+) -> Result<(), Broken> {
+    if answer != Answer::Done || matches!(write, Write::Report { .. }) {
+        return Ok(());
+    }
+    let (was, is) = (Facts::of(before, &|_| false), Facts::of(after, &|_| false));
+    let (was, is) = (was.scene(), is.scene());
+    let request = Request {
+        set: Some(set.into()),
+        ..request_of(before, after, write)
+    };
+    s3_nothing_is_born(&request)?;
+    s4_nothing_dies(&request)?;
+    s2_four_fields(&request, &was, &is)?;
+    s10_not_the_dying(&request, &was)?;
+    s1_never_smaller(&request, &was, recover)?;
+    s5_only_ours(&request, &was)?;
+    ledger.s5_around(&request, &was)?;
+    s8_once(&request, &was)?;
+    ledger.s9_asked_for(&request, &was)?;
+    ledger.s6_order(&request, &was)?;
+    ledger.s7_claims_first(&request, &was)?;
+    s12_no_write_for_nothing(&request)?;
+    s9_not_stale(&request)
+}
+
+fn request_of(before: &Api, after: &Api, write: &Write) -> Request {
+    let of_claim = |slot: usize| before.claims[slot].map(|claim| (claim.uid.into(), claim.version.into()));
+    let of_set = before.set.map(|set| (set.uid.into(), set.version.into()));
+    let changed = after.last_version != before.last_version;
+    let (what, uid, version, found) = match *write {
+        Write::Apply(apply) => {
+            let (template, ordinal) = place(apply.slot.into());
+            let what = What::Apply {
+                template: u32::try_from(template).unwrap_or(0),
+                ordinal: u32::try_from(ordinal).unwrap_or(0),
+                size: apply.size.into(),
+                class: class(apply.class),
+                revision: id(&apply.revision),
+                other_fields: apply.others.into(),
+            };
+            (what, apply.uid, apply.version, of_claim(slot(template, ordinal)))
+        }
+        Write::Record { uid, version, .. } => (What::Record, uid, version, of_set),
+        Write::Partition { uid, version, to, lift } => (
+            What::Partition {
+                to: to.map(u32::from),
+                lift,
+            },
+            uid,
+            version,
+            of_set,
+        ),
+        Write::Report { set, .. } => (What::Record, Some(set), None, of_set),
+        Write::Delete { slot } => (What::Delete, None, None, of_claim(slot.into())),
+    };
+    Request {
+        what,
+        uid: uid.map(Id::from),
+        version: version.map(Id::from),
+        before: found,
+        changed,
+        set: None,
+    }
+}

@@ -1,0 +1,295 @@
+//! What is written down of a run: numbers always, words where somebody reads them.
+
+use std::fmt::Write as _;
+
+use super::api::{Answer, Api, Apply, Write};
+use super::inhabitants::people::Deed;
+use super::judge;
+use super::mind::{Decision, Mind};
+use super::objects::{SLOTS, Want, Wish, place};
+use super::snapshot::claim_name;
+use super::watch::Views;
+use super::world::{Fate, Step};
+use crate::rollout::Reason;
+use crate::rollout::invariants::{Attempt, Told};
+
+/// What is written down.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    /// Seconds since the beginning.
+    pub(crate) now: u64,
+    /// Steps that came to something.
+    pub(crate) steps: u64,
+    /// Requests of ours, whatever became of them.
+    pub(crate) requests: u32,
+    /// Writes that changed something: claims by slot, then the partition, the record, the report.
+    pub(crate) writes: [u16; SLOTS + 3],
+    /// Applies that were refused, while there is one controller that does not end.
+    pub(crate) attempts: Vec<Attempt>,
+    /// Somebody has read an older view: what was said may be said again.
+    pub(crate) doubtful: bool,
+    /// What was said of claims that are stuck, likewise.
+    pub(crate) told: Vec<Told>,
+    /// What is to become of requests, by their number.
+    pub(crate) faults: Vec<(u32, Fate)>,
+    /// What the last decision of each controller has to say.
+    says: [Vec<(Reason, Option<u8>, u32)>; super::world::INSTANCES],
+    versions: [[u16; SLOTS]; super::world::INSTANCES],
+    wish: [u64; super::world::INSTANCES],
+    /// The story, if one is told.
+    pub(crate) lines: Option<Vec<String>>,
+}
+
+impl Log {
+    /// A log that tells the story.
+    pub(crate) fn telling() -> Self {
+        Self {
+            lines: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    /// What was before does not count.
+    pub(crate) fn begin(&mut self) {
+        let lines = self.lines.take().map(|_| Vec::new());
+        let faults = std::mem::take(&mut self.faults);
+        *self = Self {
+            lines,
+            faults,
+            ..Self::default()
+        };
+    }
+
+    /// Writes of the ClaimRollout.
+    pub(crate) fn reports(&self) -> u16 {
+        self.writes[SLOTS + 2]
+    }
+
+    /// What is to become of the next request.
+    pub(crate) fn fate(&self) -> Fate {
+        let fault = self.faults.iter().find(|(request, _)| *request == self.requests);
+        fault.map_or(Fate::Answered, |(_, fate)| *fate)
+    }
+
+    pub(crate) fn stepped(&mut self, step: Step) {
+        self.steps += 1;
+        let anew = matches!(
+            step,
+            Step::Send(_, Fate::CrashBefore | Fate::CrashAfter) | Step::Deed(Deed::DeleteSet(_))
+        );
+        if anew
+            || matches!(
+                step,
+                Step::Crash(_) | Step::Start | Step::TimeTravel(_) | Step::Clock(..)
+            )
+        {
+            self.forget();
+            // The ClaimRollout, which remembers what was said, goes with its set.
+            self.doubtful |= matches!(step, Step::TimeTravel(_) | Step::Deed(Deed::DeleteSet(_)));
+        }
+        // What a request was, and what became of it, is told where it is made.
+        if !matches!(step, Step::Send(..) | Step::Look(_)) {
+            self.line(|| format!("  {}", words(step)));
+        }
+    }
+
+    pub(crate) fn line(&mut self, line: impl FnOnce() -> String) {
+        if let Some(lines) = &mut self.lines {
+            lines.push(line());
+        }
+    }
+
+    /// `plan` was asked.
+    pub(crate) fn decided(&mut self, who: u8, decision: &Decision, views: &Views, mind: &Mind) {
+        let place = usize::from(who);
+        if !decision.rolls_out {
+            self.forget();
+        }
+        // What has gone on since may be stuck again.
+        self.told.retain(|told| decision.stuck & 1 << (told.claim >> 32) != 0);
+        self.says[place].clone_from(&decision.tells);
+        self.wish[place] = views
+            .set
+            .and_then(|set| set.record().map(|record| judge::id(&record.wish)))
+            .unwrap_or(0);
+        for (slot, claim) in views.claims.iter().enumerate() {
+            self.versions[place][slot] = claim.map_or(0, |claim| claim.version);
+        }
+        if self.lines.is_some() {
+            let writes: Vec<String> = decision.writes.iter().map(write_words).collect();
+            let writes = if writes.is_empty() {
+                "nothing to do".to_owned()
+            } else {
+                writes.join("; ")
+            };
+            let progress = mind.words(decision.says).to_owned();
+            self.line(|| format!("{} looks: {writes} ({progress})", controller(who)));
+        }
+    }
+
+    /// A request was made.
+    pub(crate) fn sent(&mut self, who: u8, write: &Write, fate: Fate, answer: Answer, before: &Api, after: &Api) {
+        self.requests += 1;
+        if before.last_version != after.last_version {
+            let place = match write {
+                Write::Apply(apply) => usize::from(apply.slot),
+                Write::Delete { slot } => usize::from(*slot),
+                Write::Partition { .. } => SLOTS,
+                Write::Record { .. } => SLOTS + 1,
+                Write::Report { .. } => SLOTS + 2,
+            };
+            self.writes[place] = self.writes[place].saturating_add(1);
+        }
+        // An answer that is lost is not known to be a refusal.
+        if let (Write::Apply(apply), Fate::Answered | Fate::Refused) = (write, fate) {
+            self.attempted(apply, answer);
+        }
+        self.line(|| {
+            let fate = match fate {
+                Fate::Answered => String::new(),
+                fate => format!(" [{fate:?}]"),
+            };
+            format!("{} sends: {}{fate} -> {answer:?}", controller(who), write_words(write))
+        });
+    }
+
+    /// Attempts count as long as the same is tried and refused.
+    fn attempted(&mut self, apply: &Apply, answer: Answer) {
+        let claim = apply.uid.unwrap_or(0).into();
+        let revision = judge::id(&apply.revision);
+        let refused = matches!(answer, Answer::Refused(_));
+        let ends =
+            |attempt: &Attempt| attempt.claim == claim && (answer == Answer::Done || attempt.revision != revision);
+        self.attempts.retain(|attempt| !ends(attempt));
+        if refused {
+            let version = apply.version.unwrap_or(0).into();
+            self.attempts.push(Attempt {
+                at: self.now,
+                claim,
+                version,
+                revision,
+            });
+        }
+    }
+
+    /// What the last decision has to say is said: after it was reported.
+    pub(crate) fn said(&mut self, who: usize) {
+        let says = std::mem::take(&mut self.says[who]);
+        for (reason, slot, text) in says {
+            if let (true, Some(slot)) = (reason.is_warning(), slot) {
+                let version = self.versions[who][usize::from(slot)];
+                let claim = u64::from(slot) << 32 | u64::from(version);
+                // Of another wish it may be said again.
+                let cause = self.wish[who].wrapping_mul(31).wrapping_add(text.into());
+                self.told.push(Told { claim, cause });
+            }
+        }
+    }
+
+    /// Whoever begins anew knows nothing of what was before.
+    fn forget(&mut self) {
+        self.attempts.clear();
+        self.told.clear();
+    }
+}
+
+fn controller(who: u8) -> &'static str {
+    if who == 0 { "controller" } else { "second controller" }
+}
+
+fn write_words(write: &Write) -> String {
+    match write {
+        Write::Apply(apply) => apply_words(apply),
+        Write::Record { record, .. } => {
+            format!(
+                "record {}: {}",
+                wish_words(&record.wish),
+                if record.complete { "Complete" } else { "RollingOut" }
+            )
+        }
+        Write::Partition { to, lift, .. } => {
+            let to = to.map_or_else(|| "none".to_owned(), |to| to.to_string());
+            format!("partition {to}{}", if *lift { ", the hold ends" } else { "" })
+        }
+        Write::Report { says, .. } => format!("report {says}"),
+        Write::Delete { slot } => format!("delete {}", claim_name((*slot).into())),
+    }
+}
+
+fn apply_words(apply: &Apply) -> String {
+    let mut text = format!("apply {} {}Gi", claim_name(apply.slot.into()), apply.size);
+    if apply.class != 0 {
+        let _ = write!(text, " class-{}", apply.class);
+    }
+    if apply.taken_back {
+        text.push_str(" (taken back)");
+    }
+    text
+}
+
+/// A wish in words.
+pub(crate) fn wish_words(wish: &Wish) -> String {
+    let wants = wish.wants().iter().map(|Want { size, class, tier }| {
+        let class = if *class == 0 {
+            String::new()
+        } else {
+            format!(" class-{class}")
+        };
+        let tier = if *tier == 0 { String::new() } else { format!(" t{tier}") };
+        format!("{size}Gi{class}{tier}")
+    });
+    wants.collect::<Vec<_>>().join(" + ")
+}
+
+/// A step in words.
+pub(crate) fn words(step: Step) -> String {
+    let claim = |slot: u8| claim_name(slot.into());
+    match step {
+        Step::Deliver(who, kind) => format!("{} is shown {kind:?}", controller(who)),
+        Step::Look(who) => format!("{} looks", controller(who)),
+        Step::Send(who, fate) => format!("{} sends [{fate:?}]", controller(who)),
+        Step::Crash(who) => format!("{} ends and begins anew", controller(who)),
+        Step::Start => "a second controller begins".to_owned(),
+        Step::Freeze => "an API server stops following".to_owned(),
+        Step::TimeTravel(who) => format!("{} reads from the API server that is behind", controller(who)),
+        Step::Sync => "the StatefulSet controller makes a write".to_owned(),
+        Step::Observe => "the StatefulSet controller writes the status".to_owned(),
+        Step::Kubelet(ordinal) => format!("kubelet: Pod {ordinal}"),
+        Step::Provision(slot) => format!("a volume is made for {}", claim(slot)),
+        Step::Resize(slot, how) => format!("resizer: {} {how:?}", claim(slot)),
+        Step::Collect => "the garbage collector deletes something".to_owned(),
+        Step::Tick(seconds) => format!("{seconds} s go by"),
+        Step::Clock(who, seconds) => format!("the clock of {} jumps by {seconds} s", controller(who)),
+        Step::Deed(deed) => format!("somebody: {deed:?}"),
+    }
+}
+
+/// What there is, in a line.
+pub(crate) fn state_words(api: &Api) -> String {
+    let Some(set) = api.set else {
+        return "no set".to_owned();
+    };
+    let mut text = format!(
+        "set: {} replicas, image {}, partition {}",
+        set.spec.replicas, set.spec.image, set.spec.partition
+    );
+    if let Some(held) = set.spec.held {
+        let _ = write!(text, " (the user's is {held})");
+    }
+    if let Some(record) = set.record() {
+        let _ = write!(text, ", staged {}", wish_words(&record.wish));
+    }
+    for (slot, claim) in api.claims.iter().enumerate() {
+        let Some(claim) = claim else {
+            continue;
+        };
+        let (template, ordinal) = place(slot);
+        let at = claim.revision.map_or_else(|| "-".to_owned(), |wish| wish_words(&wish));
+        let _ = write!(
+            text,
+            "; claim {template}/{ordinal} {}/{}Gi at {at}",
+            claim.capacity, claim.request
+        );
+    }
+    text
+}

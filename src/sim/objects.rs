@@ -1,0 +1,286 @@
+//! The objects of the model: only fields that matter, small enough to be copied and hashed millions of times.
+//!
+//! One set `web` with at most two templates and five replicas. Sizes are whole Gi, classes and labels are numbers.
+
+use std::sync::Arc;
+
+use crate::templates::{Phase, UpdatePolicy};
+
+/// The most replicas of a set.
+pub(crate) const ORDINALS: usize = 5;
+/// The most templates of a set.
+pub(crate) const TEMPLATES: usize = 2;
+/// Places of claims: template by template, ordinal by ordinal.
+pub(crate) const SLOTS: usize = ORDINALS * TEMPLATES;
+
+/// A uid; none is given twice.
+pub(crate) type Uid = u16;
+/// A resourceVersion.
+pub(crate) type Version = u16;
+/// Seconds; what is longer than an hour and a half is as long as that.
+pub(crate) type Age = i16;
+
+/// What is wished of the claims of one template. Zero is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Want {
+    /// Gi.
+    pub(crate) size: u8,
+    /// The attributes class.
+    pub(crate) class: u8,
+    /// The value of the label `tier`.
+    pub(crate) tier: u8,
+}
+
+/// A list of templates. It is its own revision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Wish {
+    /// Template by template.
+    pub(crate) wants: [Want; TEMPLATES],
+    /// How many there are.
+    pub(crate) templates: u8,
+}
+
+/// The annotation `staged`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Record {
+    pub(crate) wish: Wish,
+    pub(crate) complete: bool,
+    pub(crate) policy: UpdatePolicy,
+    /// The uid of the set that it was made for.
+    pub(crate) uid: Uid,
+}
+
+/// A StatefulSet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Set {
+    pub(crate) uid: Uid,
+    pub(crate) version: Version,
+    pub(crate) terminating: bool,
+    /// Another controller owns it.
+    pub(crate) owned: bool,
+    pub(crate) spec: SetSpec,
+    pub(crate) status: SetStatus,
+}
+
+/// What users write in a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SetSpec {
+    pub(crate) replicas: u8,
+    /// What Pods run: the Pod template.
+    pub(crate) image: u8,
+    pub(crate) live: Wish,
+    pub(crate) staged: Option<Record>,
+    pub(crate) policy: Option<UpdatePolicy>,
+    pub(crate) paused: bool,
+    /// `sync: Async`
+    pub(crate) asynchronous: bool,
+    pub(crate) partition: u8,
+    pub(crate) held: Option<u8>,
+    /// `withdraw` names this revision.
+    pub(crate) withdraw: Option<Wish>,
+    /// `updateStrategy: OnDelete`
+    pub(crate) on_delete: bool,
+    /// `podManagementPolicy: Parallel`
+    pub(crate) parallel: bool,
+    /// `whenScaled: Delete`
+    pub(crate) when_scaled: bool,
+    /// `whenDeleted: Delete`
+    pub(crate) when_deleted: bool,
+    pub(crate) min_ready: u8,
+}
+
+/// What the StatefulSet controller writes in a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct SetStatus {
+    /// `observedGeneration` is the generation.
+    pub(crate) observed: bool,
+    pub(crate) update: u8,
+    pub(crate) current: u8,
+    pub(crate) replicas: u8,
+    pub(crate) ready: u8,
+    pub(crate) updated: u8,
+}
+
+/// Who owns a claim, as its controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Owner {
+    #[default]
+    Nobody,
+    Set(Uid),
+    Pod(Uid),
+    Stranger,
+}
+
+/// How far a resize has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Resize {
+    #[default]
+    None,
+    Controller,
+    ControllerInfeasible,
+    Node,
+}
+
+/// How far a change of the attributes class has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Modify {
+    #[default]
+    None,
+    Pending,
+    InProgress,
+    Infeasible,
+}
+
+/// A PersistentVolumeClaim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Claim {
+    pub(crate) uid: Uid,
+    pub(crate) version: Version,
+    /// The label `claim-rollout.io/revision`.
+    pub(crate) revision: Option<Wish>,
+    pub(crate) tier: u8,
+    /// The selector's labels are there.
+    pub(crate) selected: bool,
+    pub(crate) owner: Owner,
+    pub(crate) terminating: bool,
+    pub(crate) bound: bool,
+    pub(crate) request: u8,
+    pub(crate) capacity: u8,
+    pub(crate) class: u8,
+    pub(crate) current_class: u8,
+    /// Fields that our field manager owns.
+    pub(crate) our_size: bool,
+    pub(crate) our_class: bool,
+    pub(crate) our_tier: bool,
+    pub(crate) resize: Resize,
+    pub(crate) modify: Modify,
+}
+
+/// A Pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pod {
+    pub(crate) uid: Uid,
+    pub(crate) version: Version,
+    /// The uid of the set that controls it; zero is nobody.
+    pub(crate) set: Uid,
+    pub(crate) image: u8,
+    /// For how long it has been Ready.
+    pub(crate) ready: Option<Age>,
+    pub(crate) terminating: bool,
+    /// Its disk is full: it is Ready again when its first claim has more than this.
+    pub(crate) full: u8,
+    /// How long ago it was made.
+    pub(crate) age: Age,
+}
+
+/// A ClaimRollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Report {
+    pub(crate) version: Version,
+    pub(crate) set: Uid,
+    /// What it says, by number.
+    pub(crate) says: u32,
+    /// The wish that it is about, and how long ago that was first seen.
+    pub(crate) wish: Option<Wish>,
+    pub(crate) started: Age,
+}
+
+/// Claims by slot.
+pub(crate) type Claims = Arc<[Option<Claim>; SLOTS]>;
+/// Pods by ordinal.
+pub(crate) type Pods = Arc<[Option<Pod>; ORDINALS]>;
+
+/// The slot of a claim.
+pub(crate) fn slot(template: usize, ordinal: usize) -> usize {
+    template * ORDINALS + ordinal
+}
+
+/// The template and the ordinal of a slot.
+pub(crate) fn place(slot: usize) -> (usize, usize) {
+    (slot / ORDINALS, slot % ORDINALS)
+}
+
+impl Want {
+    pub(crate) const fn size(size: u8) -> Self {
+        Self {
+            size,
+            class: 0,
+            tier: 0,
+        }
+    }
+}
+
+impl Wish {
+    /// The wish for these templates.
+    pub(crate) fn of(wants: &[Want]) -> Self {
+        let mut wish = Self::default();
+        for (place, want) in wish.wants.iter_mut().zip(wants) {
+            *place = *want;
+            wish.templates += 1;
+        }
+        wish
+    }
+
+    /// The templates that there are.
+    pub(crate) fn wants(&self) -> &[Want] {
+        &self.wants[..usize::from(self.templates)]
+    }
+}
+
+impl Record {
+    pub(crate) fn phase(&self) -> Phase {
+        if self.complete {
+            Phase::Complete
+        } else {
+            Phase::RollingOut
+        }
+    }
+}
+
+impl Set {
+    /// The record, if it is one of this set.
+    pub(crate) fn record(&self) -> Option<&Record> {
+        self.spec.staged.as_ref().filter(|record| record.uid == self.uid)
+    }
+
+    /// What applies to the set.
+    pub(crate) fn policy(&self) -> UpdatePolicy {
+        let staged = self.record().map(|record| record.policy);
+        self.spec.policy.or(staged).unwrap_or_default()
+    }
+
+    /// The partition that the user asked for.
+    pub(crate) fn users_partition(&self) -> u8 {
+        self.spec.held.unwrap_or(self.spec.partition)
+    }
+}
+
+impl Claim {
+    /// A claim as the StatefulSet controller asks for it.
+    pub(crate) fn new(uid: Uid, version: Version, want: Want) -> Self {
+        Self {
+            uid,
+            version,
+            revision: None,
+            tier: want.tier,
+            selected: true,
+            owner: Owner::Nobody,
+            terminating: false,
+            bound: false,
+            request: want.size,
+            capacity: 0,
+            class: want.class,
+            current_class: 0,
+            our_size: false,
+            our_class: false,
+            our_tier: false,
+            resize: Resize::None,
+            modify: Modify::None,
+        }
+    }
+
+    /// The driver has said no.
+    pub(crate) fn is_infeasible(&self) -> bool {
+        self.resize == Resize::ControllerInfeasible || self.modify == Modify::Infeasible
+    }
+}

@@ -1,0 +1,268 @@
+//! Known bugs of this kind of software, planted at the border of the decision, to see that each is found.
+//!
+//! Nothing of this is in the decision or in the controller: what is bent is what the model shows to the decision, what
+//! comes out of it, and what is sent.
+
+use super::api::{Apply, Write};
+use super::controller::Instance;
+use super::mind::Decision;
+use super::objects::{Claim, ORDINALS, Owner, Record, Resize, SLOTS, Want, place};
+use super::seen::{Refused, SEEN, Seen};
+use crate::rollout::invariants::Rule;
+
+macro_rules! planted {
+    ($($name:ident: $repeats:literal, $rules:expr;)+) => {
+        /// A known bug.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Planted { $(#[doc = $repeats] $name,)+ }
+
+        impl Planted {
+            /// Every one.
+            pub(crate) const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// What it does, and where it was seen first.
+            pub(crate) const fn repeats(self) -> &'static str {
+                match self { $(Self::$name => $repeats,)+ }
+            }
+
+            /// The guarantees that it may break first.
+            pub(crate) const fn breaks(self) -> &'static [Rule] {
+                match self { $(Self::$name => &$rules,)+ }
+            }
+        }
+    };
+}
+
+planted! {
+    NoteBeforeGrowth: "rabbitmq/cluster-operator#782: notes that the size is done, then grows; believes the note after a crash", [Rule::L1];
+    NoUid: "an apply without uid makes a claim that was deleted anew, and empty (F12, F13)", [Rule::S3];
+    ComparesSpelling: "percona-xtradb-cluster-operator#1826: a claim whose size is not written like the template's is written again", [Rule::S8];
+    NoVersion: "K8SPSMDB-433, zookeeper-operator#314: decides from an older view, and nothing stops the write", [Rule::S9, Rule::S1, Rule::S8, Rule::S5, Rule::S10];
+    IgnoresTerminating: "kubernetes#74374: a claim that is being deleted is taken for one that is there", [Rule::S10];
+    Unobserved: "cassandra-operator#398, #402: acts on events alone; what came while nobody looked is lost", [Rule::L1, Rule::L5];
+    OlderViewIsReady: "ready is judged from an older view than the write: the capacity that was is enough for the request that was", [Rule::S6, Rule::S7];
+    OwnerByName: "kruise: ownership by name; what another owns or mounts is written", [Rule::S5];
+    RecordOfAnotherSet: "kruise: the mark of a set that was deleted counts for the next one of its name", [Rule::S9];
+    MissingIsAnError: "casskop#370: a Pod that is not there is an error, for ever", [Rule::L1];
+    OneStopsAll: "kubernetes#136812: what is stuck stops all the others", [Rule::L5];
+    WaitsForPods: "cass-operator#860: waits for Pods to be Ready that cannot be, because their disks are full", [Rule::L1];
+    WaitsForCapacity: "solr-operator#712, cloudnative-pg#7997: waits for a capacity that only the next mount would bring", [Rule::L1];
+    HotLoop: "milvus-operator#516: a refused expansion is tried again at once, for ever", [Rule::S13];
+    SaysAgain: "milvus-operator#516: and is reported each time", [Rule::S13];
+    ShrinksToTemplate: "formancehq/ledger#1634: the template's size is written whatever the claim has", [Rule::S1];
+    GrowsBeyond: "the size is rounded up beyond what was asked for", [Rule::S1];
+    LowestFirst: "the lowest ordinal first", [Rule::S6];
+    AllAtOnce: "every claim at once, whatever is in motion", [Rule::S6];
+    ReleasesEarly: "the Pod is replaced before its claim is ready", [Rule::S7];
+    TwoPodsAtOnce: "the next Pod is released before this one runs", [Rule::S7];
+    TrustsOldStatus: "believes updateRevision before observedGeneration has caught up", [Rule::S7];
+    NeverLifts: "a hold that nobody ends", [Rule::L1];
+    LiftsToZero: "a hold ends with partition 0, whatever the user asked for", [Rule::S6];
+    ForgetsHold: "a hold is forgotten with the wish that it was for", [Rule::L1];
+    DeletesOrphans: "K8SSAND-559, K8SPSMDB-433: claims without a Pod are taken for left over, and deleted", [Rule::S4];
+    FifthField: "prometheus-operator#5067: more fields than the four are written", [Rule::S2];
+    DropsClass: "an apply that leaves the attributes class out takes it away", [Rule::S2, Rule::L1];
+    ConflictIsFinal: "percona-server-mongodb-operator#2220: a conflict is taken for an answer", [Rule::L1];
+}
+
+impl Planted {
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|planted| format!("{planted:?}") == name)
+    }
+
+    /// What is seen is bent.
+    pub(crate) fn sees(self, seen: &mut Seen) {
+        let wish = seen.set.record().map(|record| record.wish);
+        let claims = seen.claims.iter_mut().flatten();
+        match self {
+            Self::ComparesSpelling => {
+                let largest = wish.map_or(0, |wish| wish.wants().iter().map(|want| want.size).max().unwrap_or(0));
+                claims
+                    .filter(|claim| claim.request > largest)
+                    .for_each(|claim| claim.revision = None);
+            }
+            Self::IgnoresTerminating => claims.for_each(|claim| claim.terminating = false),
+            Self::OwnerByName => {
+                claims.for_each(|claim| (claim.selected, claim.owner) = (true, Owner::Nobody));
+                (seen.strangers, seen.neighbour) = (0, false);
+            }
+            Self::RecordOfAnotherSet => {
+                if let Some(record) = &mut seen.set.spec.staged {
+                    record.uid = SEEN;
+                }
+            }
+            Self::OneStopsAll => seen.set.spec.parallel = false,
+            Self::WaitsForCapacity => {
+                claims
+                    .filter(|claim| claim.resize == Resize::Node)
+                    .for_each(|claim| claim.resize = Resize::Controller);
+            }
+            Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
+            Self::SaysAgain => seen.earlier = None,
+            Self::TrustsOldStatus => seen.set.status.observed = true,
+            Self::DropsClass => claims.for_each(|claim| claim.our_class = false),
+            _ => {}
+        }
+    }
+
+    /// What is decided is bent.
+    pub(crate) fn decides(self, seen: &Seen, decision: &mut Decision) {
+        let record = seen.set.record().copied();
+        let users = seen.set.users_partition();
+        match (self, record) {
+            (Self::NoteBeforeGrowth, Some(record)) if record.complete => {
+                decision.writes.retain(|write| !matches!(write, Write::Apply(_)));
+                (decision.settled, decision.wake) = (true, None);
+            }
+            (Self::NoteBeforeGrowth, Some(record)) if decision.writes.iter().any(is_apply) => {
+                let note = Record {
+                    complete: true,
+                    ..record
+                };
+                decision.writes.insert(
+                    0,
+                    Write::Record {
+                        uid: Some(SEEN),
+                        version: Some(1),
+                        record: note,
+                    },
+                );
+            }
+            (Self::Unobserved, _) => decision.wake = None,
+            (Self::MissingIsAnError, Some(_)) if self.pods(seen).any(|pod| pod.is_none()) => stop(decision),
+            (Self::WaitsForPods, Some(_)) if self.pods(seen).any(|pod| pod != Some(true)) => {
+                decision.writes.retain(|write| !is_apply(write));
+            }
+            (Self::LowestFirst, Some(record)) => lowest_first(seen, &record, decision),
+            (Self::AllAtOnce, Some(record)) if decision.writes.iter().any(is_apply) => {
+                decision.writes.retain(|write| !is_apply(write));
+                decision.writes.extend(due(seen, &record).map(Write::Apply));
+            }
+            (Self::ReleasesEarly, Some(_)) if seen.set.spec.held.is_some() && decision.rolls_out => {
+                let down = seen.set.spec.partition.saturating_sub(1).max(users);
+                if down < seen.set.spec.partition && seen.set.spec.partition <= seen.set.spec.replicas {
+                    decision.writes = vec![partition(down, false)];
+                }
+            }
+            (Self::TwoPodsAtOnce, _) => bend_partition(decision, |to, lift| (if lift { to } else { users }, lift)),
+            (Self::LiftsToZero, _) => bend_partition(decision, |to, lift| (if lift { 0 } else { to }, lift)),
+            (Self::NeverLifts, _) => decision
+                .writes
+                .retain(|write| !matches!(write, Write::Partition { lift: true, .. })),
+            (Self::ForgetsHold, _) if !decision.rolls_out => decision.writes.clear(),
+            (Self::DeletesOrphans, _) => decision.writes.extend(orphan(seen)),
+            _ => {}
+        }
+    }
+
+    /// The Pods of the replicas: whether each is Ready, if it is there.
+    fn pods(self, seen: &Seen) -> impl Iterator<Item = Option<bool>> + '_ {
+        let replicas = usize::from(seen.set.spec.replicas).min(ORDINALS);
+        seen.pods[..replicas]
+            .iter()
+            .map(|pod| pod.map(|pod| pod.ready.is_some()))
+    }
+
+    /// What is sent is bent.
+    pub(crate) fn sends(self, write: Write) -> Write {
+        let Write::Apply(apply) = write else {
+            return write;
+        };
+        let want = apply.revision.wants[place(apply.slot.into()).0];
+        Write::Apply(match self {
+            Self::NoUid => Apply {
+                uid: None,
+                version: None,
+                ..apply
+            },
+            Self::NoVersion => Apply { version: None, ..apply },
+            Self::ShrinksToTemplate => Apply {
+                size: want.size,
+                ..apply
+            },
+            Self::GrowsBeyond => Apply {
+                size: apply.size + 1,
+                ..apply
+            },
+            Self::FifthField => Apply { others: 1, ..apply },
+            _ => apply,
+        })
+    }
+
+    /// What is remembered of a reply is bent.
+    pub(crate) fn overlay(planted: Option<Self>, instance: &Instance, slot: usize, reply: Claim) -> Claim {
+        match (planted, instance.views.claims[slot]) {
+            (Some(Self::OlderViewIsReady), Some(seen)) => Claim {
+                revision: reply.revision,
+                version: reply.version,
+                ..seen
+            },
+            _ => reply,
+        }
+    }
+}
+
+fn is_apply(write: &Write) -> bool {
+    matches!(write, Write::Apply(_))
+}
+
+fn stop(decision: &mut Decision) {
+    decision.writes.clear();
+    decision.wake = None;
+}
+
+fn partition(to: u8, lift: bool) -> Write {
+    Write::Partition {
+        uid: Some(SEEN),
+        version: Some(1),
+        to: Some(to),
+        lift,
+    }
+}
+
+fn bend_partition(decision: &mut Decision, bend: impl Fn(u8, bool) -> (u8, bool)) {
+    for write in &mut decision.writes {
+        if let Write::Partition { to: Some(to), lift, .. } = write {
+            (*to, *lift) = bend(*to, *lift);
+        }
+    }
+}
+
+/// Every apply that the wish still needs.
+fn due<'s>(seen: &'s Seen, record: &'s Record) -> impl DoubleEndedIterator<Item = Apply> + 's {
+    (0..SLOTS).rev().filter_map(|slot| {
+        let claim = seen.claims[slot]?;
+        let want: Want = *record.wish.wants().get(place(slot).0)?;
+        let free = claim.bound && !claim.terminating && claim.revision != Some(record.wish);
+        free.then(|| Apply {
+            slot: u8::try_from(slot).unwrap_or(0),
+            uid: Some(claim.uid),
+            version: Some(1),
+            size: want.size.max(claim.request),
+            class: want.class,
+            tier: want.tier,
+            revision: record.wish,
+            others: 0,
+            taken_back: false,
+        })
+    })
+}
+
+fn lowest_first(seen: &Seen, record: &Record, decision: &mut Decision) {
+    if decision.writes.iter().any(is_apply) {
+        decision.writes.retain(|write| !is_apply(write));
+        let last = due(seen, record).min_by_key(|apply| place(apply.slot.into()).1);
+        decision.writes.extend(last.map(Write::Apply));
+    }
+}
+
+/// A claim whose Pod is not there.
+fn orphan(seen: &Seen) -> Option<Write> {
+    let slot = (0..SLOTS).find(|slot| {
+        seen.pods[place(*slot).1].is_none() && seen.claims[*slot].is_some_and(|claim| !claim.terminating)
+    })?;
+    Some(Write::Delete {
+        slot: u8::try_from(slot).ok()?,
+    })
+}

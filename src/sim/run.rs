@@ -1,0 +1,269 @@
+//! The run that is part of the tests: workloads, crash points, planted bugs, schedules, and every order in small scopes.
+
+use std::fmt;
+use std::time::Instant;
+
+use super::coverage::Coverage;
+use super::crash;
+use super::explore::{self, Explored, Path, Scope};
+use super::inhabitants::people::Deed;
+use super::log::{self, Log};
+use super::mind::Mind;
+use super::objects::{Want, Wish};
+use super::planted::Planted;
+use super::schedule::{self, Failure};
+use super::story;
+use super::workloads;
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Random schedules.
+    pub schedules: u64,
+    /// States of each scope that is explored, at most.
+    pub states: usize,
+    /// Whether pairs of faults are tried, besides every single one.
+    pub pairs: bool,
+}
+
+/// What was tried.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    workloads: u32,
+    crash_points: u32,
+    pairs: u32,
+    planted: usize,
+    schedules: u64,
+    steps: u64,
+    states: usize,
+    transitions: u64,
+    exhausted: usize,
+    scopes: usize,
+    coverage: Coverage,
+    seconds: u64,
+}
+
+/// As many as there are cores on the smallest machine that builds this.
+const THREADS: u64 = 2;
+const STRIDE: usize = 2;
+
+/// Says how far it is.
+type Say<'s> = &'s dyn Fn(&str);
+
+/// A planted bug must be found by this many schedules.
+const PLANTED_SCHEDULES: u64 = 20_000;
+
+const fn one(size: u8) -> Wish {
+    Wish {
+        wants: [Want::size(size), Want::size(0)],
+        templates: 1,
+    }
+}
+
+const fn two(first: u8, second: u8) -> Wish {
+    Wish {
+        wants: [Want::size(first), Want::size(second)],
+        templates: 2,
+    }
+}
+
+/// The scopes that are explored, the smallest first.
+const SCOPES: &[Scope] = &[
+    scope("newcomers", &[Deed::Wish(one(2))], 1, 0, false),
+    scope("newcomers", &[Deed::Both(one(2), 1)], 1, 0, false),
+    scope("newcomers", &[Deed::Wish(one(2)), Deed::Wish(one(3))], 1, 0, false),
+    scope(
+        "newcomers",
+        &[Deed::Wish(one(2)), Deed::DeleteClaim(1), Deed::DeletePod(1)],
+        1,
+        0,
+        false,
+    ),
+    scope("newcomers", &[Deed::Both(one(2), 1), Deed::Withdraw], 1, 0, false),
+    scope("newcomers", &[Deed::Wish(one(2)), Deed::Size(0, 4)], 1, 2, false),
+    scope("newcomers", &[Deed::Wish(one(2))], 0, 0, true),
+    scope("grow", &[Deed::Both(one(2), 1), Deed::Scale(2)], 1, 2, false),
+    scope(
+        "grow-two-templates",
+        &[Deed::Wish(two(2, 3)), Deed::Wish(two(3, 3)), Deed::Size(2, 5)],
+        1,
+        2,
+        false,
+    ),
+];
+
+const fn scope(workload: &'static str, deeds: &'static [Deed], faults: u8, travels: u8, second: bool) -> Scope {
+    Scope {
+        workload,
+        deeds,
+        faults,
+        travels,
+        second,
+    }
+}
+
+impl Effort {
+    /// So many times the effort of the run that is part of the tests.
+    #[must_use]
+    pub fn times(times: u64) -> Self {
+        let states = usize::try_from(times).unwrap_or(usize::MAX).saturating_mul(900_000);
+        Self {
+            schedules: 100_000 * times,
+            states,
+            pairs: times > 1,
+        }
+    }
+}
+
+/// Tries all of it.
+///
+/// # Errors
+/// The story of the first guarantee that does not hold, and the command that tells it again.
+pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
+    let begun = Instant::now();
+    let mut numbers = Numbers::default();
+    crash_points(effort, &mut numbers, say)?;
+    for (steps, coverage) in in_threads(|part| schedules(effort, part))? {
+        numbers.steps += steps;
+        numbers.coverage.add(&coverage);
+    }
+    numbers.schedules = effort.schedules;
+    say(&format!(
+        "{} random schedules of {} steps: every guarantee holds",
+        numbers.schedules, numbers.steps
+    ));
+    for (explored, coverage) in in_threads(|part| scopes(effort, part))?.into_iter().flatten() {
+        say(&explored.to_string());
+        numbers.scopes += 1;
+        numbers.states += explored.states;
+        numbers.transitions += explored.transitions;
+        numbers.exhausted += usize::from(explored.exhausted);
+        numbers.coverage.add(&coverage);
+    }
+    planted(&mut numbers, say)?;
+    numbers.seconds = begun.elapsed().as_secs();
+    let missing = numbers.coverage.missing();
+    if missing.is_empty() {
+        return Ok(numbers);
+    }
+    Err(format!("never reached: {}", missing.join(", ")))
+}
+
+fn crash_points(effort: &Effort, numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
+    let tried = crash::every_point().map_err(|difference| difference.story())?;
+    (numbers.workloads, numbers.crash_points) = (tried.workloads, tried.points);
+    say(&format!(
+        "{} faults at requests of {} workloads: as if undisturbed",
+        tried.points, tried.workloads
+    ));
+    if effort.pairs {
+        for workload in workloads::ALL {
+            let pairs = crash::every_pair(workload, &mut Mind::default());
+            numbers.pairs += pairs.map_err(|difference| difference.story())?;
+        }
+        say(&format!("{} pairs of faults: as if undisturbed", numbers.pairs));
+    }
+    Ok(())
+}
+
+/// Every planted bug is found, and by a guarantee that it breaks.
+fn planted(numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
+    for planted in Planted::ALL {
+        let found = find(*planted).ok_or_else(|| format!("{planted:?} was not found: {}", planted.repeats()))?;
+        say(&format!(
+            "{planted:?}: seed {}: {} ({})",
+            found.seed,
+            found.broken,
+            planted.repeats()
+        ));
+        if !planted.breaks().contains(&found.broken.rule) {
+            return Err(format!(
+                "{planted:?}: expected {:?}, but found {}",
+                planted.breaks(),
+                found.broken
+            ));
+        }
+        numbers.planted += 1;
+    }
+    Ok(())
+}
+
+/// The first schedule in which a planted bug breaks a guarantee.
+pub(crate) fn find(planted: Planted) -> Option<Box<Failure>> {
+    let mut mind = Mind::with(Some(planted));
+    (0..PLANTED_SCHEDULES)
+        .find_map(|seed| schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut Log::default()).err())
+}
+
+/// Does a part of the work in each of so many threads.
+fn in_threads<T: Send>(work: impl Fn(u64) -> Result<T, String> + Sync) -> Result<Vec<T>, String> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|part| {
+                scope.spawn({
+                    let work = &work;
+                    move || work(part)
+                })
+            })
+            .collect();
+        let answers = threads.into_iter().map(|thread| thread.join());
+        answers
+            .map(|answer| answer.unwrap_or_else(|_| Err("a part ended without an answer".to_owned())))
+            .collect()
+    })
+}
+
+fn schedules(effort: &Effort, part: u64) -> Result<(u64, Coverage), String> {
+    let mut mind = Mind::default();
+    let mut steps = 0;
+    for seed in (part..effort.schedules).step_by(STRIDE) {
+        let mut log = Log::default();
+        let result = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut log);
+        result.map_err(|failure| {
+            let told = story::tell(failure.seed, None, None).map_or_else(|why| why, |story| story.text);
+            format!("{told}again: claim-rollout simulate --seed {}", failure.seed)
+        })?;
+        steps += log.steps;
+    }
+    Ok((steps, mind.coverage))
+}
+
+fn scopes(effort: &Effort, part: u64) -> Result<Vec<(Explored, Coverage)>, String> {
+    let first = usize::try_from(part).unwrap_or(0);
+    let mut all = Vec::new();
+    for scope in SCOPES.iter().skip(first).step_by(STRIDE) {
+        let mut mind = Mind::default();
+        let explored = explore::explore(*scope, effort.states, &mut mind).map_err(|path| path_words(&path))?;
+        all.push((explored, mind.coverage));
+    }
+    Ok(all)
+}
+
+fn path_words(path: &Path) -> String {
+    let steps: Vec<String> = path
+        .steps
+        .iter()
+        .map(|step| format!("  {}", log::words(*step)))
+        .collect();
+    format!("{:?}\n{}\nBROKEN {}", path.scope, steps.join("\n"), path.broken)
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} workloads, {} faults at their requests, {} pairs",
+            self.workloads, self.crash_points, self.pairs
+        )?;
+        writeln!(f, "{} planted bugs, each found", self.planted)?;
+        writeln!(f, "{} random schedules, {} steps", self.schedules, self.steps)?;
+        let (states, transitions) = (self.states, self.transitions);
+        writeln!(
+            f,
+            "{states} unique states, {transitions} transitions, {} of {} scopes exhausted",
+            self.exhausted, self.scopes
+        )?;
+        writeln!(f, "reached: {}", self.coverage)?;
+        write!(f, "in {} s: every guarantee holds", self.seconds)
+    }
+}

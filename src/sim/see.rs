@@ -1,0 +1,178 @@
+//! The adapter to decision two: from what a controller sees in the model to a [`Snapshot`], and from [`Action`]s back.
+//!
+//! Uids and versions are renamed on the way in: what is seen of one claim is the same question whatever its uid is. On the
+//! way out they are what they stood for, so a write of the decision for the wrong object is one in the model, too.
+
+use std::collections::BTreeMap;
+
+use super::api::{Apply, Write};
+use super::coverage::Coverage;
+use super::mind::{Decision, Mind};
+use super::names::{self, TIER, number, whole_gi};
+use super::objects::{Age, Claim, Record, SLOTS, Set, Uid, Version};
+use super::planted::Planted;
+use super::seen::{SEEN, Seen, VERSION, WISHED, claim_uid};
+use super::snapshot::{claim_name, snapshot};
+use crate::rollout::{self, Action, Progress, Reason, Wish, plan};
+use crate::templates::{Phase, Revision};
+
+/// A write with the uids and versions that were seen.
+pub(crate) fn real(write: Write, set: &Set, claims: &[Option<Claim>; SLOTS], planted: Option<Planted>) -> Write {
+    let of_set = |uid: Option<Uid>| uid.map(|uid| if uid == SEEN { set.uid } else { Uid::MAX });
+    let set_version = |version: Option<Version>| version.map(|seen| if seen == VERSION { set.version } else { 0 });
+    let write = match write {
+        Write::Apply(apply) => {
+            let claim = claims[usize::from(apply.slot)];
+            let named = |uid| {
+                claim
+                    .filter(|_| uid == claim_uid(apply.slot.into()))
+                    .map_or(Uid::MAX, |claim| claim.uid)
+            };
+            let version = claim.map_or(0, |claim| claim.version);
+            Write::Apply(Apply {
+                uid: apply.uid.map(named),
+                version: apply.version.map(|seen| if seen == VERSION { version } else { 0 }),
+                ..apply
+            })
+        }
+        Write::Record { uid, version, record } => Write::Record {
+            uid: of_set(uid),
+            version: set_version(version),
+            record: Record {
+                uid: if record.uid == SEEN { set.uid } else { record.uid },
+                ..record
+            },
+        },
+        Write::Partition { uid, version, to, lift } => Write::Partition {
+            uid: of_set(uid),
+            version: set_version(version),
+            to,
+            lift,
+        },
+        other => other,
+    };
+    planted.map_or(write, |planted| planted.sends(write))
+}
+
+/// Asks `plan`.
+pub(crate) fn ask(mind: &mut Mind, seen: &Seen) -> Decision {
+    let snapshot = snapshot(mind, seen);
+    let plan = plan(&snapshot);
+    let mut coverage = Coverage::of(&snapshot, &plan);
+    let mut writes = Vec::new();
+    let mut tells = Vec::new();
+    for action in &plan.actions {
+        coverage.acted(action);
+        match action {
+            Action::Tell(tell) => {
+                let slot = tell.claim.as_ref().and_then(|(name, _)| slot_of(name));
+                let text = mind.number(tell.message.clone(), || (blank(), tell.message.clone()));
+                tells.push((tell.reason, slot, text));
+            }
+            action => writes.extend(write(mind, action)),
+        }
+    }
+    let begins = tells.iter().any(|(reason, ..)| *reason == Reason::ClaimsStaged);
+    let says = if mind.silent { 0 } else { report(mind, &plan.progress) };
+    Decision {
+        writes,
+        tells,
+        says,
+        wake: plan.wake.map(|wake| Age::try_from(wake).unwrap_or(Age::MAX)),
+        settled: plan.settled,
+        begins: begins && !mind.silent,
+        stuck: stuck(&plan.progress),
+        rolls_out: Wish::of(&snapshot.set, &snapshot.honoured).is_ok(),
+        coverage,
+    }
+}
+
+fn stuck(progress: &Progress) -> u16 {
+    let stuck = progress.claims.iter().filter(|claim| claim.state.is_stalled());
+    let slots = stuck.filter_map(|claim| slot_of(&claim.name));
+    slots.fold(0, |stuck, slot| stuck | 1 << slot)
+}
+
+fn blank() -> rollout::Earlier {
+    rollout::Earlier {
+        revision: Revision::from_text(""),
+        started: None,
+        claims: BTreeMap::new(),
+        ready: String::new(),
+    }
+}
+
+/// The number of a progress. What is known of it afterwards is what the ClaimRollout holds.
+fn report(mind: &mut Mind, progress: &Progress) -> u32 {
+    let known = |progress: &Progress| {
+        let claims = progress.claims.iter().map(|claim| {
+            let state = claim.state.as_str().to_owned();
+            (claim.name.clone(), (state, claim.reason.clone(), claim.message.clone()))
+        });
+        let earlier = rollout::Earlier {
+            revision: progress.update_revision.clone(),
+            started: Some(WISHED),
+            claims: claims.collect(),
+            ready: progress.ready.reason.to_owned(),
+        };
+        let claims = progress
+            .claims
+            .iter()
+            .map(|claim| format!("{} {}", claim.name, claim.state));
+        let claims: Vec<String> = claims.collect();
+        (earlier, format!("{}; {}", progress.ready.reason, claims.join(", ")))
+    };
+    // When it was first seen is kept beside it.
+    let timeless = Progress {
+        started: 0,
+        ..progress.clone()
+    };
+    mind.number(format!("{timeless:?}"), || known(progress))
+}
+
+fn slot_of(name: &str) -> Option<u8> {
+    let slots = 0..SLOTS;
+    let slot = slots.into_iter().find(|slot| claim_name(*slot) == name)?;
+    u8::try_from(slot).ok()
+}
+
+fn parse<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.trim_start_matches('u').parse().ok()
+}
+
+/// A write of the decision in the words of the model.
+fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
+    Some(match action {
+        Action::ApplyClaim(apply) => Write::Apply(Apply {
+            slot: slot_of(apply.name.as_str())?,
+            uid: parse(&apply.uid),
+            version: parse(&apply.resource_version),
+            size: whole_gi(&apply.storage),
+            class: number(apply.volume_attributes_class_name.as_deref(), "class-"),
+            tier: number(apply.labels.get(TIER).map(String::as_str), "t"),
+            revision: mind.names.wish(apply.revision.as_str())?,
+            others: u8::try_from(apply.labels.keys().filter(|key| *key != TIER).count() + apply.annotations.len())
+                .ok()?,
+            taken_back: apply.taken_back.is_some(),
+        }),
+        Action::SetRecord(set) => Write::Record {
+            uid: parse(&set.set_uid),
+            version: parse(&set.resource_version),
+            record: Record {
+                wish: names::wish(&set.record.templates),
+                complete: set.record.phase == Phase::Complete,
+                policy: set.record.update_policy,
+                uid: parse(&set.record.uid)?,
+            },
+        },
+        Action::SetPartition(set) => Write::Partition {
+            uid: parse(&set.set_uid),
+            version: parse(&set.resource_version),
+            to: set
+                .partition
+                .map(|partition| u8::try_from(partition).unwrap_or(u8::MAX)),
+            lift: set.lift,
+        },
+        Action::Tell(_) => return None,
+    })
+}

@@ -1,0 +1,231 @@
+//! From what is seen in the model to what the decision reads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::mind::Mind;
+use super::names::{SET, TEMPLATE, TIER, class, gi};
+use super::objects::{Claim, Modify, Owner, Pod, Resize, SLOTS, Set, Uid, Want, Wish, place};
+use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
+use crate::json::{Map, Value};
+use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
+use crate::rollout::{self, ClaimView, Honoured, Neighbour, PodView, Refusal, SetView, Snapshot};
+use crate::templates::rules::Shrink;
+use crate::templates::{Record, Revision, Sync, keys};
+
+/// The name of the claim in a slot.
+pub(crate) fn claim_name(slot: usize) -> String {
+    let (template, ordinal) = place(slot);
+    format!("{}-{SET}-{ordinal}", TEMPLATE[template])
+}
+
+fn pod_name(ordinal: usize) -> String {
+    format!("{SET}-{ordinal}")
+}
+
+fn uid_text(uid: Uid) -> String {
+    format!("u{uid}")
+}
+
+fn owner(kind: &str, uid: Uid) -> rollout::Owner {
+    rollout::Owner {
+        kind: kind.to_owned(),
+        name: SET.to_owned(),
+        uid: uid_text(uid),
+    }
+}
+
+/// What the decision reads.
+pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
+    let mut snapshot = Snapshot {
+        now: NOW,
+        honoured: Arc::new(Honoured {
+            shrink: if seen.recover { Shrink::Recover } else { Shrink::Refuse },
+            ..Honoured::default()
+        }),
+        set: set_view(mind, &seen.set),
+        claims: BTreeMap::new(),
+        pods: BTreeMap::new(),
+        neighbours: Vec::new(),
+        refusals: BTreeMap::new(),
+        earlier: seen.earlier.and_then(|says| mind.earlier(says)),
+    };
+    if seen.neighbour {
+        snapshot.neighbours.push(Neighbour {
+            set: "a-web".to_owned(),
+            templates: vec!["data".to_owned()],
+        });
+    }
+    let wish = seen.set.record().map(|record| record.wish);
+    for (slot, claim) in seen.claims.iter().enumerate() {
+        // Only what the wish names is looked up.
+        let named = wish.is_some_and(|wish| place(slot).0 < wish.wants().len());
+        let Some(claim) = claim.filter(|_| named) else {
+            continue;
+        };
+        let view = claim_view(mind, slot, &claim);
+        if let (Some(refusal), Some(wish)) = (seen.refusals[slot], wish) {
+            let refusal = refusal_of(&refusal, mind.names.revision(&wish));
+            snapshot.refusals.insert(view.uid.clone(), refusal);
+        }
+        snapshot.claims.insert(view.name.clone(), view);
+    }
+    let templates = usize::from(seen.set.spec.live.templates);
+    for (ordinal, pod) in seen.pods.iter().enumerate() {
+        if let Some(pod) = pod {
+            let view = pod_view(ordinal, pod, templates);
+            snapshot.pods.insert(view.name.clone(), view);
+        }
+    }
+    for slot in (0..SLOTS).filter(|slot| seen.strangers & 1 << slot != 0) {
+        let name = format!("stranger-{slot}");
+        let view = PodView {
+            claims: vec![claim_name(slot)],
+            controller: None,
+            ..pod_view(0, &stranger(), 0)
+        };
+        snapshot.pods.insert(name.clone(), PodView { name, ..view });
+    }
+    snapshot
+}
+
+fn refusal_of(refusal: &Refused, revision: Revision) -> Refusal {
+    let last = i64::try_from(NOW).unwrap_or(0) - i64::from(refusal.age);
+    Refusal {
+        revision,
+        resource_version: if refusal.same { VERSION } else { 0 }.to_string(),
+        cause: format!("{:?}", refusal.cause),
+        message: format!("because of {:?}", refusal.cause),
+        attempts: refusal.attempts.into(),
+        last: u64::try_from(last).unwrap_or(0),
+    }
+}
+
+const fn stranger() -> Pod {
+    Pod {
+        uid: 99,
+        version: VERSION,
+        set: 0,
+        image: 0,
+        ready: Some(0),
+        terminating: false,
+        full: 0,
+        age: 1,
+    }
+}
+
+fn set_view(mind: &mut Mind, set: &Set) -> SetView {
+    let spec = &set.spec;
+    let record = set.record().map(|record| Record {
+        by: "alice".to_owned(),
+        manager: "kubectl".to_owned(),
+        phase: record.phase(),
+        templates: mind.names.templates(&record.wish),
+        uid: uid_text(SEEN),
+        update_policy: record.policy,
+    });
+    SetView {
+        namespace: "default".to_owned(),
+        name: SET.to_owned(),
+        uid: uid_text(set.uid),
+        resource_version: set.version.to_string(),
+        terminating: set.terminating,
+        controller: set.owned.then(|| owner("Operator", OTHER)),
+        replicas: spec.replicas.into(),
+        first_ordinal: 0,
+        match_labels: [("app".to_owned(), SET.to_owned())].into(),
+        live: mind.names.templates(&spec.live),
+        staged: record,
+        update_policy: spec.policy,
+        paused: spec.paused,
+        partition: spec.held.unwrap_or(spec.partition).into(),
+        held: spec.held.map(|_| spec.partition.into()),
+        sync: if spec.asynchronous { Sync::Async } else { Sync::LockStep },
+        min_ready_seconds: spec.min_ready.into(),
+        status_is_current: set.status.observed,
+        strategy: if spec.on_delete {
+            Strategy::OnDelete
+        } else {
+            Strategy::RollingUpdate
+        },
+        pod_management: if spec.parallel {
+            PodManagement::Parallel
+        } else {
+            PodManagement::OrderedReady
+        },
+        update_revision: format!("{SET}-{}", set.status.update),
+    }
+}
+
+fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> ClaimView {
+    let mut labels = BTreeMap::new();
+    if claim.selected {
+        labels.insert("app".to_owned(), SET.to_owned());
+    }
+    if claim.tier != 0 {
+        labels.insert(TIER.to_owned(), format!("t{}", claim.tier));
+    }
+    if let Some(wish) = &claim.revision {
+        labels.insert(keys::REVISION.to_owned(), mind.names.revision(wish).to_string());
+    }
+    ClaimView {
+        name: claim_name(slot),
+        uid: uid_text(claim.uid),
+        resource_version: claim.version.to_string(),
+        labels,
+        controller: match claim.owner {
+            Owner::Nobody => None,
+            Owner::Set(uid) => Some(owner("StatefulSet", uid)),
+            Owner::Pod(uid) => Some(owner("Pod", uid)),
+            Owner::Stranger => Some(owner("Backup", 98)),
+        },
+        terminating: claim.terminating,
+        bound: claim.bound,
+        spec: Arc::new(spec_of(mind, slot)),
+        request: gi(claim.request),
+        capacity: claim.bound.then(|| gi(claim.capacity)),
+        size_is_ours: claim.our_size,
+        class: class(claim.class),
+        class_is_ours: claim.our_class,
+        current_class: class(claim.current_class),
+        resize: match claim.resize {
+            Resize::None => None,
+            Resize::Controller => Some(snapshot::Resize::ControllerInProgress),
+            Resize::ControllerInfeasible => Some(snapshot::Resize::ControllerInfeasible),
+            Resize::Node => Some(snapshot::Resize::NodePending),
+        },
+        modify: match claim.modify {
+            Modify::None => None,
+            Modify::Pending => Some(snapshot::Modify::Pending),
+            Modify::InProgress => Some(snapshot::Modify::InProgress),
+            Modify::Infeasible => Some(snapshot::Modify::Infeasible),
+        },
+        resizing: claim.resize == Resize::Controller,
+        file_system_resize_pending: claim.resize == Resize::Node,
+        trouble: None::<Trouble>,
+    }
+}
+
+/// What a claim holds that cannot change, as the template has it.
+fn spec_of(mind: &mut Mind, slot: usize) -> Map<Value> {
+    let wish = Wish::of(&[Want::size(1); 2]);
+    mind.names.templates(&wish).swap_remove(place(slot).0).spec
+}
+
+fn pod_view(ordinal: usize, pod: &Pod, templates: usize) -> PodView {
+    let claims = TEMPLATE
+        .iter()
+        .take(templates)
+        .map(|template| format!("{template}-{SET}-{ordinal}"));
+    PodView {
+        name: pod_name(ordinal),
+        uid: uid_text(pod.uid),
+        controller: (pod.set != 0).then(|| owner("StatefulSet", pod.set)),
+        created: if pod.age > 0 { WISHED - 1 } else { NOW },
+        deleted: pod.terminating.then_some(NOW + 30),
+        unready: None,
+        revision: format!("{SET}-{}", pod.image),
+        ready_since: pod.ready.map(|age| NOW - u64::from(age.unsigned_abs())),
+        claims: claims.collect(),
+    }
+}

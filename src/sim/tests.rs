@@ -1,0 +1,114 @@
+//! A small part of the long run (`make sim`), in every run of the unit tests.
+
+use super::crash;
+use super::explore::{Scope, explore};
+use super::inhabitants::people::Deed;
+use super::log::Log;
+use super::mind::Mind;
+use super::objects::{SLOTS, Want, Wish};
+use super::planted::Planted;
+use super::run;
+use super::schedule;
+use super::workloads;
+use crate::rollout::invariants::{Tally, s12_writes};
+
+#[test]
+fn every_workload_reaches_its_wish_undisturbed() {
+    for workload in workloads::ALL {
+        let world = workload.run(&mut Mind::default(), &mut Log::default());
+        assert!(world.is_ok(), "{}: {:?}", workload.name, world.err());
+    }
+}
+
+#[test]
+fn a_wish_takes_no_more_writes_than_it_must() {
+    for name in [
+        "grow",
+        "grow-two-templates",
+        "grow-with-image",
+        "grow-two-templates-with-image",
+        "remount",
+    ] {
+        let workload = workloads::Workload::named(name).expect("a workload");
+        let mut log = Log::default();
+        let world = workload
+            .run(&mut Mind::default(), &mut log)
+            .expect("every guarantee holds");
+        let replicas = u32::from(workload.replicas);
+        let tally = Tally {
+            claims: replicas * u32::try_from(workload.wants.len()).expect("few"),
+            replicas,
+            claim_writes: log.writes[..SLOTS].iter().map(|writes| u32::from(*writes)).sum(),
+            partition_writes: log.writes[SLOTS].into(),
+            record_writes: log.writes[SLOTS + 1].into(),
+            report_writes: log.reports().into(),
+        };
+        assert_eq!(s12_writes(&tally), Ok(()), "{name}");
+        let staged = world.api.set.and_then(|set| set.spec.staged);
+        assert!(staged.is_some_and(|record| record.complete), "{name}");
+    }
+}
+
+#[test]
+fn any_fault_at_any_request_of_a_held_rollout_changes_nothing_in_the_end() {
+    let workload = workloads::Workload::named("grow-with-image").expect("a workload");
+    let tried = crash::every_point_of(workload, &mut Mind::default());
+    assert!(tried.as_ref().is_ok_and(|points| *points > 100), "{tried:?}");
+}
+
+#[test]
+fn random_schedules_break_nothing() {
+    let mut mind = Mind::default();
+    for seed in 0..300 {
+        let broken = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut Log::default()).err();
+        assert!(broken.is_none(), "claim-rollout simulate --seed {seed}: {broken:?}");
+    }
+}
+
+#[test]
+fn from_every_state_of_a_small_scope_the_wish_is_reached() {
+    const WISH: Wish = Wish {
+        wants: [Want::size(2), Want::size(0)],
+        templates: 1,
+    };
+    let scope = Scope {
+        workload: "newcomers",
+        deeds: const { &[Deed::Wish(WISH)] },
+        faults: 1,
+        travels: 0,
+        second: false,
+    };
+    let explored = explore(scope, 100_000, &mut Mind::default()).expect("every guarantee holds");
+    assert!(explored.exhausted && explored.states > 50, "{explored:?}");
+}
+
+/// Those that come to light at once; `make sim` finds each.
+#[test]
+fn planted_bugs_are_found_by_a_guarantee_that_they_break() {
+    for planted in [
+        Planted::NoUid,
+        Planted::NoVersion,
+        Planted::NoteBeforeGrowth,
+        Planted::LowestFirst,
+        Planted::FifthField,
+    ] {
+        let found = run::find(planted).expect("a failure");
+        assert!(
+            planted.breaks().contains(&found.broken.rule),
+            "{planted:?}: {}",
+            found.broken
+        );
+    }
+}
+
+#[test]
+fn a_seed_tells_the_same_story_each_time() {
+    let seed = run::find(Planted::LowestFirst).expect("a failure").seed;
+    let story = super::tell(seed, None, Some("LowestFirst")).expect("a story");
+    assert_eq!(super::tell(seed, None, Some("LowestFirst")), Ok(story.clone()));
+    assert!(story.broken.is_some_and(|broken| broken.starts_with("S6: ")));
+    assert_eq!(super::tell(seed, None, None).expect("a story").broken, None);
+    assert!(
+        super::tell(7, Some("shrink"), None).is_err_and(|why| why.starts_with("expected one of the workloads grow, "))
+    );
+}

@@ -1,0 +1,387 @@
+//! What users do: how a set begins, and what happens to it.
+
+use super::inhabitants::people::Deed;
+use super::log::Log;
+use super::mind::Mind;
+use super::objects::{Want, Wish};
+use super::world::{Step, World};
+use crate::rollout::invariants::Broken;
+use crate::templates::UpdatePolicy;
+
+/// When something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Now.
+    Now,
+    /// When claims have been written so many times.
+    Written(u8),
+    /// When nothing moves any more.
+    Quiet,
+}
+
+/// How a set begins, and what happens to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workload {
+    pub(crate) name: &'static str,
+    pub(crate) replicas: u8,
+    pub(crate) wants: &'static [Want],
+    pub(crate) edit: fn(&mut World),
+    pub(crate) script: &'static [(When, Deed)],
+}
+
+const fn one(size: u8) -> Wish {
+    Wish {
+        wants: [Want::size(size), Want::size(0)],
+        templates: 1,
+    }
+}
+
+const fn two(first: u8, second: u8) -> Wish {
+    Wish {
+        wants: [Want::size(first), Want::size(second)],
+        templates: 2,
+    }
+}
+
+const fn with(size: u8, class: u8, tier: u8) -> Wish {
+    Wish {
+        wants: [Want { size, class, tier }, Want::size(0)],
+        templates: 1,
+    }
+}
+
+const ONE: &[Want] = &[Want::size(1)];
+const TWO: &[Want] = &[Want::size(1), Want::size(2)];
+
+use When::{Now, Quiet, Written};
+
+/// Every workload.
+pub(crate) const ALL: &[Workload] = &[
+    workload("grow", 3, ONE, |_| {}, &[(Now, Deed::Wish(one(3)))]),
+    workload("grow-two-templates", 3, TWO, |_| {}, &[(Now, Deed::Wish(two(3, 4)))]),
+    workload("grow-with-image", 3, ONE, |_| {}, &[(Now, Deed::Both(one(3), 1))]),
+    workload(
+        "grow-two-templates-with-image",
+        2,
+        TWO,
+        node,
+        &[(Now, Deed::Both(two(3, 3), 1))],
+    ),
+    workload("remount", 3, ONE, remount, &[(Now, Deed::Both(one(3), 1))]),
+    workload("min-ready", 2, ONE, min_ready, &[(Now, Deed::Both(one(3), 1))]),
+    workload(
+        "canary",
+        3,
+        ONE,
+        canary,
+        &[(Now, Deed::Both(one(3), 1)), (Quiet, Deed::Partition(0))],
+    ),
+    workload(
+        "class-and-label",
+        2,
+        ONE,
+        |_| {},
+        &[(Now, Deed::Wish(with(2, 1, 1))), (Quiet, Deed::Wish(with(3, 0, 0)))],
+    ),
+    workload(
+        "newcomers",
+        2,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Policy(Some(UpdatePolicy::OnClaimDelete))),
+            (Now, Deed::Wish(one(3))),
+            (Quiet, Deed::Scale(3)),
+            (Quiet, Deed::Policy(Some(UpdatePolicy::InPlace))),
+        ],
+    ),
+    workload(
+        "scale-up-on-the-way",
+        2,
+        ONE,
+        |_| {},
+        &[(Now, Deed::Wish(one(3))), (Written(1), Deed::Scale(4))],
+    ),
+    workload(
+        "scale-to-zero-and-back",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Wish(one(3))),
+            (Written(1), Deed::Scale(0)),
+            (Quiet, Deed::Scale(3)),
+        ],
+    ),
+    workload(
+        "second-wish",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Wish(one(3))),
+            (Written(1), Deed::Wish(one(4))),
+            (Written(3), Deed::Reapply),
+        ],
+    ),
+    workload(
+        "withdraw-while-held",
+        3,
+        ONE,
+        |_| {},
+        &[(Now, Deed::Both(one(3), 1)), (Written(1), Deed::Withdraw)],
+    ),
+    workload(
+        "give-up-while-held",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Both(one(3), 1)),
+            (Written(1), Deed::Policy(Some(UpdatePolicy::OnClaimDelete))),
+        ],
+    ),
+    workload(
+        "quota",
+        3,
+        ONE,
+        |world| world.api.quota = 5,
+        &[(Now, Deed::Wish(one(3))), (Quiet, Deed::Quota(20))],
+    ),
+    workload(
+        "parallel-with-one-refused",
+        3,
+        ONE,
+        parallel,
+        &[
+            (Now, Deed::Select(2, false)),
+            (Now, Deed::Wish(one(3))),
+            (Quiet, Deed::Select(2, true)),
+        ],
+    ),
+    workload(
+        "infeasible",
+        3,
+        ONE,
+        |world| world.driver.limit = 2,
+        &[(Now, Deed::Wish(one(3))), (Quiet, Deed::Limit(9))],
+    ),
+    workload(
+        "take-back",
+        3,
+        ONE,
+        |world| (world.driver.limit, world.recover) = (3, true),
+        &[(Now, Deed::Wish(one(5))), (Quiet, Deed::Wish(one(3)))],
+    ),
+    workload(
+        "claim-deleted",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Wish(one(3))),
+            (Written(1), Deed::DeleteClaim(1)),
+            (Written(1), Deed::DeletePod(1)),
+        ],
+    ),
+    workload(
+        "set-made-anew",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Wish(one(3))),
+            (Written(1), Deed::DeleteSet(true)),
+            (Quiet, Deed::CreateSet(3)),
+            (Quiet, Deed::Wish(one(4))),
+        ],
+    ),
+    workload(
+        "record-of-another-set",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Wish(one(3))),
+            (Written(1), Deed::DeleteSet(true)),
+            (Quiet, Deed::CreateSet(2)),
+            (Now, Deed::Registered(false)),
+            (Now, Deed::Replay),
+        ],
+    ),
+    workload(
+        "policy-away",
+        2,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Wish(one(3))),
+            (Quiet, Deed::Registered(false)),
+            (Quiet, Deed::Scale(3)),
+            (Quiet, Deed::Scale(4)),
+        ],
+    ),
+    workload(
+        "autoscaler",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Size(1, 5)),
+            (Now, Deed::Wish(one(3))),
+            (Written(1), Deed::Size(2, 6)),
+            (Quiet, Deed::Wish(one(4))),
+        ],
+    ),
+    workload(
+        "disk-full",
+        3,
+        ONE,
+        |_| {},
+        &[(Now, Deed::FillDisk(0)), (Now, Deed::Wish(one(3)))],
+    ),
+    workload(
+        "paused",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Wish(one(3))),
+            (Written(1), Deed::Pause(true)),
+            (Quiet, Deed::Pause(false)),
+        ],
+    ),
+    workload(
+        "by-hand",
+        2,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::OnDelete(true)),
+            (Now, Deed::Both(one(3), 1)),
+            (Quiet, Deed::DeletePod(1)),
+            (Quiet, Deed::DeletePod(0)),
+            (Quiet, Deed::OnDelete(false)),
+        ],
+    ),
+    workload(
+        "retention",
+        3,
+        ONE,
+        retention,
+        &[
+            (Now, Deed::Wish(one(3))),
+            (Written(1), Deed::Scale(2)),
+            (Quiet, Deed::Scale(3)),
+        ],
+    ),
+    workload(
+        "names-collide",
+        2,
+        TWO,
+        |world| world.api.neighbour = true,
+        &[(Now, Deed::Wish(two(3, 4))), (Quiet, Deed::Neighbour(false))],
+    ),
+    workload(
+        "first-consumer",
+        2,
+        ONE,
+        first_consumer,
+        &[(Now, Deed::Wish(one(3))), (Now, Deed::Scale(4))],
+    ),
+];
+
+const fn workload(
+    name: &'static str,
+    replicas: u8,
+    wants: &'static [Want],
+    edit: fn(&mut World),
+    script: &'static [(When, Deed)],
+) -> Workload {
+    Workload {
+        name,
+        replicas,
+        wants,
+        edit,
+        script,
+    }
+}
+
+fn node(world: &mut World) {
+    world.driver.needs_node = true;
+}
+
+fn remount(world: &mut World) {
+    (world.driver.needs_node, world.driver.needs_remount) = (true, true);
+}
+
+fn first_consumer(world: &mut World) {
+    world.driver.first_consumer = true;
+}
+
+fn min_ready(world: &mut World) {
+    world.api.edit_set(|set| set.spec.min_ready = 5);
+}
+
+fn canary(world: &mut World) {
+    world.api.edit_set(|set| set.spec.partition = 1);
+}
+
+fn parallel(world: &mut World) {
+    world.api.edit_set(|set| set.spec.parallel = true);
+}
+
+fn retention(world: &mut World) {
+    world
+        .api
+        .edit_set(|set| (set.spec.when_scaled, set.spec.when_deleted) = (true, true));
+}
+
+impl Workload {
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|workload| workload.name == name)
+    }
+
+    /// The set runs, and nothing is wished yet.
+    ///
+    /// # Errors
+    /// [`Broken`] if that alone breaks a guarantee.
+    pub(crate) fn start(&self, mind: &mut Mind, log: &mut Log) -> Result<World, Broken> {
+        let mut world = World::new();
+        world.manifest = (Wish::of(self.wants), 0);
+        world.step(Step::Deed(Deed::CreateSet(self.replicas)), mind, log)?;
+        (self.edit)(&mut world);
+        world.settle(mind, log)?;
+        log.begin();
+        log.line(|| format!("{}: {}", self.name, super::log::state_words(&world.api)));
+        Ok(world)
+    }
+
+    /// Runs it undisturbed: whatever happens, happens in its turn, and the fate of each request is asked for.
+    ///
+    /// # Errors
+    /// [`Broken`] says which guarantee does not hold.
+    pub(crate) fn run(&self, mind: &mut Mind, log: &mut Log) -> Result<World, Broken> {
+        let mut world = self.start(mind, log)?;
+        for (when, deed) in self.script {
+            match when {
+                Now => {}
+                Quiet => world.settle(mind, log)?,
+                Written(times) => {
+                    for _ in 0..60 {
+                        let written: u16 = log.writes[..super::objects::SLOTS].iter().sum();
+                        if written >= u16::from(*times) {
+                            break;
+                        }
+                        world.round(mind, log)?;
+                        world.step(Step::Tick(1), mind, log)?;
+                    }
+                }
+            }
+            world.step(Step::Deed(*deed), mind, log)?;
+        }
+        world.end(mind, log)?;
+        Ok(world)
+    }
+}
