@@ -22,7 +22,7 @@ type Row = (&'static str, fn(&mut Snapshot), bool);
 
 #[test]
 fn a_claim_follows_once_its_pod_was_deleted_after_the_wish() {
-    let rows: [Row; 7] = [
+    let rows: [Row; 8] = [
         ("it is as it was", |_| {}, false),
         ("it is gone", |web| _ = web.pods.remove("web-1"), true),
         ("it is going", |web| pod(web, 1).deleted = Some(1030), true),
