@@ -189,8 +189,8 @@ pub(crate) fn request(
         set: Some(set.into()),
         ..request_of(before, after, write)
     };
-    s3_nothing_is_born(&request)?;
     s4_nothing_dies(&request)?;
+    s3_nothing_is_born(&request)?;
     s2_four_fields(&request, &was, &is)?;
     s10_not_the_dying(&request, &was)?;
     s1_never_smaller(&request, &was, recover)?;

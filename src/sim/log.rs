@@ -6,7 +6,7 @@ use super::api::{Answer, Api, Apply, Write};
 use super::inhabitants::people::Deed;
 use super::judge;
 use super::mind::{Decision, Mind};
-use super::objects::{SLOTS, Want, Wish, place};
+use super::objects::{SLOTS, Set, Want, Wish, place};
 use super::snapshot::claim_name;
 use super::watch::Views;
 use super::world::{Fate, Step};
@@ -99,8 +99,8 @@ impl Log {
         }
     }
 
-    /// `plan` was asked.
-    pub(crate) fn decided(&mut self, who: u8, decision: &Decision, views: &Views, mind: &Mind) {
+    /// `plan` was asked, about the set as it was seen when the look began.
+    pub(crate) fn decided(&mut self, who: u8, decision: &Decision, views: &Views, set: Option<Set>, mind: &Mind) {
         let place = usize::from(who);
         if !decision.rolls_out {
             self.forget();
@@ -108,8 +108,7 @@ impl Log {
         // What has gone on since may be stuck again.
         self.told.retain(|told| decision.stuck & 1 << (told.claim >> 32) != 0);
         self.says[place].clone_from(&decision.tells);
-        self.wish[place] = views
-            .set
+        self.wish[place] = set
             .and_then(|set| set.record().map(|record| judge::id(&record.wish)))
             .unwrap_or(0);
         for (slot, claim) in views.claims.iter().enumerate() {

@@ -49,20 +49,19 @@ planted! {
     WaitsForCapacity: "solr-operator#712, cloudnative-pg#7997: waits for a capacity that only the next mount would bring", [Rule::L1];
     HotLoop: "milvus-operator#516: a refused expansion is tried again at once, for ever", [Rule::S13];
     SaysAgain: "milvus-operator#516: and is reported each time", [Rule::S13];
-    ShrinksToTemplate: "formancehq/ledger#1634: the template's size is written whatever the claim has", [Rule::S1];
+    ShrinksToTemplate: "formancehq/ledger#1634: the template's size is written whatever the claim has", [Rule::S1, Rule::L1];
     GrowsBeyond: "the size is rounded up beyond what was asked for", [Rule::S1];
     LowestFirst: "the lowest ordinal first", [Rule::S6];
     AllAtOnce: "every claim at once, whatever is in motion", [Rule::S6];
     ReleasesEarly: "the Pod is replaced before its claim is ready", [Rule::S7];
     TwoPodsAtOnce: "the next Pod is released before this one runs", [Rule::S7];
-    TrustsOldStatus: "believes updateRevision before observedGeneration has caught up", [Rule::S7];
     NeverLifts: "a hold that nobody ends", [Rule::L1];
     LiftsToZero: "a hold ends with partition 0, whatever the user asked for", [Rule::S6];
     ForgetsHold: "a hold is forgotten with the wish that it was for", [Rule::L1];
     DeletesOrphans: "K8SSAND-559, K8SPSMDB-433: claims without a Pod are taken for left over, and deleted", [Rule::S4];
     FifthField: "prometheus-operator#5067: more fields than the four are written", [Rule::S2];
     DropsClass: "an apply that leaves the attributes class out takes it away", [Rule::S2, Rule::L1];
-    ConflictIsFinal: "percona-server-mongodb-operator#2220: a conflict is taken for an answer", [Rule::L1];
+    ConflictIsFinal: "percona-server-mongodb-operator#2220: a conflict is taken for the last word", [Rule::L1];
 }
 
 impl Planted {
@@ -100,7 +99,6 @@ impl Planted {
             }
             Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
             Self::SaysAgain => seen.earlier = None,
-            Self::TrustsOldStatus => seen.set.status.observed = true,
             Self::DropsClass => claims.for_each(|claim| claim.our_class = false),
             _ => {}
         }

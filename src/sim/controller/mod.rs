@@ -259,6 +259,15 @@ impl Instance {
         }
     }
 
+    /// Whatever is left to do, it is not done before the set changes: a planted bug.
+    pub(crate) fn give_up(&mut self) {
+        if let Some(look) = &mut self.look {
+            Arc::make_mut(look).settled = true;
+            Arc::make_mut(look).wake = None;
+        }
+        self.settle();
+    }
+
     /// The look failed: it is repeated after a pause that doubles.
     pub(crate) fn fail(&mut self) {
         let memory = Arc::make_mut(&mut self.memory);

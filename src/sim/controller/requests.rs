@@ -17,7 +17,7 @@ impl World {
         let instance = &mut self.instances[usize::from(who)];
         let due = instance.alive && instance.look.is_none() && instance.wake == Wake::Now;
         if let Some(decision) = instance.begin(mind, self.recover) {
-            log.decided(who, &decision, &instance.views, mind);
+            log.decided(who, &decision, &instance.views, instance.views.set, mind);
             if instance.look.is_none() {
                 log.said(usize::from(who));
             }
@@ -83,7 +83,7 @@ impl World {
             }
             (Write::Apply(_) | Write::Record { .. } | Write::Partition { .. }, Answer::Conflict | Answer::Gone) => {
                 if planted == Some(Planted::ConflictIsFinal) {
-                    instance.end(Wake::Never);
+                    instance.give_up();
                     return;
                 }
                 Acted::Overtaken
@@ -132,7 +132,13 @@ impl Instance {
             (Acted::LookAgain, _) => {
                 self.look = None;
                 if let Some(decision) = self.round(mind, set, rounds + 1, recover) {
-                    log.decided(u8::try_from(place).unwrap_or(0), &decision, &self.views, mind);
+                    log.decided(
+                        u8::try_from(place).unwrap_or(0),
+                        &decision,
+                        &self.views,
+                        Some(set),
+                        mind,
+                    );
                     if self.look.is_none() {
                         log.said(place);
                     }
