@@ -5,6 +5,7 @@ use super::api::Cause;
 use super::controller::memory::Memory;
 use super::objects::{Age, Claim, ORDINALS, Owner, Pod, Report, SLOTS, Set, SetStatus, Uid, Version, place};
 use super::watch::Views;
+use super::world::OLDEST;
 
 /// The set that is seen.
 pub(crate) const SEEN: Uid = 1;
@@ -108,7 +109,7 @@ impl Seen {
                 // One that is on its way out is not Ready, however that is seen.
                 ready: pod.ready.filter(|_| !pod.terminating).map(|age| age.min(longest)),
                 full: 0,
-                age: Age::from(pod.age > wished),
+                age: Age::from(pod.age > wished || pod.age == OLDEST),
                 ..pod
             });
         }

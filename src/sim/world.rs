@@ -202,12 +202,15 @@ impl World {
 pub(crate) fn older(pods: &mut Pods, report: &mut Option<Report>, seconds: Age) {
     for pod in Arc::make_mut(pods).iter_mut().flatten() {
         pod.ready = pod.ready.map(|age| grow(age, seconds));
-        pod.age = grow(pod.age, seconds);
+        pod.age = pod.age.saturating_add(seconds).min(OLDEST);
     }
     if let Some(report) = report {
-        report.started = grow(report.started, seconds);
+        report.started = report.started.saturating_add(seconds).min(OLDEST);
     }
 }
+
+/// What is older is as old as this.
+pub(crate) const OLDEST: Age = 32_000;
 
 /// An age after so many seconds.
 pub(crate) fn grow(age: Age, seconds: Age) -> Age {

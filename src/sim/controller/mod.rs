@@ -14,7 +14,7 @@ use super::mind::{Decision, Mind};
 use super::objects::{Age, SLOTS, Set};
 use super::planted::Planted;
 use super::watch::{Kind, Views};
-use super::world::{grow, older};
+use super::world::{OLDEST, grow, older};
 use memory::Memory;
 
 /// The most requests of one round: an apply for each claim, the partition, the record, the report.
@@ -115,7 +115,7 @@ impl Instance {
         }
         older(&mut self.views.pods, &mut self.views.report, seconds);
         if let Some(report) = &mut Arc::make_mut(&mut self.memory).report {
-            report.started = grow(report.started, seconds);
+            report.started = report.started.saturating_add(seconds).min(OLDEST);
         }
         self.jump(seconds);
     }
