@@ -113,6 +113,7 @@ impl<'a> Replica<'a> {
             Some(pod) if pod.revision == snapshot.set.update_revision => At::B,
             Some(_) => At::A,
         };
+        let gate = order::gate(snapshot, snapshot.first_seen(&wish.revision), ordinal, pod);
         let claims = wish.record.templates.iter().filter_map(|template| {
             // Names that cannot be made were refused with the wish.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
@@ -134,15 +135,22 @@ impl<'a> Replica<'a> {
                 let refusal = snapshot
                     .refusals
                     .get(&claim.uid)
-                    .filter(|refusal| refusal.revision == wish.revision);
-                standing.judge(claim, readiness::is_at(claim, &wish.revision), &whose, refusal);
+                    // One that is not to be written any more is not in the way, and another controller does not know of it.
+                    .filter(|refusal| refusal.revision == wish.revision && gate.is_none());
+                standing.judge(
+                    claim,
+                    readiness::is_at(claim, &wish.revision),
+                    &whose,
+                    refusal,
+                    snapshot.now,
+                );
             }
             Some(standing)
         });
         Self {
             ordinal,
             pod,
-            gate: order::gate(snapshot, snapshot.first_seen(&wish.revision), ordinal, pod),
+            gate,
             claims: claims.collect(),
         }
     }
@@ -167,7 +175,7 @@ impl<'a> Replica<'a> {
 }
 
 impl Standing<'_> {
-    fn judge(&mut self, claim: &ClaimView, at_wish: bool, whose: &Whose, refusal: Option<&Refusal>) {
+    fn judge(&mut self, claim: &ClaimView, at_wish: bool, whose: &Whose, refusal: Option<&Refusal>, now: Seconds) {
         let (at, state, reason, message) = if claim.terminating {
             (
                 At::Absent,
@@ -194,7 +202,7 @@ impl Standing<'_> {
             (At::A, ClaimState::Unbound, reason, message)
         } else if let Some(refusal) = refusal {
             let changed = refusal.resource_version != claim.resource_version;
-            self.retry_at = Some(if changed { 0 } else { refusal.retry_at() });
+            self.retry_at = Some(if changed { 0 } else { refusal.retry_at(now) });
             (
                 At::A,
                 ClaimState::Refused,

@@ -253,9 +253,13 @@ impl Refusal {
     /// The longest pause between two attempts.
     pub const MAX_PAUSE: Seconds = 300;
 
-    /// When it may be tried again: after one second, doubling with each attempt, five minutes at most.
+    /// When it may be tried again: after one second, doubling with each attempt, five minutes at most. At once if the clock
+    /// was set back since, because nobody can tell how long ago that was.
     #[must_use]
-    pub fn retry_at(&self) -> Seconds {
+    pub fn retry_at(&self, now: Seconds) -> Seconds {
+        if self.last > now {
+            return now;
+        }
         let doublings = self.attempts.saturating_sub(1).min(16);
         self.last.saturating_add((1 << doublings).min(Self::MAX_PAUSE))
     }
@@ -356,7 +360,8 @@ mod tests {
                 attempts,
                 last: 1000,
             };
-            assert_eq!(refusal.retry_at(), 1000 + pause, "{attempts}");
+            assert_eq!(refusal.retry_at(1100), 1000 + pause, "{attempts}");
+            assert_eq!(refusal.retry_at(400), 400, "{attempts}: the clock was set back");
         }
     }
 }

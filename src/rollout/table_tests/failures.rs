@@ -151,3 +151,17 @@ fn a_claim_that_differs_is_named_with_both_values_and_is_not_compatible() {
     let template = &plan(&web).progress.by_template[0];
     assert_eq!((template.compatible, template.compatible_ready), (1, 0));
 }
+
+/// Only the controller that was refused remembers it: one that does not would say something else, and the two would write
+/// against each other for ever.
+#[test]
+fn a_refusal_of_a_claim_that_is_not_to_be_written_any_more_is_as_if_it_had_never_been() {
+    let gates: [fn(&mut Snapshot); 2] = [|web| web.set.partition = 3, |web| web.set.paused = true];
+    for gate in gates {
+        let mut web = web();
+        gate(&mut web);
+        let never = plan(&web);
+        refused(&mut web, 996);
+        assert_eq!(plan(&web), never);
+    }
+}
