@@ -14,23 +14,21 @@ pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_al
     let output = run(&scene, &["watch", "web"], "").await?;
     ensure!(output.code == Some(0) && output.stderr.is_empty(), "{output:?}");
     let lines: Vec<&str> = output.stdout.lines().collect();
-    // In the order of KEP-4650: the claim of a replica, its Pod, then the next claim.
-    let mut from = 0;
-    for line in [
-        "watched/web web-2: Pod waiting",
-        "watched/web data-web-2: 2Gi -> 2Gi Done",
-        "watched/web web-2: Pod updated",
-        "watched/web data-web-1: 2Gi -> 2Gi Done",
-        "watched/web web-1: Pod updated",
-        "watched/web data-web-0: 2Gi -> 2Gi Done",
-    ] {
-        let found = lines[from..].iter().position(|found| *found == line);
+    // The highest ordinal first. What is said of claims is collected for a moment, what is said of Pods is not: which of the
+    // two came first is for the audit log to say.
+    let of_claims = [2, 1, 0].map(|ordinal| format!("watched/web data-web-{ordinal}: 2Gi -> 2Gi Done"));
+    let of_pods =
+        ["web-2: Pod waiting", "web-2: Pod updated", "web-1: Pod updated"].map(|line| format!("watched/web {line}"));
+    for expected in [of_claims, of_pods] {
+        let found: Vec<Option<usize>> = expected
+            .iter()
+            .map(|line| lines.iter().position(|found| found == line))
+            .collect();
         ensure!(
-            found.is_some(),
-            "expected {line} after line {from}, but found\n{}",
+            found.iter().all(Option::is_some) && found.is_sorted(),
+            "expected {expected:#?} in this order, but found\n{}",
             output.stdout
         );
-        from += found.unwrap_or_default();
     }
     let last = lines.last().copied().unwrap_or_default();
     ensure!(last.ends_with(" 3/3 replicas, Complete"), "{}", output.stdout);
