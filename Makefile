@@ -80,7 +80,7 @@ e2e: policy.wasm control-plane ## The end-to-end tests against a real control pl
 
 .PHONY: scale
 scale: policy.wasm control-plane ## 300 sets rolled at once beside the bare writes, 3,000 sets idle: minutes, on a quiet machine
-	$(LINTED) test --test e2e -- --ignored --nocapture --test-threads=1 scale::
+	$(CARGO) test --profile bench --test e2e -- --ignored --nocapture --test-threads=1 scale::
 
 .PHONY: fuzz
 fuzz: needs-cargo ## Inputs that nobody thought of, FUZZ_SECONDS=60 for each target
