@@ -21,4 +21,5 @@ mod reviews_generated;
 mod reviews_mutated;
 mod scale;
 mod scenarios;
+mod stage;
 mod table;

@@ -2,7 +2,8 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::{Stage, items, run};
+use super::plans::until_counted;
+use super::{Stage, items, run, scene};
 use crate::cluster::eventually;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
@@ -98,7 +99,7 @@ fn is_age(word: &str) -> bool {
 
 pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) -> anyhow::Result<()> {
     let mut book = Book::read(DOCUMENT);
-    let scene = stage.scene("shop").await?;
+    let scene = scene(stage, "shop").await?;
     let file = scene.cluster.folder().join("web.yaml");
     std::fs::write(&file, manifest(3, "2Gi"))?;
     book.types(&scene, "claim-rollout plan -f web.yaml").await?;
@@ -109,17 +110,7 @@ pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) ->
     scene
         .done(&["create", "quota", "storage", "--hard=requests.storage=8Gi"], "")
         .await?;
-    let counted = eventually("the quota to be counted", PATIENCE, async || {
-        let arguments = [
-            "get",
-            "quota",
-            "storage",
-            "-o",
-            "jsonpath={.status.used.requests\\.storage}",
-        ];
-        Ok((scene.done(&arguments, "").await?.stdout == "6Gi").then_some(()))
-    });
-    counted.await?;
+    until_counted(&scene, "6Gi").await?;
     std::fs::write(&file, manifest(3, "4Gi"))?;
     book.types(&scene, "claim-rollout plan -f web.yaml").await?;
     book.types(&scene, "claim-rollout status web").await?;

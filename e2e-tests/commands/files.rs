@@ -3,11 +3,11 @@
 use anyhow::ensure;
 
 use super::plans::{plan, quota};
-use super::{Stage, run};
+use super::{Stage, run, scene};
 use crate::scenarios::scene::manifest;
 
 pub(super) async fn a_plan_from_files_is_the_plan_from_the_cluster(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("from-files").await?;
+    let scene = scene(stage, "from-files").await?;
     quota(&scene, "4Gi").await?;
     let new = manifest(3, "2Gi");
     let (_, from_cluster) = plan(&scene, &new).await?;
@@ -49,7 +49,7 @@ pub(super) async fn a_plan_from_files_is_the_plan_from_the_cluster(stage: &Stage
 }
 
 pub(super) async fn what_cannot_be_planned_exits_with_2(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("not-planned").await?;
+    let scene = scene(stage, "not-planned").await?;
     let service = "{apiVersion: v1, kind: Service, metadata: {name: web}}";
     for (arguments, input, error) in [
         (

@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::plans::quota;
-use super::{Stage, items, run};
+use super::{Stage, items, run, scene};
 use crate::cluster::{Output, eventually};
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
@@ -22,7 +22,7 @@ async fn requests(scene: &Scene<'_>) -> anyhow::Result<Vec<Value>> {
 }
 
 pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("withdrawn").await?;
+    let scene = scene(stage, "withdrawn").await?;
     quota(&scene, "4Gi").await?;
     scene.apply(3, "2Gi").await?;
     let revision = scene.record().await?["revision"]
@@ -99,7 +99,7 @@ async fn history(scene: &Scene<'_>, wishes: usize) -> anyhow::Result<Vec<String>
 }
 
 pub(super) async fn history_shows_each_wish_and_undo_goes_back_to_it(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("history").await?;
+    let scene = scene(stage, "history").await?;
     scene.apply(3, "2Gi").await?;
     scene.until_complete(3, "2Gi").await?;
     scene.done(&["apply", "-f", "-"], &labelled()).await?;
@@ -159,7 +159,7 @@ pub(super) async fn history_shows_each_wish_and_undo_goes_back_to_it(stage: &Sta
 }
 
 pub(super) async fn a_smaller_wish_is_refused_and_explained(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("smaller").await?;
+    let scene = scene(stage, "smaller").await?;
     for size in ["2Gi", "3Gi"] {
         scene.apply(3, size).await?;
         scene.until_complete(3, size).await?;

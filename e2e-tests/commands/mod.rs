@@ -7,19 +7,13 @@ mod going_back;
 mod plans;
 mod watching;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::cluster::{Cluster, Driver, Options, Output};
-use crate::installation::{Installation, binary};
+use crate::cluster::{Driver, Options, Output};
+use crate::installation::binary;
 use crate::play::{Report, scenarios};
 use crate::scenarios::scene::{Scene, manifest};
-
-/// What the plays share.
-struct Stage {
-    cluster: Cluster,
-    installation: Installation,
-    client: kube::Client,
-}
+use crate::stage::Stage;
 
 scenarios![Stage;
     documented::the_document_shows_what_the_commands_print,
@@ -37,15 +31,12 @@ scenarios![Stage;
     going_back::a_smaller_wish_is_refused_and_explained,
 ];
 
-impl Stage {
-    /// A fresh namespace with a controller, and in it a set of three replicas of 1Gi, all Ready.
-    async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
-        let mut scene = Scene::new(&self.cluster, &self.client, namespace).await?;
-        scene.controller = Some(self.installation.start_controller(&["--namespace", namespace]).await?);
-        scene.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
-        scene.until_ready(3).await?;
-        Ok(scene)
-    }
+/// A fresh namespace with a controller, and in it a set of three replicas of 1Gi, all Ready.
+async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
+    let scene = stage.scene(namespace).await?;
+    scene.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
+    scene.until_ready(3).await?;
+    Ok(scene)
 }
 
 /// `claim-rollout` in the namespace of the scene, as the administrator.
@@ -74,16 +65,9 @@ async fn the_commands_tell_the_truth() -> anyhow::Result<()> {
         driver,
         ..Options::default()
     };
-    let cluster = Cluster::start(options).await?;
-    let stage = Stage {
-        installation: Installation::new(&cluster, json!({})).await?,
-        client: cluster.client().await?,
-        cluster,
-    };
+    let stage = Stage::build(options).await?;
     report.say("the cluster is up");
     report.play(&stage, SCENARIOS).await;
     report.end()?;
-    stage.installation.stop().await?;
-    stage.cluster.stop();
-    Ok(())
+    stage.strike().await
 }

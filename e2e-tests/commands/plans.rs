@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::{Stage, items, run};
+use super::{Stage, items, run, scene};
 use crate::cluster::{Output, eventually};
 use crate::installation::USER;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
@@ -42,7 +42,7 @@ async fn written(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
 }
 
 pub(super) async fn what_is_planned_is_what_happens(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("planned").await?;
+    let scene = scene(stage, "planned").await?;
     let before = (scene.set().await?, scene.claims().await?);
     let (output, planned) = plan(&scene, &manifest(3, "2Gi")).await?;
     ensure!(output.code == Some(0), "{output:?}");
@@ -96,7 +96,7 @@ STEP   CLAIM        STORAGE      POD       PLAN
 pub(super) async fn with_a_new_image_each_pod_is_replaced_after_its_claim_as_planned(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = stage.scene("planned-pods").await?;
+    let scene = scene(stage, "planned-pods").await?;
     let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
     let new = new.replace(
         "spec:\n  replicas",
@@ -178,7 +178,12 @@ async fn refused_as_planned(scene: &Scene<'_>, new: &str, claim: &str) -> anyhow
 pub(super) async fn quota(scene: &Scene<'_>, hard: &str) -> anyhow::Result<()> {
     let hard = format!("--hard=requests.storage={hard},expandable.storageclass.storage.k8s.io/requests.storage={hard}");
     scene.done(&["create", "quota", "storage", &hard], "").await?;
-    let known = eventually("the quota to be counted", PATIENCE, async || {
+    until_counted(scene, "3Gi").await
+}
+
+/// Waits until the API server knows that so much of the quota is used.
+pub(super) async fn until_counted(scene: &Scene<'_>, used: &str) -> anyhow::Result<()> {
+    let counted = eventually("the quota to be counted", PATIENCE, async || {
         let arguments = [
             "get",
             "quota",
@@ -186,15 +191,15 @@ pub(super) async fn quota(scene: &Scene<'_>, hard: &str) -> anyhow::Result<()> {
             "-o",
             "jsonpath={.status.used.requests\\.storage}",
         ];
-        Ok((scene.done(&arguments, "").await?.stdout == "3Gi").then_some(()))
+        Ok((scene.done(&arguments, "").await?.stdout == used).then_some(()))
     });
-    known.await
+    counted.await
 }
 
 pub(super) async fn a_quota_that_is_too_small_is_named_in_the_words_that_the_api_server_uses_then(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = stage.scene("planned-quota").await?;
+    let scene = scene(stage, "planned-quota").await?;
     quota(&scene, "4Gi").await?;
     refused_as_planned(&scene, &manifest(3, "2Gi"), "data-web-1").await
 }
@@ -202,7 +207,7 @@ pub(super) async fn a_quota_that_is_too_small_is_named_in_the_words_that_the_api
 pub(super) async fn a_limit_range_is_named_in_the_words_that_the_api_server_uses_then(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = stage.scene("planned-limit").await?;
+    let scene = scene(stage, "planned-limit").await?;
     let limit = "{apiVersion: v1, kind: LimitRange, metadata: {name: claims}, \
                  spec: {limits: [{type: PersistentVolumeClaim, max: {storage: 1536Mi}}]}}";
     scene.done(&["create", "-f", "-"], limit).await?;
@@ -210,7 +215,7 @@ pub(super) async fn a_limit_range_is_named_in_the_words_that_the_api_server_uses
 }
 
 pub(super) async fn who_may_not_change_claims_reads_so_before_trying(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("planned-rights").await?;
+    let scene = scene(stage, "planned-rights").await?;
     scene.give_rights_to_alice_and_bob().await?;
     let view = ["create", "rolebinding", "bob-views", "--user=bob", "--clusterrole=view"];
     scene.done(&view, "").await?;

@@ -2,13 +2,13 @@
 
 use anyhow::ensure;
 
-use super::{Stage, items, run};
+use super::{Stage, items, run, scene};
 use crate::scenarios::scene::manifest;
 
 pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_all_is_done(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = stage.scene("watched").await?;
+    let scene = scene(stage, "watched").await?;
     let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
     scene.done(&["apply", "-f", "-"], &new).await?;
     let output = run(&scene, &["watch", "web"], "").await?;
@@ -36,7 +36,7 @@ pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_al
 }
 
 pub(super) async fn several_sets_are_shown_and_one_that_is_not_there_is_an_error(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("several").await?;
+    let scene = scene(stage, "several").await?;
     scene.apply(3, "2Gi").await?;
     scene.until_complete(3, "2Gi").await?;
     let other = manifest(1, "1Gi").replace("web", "other");

@@ -7,19 +7,9 @@ mod lease;
 mod rights;
 mod unblock;
 
-use serde_json::json;
-
-use crate::cluster::{Cluster, Options};
-use crate::installation::Installation;
+use crate::cluster::Options;
 use crate::play::{Report, scenarios};
-use crate::scenarios::scene::Scene;
-
-/// What the plays share.
-struct Stage {
-    cluster: Cluster,
-    installation: Installation,
-    client: kube::Client,
-}
+use crate::stage::Stage;
 
 scenarios![Stage;
     history::each_wish_is_kept_and_no_statefulset_takes_it_for_its_own,
@@ -27,24 +17,10 @@ scenarios![Stage;
     unblock::a_quota_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long,
 ];
 
-impl Stage {
-    /// A fresh namespace with a controller.
-    async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
-        let mut scene = Scene::new(&self.cluster, &self.client, namespace).await?;
-        scene.controller = Some(self.installation.start_controller(&["--namespace", namespace]).await?);
-        Ok(scene)
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_controller_as_a_program_does_what_its_operators_expect() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let cluster = Cluster::start(Options::default()).await?;
-    let stage = Stage {
-        installation: Installation::new(&cluster, json!({})).await?,
-        client: cluster.client().await?,
-        cluster,
-    };
+    let stage = Stage::build(Options::default()).await?;
     report.say("the cluster is up");
     report.play(&stage, SCENARIOS).await;
     let name = "inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout";
@@ -62,7 +38,5 @@ async fn the_controller_as_a_program_does_what_its_operators_expect() -> anyhow:
         )
         .await;
     report.end()?;
-    stage.installation.stop().await?;
-    stage.cluster.stop();
-    Ok(())
+    stage.strike().await
 }

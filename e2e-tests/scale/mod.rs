@@ -40,10 +40,8 @@ async fn three_hundred_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<
     controller.terminate().await?;
     let writes = Writes::read(&metrics)?;
     println!("by the controller: {:.1} s; {writes:?}", first.as_secs_f64());
-    for (name, [before, after]) in ["claim-rollout", "kube-controller-manager"]
-        .into_iter()
-        .zip(transposed(before, after))
-    {
+    let names = ["claim-rollout", "kube-controller-manager"];
+    for ((name, before), after) in names.iter().zip(before).zip(after) {
         let cpu = (after.cpu.saturating_sub(before.cpu)).as_secs_f64();
         println!(
             "  {name}: {:.1} s of CPU, {} MB resident",
@@ -123,10 +121,6 @@ impl Writes {
             revisions: of("history_writes")?,
         })
     }
-}
-
-fn transposed<T: Copy>(first: [T; 2], second: [T; 2]) -> [[T; 2]; 2] {
-    [[first[0], second[0]], [first[1], second[1]]]
 }
 
 /// How many watches the API server serves on each of these.

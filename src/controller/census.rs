@@ -88,6 +88,7 @@ mod tests {
 
     use super::{Census, ROLLOUTS};
     use crate::controller::crd::ClaimRollout;
+    use crate::controller::fixtures;
     use crate::rollout::ClaimState;
 
     /// A rollout with this reason, of which one of the conditions holds since a second, and claims of these states since
@@ -108,17 +109,10 @@ mod tests {
         });
         let conditions = ["Ready", "Reconciling", "Stalled"].map(condition);
         let claims: Vec<_> = claims.collect();
-        serde_json::from_value(json!({
-            "apiVersion": "claim-rollout.io/v1alpha1",
-            "kind": "ClaimRollout",
-            "metadata": {"name": "web"},
-            "spec": {
-                "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "set-uid"},
-                "revision": "r", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never",
-            },
-            "status": {"conditions": conditions, "claims": claims},
-        }))
-        .unwrap()
+        fixtures::rollout(
+            &json!({"name": "web"}),
+            &json!({"conditions": conditions, "claims": claims}),
+        )
     }
 
     #[test]

@@ -5,7 +5,6 @@
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use sha2::{Digest, Sha256};
@@ -13,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::act::{Outcome, call};
 use super::metrics::Metrics;
 use super::slim::Set;
-use super::{Clock, FIELD_MANAGER};
+use super::{Clock, FIELD_MANAGER, timestamp};
 use crate::rollout::{Seconds, Tell};
 
 /// Who we are in Events.
@@ -69,10 +68,7 @@ fn event(
     let subject = regarding.uid.as_deref().unwrap_or_default();
     let hash = Sha256::digest([subject, tell.reason.as_str(), &tell.message].join("\0"));
     let digits: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let now = i64::try_from(now)
-        .ok()
-        .and_then(|now| Timestamp::from_second(now).ok())
-        .unwrap_or_default();
+    let now = timestamp(now);
     Event {
         metadata: ObjectMeta {
             name: Some(format!("{}.{digits}", regarding.name.as_deref().unwrap_or_default())),

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::{Hearsay, Said, due, latest, quote};
 use crate::controller::crd::ClaimRollout;
+use crate::controller::fixtures;
 use crate::rollout::{ClaimState, Progress, plan};
 
 /// What is reported of a rollout in which the highest of three claims is in this state.
@@ -15,20 +16,11 @@ fn progress(state: ClaimState) -> Progress {
 
 /// The last report: the claim was in this state since the second 1000.
 fn report(state: &str) -> ClaimRollout {
-    serde_json::from_value(json!({
-        "apiVersion": "claim-rollout.io/v1alpha1",
-        "kind": "ClaimRollout",
-        "metadata": {"name": "web"},
-        "spec": {
-            "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "set-uid"},
-            "revision": "r", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never",
-        },
-        "status": {"claims": [{
-            "name": "data-web-2", "ordinal": 2, "state": state, "reason": "", "message": "",
-            "since": "1970-01-01T00:16:40Z",
-        }]},
-    }))
-    .unwrap()
+    let status = json!({"claims": [{
+        "name": "data-web-2", "ordinal": 2, "state": state, "reason": "", "message": "",
+        "since": "1970-01-01T00:16:40Z",
+    }]});
+    fixtures::rollout(&json!({"name": "web"}), &status)
 }
 
 fn said(asked: u64) -> Hearsay {

@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
-use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::act::{Outcome, call};
-use super::{Clock, FIELD_MANAGER};
+use super::{Clock, FIELD_MANAGER, timestamp};
 
 /// The name of the Lease.
 pub(super) const NAME: &str = "claim-rollout-controller";
@@ -258,8 +257,7 @@ impl Candidate {
     }
 
     fn now(&self) -> MicroTime {
-        let now = i64::try_from((self.clock)()).ok();
-        MicroTime(now.and_then(|now| Timestamp::from_second(now).ok()).unwrap_or_default())
+        MicroTime(timestamp((self.clock)()))
     }
 }
 

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::Memory;
 use crate::controller::crd::ClaimRollout;
+use crate::controller::fixtures;
 use crate::controller::slim::Claim;
 use crate::controller::views;
 use crate::rollout::{ApplyClaim, ClaimView};
@@ -66,12 +67,8 @@ fn refusals_count_up_for_one_revision_and_end_with_the_claim() {
 }
 
 fn report(uid: &str, resource_version: &str) -> ClaimRollout {
-    let set = serde_json::json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u" });
-    serde_json::from_value(serde_json::json!({
-        "metadata": { "name": "web", "uid": uid, "resourceVersion": resource_version },
-        "spec": { "setRef": set, "revision": "r", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never" },
-    }))
-    .unwrap()
+    let metadata = serde_json::json!({ "name": "web", "uid": uid, "resourceVersion": resource_version });
+    fixtures::rollout(&metadata, &serde_json::Value::Null)
 }
 
 /// What was written, what the watch shows one after the other, and what is known each time.

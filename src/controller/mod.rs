@@ -21,6 +21,8 @@ mod act;
 mod census;
 mod client;
 mod events;
+#[cfg(test)]
+mod fixtures;
 mod gather;
 mod health;
 mod history;
@@ -43,6 +45,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::channel::oneshot;
 use futures::{FutureExt, future};
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::net::TcpListener;
 
@@ -167,6 +170,14 @@ async fn stand(
     }
     candidate.release().await;
     Ok(())
+}
+
+/// A time as the API has it; what lies beyond its calendar is its beginning.
+fn timestamp(seconds: Seconds) -> Timestamp {
+    let seconds = i64::try_from(seconds).ok();
+    seconds
+        .and_then(|seconds| Timestamp::from_second(seconds).ok())
+        .unwrap_or_default()
 }
 
 /// The one place where the time is read: everything else is told.

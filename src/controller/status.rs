@@ -1,15 +1,14 @@
 //! Writes the ClaimRollout of a set, and only what has changed.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as ApiCondition, OwnerReference, Time};
-use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::FIELD_MANAGER;
 use super::act::{Outcome, call};
 use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, ClaimStatus, SetRef, TemplateStatus};
 use super::slim::Set;
+use super::{FIELD_MANAGER, timestamp};
 use crate::rollout::course::ROLLING_OUT;
 use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};
 use crate::templates::{Sync, keys};
@@ -183,10 +182,7 @@ fn status(
 /// stay.
 fn essence(status: &ClaimRolloutStatus) -> ClaimRolloutStatus {
     let mut essence = status.clone();
-    let is_in_motion = |claim: &&mut ClaimStatus| {
-        let mut states = ClaimState::ALL.into_iter().filter(|state| state.is_in_motion());
-        states.any(|state| state.as_str() == claim.state)
-    };
+    let is_in_motion = |claim: &&mut ClaimStatus| ClaimState::read(&claim.state).is_some_and(ClaimState::is_in_motion);
     for claim in essence.claims.iter_mut().filter(is_in_motion) {
         claim.state.clear();
         claim.reason.clear();
@@ -266,12 +262,7 @@ fn api_condition(
 }
 
 fn time(seconds: Seconds) -> Time {
-    Time(
-        i64::try_from(seconds)
-            .ok()
-            .and_then(|seconds| Timestamp::from_second(seconds).ok())
-            .unwrap_or_default(),
-    )
+    Time(timestamp(seconds))
 }
 
 #[cfg(test)]

@@ -71,6 +71,12 @@ impl ClaimState {
         }
     }
 
+    /// The state that is written so; nothing where none is.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+
     /// True iff somebody has to do something before it goes on.
     #[must_use]
     pub const fn is_stalled(self) -> bool {

@@ -251,7 +251,8 @@ impl Standing<'_> {
     /// The apply that brings the claim to the wish; `None` if there is no claim.
     ///
     /// The size is never smaller than what the claim asks for (S1), unless it takes back a growth that was ours and never
-    /// reached. Keys of the selector keep the selector's values, as when the StatefulSet controller made the claim. A wish without an attributes class leaves the claim's as it is.
+    /// reached. Keys of the selector keep the selector's values, as when the StatefulSet controller made the claim. A wish
+    /// without an attributes class leaves the claim's as it is.
     #[must_use]
     pub fn apply(&self, snapshot: &Snapshot, wish: &Wish<'_>) -> Option<ApplyClaim> {
         let claim = self.claim?;

@@ -115,15 +115,13 @@ fn newly_ready<'a>(
     replicas: &'a [Replica<'a>],
 ) -> impl Iterator<Item = Tell> + 'a {
     let was_ours_to_do = |name: &str| {
-        earlier.claims.get(name).is_some_and(|(state, ..)| {
-            let ours = |known: &&ClaimState| {
-                let waits = matches!(
-                    known,
-                    ClaimState::Pending | ClaimState::Refused | ClaimState::Infeasible
-                );
-                waits || known.is_in_motion()
-            };
-            ClaimState::ALL.iter().filter(ours).any(|known| known.as_str() == state)
+        let state = earlier.claims.get(name).and_then(|(state, ..)| ClaimState::read(state));
+        state.is_some_and(|state| {
+            let waits = matches!(
+                state,
+                ClaimState::Pending | ClaimState::Refused | ClaimState::Infeasible
+            );
+            waits || state.is_in_motion()
         })
     };
     let done = replicas

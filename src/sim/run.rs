@@ -9,11 +9,10 @@ use super::explore::{self, Explored, Path, Scope};
 use super::inhabitants::people::Deed;
 use super::log::{self, Log};
 use super::mind::Mind;
-use super::objects::{Want, Wish};
 use super::planted::Planted;
 use super::schedule::{self, Failure};
 use super::story;
-use super::workloads;
+use super::workloads::{self, one, two};
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug)]
@@ -52,20 +51,6 @@ type Say<'s> = &'s dyn Fn(&str);
 
 /// A planted bug must be found by this many schedules.
 const PLANTED_SCHEDULES: u64 = 20_000;
-
-const fn one(size: u8) -> Wish {
-    Wish {
-        wants: [Want::size(size), Want::size(0)],
-        templates: 1,
-    }
-}
-
-const fn two(first: u8, second: u8) -> Wish {
-    Wish {
-        wants: [Want::size(first), Want::size(second)],
-        templates: 2,
-    }
-}
 
 /// The scopes that are explored, the smallest first.
 const SCOPES: &[Scope] = &[

@@ -29,14 +29,16 @@ pub(crate) struct Workload {
     pub(crate) script: &'static [(When, Deed)],
 }
 
-const fn one(size: u8) -> Wish {
+/// One template of this size.
+pub(crate) const fn one(size: u8) -> Wish {
     Wish {
         wants: [Want::size(size), Want::size(0)],
         templates: 1,
     }
 }
 
-const fn two(first: u8, second: u8) -> Wish {
+/// Two templates of these sizes.
+pub(crate) const fn two(first: u8, second: u8) -> Wish {
     Wish {
         wants: [Want::size(first), Want::size(second)],
         templates: 2,
