@@ -71,6 +71,7 @@ scenarios![Stage;
     available::the_next_claims_wait_until_a_new_pod_is_available_and_claims_alone_do_not,
     metadata::labels_and_annotations_come_change_and_go_with_the_wishes,
     unready::a_pod_that_never_becomes_ready_keeps_no_claim_from_growing,
+    unready::a_pod_that_keeps_others_from_being_replaced_has_its_claim_grown_first,
     unready::a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is,
     node::a_claim_whose_file_system_has_not_grown_keeps_the_next_one_waiting,
     node::where_pods_are_replaced_anyway_the_pod_goes_first_and_the_next_claim_waits_for_the_node,

@@ -68,3 +68,30 @@ pub(super) async fn a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is(st
     written.pods_follow_their_claims("web", &["data"], &[1, 0])?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 2, 1)
 }
+
+/// Kubernetes replaces no Pod while a lower one is not Ready (`OrderedReady`), and that one may need its claim to grow.
+pub(super) async fn a_pod_that_keeps_others_from_being_replaced_has_its_claim_grown_first(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "unready-below", 3).await?;
+    let (begun, pods) = (scene.mark().await?, scene.pods().await?);
+    make_ready(&scene, "web-0", "=false").await?;
+    until_unready(&scene, "web-0", "example/main:1").await?;
+    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let grown = eventually("the claim of web-0", PATIENCE, async || {
+        let claims = scene.writes_since(begun).await?.count().claims;
+        Ok((claims == ["data-web-2", "data-web-0"]).then_some(()))
+    });
+    grown.await?;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let count = scene.writes_since(begun).await?.count();
+    ensure!(count.claims == ["data-web-2", "data-web-0"], "{count:?}");
+    ensure!(scene.pods().await? == pods, "Kubernetes replaced a Pod");
+    // There is space again.
+    make_ready(&scene, "web-0", "-").await?;
+    scene.until_complete(3, "2Gi").await?;
+    scene.until_free(0).await?;
+    let written = scene.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[2, 1])?;
+    written.is_a_rollout(&["data-web-2", "data-web-0", "data-web-1"], 3, 1)
+}

@@ -3,7 +3,7 @@
 use super::order::{Gate, Order, WaitsFor};
 use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
-use super::snapshot::{PodView, Seconds, SetView, Snapshot};
+use super::snapshot::{PodManagement, PodView, Seconds, SetView, Snapshot};
 use super::wish::Wish;
 use crate::templates::Phase;
 
@@ -179,10 +179,38 @@ fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
     let set = &snapshot.set;
     let name = format!("{}-{}", set.name, replica.ordinal);
     let waits = format!("waits for Pod {name} to be Ready at revision {}", set.update_revision);
-    match replica.pod.and_then(|pod| late(pod, snapshot.now)) {
-        Some(why) => format!("{waits}: {why}"),
+    if let Some(why) = replica.pod.and_then(|pod| late(pod, snapshot.now)) {
+        return format!("{waits}: {why}");
+    }
+    let below = not_ready_below(snapshot, replica);
+    match below.and_then(|(ordinal, pod)| Some((ordinal, late(pod, snapshot.now)?))) {
+        Some((ordinal, why)) => format!(
+            "{waits}, which Kubernetes replaces when {}-{ordinal} is Ready: {why}",
+            set.name
+        ),
         None => waits,
     }
+}
+
+/// The Pod that keeps Kubernetes from replacing this one: with `OrderedReady` the lowest that is not Ready.
+fn not_ready_below<'a>(snapshot: &'a Snapshot, replica: &Replica<'_>) -> Option<(u32, &'a PodView)> {
+    let set = &snapshot.set;
+    if set.pod_management == PodManagement::Parallel || At::of_pod(replica.pod, set) == At::B {
+        return None;
+    }
+    let below = set.ordinals().filter(|ordinal| *ordinal < replica.ordinal);
+    let pods = below.filter_map(|ordinal| Some((ordinal, snapshot.pod_of(ordinal)?)));
+    pods.filter(|(_, pod)| pod.ready_since.is_none()).last()
+}
+
+/// When somebody who waits for the Pod of this replica will have waited for long enough to be told why.
+#[must_use]
+pub fn asked_why(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Seconds> {
+    let below = not_ready_below(snapshot, replica).map(|(_, pod)| pod);
+    let pods = replica.pod.into_iter().chain(below);
+    pods.filter_map(PodView::asked_why)
+        .filter(|due| *due > snapshot.now)
+        .min()
 }
 
 /// Why a Pod takes longer than it should.
@@ -213,8 +241,7 @@ fn by_hand(set: &SetView, replicas: &[Replica<'_>]) -> Option<String> {
 
 impl PodView {
     /// From when on it is said why the Pod is not what it should be.
-    #[must_use]
-    pub fn asked_why(&self) -> Option<Seconds> {
+    fn asked_why(&self) -> Option<Seconds> {
         let unready = self.unready.as_ref().map(|unready| unready.since);
         Some(self.deleted.or(unready)?.saturating_add(PATIENCE))
     }

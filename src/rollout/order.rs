@@ -1,7 +1,7 @@
 //! Whose turn it is (KEP-4650): the highest ordinal first, and the next one when this one is ready.
 
 use super::release::{self, Turn};
-use super::replica::Replica;
+use super::replica::{At, Replica};
 use super::snapshot::{PodManagement, PodView, Seconds, Snapshot, Strategy};
 
 /// Why no claim of a replica is written although it may be behind.
@@ -82,8 +82,8 @@ impl<'a> Order<'a> {
                 }
                 Some(Turn::Release | Turn::Pod) => {
                     order.waits_for = Some(WaitsFor::Pod(replica));
-                    if set.pod_management == PodManagement::OrderedReady && replica.pod.is_none() {
-                        order.reach_what_keeps_a_pod_from_being_made(free);
+                    if set.pod_management == PodManagement::OrderedReady && At::of_pod(replica.pod, set) != At::B {
+                        order.reach_what_keeps_a_pod_from_being_replaced(free);
                     }
                     break;
                 }
@@ -92,9 +92,9 @@ impl<'a> Order<'a> {
         order
     }
 
-    /// The StatefulSet controller makes a Pod when every lower one is Ready. One that is not, perhaps because its disk is
-    /// full, would wait for the Pod that waits for it, so its claims come first, one replica at a time.
-    fn reach_what_keeps_a_pod_from_being_made(&mut self, lower: impl Iterator<Item = &'a Replica<'a>>) {
+    /// The StatefulSet controller takes a Pod away, and makes it, when every lower one is Ready. One that is not, perhaps
+    /// because its disk is full, would wait for the Pod that waits for it, so its claims come first, one replica at a time.
+    fn reach_what_keeps_a_pod_from_being_replaced(&mut self, lower: impl Iterator<Item = &'a Replica<'a>>) {
         let unready = lower.filter(|replica| replica.pod.is_some_and(|pod| pod.ready_since.is_none()));
         for replica in unready {
             self.reached.push(replica);

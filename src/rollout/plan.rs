@@ -1,12 +1,13 @@
 //! Decision two: the order of the rollout, and its end.
 
 use super::action::{Action, SetRecord};
+use super::course;
 use super::order::{Order, WaitsFor};
 use super::progress::{self, Progress};
 use super::readiness::ClaimState;
 use super::release;
 use super::replica::{self, Replica};
-use super::snapshot::{PodView, Seconds, Snapshot};
+use super::snapshot::{Seconds, Snapshot};
 use super::tell;
 use super::wish::Wish;
 use crate::templates::{Phase, Revision};
@@ -38,7 +39,8 @@ pub const LOOK_AGAIN: Seconds = 300;
 /// * Highest ordinal first, not below the partition; all claims of a replica, then none of the next one before these
 ///   are ready (S6). Pods are not waited for: a Pod that is not Ready because its disk is full is the one to be grown.
 ///   Unless they are held, because they change as well: then a Pod is released when its claims are ready (S7), and the
-///   claims of the next replica are written when it runs.
+///   claims of the next replica are written when it runs. Where Kubernetes replaces no Pod because a lower one is not
+///   Ready (`OrderedReady`), the claims of that one come first.
 /// * At the wish there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
@@ -121,7 +123,7 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
         .flat_map(|replica| &replica.claims)
         .filter(|claim| claim.state == ClaimState::Refused);
     let late = match order.waits_for {
-        Some(WaitsFor::Pod(replica)) => replica.pod.and_then(PodView::asked_why),
+        Some(WaitsFor::Pod(replica)) => course::asked_why(snapshot, replica),
         _ => None,
     };
     let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);

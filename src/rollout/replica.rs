@@ -6,7 +6,7 @@ use super::action::ApplyClaim;
 use super::order::{self, Gate};
 use super::ownership::{self, Whose};
 use super::readiness::{self, ClaimState};
-use super::snapshot::{ClaimView, Modify, PodManagement, PodView, Refusal, Seconds, Snapshot};
+use super::snapshot::{ClaimView, Modify, PodManagement, PodView, Refusal, Seconds, SetView, Snapshot};
 use super::wish::Wish;
 use crate::claims::compatible::differences;
 use crate::templates::rules::Shrink;
@@ -22,6 +22,18 @@ pub enum At {
     A,
     /// At the revision that is wished: for a claim the wish's, for a Pod the set's update revision.
     B,
+}
+
+impl At {
+    /// Where a Pod of the set is; a status from before the last change of the set may take an older revision for B.
+    #[must_use]
+    pub fn of_pod(pod: Option<&PodView>, set: &SetView) -> Self {
+        match pod.filter(|pod| pod.deleted.is_none()) {
+            None => Self::Absent,
+            Some(pod) if pod.revision == set.update_revision => Self::B,
+            Some(_) => Self::A,
+        }
+    }
 }
 
 /// What to do about a claim.
@@ -108,11 +120,7 @@ impl<'a> Replica<'a> {
     #[must_use]
     pub fn look(snapshot: &'a Snapshot, wish: &Wish<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
-        let pod_at = match pod.filter(|pod| pod.deleted.is_none()) {
-            None => At::Absent,
-            Some(pod) if pod.revision == snapshot.set.update_revision => At::B,
-            Some(_) => At::A,
-        };
+        let pod_at = At::of_pod(pod, &snapshot.set);
         let gate = order::gate(snapshot, snapshot.first_seen(&wish.revision), ordinal, pod);
         let claims = wish.record.templates.iter().filter_map(|template| {
             // Names that cannot be made were refused with the wish.
@@ -233,17 +241,17 @@ impl Standing<'_> {
 
     /// True iff the next replica need not wait for this claim.
     ///
-    /// What is stuck stops the others with OrderedReady and not with Parallel (KEP-0661). What only a Pod could move
-    /// on does not stop them while there is no Pod: with OrderedReady the Pod may be waiting for a lower one, whose
-    /// full disk is what is to be grown.
+    /// What is stuck stops the others with OrderedReady and not with Parallel (KEP-0661), where a claim that has no volume
+    /// yet is somebody else's to wait for. What only a Pod could move on does not stop them while there is no Pod: with
+    /// OrderedReady the Pod may be waiting for a lower one, whose full disk is what is to be grown.
     #[must_use]
     pub fn lets_pass(&self, pod_management: PodManagement) -> bool {
+        let parallel = pod_management == PodManagement::Parallel;
         match self.state {
             ClaimState::Done | ClaimState::Missing | ClaimState::Terminating => true,
-            ClaimState::Unbound | ClaimState::NodeExpanding => self.pod_at == At::Absent,
-            ClaimState::Infeasible | ClaimState::Refused | ClaimState::Foreign => {
-                pod_management == PodManagement::Parallel
-            }
+            ClaimState::NodeExpanding => self.pod_at == At::Absent,
+            ClaimState::Unbound => parallel || self.pod_at == At::Absent,
+            ClaimState::Infeasible | ClaimState::Refused | ClaimState::Foreign => parallel,
             ClaimState::Pending | ClaimState::Applied | ClaimState::Expanding | ClaimState::Modifying => false,
         }
     }

@@ -127,8 +127,8 @@ impl World {
         let held = set.spec.held.is_some();
         let stays = ordinal < usize::from(set.users_partition()) || set.spec.paused || set.spec.on_delete;
         let claim = self.api.claims[ordinal]?;
-        // A claim that has grown and is full all the same; Kubernetes itself waits for the Pod while others are held.
-        if pod.full > 0 && (held || stays || wish.is_none() || claim.revision == wish) {
+        // A claim that has grown and is full all the same.
+        if pod.full > 0 && (stays || wish.is_none() || claim.revision == wish) {
             return Some(Deed::FreeDisk(ordinal_byte));
         }
         let slots = (0..SLOTS).filter(|slot| super::objects::place(*slot).1 == ordinal);

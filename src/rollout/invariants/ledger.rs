@@ -25,8 +25,8 @@ pub struct Ledger {
     over: u128,
     /// Pods that have not been there, or were on their way out, whatever was wished then.
     gone: u128,
-    /// Pods that have been there and not Ready.
-    unready: u128,
+    /// Pods that have not been Ready at a time when a higher one was still to be replaced, whatever was wished then.
+    in_the_way: u128,
     lowest_partition: u32,
     /// The last wishes of this set, the present one first.
     wishes: [Option<Id>; 16],
@@ -63,6 +63,22 @@ impl Ledger {
         for ordinal in set.first_ordinal..set.first_ordinal.saturating_add(self.most_replicas.min(128)) {
             self.observe_replica(scene, &set, ordinal);
         }
+        self.observe_what_is_in_the_way(scene, &set);
+    }
+
+    /// With `OrderedReady` no Pod is replaced, nor made, while a lower one is not Ready.
+    fn observe_what_is_in_the_way(&mut self, scene: &Scene<'_>, set: &SetFacts) {
+        if set.parallel {
+            return;
+        }
+        let mut waits = false;
+        for ordinal in set.ordinals().rev() {
+            let pod = scene.pod(ordinal);
+            if waits && pod.is_some_and(|pod| !pod.ready) {
+                self.in_the_way |= bit(set.index(ordinal), 0, 1);
+            }
+            waits |= pod.is_none_or(|pod| pod.going || pod.revision != set.pod_revision);
+        }
     }
 
     /// The ledger of another wish, or of another set.
@@ -78,7 +94,7 @@ impl Ledger {
         if self.of.is_some_and(|(uid, _)| uid == set.uid) {
             let again = set.wish.is_some() && self.wishes.contains(&set.wish);
             next.wishes = self.wishes;
-            (next.absent, next.gone, next.unready) = (self.absent, self.gone, self.unready);
+            (next.absent, next.gone, next.in_the_way) = (self.absent, self.gone, self.in_the_way);
             (next.unmounted, next.unambiguous) = (self.unmounted, self.unambiguous);
             if again {
                 // What is wished again may be seen as it was the first time.
@@ -97,9 +113,6 @@ impl Ledger {
         let place = bit(set.index(ordinal), 0, 1);
         if pod.is_some_and(|pod| pod.ready && pod.revision == set.pod_revision) {
             self.over |= place;
-        }
-        if pod.is_some_and(|pod| !pod.ready) {
-            self.unready |= place;
         }
         if pod.is_none_or(|pod| pod.going) {
             self.gone |= place;
@@ -192,7 +205,7 @@ impl Ledger {
 
     /// S6: highest ordinal first; a replica is begun only when every higher one has been ready; the user's partition is
     /// respected; at most one replica is in motion. A hold ends with the user's own partition. Where Pods are replaced by
-    /// hand, a replica is begun when its Pod has been deleted. Where a higher Pod is not made because this one is not Ready,
+    /// hand, a replica is begun when its Pod has been deleted. Where a higher Pod is not replaced because this one is not Ready,
     /// this one need not wait (`OrderedReady`).
     ///
     /// # Errors
@@ -216,8 +229,7 @@ impl Ledger {
                         format!("wrote to ordinal {ordinal}, whose Pod nobody has deleted"),
                     );
                 }
-                let keeps_a_pod_from_being_made = self.unready & place != 0 && self.gone > place && !set.parallel;
-                if self.by_hand || keeps_a_pod_from_being_made {
+                if self.by_hand || self.in_the_way & place != 0 {
                     return Ok(());
                 }
                 for higher in set.ordinals().filter(|higher| *higher > ordinal) {
@@ -287,7 +299,7 @@ fn lets_pass(claim: Option<&ClaimFacts>, wish: Id, wanted: Wanted, pod: Option<&
         return true;
     };
     let waits_for_pod = pod.is_none_or(|pod| pod.going) && (!claim.bound || claim.on_the_node);
-    let stopped = parallel && (claim.stuck || !claim.ours || claim.mounted_by_another || claim.ambiguous);
+    let stopped = parallel && (claim.stuck || !claim.bound || !claim.ours || claim.mounted_by_another || claim.ambiguous);
     claim.terminating || claim.is_done(wish, wanted) || waits_for_pod || stopped
 }
 

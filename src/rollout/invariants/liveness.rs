@@ -121,8 +121,8 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
             };
             let stuck = claim.stuck || !claim.ours || claim.mounted_by_another || claim.ambiguous;
             let written = claim.revision == Some(wish);
-            // What was written and is not ready, or has no volume, is waited for.
-            waits |= !claim.bound || (written && !stuck && !claim.is_done(wish, wanted));
+            // What was written and is not ready is waited for.
+            waits |= written && !stuck && !claim.is_done(wish, wanted);
             if claim.bound && !stuck && !written {
                 let why = format!("ordinal {ordinal} is stopped by another that is stuck");
                 return Broken::of(Rule::L5, why);

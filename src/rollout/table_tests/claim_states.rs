@@ -19,11 +19,11 @@ const TABLE: &str = "
     Pending          | A      | 2           | 2     | 2        |
     Pending          | B      | 2           | 2     | 2        |
     Unbound          | Absent | 1           | P     |          |
-    Unbound          | A      |             | P     |          |
-    Unbound          | B      |             |       |          |
+    Unbound          | A      | /1          | P     |          |
+    Unbound          | B      | /1          |       |          |
     Unbound at B     | Absent | 1           | P     |          |
-    Unbound at B     | A      |             | P     |          |
-    Unbound at B     | B      |             |       |          |
+    Unbound at B     | A      | /1          | P     |          |
+    Unbound at B     | B      | /1          |       |          |
     Applied          | Absent |             |       |          |
     Applied          | A      |             |       |          |
     Applied          | B      |             |       |          |

@@ -101,6 +101,53 @@ const HOLDS: &[Row] = &[
         "",
     ),
     (
+        "Kubernetes replaces no Pod while a lower one is not Ready, so that one's claim comes first",
+        |web| {
+            middle_of_pods(web);
+            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
+            unready(web, 0);
+        },
+        "grow 0",
+    ),
+    (
+        "and when that one is Ready again, the order is as it was",
+        |web| {
+            middle_of_pods(web);
+            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
+            web.done("data-web-0");
+        },
+        "",
+    ),
+    (
+        "unless its claim is below the user's partition",
+        |web| {
+            middle_of_pods(web);
+            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
+            web.set.partition = 1;
+            unready(web, 0);
+        },
+        "",
+    ),
+    (
+        "with Parallel it is replaced whatever the others are",
+        |web| {
+            middle_of_pods(web);
+            web.set.pod_management = PodManagement::Parallel;
+            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
+            unready(web, 0);
+        },
+        "",
+    ),
+    (
+        "a Pod that was replaced is not kept by a lower one from becoming Ready",
+        |web| {
+            middle_of_pods(web);
+            unready(web, 2);
+            unready(web, 0);
+        },
+        "",
+    ),
+    (
         "but not where only claims change",
         |web| {
             middle(web);

@@ -31,7 +31,7 @@ fn unready(web: &mut Snapshot, message: &str) {
 /// What was seen, the condition that holds, its reason, and its message.
 type Row = (fn(&mut Snapshot), &'static str, &'static str, &'static str);
 
-const ROWS: [Row; 24] = [
+const ROWS: &[Row] = &[
     (
         |web| _ = web.applied("data-web-2"),
         "Reconciling",
@@ -125,6 +125,26 @@ const ROWS: [Row; 24] = [
         "Reconciling",
         "RollingOut",
         "1 of 3 replicas are ready; waits for Pod web-2 to be Ready at revision web-9f",
+    ),
+    (
+        |web| {
+            unready(web, "");
+            let below = web.pods["web-2"].clone();
+            web.pods.insert(
+                "web-0".to_owned(),
+                PodView {
+                    name: "web-0".to_owned(),
+                    ..below
+                },
+            );
+            web.pods.get_mut("web-0").unwrap().unready.as_mut().unwrap().message = "no space left".to_owned();
+            web.done("data-web-0");
+            (pod(web).revision, pod(web).unready) = ("web-old".to_owned(), None);
+        },
+        "Reconciling",
+        "RollingOut",
+        "2 of 3 replicas are ready; waits for Pod web-2 to be Ready at revision web-9f, which Kubernetes replaces when web-0 is \
+         Ready: no space left",
     ),
     (
         |web| {
@@ -234,7 +254,7 @@ const ROWS: [Row; 24] = [
 
 #[test]
 fn the_conditions_say_what_it_does_and_why_it_waits() {
-    for (change, holds, reason, message) in ROWS {
+    for &(change, holds, reason, message) in ROWS {
         let mut web = fixture();
         change(&mut web);
         let progress = plan(&web).progress;
