@@ -225,12 +225,17 @@ pub(crate) async fn api_of_policy_server(cluster: &Cluster) -> anyhow::Result<Ku
 /// Applies the manifests and waits until the API server serves ClaimRollouts.
 async fn apply_manifests(cluster: &Cluster) -> anyhow::Result<()> {
     for file in MANIFESTS {
-        let path = deployed(file);
-        let path = path.to_str().context("a path in UTF-8")?;
-        succeed(cluster, &["apply", "--server-side", "-f", path]).await?;
+        manifest_applied(cluster, file).await?;
     }
     let crd = "crd/claimrollouts.claim-rollout.io";
     succeed(cluster, &["wait", "--for=condition=Established", "--timeout=30s", crd]).await
+}
+
+/// Applies a file of `deploy/`.
+pub(crate) async fn manifest_applied(cluster: &Cluster, file: &str) -> anyhow::Result<()> {
+    let path = deployed(file);
+    let path = path.to_str().context("a path in UTF-8")?;
+    succeed(cluster, &["apply", "--server-side", "-f", path]).await
 }
 
 async fn succeed(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {

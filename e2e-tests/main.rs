@@ -2,6 +2,7 @@
 
 mod admission;
 mod alike;
+mod built_in;
 mod cluster;
 mod commands;
 mod conditions;
@@ -19,6 +20,7 @@ mod retention;
 mod reviews;
 mod reviews_generated;
 mod reviews_mutated;
+mod rights;
 mod scale;
 mod scenarios;
 mod stage;

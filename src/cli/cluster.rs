@@ -39,6 +39,14 @@ impl ClusterArguments {
         Ok((client, namespace))
     }
 
+    /// A client for the webhook, and the namespace that it runs in: nobody reads the warnings.
+    pub(crate) async fn connect_as_a_service(&self) -> anyhow::Result<(Client, String)> {
+        let config = self.config().await?;
+        let own = config.default_namespace.clone();
+        let namespace = self.namespace.clone().unwrap_or(own);
+        Ok((Client::try_from(config)?, namespace))
+    }
+
     /// A client for the controller: nobody reads the warnings, and a connection that has gone silent is given up.
     pub(crate) async fn connect_quietly(&self) -> anyhow::Result<Client> {
         let mut config = self.config().await?;

@@ -1,17 +1,15 @@
 //! `claim-rollout controller`
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 use super::ClusterArguments;
+use super::service::{self, LogFormat};
 use crate::controller::{self, Budget, Config, Election};
 use crate::rollout::Honoured;
 use crate::templates::rules::{self, OwnedSets};
@@ -73,21 +71,12 @@ pub(crate) enum Shrink {
     Recover,
 }
 
-/// The form of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// One JSON object per line
-    Json,
-    /// Lines for people
-    Text,
-}
-
 /// Runs the controller until SIGTERM or SIGINT.
 ///
 /// # Errors
 /// If it cannot begin (no cluster is configured, the address is taken) or cannot go on.
 pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::Result<()> {
-    log(args.log_format);
+    service::log(args.log_format);
     let client = cluster.connect_quietly().await?;
     let listener = TcpListener::bind(args.health_address)
         .await
@@ -103,7 +92,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
             burst: args.kube_api_burst,
         },
     };
-    controller::run(config, client, listener, stop_signal()?).await?;
+    controller::run(config, client, listener, service::stop_signal()?).await?;
     Ok(())
 }
 
@@ -138,29 +127,4 @@ fn election(args: &Arguments) -> anyhow::Result<Option<Election>> {
     let number = RandomState::new().build_hasher().finish();
     let identity = format!("{host}_{number:016x}");
     Ok(Some(Election { namespace, identity }))
-}
-
-fn log(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    let log = log.with_ansi(std::io::stderr().is_terminal());
-    match format {
-        LogFormat::Json => log.json().flatten_event(true).init(),
-        LogFormat::Text => log.init(),
-    }
-}
-
-/// Completes at the first SIGTERM or SIGINT.
-fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        tracing::info!("stopping: what is under way is finished");
-    })
 }

@@ -17,10 +17,12 @@ mod plan;
 mod recorded;
 mod review;
 mod revisions;
+mod service;
 mod simulate;
 mod status;
 mod undo;
 mod warnings;
+mod webhook;
 mod withdraw;
 
 use std::ffi::OsString;
@@ -62,6 +64,7 @@ enum Command {
     Undo(undo::Arguments),
     /// Show every change of a rollout until it is complete: status --watch
     Watch(status::Which),
+    Webhook(webhook::Arguments),
     Withdraw(withdraw::Arguments),
 }
 
@@ -99,6 +102,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
         Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),
         Command::Watch(which) => wait_for(status::watch(&arguments.cluster, &which)),
+        Command::Webhook(webhook) => wait_for(webhook::run(&arguments.cluster, webhook)),
         Command::Withdraw(withdraw) => wait_for(withdraw::run(&arguments.cluster, &withdraw)),
     }
 }

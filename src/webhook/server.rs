@@ -25,7 +25,7 @@ use super::envelope::Review;
 pub type Engines = BTreeMap<String, Arc<dyn Engine>>;
 
 /// What the server proves its identity with.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The chain in PEM, leaf first.
     pub certificates: String,
@@ -93,6 +93,7 @@ pub struct Running {
     address: SocketAddr,
     grace: Duration,
     handle: Handle<SocketAddr>,
+    config: RustlsConfig,
     task: JoinHandle<std::io::Result<()>>,
 }
 
@@ -101,6 +102,15 @@ impl Running {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Proves its identity with another certificate from the next connection on.
+    ///
+    /// # Errors
+    /// [`ServerError::Identity`] if it cannot be used; the one before stays.
+    pub fn prove(&self, identity: &Identity) -> Result<(), ServerError> {
+        self.config.reload_from_config(Arc::new(tls(identity)?));
+        Ok(())
     }
 
     /// Takes no new connection, waits for the requests in flight, ends.
@@ -156,7 +166,7 @@ pub fn serve(
     listener.set_nonblocking(true).map_err(bind)?;
     let bound = listener.local_addr().map_err(bind)?;
     let handle = Handle::new();
-    let server = axum_server::from_tcp_rustls(listener, config)
+    let server = axum_server::from_tcp_rustls(listener, config.clone())
         .map_err(bind)?
         .handle(handle.clone());
     let task = tokio::spawn(server.serve(router(engines, limits).into_make_service()));
@@ -164,6 +174,7 @@ pub fn serve(
         address: bound,
         grace: limits.grace,
         handle,
+        config,
         task,
     })
 }

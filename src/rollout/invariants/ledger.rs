@@ -299,7 +299,8 @@ fn lets_pass(claim: Option<&ClaimFacts>, wish: Id, wanted: Wanted, pod: Option<&
         return true;
     };
     let waits_for_pod = pod.is_none_or(|pod| pod.going) && (!claim.bound || claim.on_the_node);
-    let stopped = parallel && (claim.stuck || !claim.bound || !claim.ours || claim.mounted_by_another || claim.ambiguous);
+    let stopped =
+        parallel && (claim.stuck || !claim.bound || !claim.ours || claim.mounted_by_another || claim.ambiguous);
     claim.terminating || claim.is_done(wish, wanted) || waits_for_pod || stopped
 }
 

@@ -1,0 +1,68 @@
+//! The certificate that the replicas share.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::Stage;
+use super::server::{ACCOUNT, Server, lead_to, until_asked};
+use crate::cluster::Cluster;
+use crate::installation::NAMESPACE;
+
+const TERMS: &str = "claim-rollout.io/certificate-terms";
+const BEGIN: &str = "BEGIN CERTIFICATE";
+
+async fn object(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<Value> {
+    let get = [&["get", "-o", "json", "-n", NAMESPACE], arguments].concat();
+    let output = cluster.kubectl(&get, "").await?;
+    ensure!(output.success, "{arguments:?}: {}", output.stderr);
+    Ok(serde_json::from_str(&output.stdout)?)
+}
+
+/// How many authorities the Secret and each webhook of the configurations trust.
+async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
+    let count = |bundle: &Value| -> anyhow::Result<usize> {
+        let bytes: k8s_openapi::ByteString = serde_json::from_value(bundle.clone())?;
+        Ok(String::from_utf8(bytes.0)?.matches(BEGIN).count())
+    };
+    let mut counts = vec![count(&object(cluster, &["secret", ACCOUNT]).await?["data"]["ca.crt"])?];
+    for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
+        let configuration = object(cluster, &[kind, ACCOUNT]).await?;
+        for webhook in configuration["webhooks"].as_array().context("webhooks")? {
+            counts.push(count(&webhook["clientConfig"]["caBundle"])?);
+        }
+    }
+    Ok(counts)
+}
+
+/// Another replica takes what is there; one that begins when it is time makes another, and is trusted beside the first.
+pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: &Stage) -> anyhow::Result<()> {
+    let cluster = &stage.cluster;
+    ensure!(stage.server.made() == 1, "the first has made one");
+    ensure!(authorities(cluster).await? == [1, 1, 1, 1]);
+    let second = Server::start(cluster, &[]).await?;
+    ensure!(second.made() == 0, "the second has made one although there was one");
+    second.terminate().await?;
+
+    let mut terms: Value = serde_json::from_str(
+        object(cluster, &["secret", ACCOUNT]).await?["metadata"]["annotations"][TERMS]
+            .as_str()
+            .context("terms")?,
+    )?;
+    terms["renewAt"] = "2026-01-01T00:00:00Z".into();
+    let aged = format!("{TERMS}={terms}");
+    let annotate = ["annotate", "--overwrite", "secret", ACCOUNT, "-n", NAMESPACE, &aged];
+    let output = cluster.kubectl(&annotate, "").await?;
+    ensure!(output.success, "{}", output.stderr);
+    let third = Server::start(cluster, &[]).await?;
+    ensure!(third.made() == 1, "the third has made none although it was time");
+    ensure!(authorities(cluster).await? == [2, 2, 2, 2]);
+
+    // The first one still shows the certificate before.
+    lead_to(cluster, stage.server.address()).await?;
+    until_asked(cluster).await?;
+    ensure!(
+        authorities(cluster).await? == [2, 2, 2, 2],
+        "applying the configurations again changed whom they trust"
+    );
+    third.terminate().await
+}

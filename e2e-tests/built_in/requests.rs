@@ -1,0 +1,89 @@
+//! What users ask for, and what becomes of it.
+
+use anyhow::ensure;
+
+use super::Stage;
+use crate::scenarios::scene::{Scene, manifest, text, with_class, with_spec};
+
+/// A set of so many replicas of 1Gi, all Ready.
+async fn with_set<'a>(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Scene<'a>> {
+    let scene = stage.scene(namespace).await?;
+    scene.wish(manifest).await?;
+    scene.settled().await?;
+    Ok(scene)
+}
+
+pub(super) async fn a_set_grows_its_claims_and_its_user_reads_so(stage: &Stage) -> anyhow::Result<()> {
+    let scene = with_set(stage, "grows", &manifest(2, "1Gi")).await?;
+    let begun = scene.mark().await?;
+    let told = scene.apply(2, "2Gi").await?.stderr;
+    ensure!(told.contains("Warning: claim-rollout: "), "{told}");
+    scene.until_complete(2, "2Gi").await?;
+    let written = scene.writes_since(begun).await?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+}
+
+pub(super) async fn what_is_not_allowed_is_refused_and_says_why(stage: &Stage) -> anyhow::Result<()> {
+    let scene = with_set(stage, "refused", &manifest(1, "1Gi")).await?;
+    let before = scene.set().await?;
+    for wish in [with_class(&manifest(1, "1Gi"), "other"), manifest(1, "512Mi")] {
+        let output = scene.kubectl(&["apply", "-f", "-"], &wish).await?;
+        let webhook = "admission webhook \"claim-rollout.claim-rollout.io\" denied the request: ";
+        ensure!(!output.success && output.stderr.contains(webhook), "{wish}: {output:?}");
+    }
+    // What is looked up, too: a class of attributes that is not there may come.
+    let bronze = manifest(1, "1Gi").replace(
+        "      storageClassName: expandable\n",
+        "      storageClassName: expandable\n      volumeAttributesClassName: bronze\n",
+    );
+    let told = scene
+        .done(&["apply", "--dry-run=server", "-f", "-"], &bronze)
+        .await?
+        .stderr;
+    ensure!(
+        told.contains("data-web-0: volume attributes class bronze does not exist"),
+        "{told}"
+    );
+    ensure!(scene.set().await? == before, "the set was written");
+    Ok(())
+}
+
+pub(super) async fn who_may_not_change_claims_is_refused(stage: &Stage) -> anyhow::Result<()> {
+    let scene = with_set(stage, "two-users", &manifest(1, "1Gi")).await?;
+    scene.give_rights_to_alice_and_bob().await?;
+    let grown = manifest(1, "2Gi");
+    let bob = scene.kubectl(&["apply", "--as=bob", "-f", "-"], &grown).await?;
+    let sentence = "user bob cannot patch persistentvolumeclaims in namespace two-users";
+    ensure!(!bob.success && bob.stderr.contains(sentence), "{bob:?}");
+    scene.done(&["apply", "--as=alice", "-f", "-"], &grown).await?;
+    scene.until_complete(1, "2Gi").await
+}
+
+pub(super) async fn a_new_claim_gets_what_is_staged(stage: &Stage) -> anyhow::Result<()> {
+    let of = |replicas, size: &str| manifest(replicas, size).replace("InPlace", "OnClaimDelete");
+    let scene = with_set(stage, "births", &of(1, "1Gi")).await?;
+    scene.wish(&of(1, "2Gi")).await?;
+    scene.wish(&of(2, "2Gi")).await?;
+    scene.until_ready(2).await?;
+    let claims = scene.claims().await?;
+    let sizes: Vec<String> = claims
+        .iter()
+        .map(|claim| text(&claim["spec"]["resources"]["requests"]["storage"]))
+        .collect();
+    ensure!(sizes == ["1Gi", "2Gi"], "{claims:#?}");
+    Ok(())
+}
+
+pub(super) async fn who_scales_down_reads_which_claims_go(stage: &Stage) -> anyhow::Result<()> {
+    let policy = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}";
+    let scene = with_set(stage, "retention", &with_spec(&manifest(2, "1Gi"), policy)).await?;
+    let told = scene
+        .done(&["scale", "statefulset", "web", "--replicas=1", "--dry-run=server"], "")
+        .await?
+        .stderr;
+    ensure!(
+        told.contains("Warning: ") && told.contains("data-web-1") && !told.contains("data-web-0"),
+        "{told}"
+    );
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! A running `claim-rollout webhook`, and the API server made to ask it.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, Process, eventually};
+use crate::installation::{NAMESPACE, binary};
+use crate::policy_host::documents;
+
+/// Its ServiceAccount; also the name of its Secret and of its webhook configurations.
+pub(super) const ACCOUNT: &str = "claim-rollout-webhook";
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One replica; dropping it kills it.
+#[derive(Debug)]
+pub(super) struct Server {
+    process: Process,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts one as its ServiceAccount, leads the API server there, and waits until it asks.
+    pub(super) async fn start(cluster: &Cluster, extra: &[&str]) -> anyhow::Result<Self> {
+        // Nobody else takes a port that was free a moment ago: the next ones are given out first.
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        lead_to(cluster, address).await?;
+        let kubeconfig = cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?;
+        let kubeconfig = kubeconfig.to_str().context("a path in UTF-8")?;
+        let address_text = address.to_string();
+        let arguments = [
+            "webhook",
+            "--kubeconfig",
+            kubeconfig,
+            "--namespace",
+            NAMESPACE,
+            "--host",
+            "127.0.0.1",
+        ];
+        let arguments = [&arguments[..], &["--address", &address_text], extra].concat();
+        let arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
+        let name = format!("webhook-{}", address.port());
+        let mut process = Process::start(&name, &binary()?, &arguments, cluster.folder())?;
+        let serving = eventually("the webhook to serve", PATIENCE, async || {
+            if let Some(status) = process.status()? {
+                bail!("the webhook ended ({status}):\n{}", process.last_words());
+            }
+            Ok(process.log().contains("serving the policy").then_some(()))
+        });
+        serving.await?;
+        until_asked(cluster).await?;
+        Ok(Self { process, address })
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How many certificates it has made.
+    pub(super) fn made(&self) -> usize {
+        self.process.log().matches("made a certificate").count()
+    }
+
+    /// Asks it to end, as the kubelet does.
+    pub(super) async fn terminate(mut self) -> anyhow::Result<()> {
+        self.process.signal("TERM")?;
+        let ended = eventually("the webhook to end", PATIENCE, async || Ok(self.process.status()?));
+        let status = ended.await?;
+        ensure!(status.success(), "{status}: {}", self.process.log());
+        Ok(())
+    }
+}
+
+/// Applies the webhook configurations of `deploy/webhook`, with an address in place of the Service. What `claim-rollout
+/// webhook` wrote into them stays.
+pub(super) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::Result<()> {
+    for file in ["webhook/configuration.yaml", "webhook/retention.yaml"] {
+        for mut configuration in documents(file)? {
+            for webhook in configuration["webhooks"].as_array_mut().into_iter().flatten() {
+                let service = webhook["clientConfig"]["service"].take();
+                let path = service["path"].as_str().context("a path")?;
+                webhook["clientConfig"] = json!({"url": format!("https://{address}{path}")});
+            }
+            let apply = ["apply", "--server-side", "-f", "-"];
+            let applied = cluster.kubectl(&apply, &configuration.to_string()).await?;
+            ensure!(applied.success, "{file}: {}", applied.stderr);
+        }
+    }
+    Ok(())
+}
+
+/// Waits until the API server asks, and is answered.
+pub(super) async fn until_asked(cluster: &Cluster) -> anyhow::Result<()> {
+    let probe: Value = json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "probe", "namespace": "default", "annotations": {"claim-rollout.io/sync": "Sometimes"}},
+        "spec": {
+            "replicas": 0, "serviceName": "probe", "selector": {"matchLabels": {"app": "probe"}},
+            "template": {
+                "metadata": {"labels": {"app": "probe"}},
+                "spec": {"containers": [{"name": "probe", "image": "probe"}]},
+            },
+        },
+    });
+    let mut last = String::new();
+    let asked = eventually("the API server to ask the webhook", PATIENCE, async || {
+        let create = ["create", "--dry-run=server", "-f", "-"];
+        last = cluster.kubectl(&create, &probe.to_string()).await?.stderr;
+        Ok(last.contains("denied the request: ").then_some(()))
+    });
+    asked.await.with_context(|| last.clone())
+}

@@ -1,0 +1,95 @@
+//! What an account may do by the files of `deploy/`, against what it does.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Entry, eventually};
+use crate::policy_host::documents;
+use crate::scenarios::scene::text;
+
+/// Watches are logged when they end, which is a moment after their owner did.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Verb and resource of everything that the rules of a role allow.
+fn allowed(role: &Value) -> BTreeSet<String> {
+    let texts =
+        |rule: &Value, key: &str| -> Vec<String> { rule[key].as_array().into_iter().flatten().map(text).collect() };
+    let mut allowed = BTreeSet::new();
+    for rule in role["rules"].as_array().into_iter().flatten() {
+        for group in texts(rule, "apiGroups") {
+            for resource in texts(rule, "resources") {
+                let verbs = texts(rule, "verbs");
+                allowed.extend(verbs.iter().map(|verb| format!("{verb} {group}/{resource}")));
+            }
+        }
+    }
+    allowed
+}
+
+/// Everything that this account is given in this file of `deploy/`.
+fn granted(file: &str, account: &str) -> anyhow::Result<BTreeSet<String>> {
+    let objects = documents(file)?;
+    let bound = objects.iter().filter(|object| {
+        let subjects = object["subjects"].as_array();
+        subjects.is_some_and(|subjects| subjects.iter().any(|subject| subject["name"] == account))
+    });
+    let mut granted = BTreeSet::new();
+    for binding in bound {
+        let reference = &binding["roleRef"];
+        let mut roles = objects.iter();
+        let role =
+            roles.find(|role| role["kind"] == reference["kind"] && role["metadata"]["name"] == reference["name"]);
+        granted.extend(allowed(role.with_context(|| format!("expected {reference}"))?));
+    }
+    Ok(granted)
+}
+
+/// Verb and resource of a request.
+fn right(entry: &Entry) -> String {
+    let resource = match entry.subresource.as_str() {
+        "" => entry.resource.clone(),
+        subresource => format!("{}/{subresource}", entry.resource),
+    };
+    format!("{} {}/{resource}", entry.verb, entry.group)
+}
+
+/// Everything that the account is given was used by now, and nothing else; `unseen` are rights that are needed although no
+/// request shows them, each with the reason.
+pub(crate) async fn what_is_given_is_what_is_used(
+    cluster: &Cluster,
+    file: &str,
+    account: &str,
+    unseen: &[(&str, &str)],
+) -> anyhow::Result<()> {
+    let user = format!("system:serviceaccount:claim-rollout:{account}");
+    let unseen: BTreeSet<&str> = unseen.iter().map(|(right, _)| *right).collect();
+    let granted = granted(file, account)?.into_iter();
+    let expected: BTreeSet<String> = granted.filter(|right| !unseen.contains(right.as_str())).collect();
+    let mut used = BTreeSet::new();
+    let same = eventually("what is used to be what is given", PATIENCE, async || {
+        let requests = cluster.requests().await?;
+        let ours = requests.iter().filter(|entry| entry.user == user);
+        let ours = ours.filter(|entry| !entry.resource.is_empty());
+        used.clear();
+        for entry in ours {
+            let right = right(entry);
+            // An API server that has just begun refuses for a moment what its rules allow.
+            ensure!(
+                !entry.forbidden || expected.contains(&right),
+                "it has no right to {entry:?}"
+            );
+            if !entry.forbidden {
+                used.insert(right);
+            }
+        }
+        Ok((used == expected).then_some(()))
+    });
+    same.await.with_context(|| {
+        let unused: Vec<_> = expected.difference(&used).collect();
+        let ungiven: Vec<_> = used.difference(&expected).collect();
+        format!("given but not used: {unused:?}; used but not given: {ungiven:?}")
+    })
+}

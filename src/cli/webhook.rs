@@ -1,0 +1,199 @@
+//! `claim-rollout webhook`
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+use serde_json::value::RawValue;
+
+use super::ClusterArguments;
+use super::files::{self, read_settings};
+use super::service::{self, LogFormat};
+use crate::webhook::{Cluster, Engine, Identity, Keeping, Limits, Native, Running, serve};
+
+/// How often the certificate is looked at.
+const LOOK: Duration = Duration::from_secs(60);
+/// How long API servers may take to learn whom they are to trust.
+const LEARN: Duration = Duration::from_secs(10);
+/// Below the five seconds of the webhook configurations: a user reads our words then, not those of a time-out.
+const TIME: Duration = Duration::from_secs(4);
+
+/// Serve the policy to the API server itself, where there is no Kubewarden
+///
+/// Answers under /validate/claim-rollout, /validate/claim-rollout-claims and /validate/claim-rollout-retention, which the webhook
+/// configurations in deploy/webhook lead to, and to /healthz. Makes its certificate, renews it, and writes into those
+/// configurations that it is to be trusted.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Arguments {
+    /// Where it listens, with TLS; port 0 takes a free one, which is logged
+    #[arg(long, default_value = "0.0.0.0:8443", env = "CLAIM_ROLLOUT_WEBHOOK_ADDRESS")]
+    address: SocketAddr,
+    /// The settings of the policy, in JSON or YAML; none are the defaults
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    /// The name of the Service that leads here, of the Secret with the certificate, and of the webhook configurations
+    #[arg(long, default_value = "claim-rollout-webhook", value_name = "NAME")]
+    name: String,
+    /// A further host name or address of this server in its certificate; may be repeated
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// A folder with tls.crt and tls.key that somebody else renews, such as cert-manager: nothing is made then, no Secret is
+    /// written and no webhook configuration
+    #[arg(long, value_name = "FOLDER")]
+    certificates: Option<PathBuf>,
+    /// The form of the log on standard error; RUST_LOG filters it
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+/// Whose certificate is shown.
+enum Source {
+    /// Our own.
+    Kept(Client, Keeping),
+    /// Somebody else's.
+    Folder(PathBuf),
+}
+
+/// Serves until SIGTERM or SIGINT.
+///
+/// # Errors
+/// If it cannot begin: the settings are invalid, the address is taken, or there is no certificate.
+pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> anyhow::Result<()> {
+    service::log(arguments.log_format);
+    let settings = settings(arguments.settings.as_deref())?;
+    let (client, namespace) = cluster.connect_as_a_service().await?;
+    let engines = engines(&settings, &Cluster::new(client.clone()))?;
+    let source = match arguments.certificates {
+        Some(folder) => Source::Folder(folder),
+        None => Source::Kept(client, keeping(namespace, arguments.name, arguments.host)),
+    };
+    let identity = source.identity().await?;
+    let limits = Limits {
+        time: TIME,
+        ..Limits::default()
+    };
+    let stop = service::stop_signal()?;
+    let running = serve(arguments.address, &identity, engines, limits)?;
+    tracing::info!(address = %running.address(), "serving the policy");
+    tokio::select! {
+        () = stop => {}
+        () = renew(&running, &source, identity) => {}
+    }
+    running.stop().await?;
+    Ok(())
+}
+
+/// Looks at the certificate for ever, and shows another when there is one. What goes wrong is logged: the one before is good
+/// for a month more.
+async fn renew(running: &Running, source: &Source, mut shown: Identity) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        match source.identity().await {
+            Ok(identity) if identity == shown => {}
+            Ok(identity) => {
+                tokio::time::sleep(LEARN).await;
+                match running.prove(&identity) {
+                    Ok(()) => tracing::info!("another certificate is shown"),
+                    Err(error) => tracing::error!(%error, "the certificate cannot be used"),
+                }
+                shown = identity;
+            }
+            Err(error) => tracing::warn!(error = format!("{error:#}"), "no certificate: the one before is shown"),
+        }
+    }
+}
+
+impl Source {
+    /// The certificate to show now.
+    async fn identity(&self) -> anyhow::Result<Identity> {
+        match self {
+            Self::Kept(client, keeping) => Ok(keeping.keep(client, now()).await?.identity),
+            Self::Folder(folder) => Ok(Identity {
+                certificates: files::text(&folder.join("tls.crt"))?,
+                key: files::text(&folder.join("tls.key"))?,
+            }),
+        }
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "this is the outermost loop")]
+fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+fn keeping(namespace: String, name: String, hosts: Vec<String>) -> Keeping {
+    let mut names = vec![format!("{name}.{namespace}.svc")];
+    names.extend(hosts);
+    Keeping { namespace, name, names }
+}
+
+/// The settings for all webhooks.
+fn settings(file: Option<&Path>) -> anyhow::Result<Box<RawValue>> {
+    match file {
+        Some(path) => read_settings(&files::text(path)?).with_context(|| path.display().to_string()),
+        None => read_settings("{}"),
+    }
+}
+
+/// What answers under which path: the names are those of the policy objects in deploy/.
+fn engines(settings: &RawValue, cluster: &Cluster) -> anyhow::Result<BTreeMap<String, Arc<dyn Engine>>> {
+    let retention = of_retention(settings)?;
+    let all = [
+        ("claim-rollout", settings.to_owned()),
+        ("claim-rollout-claims", settings.to_owned()),
+        ("claim-rollout-retention", retention),
+    ];
+    let engines = all.into_iter().map(|(path, settings)| {
+        let cluster = cluster.clone();
+        let native = Native::new(settings, move || Box::new(cluster.clone()))?;
+        Ok((path.to_owned(), Arc::new(native) as Arc<dyn Engine>))
+    });
+    engines.collect()
+}
+
+/// The same settings for the webhook that validates: it changes nothing, and warns unless the settings say otherwise.
+fn of_retention(settings: &RawValue) -> anyhow::Result<Box<RawValue>> {
+    let mut settings: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(settings.get()).context("settings: expected an object")?;
+    settings.insert("mode".to_owned(), "ValidateOnly".into());
+    settings.entry("retention").or_insert_with(|| "Warn".into());
+    Ok(serde_json::value::to_raw_value(&settings)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use serde_json::value::to_raw_value;
+
+    use super::{keeping, of_retention};
+
+    #[test]
+    fn the_webhook_that_validates_changes_nothing_and_warns_unless_it_is_told_otherwise() {
+        for (settings, expected) in [
+            (json!({}), json!({"mode": "ValidateOnly", "retention": "Warn"})),
+            (
+                json!({"mode": "Stage", "retention": "Reject", "shrink": "Recover"}),
+                json!({"mode": "ValidateOnly", "retention": "Reject", "shrink": "Recover"}),
+            ),
+        ] {
+            let made = of_retention(&to_raw_value(&settings).unwrap()).unwrap();
+            assert_eq!(serde_json::from_str::<serde_json::Value>(made.get()).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn the_certificate_is_for_the_service_and_for_what_else_is_named() {
+        let keeping = keeping(
+            "platform".to_owned(),
+            "webhook".to_owned(),
+            vec!["127.0.0.1".to_owned()],
+        );
+        assert_eq!(keeping.names, ["webhook.platform.svc", "127.0.0.1"]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Certificates of the webhook's own making, and when they are due. Pure but for the keys.
+//!
+//! Each time an authority is made, signs one certificate, and is forgotten: nobody can steal its key. API servers trust
+//! the newest two authorities, so that no replica is refused while the others still show the certificate before.
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    date_time_ymd,
+};
+use serde::{Deserialize, Serialize};
+
+use super::server::Identity;
+
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+/// How long a certificate is good for, and after how long another is made.
+const VALID_DAYS: i32 = 90;
+const RENEWED_DAYS: i32 = 60;
+const END: &str = "-----END CERTIFICATE-----";
+
+/// What the replicas share.
+#[derive(Clone, Debug)]
+pub struct Certificates {
+    /// The authorities that API servers are to trust, newest first, in PEM.
+    pub authorities: String,
+    /// What the server proves its identity with.
+    pub identity: Identity,
+    /// For whom, and until when.
+    pub terms: Terms,
+}
+
+/// For whom certificates were made, and until when they are used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Terms {
+    /// The host names and addresses of the server.
+    pub names: Vec<String>,
+    /// When others are made.
+    pub renew_at: Timestamp,
+}
+
+/// Certificates cannot be made, for example for a name that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("expected to make a certificate for {names}, but could not: {source}")]
+pub struct CannotMake {
+    names: String,
+    source: rcgen::Error,
+}
+
+impl Certificates {
+    /// New ones for these names; `before` are the authorities that were trusted so far.
+    ///
+    /// # Errors
+    /// [`CannotMake`] if a name is neither a host name nor an address.
+    pub fn make(names: &[String], now: Timestamp, before: &str) -> Result<Self, CannotMake> {
+        let made = issue(names, now).map_err(|source| CannotMake {
+            names: names.join(", "),
+            source,
+        })?;
+        let (authority, identity) = made;
+        let last = before.split_inclusive(END).next().filter(|pem| pem.contains(END));
+        let authorities = format!("{authority}{}\n", last.unwrap_or_default().trim_start());
+        Ok(Self {
+            authorities: authorities.trim_end().to_owned() + "\n",
+            identity,
+            terms: Terms {
+                names: names.to_vec(),
+                renew_at: now + DAY * RENEWED_DAYS,
+            },
+        })
+    }
+}
+
+impl Terms {
+    /// True iff others have to be made: it is time, or the server has another name.
+    #[must_use]
+    pub fn are_over(&self, names: &[String], now: Timestamp) -> bool {
+        self.names != names || self.renew_at <= now
+    }
+}
+
+/// The certificate of an authority, and what it has signed.
+fn issue(names: &[String], now: Timestamp) -> Result<(String, Identity), rcgen::Error> {
+    // Clocks differ; a day in the past is enough for all of them.
+    let day = |days: i32| {
+        let date = (now + DAY * days).to_zoned(TimeZone::UTC).date();
+        let month = u8::try_from(date.month()).unwrap_or(1);
+        date_time_ymd(date.year().into(), month, u8::try_from(date.day()).unwrap_or(1))
+    };
+    let parameters = |names: &[String], common_name: &str| {
+        let mut parameters = CertificateParams::new(names)?;
+        (parameters.not_before, parameters.not_after) = (day(-1), day(VALID_DAYS));
+        parameters.distinguished_name.push(DnType::CommonName, common_name);
+        Ok::<_, rcgen::Error>(parameters)
+    };
+    let mut authority = parameters(&[], "claim-rollout webhook authority")?;
+    authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    authority.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign];
+    let authority_key = KeyPair::generate()?;
+    let authority_pem = authority.self_signed(&authority_key)?.pem();
+
+    let mut server = parameters(names, "claim-rollout webhook")?;
+    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate()?;
+    let certificate = server.signed_by(&key, &Issuer::new(authority, authority_key))?;
+    let identity = Identity {
+        certificates: certificate.pem(),
+        key: key.serialize_pem(),
+    };
+    Ok((authority_pem, identity))
+}
+
+#[cfg(test)]
+#[path = "certificates_tests.rs"]
+mod tests;

@@ -1,0 +1,91 @@
+//! The look-ups of a decision, answered by the API server with the rights of the webhook's account.
+
+use std::time::Duration;
+
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use kube::core::GroupVersionKind;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use crate::admission::{CanI, CannotAsk, Get, Lookups};
+
+/// The longest that one answer may take: a decision asks for several, and its user waits for it.
+const TIME: Duration = Duration::from_secs(1);
+
+/// Asks an API server, from a thread that may block.
+#[derive(Clone)]
+pub struct Cluster {
+    client: Client,
+    runtime: Handle,
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster").finish_non_exhaustive()
+    }
+}
+
+impl Cluster {
+    /// Asks with this client, on the runtime that this is called on.
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            runtime: Handle::current(),
+        }
+    }
+
+    /// The answer, if it comes in time.
+    fn wait<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, CannotAsk> {
+        let late = || CannotAsk(format!("the API server did not answer within {} s", TIME.as_secs()));
+        let answer = self.runtime.block_on(async { timeout(TIME, call).await });
+        answer.map_err(|_| late())?.map_err(|error| match error {
+            kube::Error::Api(status) => CannotAsk(status.message.clone()),
+            other => CannotAsk(other.to_string()),
+        })
+    }
+}
+
+impl Lookups for Cluster {
+    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
+        let owned = |text: &str| Some(text.to_owned());
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: owned(question.user),
+                groups: Some(question.groups.iter().map(|&group| group.to_owned()).collect()),
+                resource_attributes: Some(ResourceAttributes {
+                    namespace: owned(question.namespace),
+                    group: owned(question.group),
+                    resource: owned(question.resource),
+                    verb: owned(question.verb),
+                    ..ResourceAttributes::default()
+                }),
+                ..SubjectAccessReviewSpec::default()
+            },
+            ..SubjectAccessReview::default()
+        };
+        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
+        let answer = self.wait(reviews.create(&PostParams::default(), &review))?;
+        Ok(answer.status.is_some_and(|status| status.allowed))
+    }
+
+    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        let (group, version) = question
+            .api_version
+            .rsplit_once('/')
+            .unwrap_or(("", question.api_version));
+        let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, question.kind));
+        let objects: Api<DynamicObject> = match question.namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &kind),
+            None => Api::all_with(self.client.clone(), &kind),
+        };
+        let found = self.wait(objects.get_opt(question.name))?;
+        let text = found.map(|object| serde_json::to_string(&object)).transpose();
+        text.map_err(|error| CannotAsk(error.to_string()))
+    }
+}
