@@ -114,6 +114,7 @@ bench: policy.wasm ## The policy beside one made with the SDK, and beside other 
 crd: needs-cargo ## Write deploy/crd.yaml anew, after a change of ClaimRollout
 	$(CARGO) run --quiet -- crd > deploy/crd.yaml.new
 	mv deploy/crd.yaml.new deploy/crd.yaml
+	cp deploy/crd.yaml charts/claim-rollout/files/crd.yaml
 
 .PHONY: artifacthub
 artifacthub: needs-cargo ## Write artifacthub-pkg.yml anew, after a change of policy-metadata.yml or questions-ui.yml

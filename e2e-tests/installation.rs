@@ -135,10 +135,14 @@ impl Installation {
 impl Controllers {
     /// Applies what `deploy/` holds but the policies. No controller runs yet.
     pub(crate) async fn install(cluster: &Cluster) -> anyhow::Result<Self> {
-        let binary = binary()?;
         apply_manifests(cluster).await?;
+        Self::of(cluster).await
+    }
+
+    /// The same where something else has installed it.
+    pub(crate) async fn of(cluster: &Cluster) -> anyhow::Result<Self> {
         Ok(Self {
-            binary,
+            binary: binary()?,
             folder: cluster.folder().to_owned(),
             kubeconfig: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
             count: AtomicU32::new(0),

@@ -3,6 +3,7 @@
 mod admission;
 mod alike;
 mod built_in;
+mod chart;
 mod cluster;
 mod commands;
 mod conditions;

@@ -39,7 +39,7 @@ pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: 
     let cluster = &stage.cluster;
     ensure!(stage.server.made() == 1, "the first has made one");
     ensure!(authorities(cluster).await? == [1, 1, 1, 1]);
-    let second = Server::start(cluster, &[]).await?;
+    let second = Server::start(cluster).await?;
     ensure!(second.made() == 0, "the second has made one although there was one");
     second.terminate().await?;
 
@@ -53,7 +53,7 @@ pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: 
     let annotate = ["annotate", "--overwrite", "secret", ACCOUNT, "-n", NAMESPACE, &aged];
     let output = cluster.kubectl(&annotate, "").await?;
     ensure!(output.success, "{}", output.stderr);
-    let third = Server::start(cluster, &[]).await?;
+    let third = Server::start(cluster).await?;
     ensure!(third.made() == 1, "the third has made none although it was time");
     ensure!(authorities(cluster).await? == [2, 2, 2, 2]);
 

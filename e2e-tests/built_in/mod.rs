@@ -10,7 +10,8 @@ use crate::installation::{Controllers, manifest_applied};
 use crate::play::{Report, scenarios};
 use crate::rights::what_is_given_is_what_is_used;
 use crate::scenarios::scene::Scene;
-use server::{ACCOUNT, Server};
+use server::ACCOUNT;
+pub(crate) use server::Server;
 
 /// What the plays share.
 struct Stage {
@@ -34,7 +35,7 @@ impl Stage {
         let controllers = Controllers::install(&cluster).await?;
         manifest_applied(&cluster, "webhook/rbac.yaml").await?;
         Ok(Self {
-            server: Server::start(&cluster, &[]).await?,
+            server: Server::start(&cluster).await?,
             client: cluster.client().await?,
             controllers,
             cluster,

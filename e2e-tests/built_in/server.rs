@@ -16,17 +16,28 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One replica; dropping it kills it.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     process: Process,
     address: SocketAddr,
 }
 
 impl Server {
-    /// Starts one as its ServiceAccount, leads the API server there, and waits until it asks.
-    pub(super) async fn start(cluster: &Cluster, extra: &[&str]) -> anyhow::Result<Self> {
-        // Nobody else takes a port that was free a moment ago: the next ones are given out first.
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    /// Leads the API server to a new one, starts it, and waits until it is asked.
+    pub(super) async fn start(cluster: &Cluster) -> anyhow::Result<Self> {
+        let address = free()?;
         lead_to(cluster, address).await?;
+        let server = Self::serve(cluster, address).await?;
+        until_asked(cluster).await?;
+        Ok(server)
+    }
+
+    /// Starts one that the API server is not led to yet.
+    pub(crate) async fn begin(cluster: &Cluster) -> anyhow::Result<Self> {
+        Self::serve(cluster, free()?).await
+    }
+
+    /// Starts one as its ServiceAccount.
+    async fn serve(cluster: &Cluster, address: SocketAddr) -> anyhow::Result<Self> {
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?;
         let kubeconfig = kubeconfig.to_str().context("a path in UTF-8")?;
         let address_text = address.to_string();
@@ -39,7 +50,7 @@ impl Server {
             "--host",
             "127.0.0.1",
         ];
-        let arguments = [&arguments[..], &["--address", &address_text], extra].concat();
+        let arguments = [&arguments[..], &["--address", &address_text]].concat();
         let arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
         let name = format!("webhook-{}", address.port());
         let mut process = Process::start(&name, &binary()?, &arguments, cluster.folder())?;
@@ -50,8 +61,28 @@ impl Server {
             Ok(process.log().contains("serving the policy").then_some(()))
         });
         serving.await?;
-        until_asked(cluster).await?;
         Ok(Self { process, address })
+    }
+
+    /// Leads the API server here from the Service of a configuration that is there, and waits until it asks.
+    pub(crate) async fn stand_for_the_service(&self, cluster: &Cluster) -> anyhow::Result<()> {
+        let kind = "mutatingwebhookconfiguration";
+        let get = ["get", kind, ACCOUNT, "-o", "json"];
+        let configuration: Value = serde_json::from_str(&cluster.kubectl(&get, "").await?.stdout)?;
+        let mut operations = Vec::new();
+        for (place, webhook) in configuration["webhooks"].as_array().into_iter().flatten().enumerate() {
+            let client = format!("/webhooks/{place}/clientConfig");
+            let path = webhook["clientConfig"]["service"]["path"].as_str().context("a path")?;
+            let url = format!("https://{}{path}", self.address);
+            operations.push(json!({"op": "remove", "path": format!("{client}/service")}));
+            operations.push(json!({"op": "add", "path": format!("{client}/url"), "value": url}));
+        }
+        let operations = Value::from(operations).to_string();
+        let patched = cluster
+            .kubectl(&["patch", kind, ACCOUNT, "--type=json", "-p", &operations], "")
+            .await?;
+        ensure!(patched.success, "{}", patched.stderr);
+        until_asked(cluster).await
     }
 
     /// Where it listens.
@@ -65,13 +96,18 @@ impl Server {
     }
 
     /// Asks it to end, as the kubelet does.
-    pub(super) async fn terminate(mut self) -> anyhow::Result<()> {
+    pub(crate) async fn terminate(mut self) -> anyhow::Result<()> {
         self.process.signal("TERM")?;
         let ended = eventually("the webhook to end", PATIENCE, async || Ok(self.process.status()?));
         let status = ended.await?;
         ensure!(status.success(), "{status}: {}", self.process.log());
         Ok(())
     }
+}
+
+/// Nobody else takes a port that was free a moment ago: the next ones are given out first.
+fn free() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 
 /// Applies the webhook configurations of `deploy/webhook`, with an address in place of the Service. What `claim-rollout

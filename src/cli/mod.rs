@@ -11,6 +11,7 @@ mod crd;
 mod documented_tests;
 mod files;
 mod history;
+mod lift;
 mod man;
 mod output;
 mod plan;
@@ -54,6 +55,7 @@ enum Command {
     Controller(controller::Arguments),
     Crd(crd::Arguments),
     History(history::Arguments),
+    Lift(lift::Arguments),
     // For whoever packages the program.
     #[command(hide = true)]
     Man(man::Arguments),
@@ -95,6 +97,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
+        Command::Lift(lift) => wait_for(lift::run(&arguments.cluster, &lift)),
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
         Command::Review(review) => review::run(&review),

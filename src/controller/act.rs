@@ -187,6 +187,11 @@ pub(super) async fn set_record(sets: &Api<Set>, name: &str, action: &SetRecord) 
 
 /// Writes the partition of a set, and takes the user's own from beside it where the hold ends.
 pub(super) async fn set_partition(sets: &Api<Set>, name: &str, action: &SetPartition) -> Outcome<Set> {
+    call(sets.patch(name, &merge(), &Patch::Merge(&partition_patch(action)))).await
+}
+
+/// That write as a merge patch, for the very object that it was decided for.
+pub(crate) fn partition_patch(action: &SetPartition) -> Value {
     let mut body = json!({"metadata": {"uid": action.set_uid, "resourceVersion": action.resource_version}});
     if action.lift {
         body["metadata"]["annotations"] = json!({ keys::HELD_PARTITION: null });
@@ -194,7 +199,7 @@ pub(super) async fn set_partition(sets: &Api<Set>, name: &str, action: &SetParti
     if let Some(partition) = action.partition {
         body["spec"] = json!({"updateStrategy": {"rollingUpdate": {"partition": partition}}});
     }
-    call(sets.patch(name, &merge(), &Patch::Merge(&body))).await
+    body
 }
 
 /// How a merge patch is sent.

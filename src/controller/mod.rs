@@ -53,6 +53,7 @@ use lease::Candidate;
 
 use crate::rollout::{Honoured, Seconds};
 
+pub(crate) use act::partition_patch;
 pub use client::Budget;
 pub use lease::Election;
 

@@ -91,7 +91,9 @@ pub fn without_rollout(set: &SetView, idle: &Idle) -> Option<SetPartition> {
     }
 }
 
-fn lift(set: &SetView) -> Option<SetPartition> {
+/// What ends the hold of a set, whatever its claims are; nothing where none is.
+#[must_use]
+pub fn lift(set: &SetView) -> Option<SetPartition> {
     set.held?;
     Some(SetPartition {
         set_uid: set.uid.clone(),

@@ -1,0 +1,65 @@
+{{- define "claim-rollout.labels" -}}
+app.kubernetes.io/name: claim-rollout
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "claim-rollout.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- /* The settings of the policy: the account of the controller is the one that this chart makes. */}}
+{{- define "claim-rollout.settings" -}}
+{{- $account := printf "system:serviceaccount:%s:claim-rollout-controller" .Release.Namespace -}}
+{{- $default := "system:serviceaccount:claim-rollout:claim-rollout-controller" -}}
+{{- $settings := deepCopy .Values.policy.settings -}}
+{{- if and (ne $account $default) (not (hasKey $settings "controllerAccount")) -}}
+{{- $settings = set $settings "controllerAccount" $account -}}
+{{- end -}}
+{{ toJson $settings }}
+{{- end }}
+
+{{- /* What the controller must know of them. */}}
+{{- define "claim-rollout.honoured" -}}
+{{- with .Values.policy.settings.ownedSets }}
+- --owned-sets={{ . }}
+{{- end }}
+{{- with .Values.policy.settings.shrink }}
+- --shrink={{ . }}
+{{- end }}
+{{- range .Values.policy.settings.reservedKeyPrefixes }}
+- --reserved-key-prefix={{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "claim-rollout.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "claim-rollout.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- define "claim-rollout.placement" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

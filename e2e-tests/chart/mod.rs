@@ -1,0 +1,33 @@
+//! `charts/claim-rollout`, with the real Helm.
+
+mod installed;
+mod rendered;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Output};
+
+/// The folder of the chart.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/claim-rollout")
+}
+
+/// `helm COMMAND… claim-rollout CHART` in the namespace of the controller, with these values.
+async fn helm(cluster: &Cluster, command: &[&str], values: &[&str]) -> anyhow::Result<Output> {
+    let folder = folder();
+    let folder = folder.to_str().context("a path in UTF-8")?;
+    let set: Vec<&str> = values.iter().flat_map(|value| ["--set", value]).collect();
+    let place = [folder, "--namespace", "claim-rollout"];
+    cluster.run("helm", &[command, &place, &set].concat(), &[], "").await
+}
+
+/// Every object of the chart with these values.
+async fn render(cluster: &Cluster, values: &[&str]) -> anyhow::Result<Vec<Value>> {
+    let output = helm(cluster, &["template", "claim-rollout"], values).await?;
+    anyhow::ensure!(output.success, "{values:?}: {}", output.stderr);
+    let objects: Vec<Value> = serde_saphyr::from_multiple(&output.stdout)?;
+    Ok(objects.into_iter().filter(|object| !object.is_null()).collect())
+}
