@@ -1,0 +1,235 @@
+//! Every file in `examples/` does what it says.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use crate::cluster::{Options, eventually};
+use crate::play::{Report, scenarios};
+use crate::scenarios::scene::{Scene, text};
+use crate::stage::Stage;
+
+scenarios![Stage;
+    play::postgresql_grows_under_its_pods,
+    play::cassandra_grows_both_volumes_of_a_replica_together,
+    play::etcd_grows_the_last_member_first_and_the_others_when_the_partition_is_lowered,
+    play::kafka_grows_although_one_broker_is_refused,
+    play::elasticsearch_grows_node_by_node_as_pods_are_deleted,
+];
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// One example in a namespace of its own.
+struct Example<'a> {
+    scene: Scene<'a>,
+    name: &'static str,
+    manifest: String,
+}
+
+/// The manifest with every size doubled.
+fn doubled(manifest: &str) -> anyhow::Result<String> {
+    let mut lines = Vec::new();
+    for line in manifest.lines() {
+        lines.push(match line.split_once("storage: ") {
+            Some((before, size)) => {
+                let number: u32 = size.strip_suffix("Gi").context("a size in Gi")?.parse()?;
+                format!("{before}storage: {}Gi", 2 * number)
+            }
+            None => line.to_owned(),
+        });
+    }
+    Ok(lines.join("\n"))
+}
+
+impl<'a> Example<'a> {
+    /// Applies the example and waits until its three replicas are there.
+    async fn start(stage: &'a Stage, name: &'static str) -> anyhow::Result<Self> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.yaml"));
+        let manifest = std::fs::read_to_string(path)?;
+        let scene = stage.scene(&format!("example-{name}")).await?;
+        scene.wish(&manifest).await?;
+        let example = Self { scene, name, manifest };
+        let all_ready = eventually("three replicas", PATIENCE, async || {
+            let status = example.get("statefulset").await?["status"].clone();
+            Ok((status["availableReplicas"] == 3).then_some(()))
+        });
+        all_ready.await?;
+        Ok(example)
+    }
+
+    async fn get(&self, kind: &str) -> anyhow::Result<Value> {
+        let output = self.scene.done(&["get", kind, self.name, "-o", "json"], "").await?;
+        Ok(serde_json::from_str(&output.stdout)?)
+    }
+
+    async fn double(&self) -> anyhow::Result<()> {
+        let told = self.scene.wish(&doubled(&self.manifest)?).await?.stderr;
+        ensure!(told.contains("Warning: claim-rollout: staged "), "{told}");
+        Ok(())
+    }
+
+    /// Waits until the claims have these capacities, and no others.
+    async fn until(&self, expected: &[(&str, &str)]) -> anyhow::Result<()> {
+        let mut last = Vec::new();
+        let grown = eventually("the capacities", PATIENCE, async || {
+            let claims = self.scene.claims().await?;
+            let capacity = |claim: &Value| {
+                (
+                    text(&claim["metadata"]["name"]),
+                    text(&claim["status"]["capacity"]["storage"]),
+                )
+            };
+            last = claims.iter().map(capacity).collect();
+            let same = last
+                .iter()
+                .map(|(name, size)| (name.as_str(), size.as_str()))
+                .eq(expected.iter().copied());
+            Ok(same.then_some(()))
+        });
+        grown
+            .await
+            .with_context(|| format!("expected {expected:?}, but found {last:?}"))
+    }
+
+    /// Waits until the rollout is complete.
+    async fn until_complete(&self) -> anyhow::Result<()> {
+        let rollout = format!("claimrollout/{}", self.name);
+        let wait = ["wait", "--for=condition=Ready", &rollout, "--timeout=120s"];
+        self.scene.done(&wait, "").await.map(drop)
+    }
+}
+
+mod play {
+    use super::*;
+
+    pub(super) async fn postgresql_grows_under_its_pods(stage: &Stage) -> anyhow::Result<()> {
+        let example = Example::start(stage, "postgresql").await?;
+        let pods = example.scene.pods().await?;
+        example.double().await?;
+        example.until_complete().await?;
+        let names = ["data-postgresql-0", "data-postgresql-1", "data-postgresql-2"];
+        example.until(&names.map(|name| (name, "20Gi"))).await?;
+        ensure!(example.scene.pods().await? == pods, "Pods restarted");
+        Ok(())
+    }
+
+    pub(super) async fn cassandra_grows_both_volumes_of_a_replica_together(stage: &Stage) -> anyhow::Result<()> {
+        let example = Example::start(stage, "cassandra").await?;
+        let begun = example.scene.mark().await?;
+        example.double().await?;
+        example.until_complete().await?;
+        example
+            .until(&[
+                ("commit-log-cassandra-0", "10Gi"),
+                ("commit-log-cassandra-1", "10Gi"),
+                ("commit-log-cassandra-2", "10Gi"),
+                ("data-cassandra-0", "80Gi"),
+                ("data-cassandra-1", "80Gi"),
+                ("data-cassandra-2", "80Gi"),
+            ])
+            .await?;
+        let mut written = example.scene.writes_since(begun).await?.count().claims;
+        ensure!(written.len() == 6, "{written:?}");
+        for ordinal in ["-2", "-1", "-0"] {
+            ensure!(written.drain(..2).all(|claim| claim.ends_with(ordinal)), "{ordinal}");
+        }
+        Ok(())
+    }
+
+    pub(super) async fn etcd_grows_the_last_member_first_and_the_others_when_the_partition_is_lowered(
+        stage: &Stage,
+    ) -> anyhow::Result<()> {
+        let example = Example::start(stage, "etcd").await?;
+        example.double().await?;
+        example
+            .until(&[
+                ("data-etcd-0", "10Gi"),
+                ("data-etcd-1", "10Gi"),
+                ("data-etcd-2", "20Gi"),
+            ])
+            .await?;
+        let all = doubled(&example.manifest)?.replace("partition: 2", "partition: 0");
+        example.scene.wish(&all).await?;
+        example.until_complete().await?;
+        example
+            .until(&["data-etcd-0", "data-etcd-1", "data-etcd-2"].map(|name| (name, "20Gi")))
+            .await
+    }
+
+    pub(super) async fn kafka_grows_although_one_broker_is_refused(stage: &Stage) -> anyhow::Result<()> {
+        let example = Example::start(stage, "kafka").await?;
+        // Somebody else owns the claim of the last broker.
+        let owner = "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Backup\",\"name\":\"b\",\
+                     \"uid\":\"00000000-0000-0000-0000-000000000001\",\"controller\":true}]}}";
+        example
+            .scene
+            .done(&["patch", "pvc", "logs-kafka-2", "--type=merge", "-p", owner], "")
+            .await?;
+        example.double().await?;
+        example
+            .until(&[
+                ("logs-kafka-0", "100Gi"),
+                ("logs-kafka-1", "100Gi"),
+                ("logs-kafka-2", "50Gi"),
+            ])
+            .await
+    }
+
+    pub(super) async fn elasticsearch_grows_node_by_node_as_pods_are_deleted(stage: &Stage) -> anyhow::Result<()> {
+        let example = Example::start(stage, "elasticsearch").await?;
+        // Times are in whole seconds, and a Pod of the second of the wish counts as older.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        example.double().await?;
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        example.scene.done(&["delete", "pod", "elasticsearch-1"], "").await?;
+        let of = |name: &'static str, grown: bool| (name, if grown { "200Gi" } else { "100Gi" });
+        let claims = |grown: [bool; 3]| {
+            [
+                of("data-elasticsearch-0", grown[0]),
+                of("data-elasticsearch-1", grown[1]),
+                of("data-elasticsearch-2", grown[2]),
+            ]
+        };
+        example.until(&claims([false, true, false])).await?;
+        example
+            .scene
+            .done(&["delete", "pod", "elasticsearch-0", "elasticsearch-2"], "")
+            .await?;
+        example.until(&claims([true, true, true])).await?;
+        example.until_complete().await
+    }
+}
+
+#[test]
+fn every_example_is_listed_and_played() -> anyhow::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let list = std::fs::read_to_string(folder.join("README.md"))?;
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder)? {
+        let file = entry?
+            .file_name()
+            .into_string()
+            .map_err(|_| anyhow::anyhow!("a name in UTF-8"))?;
+        let Some(name) = file.strip_suffix(".yaml") else {
+            continue;
+        };
+        count += 1;
+        assert!(list.contains(&format!("[{file}]({file})")), "{file} is not listed");
+        let played = SCENARIOS.iter().any(|(scenario, _)| scenario.contains(name));
+        assert!(played, "{file} is not played");
+    }
+    assert_eq!(count, SCENARIOS.len());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn each_example_does_what_it_says() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let stage = Stage::build(Options::default()).await?;
+    report.say("the cluster is up");
+    report.play(&stage, SCENARIOS).await;
+    report.end()?;
+    stage.strike().await
+}
