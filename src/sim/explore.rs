@@ -5,6 +5,7 @@
 //! meaning but their order), only fingerprints and edges are kept, and liveness is asked of the graph itself, which the
 //! libraries at hand do only for paths without cycles.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash as _, Hasher as _};
 
@@ -23,11 +24,11 @@ use super::world::{Fate, Step, World};
 use crate::rollout::invariants::{Broken, Rule, l1_reached};
 
 /// What may happen in an exploration, and how often at most.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scope {
     pub(crate) workload: &'static str,
     /// Deeds, each at most once, in this order.
-    pub(crate) deeds: &'static [Deed],
+    pub(crate) deeds: Cow<'static, [Deed]>,
     /// Crashes, and other faults of requests.
     pub(crate) faults: u8,
     /// Travels back in time.
@@ -45,7 +46,7 @@ struct Budget {
 }
 
 /// The numbers of an exploration.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Explored {
     scope: Scope,
     pub(crate) states: usize,
@@ -112,14 +113,14 @@ impl fmt::Display for Explored {
             faults,
             travels,
             second,
-        } = self.scope;
+        } = &self.scope;
         let which = if self.exhausted { "every one of" } else { "the first" };
         write!(
             f,
             "{workload}, {} deeds, {faults} faults, {travels} travels in time",
             deeds.len()
         )?;
-        if second {
+        if *second {
             f.write_str(", two controllers")?;
         }
         write!(f, ": {which} {} states, {} transitions", self.states, self.transitions)
@@ -157,7 +158,7 @@ impl Search<'_> {
             self.check_liveness()?;
         }
         Ok(Explored {
-            scope: self.scope,
+            scope: self.scope.clone(),
             states: self.nodes.len(),
             transitions: self.transitions,
             exhausted,
@@ -294,7 +295,7 @@ impl Search<'_> {
         }
         steps.reverse();
         Box::new(Path {
-            scope: self.scope,
+            scope: self.scope.clone(),
             steps,
             broken,
         })

@@ -1,6 +1,8 @@
 //! The run that is part of the tests: workloads, crash points, planted bugs, schedules, and every order in small scopes.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::coverage::Coverage;
@@ -19,8 +21,10 @@ use super::workloads::{self, one, two};
 pub struct Effort {
     /// Random schedules.
     pub schedules: u64,
-    /// States of each scope that is explored, at most.
+    /// States of each scope that is explored, at most: what fits into memory, twice.
     pub states: usize,
+    /// Further scopes: what users do in the workloads, at any time and with further faults.
+    pub further_scopes: usize,
     /// Whether pairs of faults are tried, besides every single one.
     pub pairs: bool,
 }
@@ -47,7 +51,7 @@ const THREADS: u64 = 2;
 const STRIDE: usize = 2;
 
 /// Says how far it is.
-type Say<'s> = &'s dyn Fn(&str);
+type Say<'s> = &'s (dyn Fn(&str) + Sync);
 
 /// A planted bug must be found by this many schedules.
 const PLANTED_SCHEDULES: u64 = 20_000;
@@ -80,21 +84,35 @@ const SCOPES: &[Scope] = &[
 const fn scope(workload: &'static str, deeds: &'static [Deed], faults: u8, travels: u8, second: bool) -> Scope {
     Scope {
         workload,
-        deeds,
+        deeds: Cow::Borrowed(deeds),
         faults,
         travels,
         second,
     }
 }
 
+/// What users do in each workload, at any time, with one fault and a travel in time, and with two faults.
+fn further_scopes() -> impl Iterator<Item = Scope> {
+    let of = |(faults, travels)| {
+        workloads::ALL.iter().map(move |workload| Scope {
+            workload: workload.name,
+            deeds: workload.script.iter().map(|(_, deed)| *deed).collect(),
+            faults,
+            travels,
+            second: false,
+        })
+    };
+    [(1, 1), (2, 0)].into_iter().flat_map(of)
+}
+
 impl Effort {
     /// So many times the effort of the run that is part of the tests.
     #[must_use]
     pub fn times(times: u64) -> Self {
-        let states = usize::try_from(times).unwrap_or(usize::MAX).saturating_mul(900_000);
         Self {
             schedules: 100_000 * times,
-            states,
+            states: if times > 1 { 3_500_000 } else { 900_000 },
+            further_scopes: usize::try_from(times).unwrap_or(usize::MAX).saturating_sub(1),
             pairs: times > 1,
         }
     }
@@ -105,7 +123,7 @@ impl Effort {
 /// # Errors
 /// The story of the first guarantee that does not hold, and the command that tells it again.
 pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut numbers = Numbers::default();
     crash_points(effort, &mut numbers, say)?;
     planted(&mut numbers, say)?;
@@ -118,15 +136,15 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
         "{} random schedules of {} steps: every guarantee holds",
         numbers.schedules, numbers.steps
     ));
-    for (explored, coverage) in in_threads(|part| scopes(effort, part))?.into_iter().flatten() {
-        say(&explored.to_string());
+    let begun = AtomicUsize::new(0);
+    for (explored, coverage) in in_threads(|_| scopes(effort, &begun, say))?.into_iter().flatten() {
         numbers.scopes += 1;
         numbers.states += explored.states;
         numbers.transitions += explored.transitions;
         numbers.exhausted += usize::from(explored.exhausted);
         numbers.coverage.add(&coverage);
     }
-    numbers.seconds = begun.elapsed().as_secs();
+    numbers.seconds = started.elapsed().as_secs();
     let missing = numbers.coverage.missing();
     if missing.is_empty() {
         return Ok(numbers);
@@ -222,15 +240,20 @@ fn schedules(effort: &Effort, part: u64) -> Result<(u64, Coverage), String> {
     Ok((steps, mind.coverage))
 }
 
-fn scopes(effort: &Effort, part: u64) -> Result<Vec<(Explored, Coverage)>, String> {
-    let first = usize::try_from(part).unwrap_or(0);
+/// The scopes that nobody has begun yet, one after the other.
+fn scopes(effort: &Effort, begun: &AtomicUsize, say: Say<'_>) -> Result<Vec<(Explored, Coverage)>, String> {
     let mut all = Vec::new();
-    for scope in SCOPES.iter().skip(first).step_by(STRIDE) {
+    loop {
+        let next = begun.fetch_add(1, Ordering::Relaxed);
+        let further = further_scopes().take(effort.further_scopes);
+        let Some(scope) = SCOPES.iter().cloned().chain(further).nth(next) else {
+            return Ok(all);
+        };
         let mut mind = Mind::default();
-        let explored = explore::explore(*scope, effort.states, &mut mind).map_err(|path| path_words(&path))?;
+        let explored = explore::explore(scope, effort.states, &mut mind).map_err(|path| path_words(&path))?;
+        say(&explored.to_string());
         all.push((explored, mind.coverage));
     }
-    Ok(all)
 }
 
 fn path_words(path: &Path) -> String {

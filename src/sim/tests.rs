@@ -73,7 +73,7 @@ fn from_every_state_of_a_small_scope_the_wish_is_reached() {
     };
     let scope = Scope {
         workload: "newcomers",
-        deeds: const { &[Deed::Wish(WISH)] },
+        deeds: vec![Deed::Wish(WISH)].into(),
         faults: 1,
         travels: 0,
         second: false,
