@@ -102,7 +102,8 @@ impl Log {
     /// `plan` was asked, about the set as it was seen when the look began.
     pub(crate) fn decided(&mut self, who: u8, decision: &Decision, views: &Views, set: Option<Set>, mind: &Mind) {
         let place = usize::from(who);
-        if !decision.rolls_out {
+        // Nothing is watched then, so what was refused before is not known any more.
+        if !decision.rolls_out || decision.settled {
             self.forget();
         }
         // What has gone on since may be stuck again.
