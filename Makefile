@@ -22,6 +22,7 @@ WASM := hack/cargo-wasm
 # The module alone: beside an rlib it would be linked without what link-time optimisation takes out of it.
 WASM_BUILD := $(WASM) rustc --lib --profile policy --crate-type cdylib
 SDK_GUEST := benches/sdk-guest
+OCI := $(CARGO) run --quiet --manifest-path hack/oci/Cargo.toml --
 
 .PHONY: help
 help: ## This list
@@ -60,7 +61,7 @@ test: needs-cargo ## Everything, from a clean clone: what CI runs
 	  trap 'kill $$builder 2>/dev/null || true; rm -f $$log' EXIT; \
 	  $(MAKE) --no-print-directory check sim wasm-test policy.wasm fuzz; \
 	  wait $$builder || { cat $$log >&2; exit 2; }; \
-	  $(MAKE) --no-print-directory e2e
+	  $(MAKE) --no-print-directory e2e oci-test
 
 .PHONY: wasm-test
 wasm-test: needs-cargo ## The tests of the guest's own code, in Node
@@ -89,6 +90,22 @@ fuzz: needs-cargo ## Inputs that nobody thought of, FUZZ_SECONDS=60 for each tar
 .PHONY: control-plane
 control-plane: ## Build that control plane (minutes the first time, then cached)
 	e2e-tests/cluster/go/build.sh $(K8S)
+
+.PHONY: push
+push: policy.wasm ## Push the policy as Kubewarden pulls it, REF=registry.example.com/claim-rollout/policy:v0.1.0
+	@[ -n "$(REF)" ] || { echo 'expected REF=, such as REF=registry.example.com/claim-rollout/policy:v0.1.0' >&2; exit 2; }
+	@$(OCI) policy policy.wasm --metadata policy-metadata.yml $(REF)
+
+.PHONY: push-image
+push-image: needs-cargo ## Push the image of the controller, made without a container engine, REF=registry.example.com/claim-rollout/claim-rollout:0.1.0
+	@[ -n "$(REF)" ] || { echo 'expected REF=, such as REF=registry.example.com/claim-rollout/claim-rollout:0.1.0' >&2; exit 2; }
+	$(CARGO) build --locked --release --bin claim-rollout
+	@$(OCI) image "$$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/claim-rollout" $(REF)
+
+.PHONY: oci-test
+oci-test: policy.wasm ## Push both to a registry on this machine, and pull them again
+	$(CARGO) build --quiet --bin claim-rollout
+	hack/oci/test policy.wasm "$$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/claim-rollout"
 
 .PHONY: playground
 playground: policy.wasm control-plane
@@ -127,11 +144,13 @@ fmt: needs-cargo ## Format the code
 	$(CARGO) fmt --manifest-path benches/Cargo.toml
 	$(CARGO) fmt --manifest-path $(SDK_GUEST)/Cargo.toml
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
+	$(CARGO) fmt --manifest-path hack/oci/Cargo.toml
 
 .PHONY: lint
 lint: needs-cargo ## Format and lints, native and wasm32
 	$(CARGO) fmt --check
 	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
+	$(CARGO) fmt --check --manifest-path hack/oci/Cargo.toml
 	@command -v clippy-driver >/dev/null || { echo 'clippy is missing: rustup component add clippy' >&2; exit 2; }
 	$(LINTED) build --all-targets
 	$(WASM) clippy --lib -- -D warnings
@@ -143,4 +162,4 @@ deny: needs-cargo ## Licences, advisories and sources of all dependencies
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's cache outside the tree stays
-	rm -rf target benches/target $(SDK_GUEST)/target fuzz/target fuzz/corpus policy.wasm annotated-policy.wasm
+	rm -rf target hack/oci/target benches/target $(SDK_GUEST)/target fuzz/target fuzz/corpus policy.wasm annotated-policy.wasm
