@@ -104,7 +104,7 @@ push-image: needs-cargo ## Push the image of the controller, made without a cont
 
 .PHONY: oci-test
 oci-test: policy.wasm ## Push both to a registry on this machine, and pull them again
-	$(CARGO) build --quiet --bin claim-rollout
+	$(LINTED) build --quiet --bin claim-rollout
 	hack/oci/test policy.wasm "$$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/claim-rollout"
 
 .PHONY: playground
