@@ -142,6 +142,11 @@ fn run() -> Result<()> {
         guests.fresh(shape.review(LENGTHS[LENGTHS.len() - 1]).as_bytes())?;
     }
     println!("linear in the input: cost per byte by length; ratio = dearest byte / cheapest byte of a shorter review");
+    println!("  instructions: what the guest executes, exact on every machine; above the target is an error");
+    println!("  ns: the time of a call in memory that was touched before, so the guest's own work");
+    println!(
+        "  ns, fresh: as in policy-server, with the host's copies and its operating system's time for new pages: no target"
+    );
     control()?;
     for shape in &SHAPES {
         let reviews = LENGTHS.map(|length| shape.review(length));
