@@ -130,6 +130,9 @@ pub(super) fn found(case: &Case, answer: &Answer) -> Result<Found, String> {
         ensure(line.chars().count() <= most, "a line is short")?;
         ensure(!line.chars().any(char::is_control), "a line is a line")?;
     }
+    let warned = strings(&told["warnings"]);
+    let all: usize = warned.iter().map(|line| line.chars().count()).sum();
+    ensure(all <= 4096, "all warnings together are short")?;
     Ok(found)
 }
 

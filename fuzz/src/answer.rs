@@ -4,9 +4,10 @@ use claim_rollout::admission::Lookups;
 use claim_rollout::wire;
 use serde_json::Value;
 
-/// The longest refusal, and the longest warning that the API server lets through.
+/// The longest refusal, the longest warning that the API server lets through, and the longest sum of them.
 const MAX_MESSAGE: usize = 2048;
 const MAX_WARNING: usize = 256;
+const MAX_WARNINGS: usize = 4096;
 
 /// What came out of `validate`.
 #[derive(Debug)]
@@ -73,10 +74,13 @@ impl Answer {
         for line in lines.chain([message]) {
             assert!(!line.contains(char::is_control), "more than one line: {line:?}");
         }
+        let mut all = 0;
         for warning in value["warnings"].as_array().into_iter().flatten() {
             let length = warning.as_str().expect("a string").chars().count();
             assert!((1..=MAX_WARNING).contains(&length), "{length} characters: {warning}");
+            all += length;
         }
+        assert!(all <= MAX_WARNINGS, "{all} characters of warnings: {text}");
     }
 
     pub(crate) fn accepted(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use claim_rollout::json;
 use claim_rollout::templates::record::{MAX_BYTES, VERSION};
-use claim_rollout::templates::template::canonical_list;
+use claim_rollout::templates::text::canonical_list;
 use claim_rollout::templates::{ClaimTemplate, Diff, Record, RecordError, Revision};
 use serde_json::Value;
 

@@ -21,7 +21,7 @@
 //! | N1 | `mode: ValidateOnly` | as U3, but what is allowed passes |
 
 use super::lookups::Lookups;
-use super::message::SPEAKER;
+use super::message::{self, SPEAKER};
 use super::retention;
 use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, OwnedSets, Settings};
@@ -41,7 +41,11 @@ use crate::templates::keys;
 /// * S16: what is inconsistent is refused.
 #[must_use]
 pub fn admit(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Verdict {
-    decide(review, settings, lookups).unwrap_or_else(Verdict::Refuse)
+    let mut verdict = decide(review, settings, lookups).unwrap_or_else(Verdict::Refuse);
+    if let Verdict::Pass(remarks) | Verdict::Divert(_, remarks) = &mut verdict {
+        message::bound(&mut remarks.warnings);
+    }
+    verdict
 }
 
 fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {

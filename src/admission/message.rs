@@ -10,11 +10,17 @@ use crate::templates::{Diff, Fault, Revision, UpdatePolicy, rules};
 /// The API server cuts a warning here.
 pub(super) const MAX_WARNING: usize = 256;
 
+/// The API server shows no more than this many characters of all warnings of a request together.
+const MAX_WARNINGS: usize = 4096;
+
 /// What every line begins with, so that a user sees who speaks.
 pub(super) const SPEAKER: &str = "claim-rollout: ";
 
 /// The longest refusal; it may name many paths.
 const MAX_REFUSAL: usize = 2048;
+
+/// The line that says how many warnings were left out.
+const ROOM_FOR_REST: usize = 96;
 
 /// Beside a list: the words around it, and how many more there are.
 const ROOM_FOR_COUNT: usize = 48;
@@ -37,6 +43,22 @@ pub(super) fn refusal(text: &str) -> String {
 pub(super) fn warning(text: &str) -> String {
     let text = text.strip_prefix(SPEAKER).unwrap_or(text);
     cut(&format!("{SPEAKER}{text}"), MAX_WARNING)
+}
+
+/// Leaves out the last warnings where all together are longer than the API server lets through, and says how many.
+pub(super) fn bound(warnings: &mut Vec<String>) {
+    let (mut used, mut kept) = (0, 0);
+    for line in &*warnings {
+        used += line.chars().count();
+        if used <= MAX_WARNINGS - ROOM_FOR_REST {
+            kept += 1;
+        }
+    }
+    if used > MAX_WARNINGS {
+        let left_out = warnings.len() - kept;
+        warnings.truncate(kept);
+        warnings.push(warning(&format!("warnings that have no room here: {left_out}")));
+    }
 }
 
 /// Every fault of a wish in one line.

@@ -1,4 +1,4 @@
-use super::{MAX_REFUSAL, MAX_WARNING, claims_refused, faults, staged};
+use super::{MAX_REFUSAL, MAX_WARNING, MAX_WARNINGS, bound, claims_refused, faults, staged, warning};
 use crate::admission::checks::Cause;
 use crate::templates::rules::Metadata;
 use crate::templates::{Change, Diff, Fault, FaultKind, TemplateChange, UpdatePolicy};
@@ -72,4 +72,34 @@ fn a_refusal_names_what_has_room_counts_the_rest_and_still_says_what_to_do() {
     let line = claims_refused(&causes);
     assert!(line.chars().count() <= MAX_REFUSAL, "{line}");
     assert!(line.contains("; and ") && line.ends_with(" more"), "{line}");
+}
+
+#[test]
+fn warnings_are_together_never_longer_than_the_api_server_lets_through() {
+    // How many lines, how long each, and how many of them stay.
+    let table = [
+        (0, 256, 0),
+        (1, 256, 1),
+        (16, 256, 16),
+        (17, 256, 15),
+        (1000, 256, 15),
+        (102, 40, 102),
+        (103, 40, 100),
+    ];
+    for (count, length, stay) in table {
+        // A character of two bytes: the API server counts characters.
+        let all: Vec<String> = (0..count)
+            .map(|index| warning(&format!("{index:é<width$}", width = length - 15)))
+            .collect();
+        let mut kept = all.clone();
+        bound(&mut kept);
+        let sum: usize = kept.iter().map(|line| line.chars().count()).sum();
+        assert!(sum <= MAX_WARNINGS, "{count} of {length}: {sum} characters");
+        let mut expected = all[..stay].to_vec();
+        if stay < count {
+            let left_out = count - stay;
+            expected.push(format!("claim-rollout: warnings that have no room here: {left_out}"));
+        }
+        assert_eq!(kept, expected, "{count} of {length}");
+    }
 }

@@ -16,15 +16,18 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 #[must_use]
 pub(crate) fn read(text: &str) -> Option<Object<'_>> {
     let mut reader = Reader::new(text);
-    let read = object(&mut reader).and_then(|object| reader.end().map(|()| object));
+    let read = object(&mut reader, None).and_then(|object| reader.end().map(|()| object));
     read.ok().flatten()
 }
 
-/// An object; nothing for `null`.
-pub(crate) fn object<'a>(reader: &mut Reader<'a>) -> Read<Option<Object<'a>>> {
+/// An object; nothing for `null`. Most of an object is as another was that stands beside it in the request, if that has been
+/// read before.
+pub(crate) fn object<'a>(reader: &mut Reader<'a>, other: Option<&Object<'_>>) -> Read<Option<Object<'a>>> {
     if reader.null()? {
         return Ok(None);
     }
+    let nothing = Object::default();
+    let other = other.unwrap_or(&nothing);
     let place = reader.place();
     let mut object = Object::default();
     let mut once = Once::default();
@@ -32,9 +35,9 @@ pub(crate) fn object<'a>(reader: &mut Reader<'a>) -> Read<Option<Object<'a>>> {
         match &*key {
             "apiVersion" => object.api_version = once.text(0, reader)?,
             "kind" => object.kind = once.text(1, reader)?,
-            "metadata" => object.metadata = once.read(2, reader, metadata)?,
-            "spec" => object.spec = once.read(3, reader, spec)?,
-            "status" => object.status = once.raw(4, reader)?,
+            "metadata" => object.metadata = once.read(2, reader, |reader| metadata(reader, &other.metadata))?,
+            "spec" => object.spec = once.read(3, reader, |reader| spec(reader, &other.spec))?,
+            "status" => object.status = once.raw_like(4, reader, other.status)?,
             _ => reader.skip()?,
         }
         Ok(())
@@ -50,7 +53,7 @@ pub(crate) fn object<'a>(reader: &mut Reader<'a>) -> Read<Option<Object<'a>>> {
     Ok(Some(object))
 }
 
-fn metadata<'a>(reader: &mut Reader<'a>) -> Read<Metadata<'a>> {
+fn metadata<'a>(reader: &mut Reader<'a>, other: &Metadata<'_>) -> Read<Metadata<'a>> {
     let place = reader.place();
     let mut metadata = Metadata::default();
     let mut once = Once::default();
@@ -67,7 +70,7 @@ fn metadata<'a>(reader: &mut Reader<'a>) -> Read<Metadata<'a>> {
                 annotations(reader, &mut metadata)?;
                 metadata.annotations_text = Some(reader.since(place));
             }
-            "managedFields" => metadata.managed_fields = once.raw(6, reader)?,
+            "managedFields" => metadata.managed_fields = once.raw_like(6, reader, other.managed_fields)?,
             "ownerReferences" => metadata.has_controller = once.read(7, reader, has_controller)?,
             _ => reader.skip()?,
         }
@@ -123,7 +126,7 @@ fn has_controller(reader: &mut Reader<'_>) -> Read<bool> {
     Ok(found)
 }
 
-fn spec<'a>(reader: &mut Reader<'a>) -> Read<Spec<'a>> {
+fn spec<'a>(reader: &mut Reader<'a>, other: &Spec<'_>) -> Read<Spec<'a>> {
     let place = reader.place();
     let mut spec = Spec::default();
     let mut once = Once::default();
@@ -133,8 +136,8 @@ fn spec<'a>(reader: &mut Reader<'a>) -> Read<Spec<'a>> {
                 once.mark(0, reader)?;
                 spec.replicas = if reader.null()? { None } else { Some(reader.integer()?) };
             }
-            "volumeClaimTemplates" => spec.templates = once.raw(1, reader)?,
-            "template" => spec.pod_template = once.raw(2, reader)?,
+            "volumeClaimTemplates" => spec.templates = once.raw_like(1, reader, other.templates)?,
+            "template" => spec.pod_template = once.raw_like(2, reader, other.pod_template)?,
             "updateStrategy" => spec.update_strategy = once.raw(3, reader)?,
             "persistentVolumeClaimRetentionPolicy" => spec.retention = once.raw(4, reader)?,
             "ordinals" => spec.ordinals = once.raw(5, reader)?,

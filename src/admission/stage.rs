@@ -25,31 +25,32 @@ pub(super) struct Wish<'w> {
     pub(super) asked: Vec<ClaimTemplate>,
 }
 
-/// The record of a new wish and its text, if it is allowed.
+/// The record of a new wish and its text, if the difference that it makes is allowed.
 pub(super) fn stage(
-    wish: &Wish<'_>,
+    wish: Wish<'_>,
+    diff: &Diff,
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
 ) -> Result<(Record, String), Refusal> {
-    let diff = judge(wish)?;
-    check_names(wish)?;
+    judge(&wish, diff)?;
+    check_names(&wish)?;
     check_authority(wish.review, wish.settings, lookups)?;
-    let checked = checks::of(wish, &diff, lookups)?;
+    let checked = checks::of(&wish, diff, lookups)?;
     let set = &wish.new.metadata.name;
     remarks
         .warnings
-        .push(message::staged(set, &diff, wish.new.replicas(), wish.policy));
+        .push(message::staged(set, diff, wish.new.replicas(), wish.policy));
     remarks.warnings.extend(checked);
     record(wish, remarks)
 }
 
 /// The record of the templates that the set has, because its claims are to be brought to them.
 pub(super) fn switch(
-    wish: &Wish<'_>,
+    wish: Wish<'_>,
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
 ) -> Result<(Record, String), Refusal> {
-    check_names(wish)?;
+    check_names(&wish)?;
     check_authority(wish.review, wish.settings, lookups)?;
     let claims = wish.new.replicas().saturating_mul(count(wish.live));
     remarks
@@ -62,13 +63,12 @@ fn count(templates: &[ClaimTemplate]) -> i64 {
     i64::try_from(templates.len()).unwrap_or(i64::MAX)
 }
 
-/// The difference that the wish makes, if all of it is allowed.
-pub(super) fn judge(wish: &Wish<'_>) -> Result<Diff, Refusal> {
-    let diff = Diff::between(wish.current, &wish.asked);
+/// Refuses the wish unless all of the difference that it makes is allowed.
+pub(super) fn judge(wish: &Wish<'_>, diff: &Diff) -> Result<(), Refusal> {
     let rules = wish.settings.rules(wish.policy);
-    let faults = rules.faults(&diff, &wish.asked, wish.live);
+    let faults = rules.faults(diff, &wish.asked, wish.live);
     if faults.is_empty() {
-        return Ok(diff);
+        return Ok(());
     }
     Err(Refusal::invalid(message::faults(&faults, rules.metadata)))
 }
@@ -120,12 +120,12 @@ pub(super) fn check_authority(
     Err(Refusal::forbidden(message::refusal(&message)))
 }
 
-fn record(wish: &Wish<'_>, remarks: &mut Remarks) -> Result<(Record, String), Refusal> {
+fn record(wish: Wish<'_>, remarks: &mut Remarks) -> Result<(Record, String), Refusal> {
     let record = Record {
         by: wish.review.user.to_string(),
         manager: wish.review.options.field_manager.to_string(),
         phase: Phase::RollingOut,
-        templates: in_order_of(wish.live, &wish.asked),
+        templates: in_order_of(wish.live, wish.asked),
         uid: wish.old.metadata.uid.to_string(),
         update_policy: wish.policy,
     };
@@ -146,7 +146,10 @@ fn record(wish: &Wish<'_>, remarks: &mut Remarks) -> Result<(Record, String), Re
 }
 
 /// The asked templates in the order of the live ones, the only one that the API server accepts.
-fn in_order_of(live: &[ClaimTemplate], asked: &[ClaimTemplate]) -> Vec<ClaimTemplate> {
+fn in_order_of(live: &[ClaimTemplate], asked: Vec<ClaimTemplate>) -> Vec<ClaimTemplate> {
+    if live.iter().map(|one| &one.name).eq(asked.iter().map(|one| &one.name)) {
+        return asked;
+    }
     let of_name = |name: &str| asked.iter().find(|template| template.name == name);
     let ordered = live.iter().filter_map(|template| of_name(&template.name));
     let added = asked

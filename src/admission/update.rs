@@ -1,5 +1,7 @@
 //! An UPDATE of a set that is looked after: rows U0 to U6.
 
+use std::mem;
+
 use super::hold::{Claims, Hold, Pods};
 use super::lookups::Lookups;
 use super::message;
@@ -30,8 +32,8 @@ enum Asked {
     Ignored(Vec<String>),
     /// The staged ones.
     Staged,
-    /// Something new.
-    New(Vec<ClaimTemplate>),
+    /// Something new, and how it differs from the live ones.
+    New(Vec<ClaimTemplate>, Diff),
 }
 
 /// What is known once the templates have been judged.
@@ -84,7 +86,7 @@ impl Update<'_, '_> {
                 outcome.edits.push(Edit::RestoreTemplates);
                 outcome
             }
-            Asked::New(asked) => self.new_wish(&live, asked, staged, lookups)?,
+            Asked::New(asked, diff) => self.new_wish(&live, asked, diff, staged, lookups)?,
         };
         self.annotate(&mut outcome);
         self.hold(&mut outcome)?;
@@ -93,7 +95,8 @@ impl Update<'_, '_> {
 
     fn asked(&self, live: &[ClaimTemplate], staged: Option<&(Record, String)>) -> Result<Asked, Refusal> {
         let asked = read_templates(self.new, "object")?;
-        if Diff::between(live, &asked).is_empty() {
+        let diff = Diff::between(live, &asked);
+        if diff.is_empty() {
             let names = |list: &[ClaimTemplate]| list.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
             return Ok(if names(live) == names(&asked) {
                 Asked::Live
@@ -109,7 +112,11 @@ impl Update<'_, '_> {
             }
         }
         let same_wish = staged.is_some_and(|(record, _)| Diff::between(&record.templates, &asked).is_empty());
-        Ok(if same_wish { Asked::Staged } else { Asked::New(asked) })
+        Ok(if same_wish {
+            Asked::Staged
+        } else {
+            Asked::New(asked, diff)
+        })
     }
 
     /// Rows U0, U1 and U5: the request asks for the templates that the set has.
@@ -123,7 +130,7 @@ impl Update<'_, '_> {
         let Some((record, text)) = staged else {
             if self.is_switched_on(None) && !live.is_empty() {
                 let wish = self.wish(live, live.to_vec(), live);
-                outcome.record = Some(stage::switch(&wish, lookups, &mut outcome.remarks)?);
+                outcome.record = Some(stage::switch(wish, lookups, &mut outcome.remarks)?);
             }
             return Ok(outcome);
         };
@@ -167,24 +174,29 @@ impl Update<'_, '_> {
         &self,
         live: &[ClaimTemplate],
         mut asked: Vec<ClaimTemplate>,
+        mut diff: Diff,
         staged: Option<(Record, String)>,
         lookups: &mut dyn Lookups,
     ) -> Result<Outcome, Refusal> {
         let current = staged.as_ref().map_or(live, |(record, _)| &record.templates);
         let mut outcome = Outcome::default();
-        if self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore {
+        let ignores = self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore;
+        if ignores {
             let ignored = take_back_metadata(current, &mut asked);
             outcome.remarks.warnings.extend(message::ignored(&ignored));
         }
+        if ignores || staged.is_some() {
+            diff = Diff::between(current, &asked);
+        }
         outcome.edits.push(Edit::RestoreTemplates);
-        if Diff::between(current, &asked).is_empty() {
+        if diff.is_empty() {
             let kept = self.kept(live, staged, lookups)?;
             outcome.record = kept.record;
             outcome.remarks.warnings.extend(kept.remarks.warnings);
             return Ok(outcome);
         }
         let wish = self.wish(current, asked, live);
-        outcome.record = Some(stage::stage(&wish, lookups, &mut outcome.remarks)?);
+        outcome.record = Some(stage::stage(wish, &diff, lookups, &mut outcome.remarks)?);
         Ok(outcome)
     }
 
@@ -225,9 +237,10 @@ impl Update<'_, '_> {
     /// Puts the annotations that are not the user's to what they have to be.
     fn annotate(&self, outcome: &mut Outcome) {
         let found = |key: &str| self.new.metadata.annotations.get(key);
-        match &outcome.record {
+        match &mut outcome.record {
+            // Nobody asks for the text any more.
             Some((_, text)) if found(keys::STAGED) != Some(text) => {
-                outcome.edits.push(Edit::annotation(keys::STAGED, text.clone()));
+                outcome.edits.push(Edit::annotation(keys::STAGED, mem::take(text)));
             }
             None if found(keys::STAGED).is_some() => outcome.edits.push(Edit::no_annotation(keys::STAGED)),
             _ => {}

@@ -79,7 +79,8 @@ fn judge(
         live: &live,
         asked: read_templates(new, "object")?,
     };
-    let diff = stage::judge(&wish)?;
+    let diff = Diff::between(wish.current, &wish.asked);
+    stage::judge(&wish, &diff)?;
     if !diff.is_empty() {
         stage::check_authority(review, settings, lookups)?;
         remarks.warnings = checks::of(&wish, &diff, lookups)?;

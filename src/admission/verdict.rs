@@ -18,7 +18,7 @@ pub enum Verdict {
 /// What is said about a request that goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remarks {
-    /// Lines for the user, each at most 256 characters.
+    /// Lines for the user, each at most 256 characters and all together at most 4096: the API server shows no more.
     pub warnings: Vec<String>,
     /// Entries for the audit log, `(key, value)`.
     pub audit: Vec<(&'static str, String)>,

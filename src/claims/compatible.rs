@@ -140,7 +140,7 @@ fn foreign(claim: &Claim, belongs: &Belongs<'_>) -> Option<Obstacle> {
     let missing = belongs
         .match_labels
         .iter()
-        .find(|(key, value)| labels.get(*key).is_none_or(|found| found != value));
+        .find(|(key, value)| labels.get(key).is_none_or(|found| found != value));
     missing.map(|(key, _)| Obstacle::Selector {
         label: (*key).to_owned(),
     })

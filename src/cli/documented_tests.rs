@@ -319,7 +319,7 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
         "accepted: nothing is staged" => *edits == [Edit::RestoreTemplates],
         "accepted: only the size is staged" => record.is_some_and(|record| {
             let wish = &record.templates[0];
-            wish.storage == "20Gi".parse().ok() && wish.labels["version"] == "1.0"
+            wish.storage == "20Gi".parse().ok() && wish.labels.get("version").is_some_and(|version| version == "1.0")
         }),
         "accepted: unchanged"
         | "accepted: no claim is deleted"

@@ -160,3 +160,36 @@ fn texts_are_the_same_if_no_byte_differs() {
         }
     }
 }
+
+#[test]
+fn what_is_known_is_taken_as_if_it_were_not() {
+    let texts = [
+        "{}",
+        "[]",
+        "[1]",
+        "[1,2]",
+        r#"{"a":[1]}"#,
+        r#"{"a":[1]},"#,
+        r#"{"a":[12]}"#,
+        r#"{"a":[1"#,
+        r#"{"a":1}"#,
+        "1",
+        "12",
+        "\"a\"",
+        "null",
+        "",
+        " {}",
+        "{} ",
+    ];
+    for known in texts {
+        for text in texts {
+            let (mut told, mut alone) = (Reader::new(text), Reader::new(text));
+            // Only a value that was taken may be told.
+            if Reader::new(known).raw() != Ok(known) {
+                continue;
+            }
+            assert_eq!(told.raw_like(Some(known)), alone.raw(), "{text} beside {known}");
+            assert_eq!(told.place(), alone.place(), "{text} beside {known}");
+        }
+    }
+}

@@ -84,6 +84,11 @@ impl<V> Map<V> {
         self.0.binary_search_by(|(found, _)| found.as_str().cmp(key))
     }
 
+    /// The members, in order.
+    pub(super) fn as_slice(&self) -> &[(String, V)] {
+        &self.0
+    }
+
     /// Appends a member, unless it has the key of the last one; returns whether it did. [`Map::sort`] has to follow.
     pub(super) fn push(&mut self, key: String, value: V) -> bool {
         if self.0.last().is_some_and(|(last, _)| *last == key) {

@@ -6,6 +6,7 @@
 
 mod edit;
 mod error;
+mod escape;
 mod map;
 mod read;
 #[cfg(any(test, not(target_family = "wasm")))]
@@ -20,7 +21,7 @@ pub use error::{Error, Fault};
 pub use map::Map;
 pub use read::{Once, Reader, same};
 pub use value::{Number, Value, read};
-pub use write::{canonical, write_string};
+pub use write::{Members, canonical, write_string};
 
 /// The deepest nesting that is read, that of serde_json and so of policy-server.
 pub const MAX_DEPTH: u32 = 128;

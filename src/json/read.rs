@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::error::{Error, Fault};
-use super::skip;
 use super::{MAX_DEPTH, MAX_VALUES};
+use super::{escape, skip};
 
 /// Reads one JSON text from the front.
 ///
@@ -57,8 +57,21 @@ impl Once {
     /// # Errors
     /// As [`Once::mark`] and [`Reader::raw`].
     pub fn raw<'a>(&mut self, field: u32, reader: &mut Reader<'a>) -> Result<Option<&'a str>, Error> {
+        self.raw_like(field, reader, None)
+    }
+
+    /// A field that is taken as it is written, and may well be written as another.
+    ///
+    /// # Errors
+    /// As [`Once::mark`] and [`Reader::raw_like`].
+    pub fn raw_like<'a>(
+        &mut self,
+        field: u32,
+        reader: &mut Reader<'a>,
+        known: Option<&str>,
+    ) -> Result<Option<&'a str>, Error> {
         self.mark(field, reader)?;
-        reader.raw().map(Some)
+        reader.raw_like(known).map(Some)
     }
 
     /// A field that `read` takes.
@@ -187,8 +200,23 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// As [`Reader::skip`].
     pub fn raw(&mut self) -> Result<&'a str, Error> {
+        self.raw_like(None)
+    }
+
+    /// Takes whatever comes next, as it is written. An object or a list that is written as `known` is not looked at twice:
+    /// that must be a value that was taken at the same depth.
+    ///
+    /// # Errors
+    /// As [`Reader::skip`].
+    pub fn raw_like(&mut self, known: Option<&str>) -> Result<&'a str, Error> {
         let place = self.place();
-        self.skip()?;
+        // What is longer begins otherwise: where these values end is part of how they are written.
+        let known = known.filter(|known| known.starts_with(['{', '[']));
+        let known_end = known.map(|known| (known, place + known.len()));
+        match known_end.filter(|(known, end)| self.text.get(place..*end).is_some_and(|text| same(text, known))) {
+            Some((_, end)) => self.at = end,
+            None => self.skip()?,
+        }
         Ok(self.since(place))
     }
 
@@ -298,7 +326,7 @@ impl<'a> Reader<'a> {
         self.at = string.end;
         let inside = self.text.get(start..string.end - 1).unwrap_or_default();
         if string.escaped {
-            return unescape(inside).map(Cow::Owned).ok_or(Error {
+            return escape::read(inside).map(Cow::Owned).ok_or(Error {
                 fault: Fault::Syntax,
                 at: start,
             });
@@ -337,50 +365,4 @@ pub fn same(one: &str, other: &str) -> bool {
     let (ones, one_rest) = one.as_bytes().as_chunks();
     let (others, other_rest) = other.as_bytes().as_chunks();
     one.len() == other.len() && ones.iter().map(number).eq(others.iter().map(number)) && one_rest == other_rest
-}
-
-/// The string that an escaped text stands for; `None` if an escape is none or a surrogate stands alone.
-fn unescape(escaped: &str) -> Option<String> {
-    let mut string = String::with_capacity(escaped.len());
-    let mut rest = escaped;
-    while let Some(place) = rest.find('\\') {
-        string.push_str(&rest[..place]);
-        let escape = rest.as_bytes().get(place + 1)?;
-        rest = rest.get(place + 2..)?;
-        string.push(match escape {
-            b'"' => '"',
-            b'\\' => '\\',
-            b'/' => '/',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                let first = hex(&mut rest)?;
-                match first {
-                    0xD800..=0xDBFF => {
-                        rest = rest.strip_prefix("\\u")?;
-                        let second = hex(&mut rest)?;
-                        let low = second.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
-                        char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + low)?
-                    }
-                    _ => char::from_u32(first)?,
-                }
-            }
-            _ => return None,
-        });
-    }
-    string.push_str(rest);
-    Some(string)
-}
-
-/// Four hexadecimal digits.
-fn hex(rest: &mut &str) -> Option<u32> {
-    let digits = rest.get(..4)?;
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    *rest = &rest[4..];
-    u32::from_str_radix(digits, 16).ok()
 }

@@ -1,7 +1,61 @@
 //! Going out: canonical text.
 
+use std::iter::Peekable;
+use std::slice;
+
+use super::map::Map;
 use super::special;
 use super::value::Value;
+
+/// Writes an object of the members of a map and others beside them: canonically, if the others come in the order of their
+/// keys.
+pub struct Members<'m, 't> {
+    rest: Peekable<slice::Iter<'m, (String, Value)>>,
+    text: &'t mut String,
+    separator: char,
+}
+
+impl<'m, 't> Members<'m, 't> {
+    /// An object with the members of this map.
+    #[must_use]
+    pub fn of(map: &'m Map<Value>, text: &'t mut String) -> Self {
+        Self {
+            rest: map.as_slice().iter().peekable(),
+            text,
+            separator: '{',
+        }
+    }
+
+    /// Writes a key and returns the text to which its value has to be appended. It takes the place of what the map has.
+    pub fn member(&mut self, key: &str) -> &mut String {
+        while let Some((before, value)) = self.rest.next_if(|(other, _)| other.as_str() < key) {
+            self.key(before);
+            write_canonical(value, self.text);
+        }
+        self.rest.next_if(|(other, _)| other == key);
+        self.key(key);
+        self.text
+    }
+
+    /// Writes what is left of the map.
+    pub fn end(mut self) {
+        while let Some((key, value)) = self.rest.next() {
+            self.key(key);
+            write_canonical(value, self.text);
+        }
+        if self.separator == '{' {
+            self.text.push('{');
+        }
+        self.text.push('}');
+    }
+
+    fn key(&mut self, key: &str) {
+        self.text.push(self.separator);
+        self.separator = ',';
+        write_string(key, self.text);
+        self.text.push(':');
+    }
+}
 
 /// The canonical text of a value: keys sorted by their bytes, no spaces, UTF-8 unescaped.
 #[must_use]
@@ -13,18 +67,7 @@ pub fn canonical(value: &Value) -> String {
 
 fn write_canonical(value: &Value, text: &mut String) {
     match value {
-        Value::Object(map) => {
-            text.push('{');
-            for (index, (key, value)) in map.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_string(key, text);
-                text.push(':');
-                write_canonical(value, text);
-            }
-            text.push('}');
-        }
+        Value::Object(map) => Members::of(map, text).end(),
         Value::Array(items) => {
             text.push('[');
             for (index, item) in items.iter().enumerate() {

@@ -265,6 +265,7 @@ impl Standing<'_> {
     pub fn apply(&self, snapshot: &Snapshot, wish: &Wish<'_>) -> Option<ApplyClaim> {
         let claim = self.claim?;
         let kept = claim.class.clone().filter(|_| claim.class_is_ours);
+        let owned = |(key, value): (&String, &String)| (key.clone(), value.clone());
         let labels = self
             .template
             .labels
@@ -279,8 +280,8 @@ impl Standing<'_> {
             storage: if lowers { wanted } else { wanted.max(claim.request) },
             taken_back: lowers.then_some(claim.request),
             volume_attributes_class_name: self.template.volume_attributes_class_name.clone().or(kept),
-            labels: labels.map(|(key, value)| (key.clone(), value.clone())).collect(),
-            annotations: self.template.annotations.clone(),
+            labels: labels.map(owned).collect(),
+            annotations: self.template.annotations.iter().map(owned).collect(),
             revision: wish.revision.clone(),
         })
     }

@@ -1,7 +1,5 @@
 //! What changed between two lists of templates, and which of it KEP-4650 allows.
 
-use std::collections::BTreeMap;
-
 use super::quantity::Quantity;
 use super::template::{AMOUNTS, ClaimTemplate, POINTERS};
 use crate::json::{self, Map, Value};
@@ -142,7 +140,7 @@ impl TemplateChange {
         });
 
         let mut frozen = Vec::new();
-        compare_maps("metadata", &old.metadata, &new.metadata, &mut frozen);
+        compare_maps(&Path::root("metadata"), &old.metadata, &new.metadata, &mut frozen);
         frozen.extend(FrozenChange::in_spec(&old.spec, &new.spec));
         Self {
             template: new.name.clone(),
@@ -157,7 +155,7 @@ impl FrozenChange {
     #[must_use]
     pub fn in_spec(old: &Map<Value>, new: &Map<Value>) -> Vec<Self> {
         let mut frozen = Vec::new();
-        compare_maps("spec", old, new, &mut frozen);
+        compare_maps(&Path::root("spec"), old, new, &mut frozen);
         frozen
     }
 }
@@ -182,8 +180,8 @@ impl Change {
 }
 
 /// Reports each key whose values differ: those of the old map, then those that only the new one has.
-fn compare_strings(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>, mut report: impl FnMut(KeyChange)) {
-    let only_new = new.keys().filter(|key| !old.contains_key(*key));
+fn compare_strings(old: &Map<String>, new: &Map<String>, mut report: impl FnMut(KeyChange)) {
+    let only_new = new.keys().filter(|key| !old.contains_key(key));
     for key in old.keys().chain(only_new) {
         let (from, to) = (old.get(key), new.get(key));
         if from != to {
@@ -196,11 +194,40 @@ fn compare_strings(old: &BTreeMap<String, String>, new: &BTreeMap<String, String
     }
 }
 
+/// A field, written out only where something differs.
+struct Path<'p> {
+    above: Option<&'p Self>,
+    key: &'p str,
+}
+
+impl<'p> Path<'p> {
+    const fn root(key: &'p str) -> Self {
+        Self { above: None, key }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    fn write(&self, text: &mut String) {
+        if let Some(above) = self.above {
+            above.write(text);
+            text.push('.');
+        }
+        text.push_str(self.key);
+    }
+}
+
 /// Compares two objects key by key, down to the first value that is not an object on both sides.
-fn compare_maps(field: &str, old: &Map<Value>, new: &Map<Value>, frozen: &mut Vec<FrozenChange>) {
+fn compare_maps(field: &Path<'_>, old: &Map<Value>, new: &Map<Value>, frozen: &mut Vec<FrozenChange>) {
     let only_new = new.keys().filter(|key| !old.contains_key(key));
     for key in old.keys().chain(only_new) {
-        let inner = format!("{field}.{key}");
+        let inner = Path {
+            above: Some(field),
+            key,
+        };
         match (old.get(key), new.get(key)) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => compare_maps(&inner, old, new, frozen),
             // Absent and empty are one, so the innermost fields can be named; but for pointers absent is a value.
@@ -209,7 +236,7 @@ fn compare_maps(field: &str, old: &Map<Value>, new: &Map<Value>, frozen: &mut Ve
             (from, to) if from == to || is_same_amount(field, from, to) => {}
             (from, to) => {
                 frozen.push(FrozenChange {
-                    field: inner,
+                    field: inner.text(),
                     from: from.map(json::canonical),
                     to: to.map(json::canonical),
                 });
@@ -223,8 +250,9 @@ fn is_pointer(key: &str) -> bool {
 }
 
 /// True iff both values are quantities of the same amount, and this is where quantities stand.
-fn is_same_amount(field: &str, from: Option<&Value>, to: Option<&Value>) -> bool {
+fn is_same_amount(field: &Path<'_>, from: Option<&Value>, to: Option<&Value>) -> bool {
     let amount = |value: Option<&Value>| value?.as_str()?.parse::<Quantity>().ok();
+    let field = field.text();
     AMOUNTS.iter().any(|(_, path)| *path == field) && amount(from).is_some_and(|from| Some(from) == amount(to))
 }
 

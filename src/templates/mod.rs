@@ -12,6 +12,7 @@ pub mod revision;
 pub mod rules;
 pub mod show;
 pub mod template;
+pub mod text;
 
 pub use diff::{Change, Diff, FrozenChange, TemplateChange};
 pub use keys::{ReplaceSet, Sync, UpdatePolicy};

@@ -5,13 +5,17 @@ use std::fmt;
 use super::keys::UpdatePolicy;
 use super::revision::Revision;
 use super::template::{ClaimTemplate, TemplateError};
-use crate::json::{self, Map, Value};
+use super::text::write_list;
+use crate::json::{self, Map, Members, Value, write_string};
 
 /// The longest record, in bytes. It must never push an object over what an admission webhook can receive.
 pub const MAX_BYTES: usize = 8 * 1024;
 
 /// The only version of the format.
 pub const VERSION: u64 = 1;
+
+/// A record has no fields but its own.
+const NO_OTHERS: &Map<Value> = &Map::new();
 
 /// A staged change.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,19 +172,17 @@ impl Record {
 
     /// As [`Record::write`], with the revision that was computed before.
     pub(crate) fn write_as(&self, revision: &Revision) -> Result<String, RecordError> {
-        let mut fields = Map::new();
-        fields.insert("by".to_owned(), self.by.clone().into());
-        fields.insert("manager".to_owned(), self.manager.clone().into());
-        fields.insert("phase".to_owned(), self.phase.as_str().into());
-        fields.insert("revision".to_owned(), revision.as_str().into());
-        fields.insert(
-            "templates".to_owned(),
-            Value::Array(self.templates.iter().map(ClaimTemplate::to_value).collect()),
-        );
-        fields.insert("uid".to_owned(), self.uid.clone().into());
-        fields.insert("updatePolicy".to_owned(), self.update_policy.as_str().into());
-        fields.insert("version".to_owned(), VERSION.into());
-        let text = json::canonical(&Value::Object(fields));
+        let mut text = String::new();
+        let mut fields = Members::of(NO_OTHERS, &mut text);
+        write_string(&self.by, fields.member("by"));
+        write_string(&self.manager, fields.member("manager"));
+        write_string(self.phase.as_str(), fields.member("phase"));
+        write_string(revision.as_str(), fields.member("revision"));
+        write_list(&self.templates, fields.member("templates"));
+        write_string(&self.uid, fields.member("uid"));
+        write_string(self.update_policy.as_str(), fields.member("updatePolicy"));
+        fields.member("version").push_str(&VERSION.to_string());
+        fields.end();
         if text.len() > MAX_BYTES {
             return Err(RecordError::TooLong { found: text.len() });
         }

@@ -5,7 +5,6 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 use super::template::ClaimTemplate;
-use crate::json;
 
 /// Ten characters that stand for a list of templates.
 ///
@@ -26,7 +25,7 @@ impl Revision {
     pub fn of(templates: &[ClaimTemplate]) -> Self {
         let mut sorted: Vec<String> = Vec::with_capacity(templates.len());
         for template in templates {
-            let identity = json::canonical(&template.identity());
+            let identity = template.identity();
             let place = sorted.partition_point(|other| *other < identity);
             sorted.insert(place, identity);
         }

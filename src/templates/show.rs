@@ -39,7 +39,8 @@ pub fn path(template: &str, field: &str) -> String {
 /// A text without characters that a terminal obeys.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    if !text.chars().any(is_unprintable) {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~');
+    if text.as_bytes().iter().all(is_plain) || !text.chars().any(is_unprintable) {
         return text.to_owned();
     }
     let mut printable = String::with_capacity(text.len());
@@ -62,16 +63,18 @@ fn is_unprintable(character: char) -> bool {
 /// Every change of the templates that both lists have, in a few words each: `data 10Gi -> 20Gi`.
 #[must_use]
 pub fn in_short(diff: &Diff) -> Vec<String> {
-    let changes = diff.changed.iter().flat_map(|change| {
+    let mut all = Vec::new();
+    for change in &diff.changed {
         let template = shown(&change.template);
-        let frozen = change.frozen.iter().map({
-            let template = template.clone();
-            move |one| format!("{template} {}", shown(&one.field))
-        });
-        let allowed = change.changes.iter().map(move |one| change_in_short(&template, one));
-        allowed.chain(frozen)
-    });
-    changes.collect()
+        all.extend(change.changes.iter().map(|one| change_in_short(&template, one)));
+        all.extend(
+            change
+                .frozen
+                .iter()
+                .map(|one| format!("{template} {}", shown(&one.field))),
+        );
+    }
+    all
 }
 
 fn change_in_short(template: &str, change: &Change) -> String {

@@ -1,7 +1,5 @@
 //! One entry of `spec.volumeClaimTemplates`, without what the API server adds to it.
 
-use std::collections::BTreeMap;
-
 use super::quantity::{Quantity, QuantityError};
 use crate::json::{self, Map, Reader, Value};
 
@@ -15,9 +13,9 @@ pub struct ClaimTemplate {
     /// `metadata.name`: what templates are matched by.
     pub name: String,
     /// `metadata.labels`
-    pub labels: BTreeMap<String, String>,
+    pub labels: Map<String>,
     /// `metadata.annotations`
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Map<String>,
     /// `spec.resources.requests.storage`
     pub storage: Option<Quantity>,
     /// `spec.volumeAttributesClassName`
@@ -217,62 +215,11 @@ impl ClaimTemplate {
         })
     }
 
-    /// The template as the record holds it: without defaults, quantities in canonical form.
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        self.assemble(&Quantity::to_string)
-    }
-
-    /// The template as the revision is made from it: as [`ClaimTemplate::to_value`], but quantities in whole units, so
-    /// that equal amounts give equal text.
-    #[must_use]
-    pub fn identity(&self) -> Value {
-        self.assemble(&|quantity| quantity.whole().to_string())
-    }
-
-    fn assemble(&self, print: &dyn Fn(&Quantity) -> String) -> Value {
-        let mut metadata = self.metadata.clone();
-        metadata.insert("name".to_owned(), self.name.clone().into());
-        insert_strings(&mut metadata, "labels", &self.labels);
-        insert_strings(&mut metadata, "annotations", &self.annotations);
-
-        let mut spec = self.spec.clone();
-        let mut resources = taken_object(&mut spec, "resources");
-        for (amounts, _) in AMOUNTS {
-            let mut printed = taken_object(&mut resources, amounts);
-            for value in printed.values_mut() {
-                if let Some(amount) = value.as_str().and_then(|text| text.parse().ok()) {
-                    *value = print(&amount).into();
-                }
-            }
-            if amounts == "requests"
-                && let Some(storage) = &self.storage
-            {
-                printed.insert("storage".to_owned(), print(storage).into());
-            }
-            insert_object(&mut resources, amounts, printed);
-        }
-        insert_object(&mut spec, "resources", resources);
-        if let Some(class) = &self.volume_attributes_class_name {
-            spec.insert("volumeAttributesClassName".to_owned(), class.clone().into());
-        }
-        let mut top = Map::new();
-        top.insert("metadata".to_owned(), Value::Object(metadata));
-        insert_object(&mut top, "spec", spec);
-        Value::Object(top)
-    }
-
     /// `spec.storageClassName`, where the template sets it.
     #[must_use]
     pub fn storage_class_name(&self) -> Option<&str> {
         self.spec.get("storageClassName").and_then(Value::as_str)
     }
-}
-
-/// The canonical text of a list of templates, as it stands in the record.
-#[must_use]
-pub fn canonical_list(templates: &[ClaimTemplate]) -> String {
-    json::canonical(&Value::Array(templates.iter().map(ClaimTemplate::to_value).collect()))
 }
 
 fn expected(path: &str, expected: &'static str) -> TemplateError {
@@ -298,8 +245,8 @@ fn string(path: &str, value: Option<Value>) -> Result<Option<String>, TemplateEr
     }
 }
 
-fn strings(path: &str, value: Option<Value>) -> Result<BTreeMap<String, String>, TemplateError> {
-    let mut strings = BTreeMap::new();
+fn strings(path: &str, value: Option<Value>) -> Result<Map<String>, TemplateError> {
+    let mut strings = Map::new();
     for (key, value) in object(path, value)? {
         let Value::String(text) = value else {
             return Err(expected(path, "strings only"));
@@ -324,25 +271,10 @@ fn quantity(path: &str, key: &str, value: &Value) -> Result<Quantity, TemplateEr
     })
 }
 
-fn taken_object(map: &mut Map<Value>, key: &str) -> Map<Value> {
-    match map.remove(key) {
-        Some(Value::Object(inner)) => inner,
-        _ => Map::new(),
-    }
-}
-
 fn insert_object(map: &mut Map<Value>, key: &str, inner: Map<Value>) {
     if !inner.is_empty() {
         map.insert(key.to_owned(), Value::Object(inner));
     }
-}
-
-fn insert_strings(map: &mut Map<Value>, key: &str, strings: &BTreeMap<String, String>) {
-    let mut object = Map::new();
-    for (key, value) in strings {
-        object.insert(key.clone(), value.clone().into());
-    }
-    insert_object(map, key, object);
 }
 
 /// Removes `null` and empty maps and lists, from the inside out, because the API server treats them as absent.

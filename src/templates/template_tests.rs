@@ -1,4 +1,5 @@
-use super::{ClaimTemplate, TemplateError, canonical_list};
+use super::{ClaimTemplate, TemplateError};
+use crate::templates::text::canonical_list;
 
 fn read(text: &str) -> Vec<ClaimTemplate> {
     ClaimTemplate::read_list(text).unwrap_or_else(|error| panic!("{text}: {error}"))

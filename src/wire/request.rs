@@ -54,8 +54,14 @@ fn request<'a>(reader: &mut Reader<'a>) -> Read<Review<'a>> {
             "operation" => review.operation = once.text(6, reader)?,
             "userInfo" => (review.user, review.groups) = once.read(7, reader, user_info)?,
             "options" => review.options = once.read(8, reader, options)?,
-            "object" => review.object = once.read(9, reader, object)?,
-            "oldObject" => review.old_object = once.read(10, reader, object)?,
+            "object" => {
+                let other = review.old_object.as_ref();
+                review.object = once.read(9, reader, |reader| object(reader, other))?;
+            }
+            "oldObject" => {
+                let other = review.object.as_ref();
+                review.old_object = once.read(10, reader, |reader| object(reader, other))?;
+            }
             _ => reader.skip()?,
         }
         Ok(())

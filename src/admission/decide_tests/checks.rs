@@ -148,3 +148,40 @@ fn a_claim_that_somebody_has_grown_beyond_the_wish_follows_it() {
         assert_eq!(warnings(grow(setting, &mut cluster)), Vec::<String>::new(), "{setting}");
     }
 }
+
+#[test]
+fn as_many_causes_as_claims_fill_no_more_than_the_api_server_shows_and_the_rest_is_counted() {
+    let objects = |count: usize| {
+        (0..count)
+            .map(|ordinal| claim(&format!("data-web-{ordinal}"), &format!("gone-{ordinal}")))
+            .collect()
+    };
+    let many = |size: &str, replicas: usize| {
+        let mut set = set(&[template("data", size)]);
+        set["spec"]["replicas"] = json!(replicas);
+        set
+    };
+    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","maxClaimLookups":1000}"#;
+    for replicas in [10, 1000] {
+        let review = update(&many("10Gi", replicas), &many("20Gi", replicas));
+        let verdict = decide_with(&review, settings, &mut Cluster::of(objects(replicas)));
+        let Verdict::Divert(_, remarks) = verdict else {
+            panic!("expected Divert, but found {verdict:?}");
+        };
+        let lines = remarks.warnings;
+        let sum: usize = lines.iter().map(|line| line.chars().count()).sum();
+        assert!(sum <= 4096, "{replicas} replicas: {sum} characters");
+        assert!(
+            lines[0].starts_with("claim-rollout: staged data 10Gi -> 20Gi"),
+            "{lines:?}"
+        );
+        let told = lines.iter().filter(|line| line.contains("storage class gone-")).count();
+        let rest = format!("claim-rollout: warnings that have no room here: {}", replicas - told);
+        assert_eq!(told < replicas, replicas == 1000, "{replicas} replicas: {told} told");
+        assert_eq!(
+            lines.last() == Some(&rest),
+            told < replicas,
+            "{replicas} replicas: {lines:?}"
+        );
+    }
+}

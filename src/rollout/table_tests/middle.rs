@@ -71,7 +71,8 @@ const SECOND_WISHES: &[Row] = &[
             middle(web);
             web.applied("data-web-1").resizing = true;
             web.stage(vec![template("data", "2Gi")]);
-            web.set.staged.as_mut().unwrap().templates[0].labels = [("tier".to_owned(), "a".to_owned())].into();
+            let labels = &mut web.set.staged.as_mut().unwrap().templates[0].labels;
+            labels.insert("tier".to_owned(), "a".to_owned());
             let revision = web.wish();
             web.earlier.as_mut().unwrap().revision = revision;
             // So that the apply has a word in this table.

@@ -1,0 +1,122 @@
+//! A guest in a host of our own, for what policy-server's cannot say: how many instructions a call executes, and how long
+//! it takes where no page of memory is touched for the first time.
+
+use std::time::{Duration, Instant};
+
+use wasmtime_provider::wasmtime::{
+    self, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Module, Store, TypedFunc,
+};
+
+use crate::Result;
+
+const OPERATION: &[u8] = b"validate";
+/// Of a Linux host.
+const PAGE: usize = 4096;
+/// Of a guest.
+const WASM_PAGE: usize = 64 << 10;
+
+/// What goes in and what comes out. It is used again for the next call, so that its own memory is old, too.
+#[derive(Default)]
+pub(crate) struct Call {
+    payload: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+pub(crate) struct Bare {
+    engine: Engine,
+    guest: InstancePre<Call>,
+}
+
+impl Call {
+    pub(crate) fn with(payload: &[u8]) -> Self {
+        Self {
+            payload: payload.to_vec(),
+            answer: Vec::new(),
+        }
+    }
+}
+
+impl Bare {
+    pub(crate) fn load(bytes: &[u8], config: &Config) -> Result<Self> {
+        let engine = Engine::new(config)?;
+        let module = Module::new(&engine, bytes)?;
+        let mut linker = Linker::new(&engine);
+        linker.func_wrap("wapc", "__guest_request", request)?;
+        linker.func_wrap("wapc", "__guest_response", response)?;
+        // Look-ups and errors: nothing that is measured has any.
+        linker.define_unknown_imports_as_traps(&module)?;
+        let guest = linker.instantiate_pre(&module)?;
+        Ok(Self { engine, guest })
+    }
+
+    /// How many instructions a call executes; memory that is copied or filled counts as one. The configuration has to count.
+    pub(crate) fn fuel(&self, payload: &[u8]) -> Result<u64> {
+        let mut store = Store::new(&self.engine, Call::with(payload));
+        store.set_fuel(u64::MAX)?;
+        let call = self.start(&mut store, 0)?;
+        let before = store.get_fuel()?;
+        answer(&mut store, &call)?;
+        Ok(before - store.get_fuel()?)
+    }
+
+    /// How long a call of a fresh instance takes whose memory has been touched before.
+    pub(crate) fn time(&self, call: &mut Call) -> Result<Duration> {
+        let mut store = Store::new(&self.engine, std::mem::take(call));
+        store.set_epoch_deadline(2);
+        // Twice the payload is more than an answer of half of it takes with what is kept beside both.
+        let room = store.data().payload.len() * 2 + (1 << 20);
+        let guest = self.start(&mut store, room)?;
+        let start = Instant::now();
+        answer(&mut store, &guest)?;
+        let time = start.elapsed();
+        *call = store.into_data();
+        Ok(time)
+    }
+
+    /// A fresh instance with so much more memory, all of it touched.
+    fn start(&self, store: &mut Store<Call>, room: usize) -> Result<TypedFunc<(u32, u32), u32>> {
+        let instance = self.guest.instantiate(&mut *store)?;
+        if room > 0 {
+            let memory = instance.get_memory(&mut *store, "memory").ok_or("no memory")?;
+            memory.grow(&mut *store, room.div_ceil(WASM_PAGE) as u64)?;
+            for page in memory.data_mut(&mut *store).chunks_mut(PAGE) {
+                page[0] = std::hint::black_box(page[0]);
+            }
+        }
+        let init = instance.get_typed_func::<(), ()>(&mut *store, "wapc_init")?;
+        init.call(&mut *store, ())?;
+        Ok(instance.get_typed_func(&mut *store, "__guest_call")?)
+    }
+}
+
+fn answer(store: &mut Store<Call>, guest: &TypedFunc<(u32, u32), u32>) -> Result<()> {
+    let lengths = (OPERATION.len() as u32, u32::try_from(store.data().payload.len())?);
+    let answered = guest.call(&mut *store, lengths)?;
+    if answered != 1 || store.data().answer.is_empty() {
+        return Err("no answer".into());
+    }
+    Ok(())
+}
+
+fn request(mut caller: Caller<'_, Call>, operation: u32, payload: u32) -> wasmtime::Result<()> {
+    let memory = memory_of(&mut caller)?;
+    let (data, call) = memory.data_and_store_mut(&mut caller);
+    for (place, bytes) in [(operation as usize, OPERATION), (payload as usize, &call.payload)] {
+        data[place..place + bytes.len()].copy_from_slice(bytes);
+    }
+    Ok(())
+}
+
+fn response(mut caller: Caller<'_, Call>, answer: u32, length: u32) -> wasmtime::Result<()> {
+    let memory = memory_of(&mut caller)?;
+    let (data, call) = memory.data_and_store_mut(&mut caller);
+    call.answer.clear();
+    call.answer
+        .extend_from_slice(&data[answer as usize..][..length as usize]);
+    Ok(())
+}
+
+fn memory_of(caller: &mut Caller<'_, Call>) -> wasmtime::Result<Memory> {
+    let memory = caller.get_export("memory").and_then(Extern::into_memory);
+    memory.ok_or_else(|| wasmtime::error::format_err!("no memory"))
+}
