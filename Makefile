@@ -22,6 +22,9 @@ WASM := hack/cargo-wasm
 # The module alone: beside an rlib it would be linked without what link-time optimisation takes out of it.
 WASM_BUILD := $(WASM) rustc --lib --profile policy --crate-type cdylib
 SDK_GUEST := benches/sdk-guest
+# Where cargo builds: a setting of its user.
+TARGET_FOLDER = $(shell $(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+PLATFORM ?= linux-amd64
 OCI := $(CARGO) run --quiet --manifest-path hack/oci/Cargo.toml --
 
 .PHONY: help
@@ -100,12 +103,27 @@ push: policy.wasm ## Push the policy as Kubewarden pulls it, REF=registry.exampl
 push-image: needs-cargo ## Push the image of the controller, made without a container engine, REF=registry.example.com/claim-rollout/claim-rollout:0.1.0
 	@[ -n "$(REF)" ] || { echo 'expected REF=, such as REF=registry.example.com/claim-rollout/claim-rollout:0.1.0' >&2; exit 2; }
 	$(CARGO) build --locked --release --bin claim-rollout
-	@$(OCI) image "$$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/claim-rollout" $(REF)
+	@$(OCI) image "$(TARGET_FOLDER)/release/claim-rollout" $(REF)
 
 .PHONY: oci-test
 oci-test: policy.wasm ## Push both to a registry on this machine, and pull them again
 	$(LINTED) build --quiet --bin claim-rollout
-	hack/oci/test policy.wasm "$$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/claim-rollout"
+	hack/oci/test policy.wasm "$(TARGET_FOLDER)/debug/claim-rollout"
+
+.PHONY: dist
+dist: needs-cargo ## The plugin of kubectl as an archive in dist/, PLATFORM=linux-amd64
+	$(CARGO) build --locked --release --bin claim-rollout
+	hack/dist "$(TARGET_FOLDER)/release/claim-rollout" $(PLATFORM)
+
+.PHONY: krew
+krew: ## The manifest for krew of the archives in dist/, VERSION=v0.1.0
+	hack/krew $(VERSION)
+
+.PHONY: sbom
+sbom: needs-cargo ## What is in the binary, as CycloneDX in dist/
+	@$(CARGO) cyclonedx --version >/dev/null 2>&1 || { echo 'cargo-cyclonedx is missing: cargo install --locked cargo-cyclonedx' >&2; exit 2; }
+	$(CARGO) cyclonedx --format json --describe binaries
+	mkdir -p dist && mv claim-rollout_bin.cdx.json dist/claim-rollout.cdx.json && rm -f sim_bin.cdx.json
 
 .PHONY: playground
 playground: policy.wasm control-plane
