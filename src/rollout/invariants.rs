@@ -35,3 +35,20 @@ pub use requests::{
     Request, What, s1_never_smaller, s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once,
     s9_not_stale, s10_not_the_dying, s12_no_write_for_nothing,
 };
+
+#[cfg(test)]
+mod by_hand_tests;
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod ledger_tests;
+#[cfg(test)]
+mod liveness_tests;
+#[cfg(test)]
+mod order_tests;
+#[cfg(test)]
+mod quiet_tests;
+#[cfg(test)]
+mod release_tests;
+#[cfg(test)]
+mod requests_tests;

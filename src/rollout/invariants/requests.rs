@@ -81,7 +81,7 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
         return Ok(());
     };
     let of_this_wish = before.set.is_some_and(|set| set.wish == Some(revision));
-    let takes_back = recover && claim.revision.is_some() && claim.capacity < claim.request && size > claim.capacity;
+    let takes_back = recover && claim.revision.is_some() && size > claim.capacity;
     if size < claim.capacity || (size < claim.request && !takes_back) {
         let (asked, has) = (claim.request, claim.capacity);
         return Broken::of(

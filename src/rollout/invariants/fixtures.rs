@@ -1,0 +1,269 @@
+//! A history in which nothing is wrong, for tests to spoil one thing of it.
+
+use super::{
+    Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Rule, Scene, SetFacts, Wanted, What, s1_never_smaller,
+    s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once, s9_not_stale, s10_not_the_dying,
+    s12_no_write_for_nothing,
+};
+
+/// What is wished; what was wished before; what Pods are to run; what they ran before.
+pub(super) const WISH: Id = 7;
+pub(super) const EARLIER: Id = 6;
+pub(super) const PODS: Id = 70;
+pub(super) const OLD_PODS: Id = 69;
+
+/// What there is at one time, held where a [`Scene`] can borrow it.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub(super) set: Option<SetFacts>,
+    pub(super) wanted: Vec<Wanted>,
+    pub(super) claims: Vec<ClaimFacts>,
+    pub(super) pods: Vec<PodFacts>,
+}
+
+/// Three replicas, 10 to 12, of one template. It is to grow from 10 to 20 and to have class 5; nothing was written yet.
+pub(super) fn known() -> Known {
+    let set = SetFacts {
+        uid: 1,
+        terminating: false,
+        first_ordinal: 10,
+        replicas: 3,
+        wish: Some(WISH),
+        complete: false,
+        lock_step: false,
+        paused: false,
+        by_hand: false,
+        partition: 0,
+        users_partition: 0,
+        held: false,
+        parallel: false,
+        pod_revision: PODS,
+    };
+    Known {
+        set: Some(set),
+        wanted: vec![Wanted {
+            size: 20,
+            class: Some(5),
+        }],
+        claims: [10, 11, 12].map(|ordinal| claim(0, ordinal)).to_vec(),
+        pods: [10, 11, 12].map(pod).to_vec(),
+    }
+}
+
+pub(super) fn claim(template: u32, ordinal: u32) -> ClaimFacts {
+    let uid = Id::from(100 * template + ordinal);
+    ClaimFacts {
+        template,
+        ordinal,
+        uid,
+        version: 1000 + uid,
+        revision: None,
+        request: 10,
+        capacity: 10,
+        class: None,
+        current_class: None,
+        bound: true,
+        terminating: false,
+        ours: true,
+        mounted_by_another: false,
+        ambiguous: false,
+        on_the_node: false,
+        stuck: false,
+    }
+}
+
+fn pod(ordinal: u32) -> PodFacts {
+    PodFacts {
+        ordinal,
+        ours: true,
+        revision: PODS,
+        ready: true,
+        going: false,
+    }
+}
+
+impl Known {
+    pub(super) fn scene(&self) -> Scene<'_> {
+        Scene {
+            set: self.set,
+            wanted: &self.wanted,
+            claims: &self.claims,
+            pods: &self.pods,
+        }
+    }
+
+    pub(super) fn set(&mut self) -> &mut SetFacts {
+        self.set.as_mut().expect("a set")
+    }
+
+    /// The claim of the first template.
+    pub(super) fn claim(&mut self, ordinal: u32) -> &mut ClaimFacts {
+        let mut claims = self.claims.iter_mut();
+        claims
+            .find(|claim| (claim.template, claim.ordinal) == (0, ordinal))
+            .expect("a claim")
+    }
+
+    pub(super) fn pod(&mut self, ordinal: u32) -> &mut PodFacts {
+        self.pods.iter_mut().find(|pod| pod.ordinal == ordinal).expect("a Pod")
+    }
+
+    /// The claim was brought to the wish, and has become it.
+    pub(super) fn done(&mut self, ordinal: u32) {
+        let claim = self.claim(ordinal);
+        (claim.revision, claim.request, claim.capacity) = (Some(WISH), 20, 20);
+        (claim.class, claim.current_class) = (Some(5), Some(5));
+    }
+
+    pub(super) fn without_claim(&mut self, ordinal: u32) {
+        self.claims.retain(|claim| claim.ordinal != ordinal);
+    }
+
+    pub(super) fn without_pod(&mut self, ordinal: u32) {
+        self.pods.retain(|pod| pod.ordinal != ordinal);
+    }
+}
+
+/// What has been, what there is, and a request that meets it.
+pub(super) struct History {
+    /// Every state before the present one, oldest first.
+    pub(super) past: Vec<Known>,
+    pub(super) before: Known,
+    pub(super) after: Known,
+    pub(super) request: Request,
+    /// The settings let a growth be taken back.
+    pub(super) recover: bool,
+}
+
+impl History {
+    /// The claim of an ordinal is brought to the wish, as it should be.
+    pub(super) fn of_apply(ordinal: u32) -> Self {
+        let before = known();
+        let mut after = before.clone();
+        let claim = after.claim(ordinal);
+        (claim.request, claim.class) = (20, Some(5));
+        let (uid, version) = (claim.uid, claim.version);
+        let what = What::Apply {
+            template: 0,
+            ordinal,
+            size: 20,
+            class: Some(5),
+            revision: WISH,
+            other_fields: 0,
+        };
+        Self {
+            past: Vec::new(),
+            before,
+            after,
+            request: request(what, uid, version),
+            recover: false,
+        }
+    }
+
+    /// The set is written.
+    pub(super) fn of_set(what: What) -> Self {
+        Self {
+            past: Vec::new(),
+            before: known(),
+            after: known(),
+            request: request(what, 1, 9),
+            recover: false,
+        }
+    }
+
+    /// The partition is written, with LockStep and while Pods are held.
+    pub(super) fn of_partition(to: Option<u32>, lift: bool) -> Self {
+        let mut history = Self::of_set(What::Partition { to, lift });
+        history.before.set().lock_step = true;
+        history.before.set().held = true;
+        for ordinal in [10, 11, 12] {
+            history.before.pod(ordinal).revision = OLD_PODS;
+        }
+        history
+    }
+
+    /// What was there for a time before this.
+    pub(super) fn once(&mut self, change: fn(&mut Known)) {
+        let mut past = self.before.clone();
+        change(&mut past);
+        self.past.push(past);
+    }
+
+    /// The request asks for another size.
+    pub(super) fn size(&mut self, asked: u64) {
+        let What::Apply { size, .. } = &mut self.request.what else {
+            panic!("expected an apply");
+        };
+        *size = asked;
+    }
+
+    /// The request carries another revision.
+    pub(super) fn revision(&mut self, written: Id) {
+        let What::Apply { revision, .. } = &mut self.request.what else {
+            panic!("expected an apply");
+        };
+        *revision = written;
+    }
+
+    /// The request is about another ordinal.
+    pub(super) fn ordinal(&mut self, meant: u32) {
+        let What::Apply { ordinal, .. } = &mut self.request.what else {
+            panic!("expected an apply");
+        };
+        *ordinal = meant;
+    }
+
+    /// The guarantees about requests that this history breaks.
+    pub(super) fn breaks(&self) -> Vec<Rule> {
+        let mut ledger = Ledger::default();
+        for known in self.past.iter().chain([&self.before]) {
+            ledger.observe(&known.scene());
+        }
+        let (request, before) = (&self.request, &self.before.scene());
+        let judged = [
+            s1_never_smaller(request, before, self.recover),
+            s2_four_fields(request, before, &self.after.scene()),
+            s3_nothing_is_born(request),
+            s4_nothing_dies(request),
+            s5_only_ours(request, before),
+            ledger.s5_around(request, before),
+            ledger.s6_order(request, before),
+            ledger.s7_claims_first(request, before),
+            s8_once(request, before),
+            s9_not_stale(request),
+            ledger.s9_asked_for(request, before),
+            s10_not_the_dying(request, before),
+            s12_no_write_for_nothing(request),
+        ];
+        rules(judged)
+    }
+}
+
+/// The guarantees that are broken.
+pub(super) fn rules(judged: impl IntoIterator<Item = Result<(), Broken>>) -> Vec<Rule> {
+    let broken = judged.into_iter().filter_map(Result::err);
+    broken.map(|broken| broken.rule).collect()
+}
+
+fn request(what: What, uid: Id, version: Id) -> Request {
+    Request {
+        what,
+        uid: Some(uid),
+        version: Some(version),
+        before: Some((uid, version)),
+        changed: true,
+        set: Some(1),
+    }
+}
+
+/// What is spoilt, and every guarantee that this breaks.
+pub(super) type Row = (&'static str, fn(&mut History), &'static [Rule]);
+
+pub(super) fn check(start: fn() -> History, rows: &[Row]) {
+    assert_eq!(start().breaks(), [], "nothing is spoilt");
+    for (sentence, change, expected) in rows {
+        let mut history = start();
+        change(&mut history);
+        assert_eq!(history.breaks(), *expected, "{sentence}");
+    }
+}

@@ -1,0 +1,322 @@
+//! The order of the rollout (S6).
+
+use super::Rule::S6;
+use super::Wanted;
+use super::fixtures::{EARLIER, History, Known, OLD_PODS, Row, check, claim};
+
+/// Replica 12 is done, and 11 is next.
+fn grow_the_next() -> History {
+    let mut history = History::of_apply(11);
+    history.before.done(12);
+    history
+}
+
+fn behind(known: &mut Known) {
+    let claim = known.claim(12);
+    (claim.revision, claim.request, claim.capacity) = (None, 10, 10);
+}
+
+fn parallel(history: &mut History) {
+    behind(&mut history.before);
+    history.before.set().parallel = true;
+}
+
+const ORDER: &[Row] = &[
+    ("the one above was not written", |it| behind(&mut it.before), &[S6]),
+    (
+        "the one above is not ready",
+        |it| it.before.claim(12).capacity = 19,
+        &[S6],
+    ),
+    (
+        "it was ready once",
+        |it| {
+            it.once(|_| ());
+            it.before.claim(12).capacity = 19;
+        },
+        &[],
+    ),
+    (
+        "it was ready in an earlier wish",
+        |it| {
+            it.once(|then| {
+                then.set().wish = Some(EARLIER);
+                then.claim(12).revision = Some(EARLIER);
+            });
+            behind(&mut it.before);
+        },
+        &[S6],
+    ),
+    (
+        "it was ready when this was wished for the first time",
+        |it| {
+            it.once(|_| ());
+            it.once(|then| then.set().wish = Some(EARLIER));
+            behind(&mut it.before);
+        },
+        &[],
+    ),
+    (
+        "one of its claims was not written",
+        |it| {
+            it.before.wanted.push(Wanted { size: 20, class: None });
+            it.before.claims.extend([10, 11, 12].map(|ordinal| claim(1, ordinal)));
+        },
+        &[S6],
+    ),
+    (
+        "what was decided for an earlier wish has its own order",
+        |it| {
+            it.once(|then| then.set().wish = Some(EARLIER));
+            behind(&mut it.before);
+            it.revision(EARLIER);
+        },
+        &[],
+    ),
+    ("there is none above", |it| it.before.without_claim(12), &[]),
+    (
+        "there was none above, whatever was wished then",
+        |it| {
+            it.once(|then| {
+                then.set().wish = Some(EARLIER);
+                then.without_claim(12);
+            });
+            behind(&mut it.before);
+        },
+        &[],
+    ),
+    (
+        "the one above was out of range",
+        |it| {
+            it.once(|then| then.set().replicas = 2);
+            behind(&mut it.before);
+        },
+        &[],
+    ),
+    (
+        "the one above is being deleted",
+        |it| {
+            behind(&mut it.before);
+            it.before.claim(12).terminating = true;
+        },
+        &[],
+    ),
+    (
+        "the one above has or had no volume",
+        |it| {
+            it.once(|then| then.claim(12).bound = false);
+            behind(&mut it.before);
+        },
+        &[],
+    ),
+    (
+        "the one above waits for the node",
+        |it| {
+            it.before.claim(12).capacity = 19;
+            it.before.claim(12).on_the_node = true;
+        },
+        &[S6],
+    ),
+    (
+        "and there is no Pod",
+        |it| {
+            it.before.claim(12).capacity = 19;
+            it.before.claim(12).on_the_node = true;
+            it.before.without_pod(12);
+        },
+        &[],
+    ),
+    (
+        "or the Pod is on its way out",
+        |it| {
+            it.before.claim(12).capacity = 19;
+            it.before.claim(12).on_the_node = true;
+            it.before.pod(12).going = true;
+        },
+        &[],
+    ),
+    (
+        "there is no Pod, but nothing waits for one",
+        |it| {
+            behind(&mut it.before);
+            it.before.without_pod(12);
+        },
+        &[S6],
+    ),
+    (
+        "the one above is stuck",
+        |it| {
+            behind(&mut it.before);
+            it.before.claim(12).stuck = true;
+        },
+        &[S6],
+    ),
+    ("with Parallel the order is the same", parallel, &[S6]),
+    (
+        "but one that is stuck stops no other",
+        |it| {
+            parallel(it);
+            it.before.claim(12).stuck = true;
+        },
+        &[],
+    ),
+    (
+        "nor one that is somebody else's",
+        |it| {
+            parallel(it);
+            it.before.claim(12).ours = false;
+        },
+        &[],
+    ),
+    (
+        "nor one that another's Pod mounts",
+        |it| {
+            parallel(it);
+            it.before.claim(12).mounted_by_another = true;
+        },
+        &[],
+    ),
+    (
+        "nor one that another set gives the same name",
+        |it| {
+            parallel(it);
+            it.before.claim(12).ambiguous = true;
+        },
+        &[],
+    ),
+];
+
+#[test]
+fn s6_is_broken_by_a_replica_whose_turn_it_is_not() {
+    check(grow_the_next, ORDER);
+}
+
+/// The Pod above is to be replaced, and this one is not Ready.
+fn in_the_way(known: &mut Known) {
+    behind(known);
+    known.pod(12).revision = OLD_PODS;
+    known.pod(11).ready = false;
+}
+
+const IN_THE_WAY: &[Row] = &[
+    (
+        "Kubernetes replaces no Pod while a lower one is not Ready",
+        |it| in_the_way(&mut it.before),
+        &[],
+    ),
+    (
+        "which this one was not, whatever was wished then",
+        |it| {
+            it.once(|then| {
+                in_the_way(then);
+                then.set().wish = Some(EARLIER);
+            });
+            behind(&mut it.before);
+        },
+        &[],
+    ),
+    (
+        "the one above is not there yet",
+        |it| {
+            in_the_way(&mut it.before);
+            it.before.without_pod(12);
+        },
+        &[],
+    ),
+    (
+        "the one above is on its way out",
+        |it| {
+            in_the_way(&mut it.before);
+            it.before.pod(12).revision = it.before.set().pod_revision;
+            it.before.pod(12).going = true;
+        },
+        &[],
+    ),
+    (
+        "the one above was replaced",
+        |it| {
+            in_the_way(&mut it.before);
+            it.before.pod(12).revision = it.before.set().pod_revision;
+        },
+        &[S6],
+    ),
+    (
+        "this one is Ready, and another is not",
+        |it| {
+            in_the_way(&mut it.before);
+            it.before.pod(11).ready = true;
+            it.before.pod(10).ready = false;
+        },
+        &[S6],
+    ),
+    (
+        "it is this one that is to be replaced",
+        |it| {
+            in_the_way(&mut it.before);
+            it.before.pod(12).revision = it.before.set().pod_revision;
+            it.before.pod(11).revision = OLD_PODS;
+        },
+        &[S6],
+    ),
+    (
+        "with Parallel it does not wait",
+        |it| {
+            in_the_way(&mut it.before);
+            it.before.set().parallel = true;
+        },
+        &[S6],
+    ),
+];
+
+#[test]
+fn s6_is_not_broken_by_a_replica_that_the_one_above_waits_for() {
+    check(grow_the_next, IN_THE_WAY);
+}
+
+const PARTITIONS: &[Row] = &[
+    (
+        "it is below the user's partition",
+        |it| it.before.set().users_partition = 2,
+        &[S6],
+    ),
+    ("it is the first above", |it| it.before.set().users_partition = 1, &[]),
+    (
+        "it was above since the wish was made",
+        |it| {
+            it.once(|then| then.set().users_partition = 1);
+            it.before.set().users_partition = 2;
+        },
+        &[],
+    ),
+    (
+        "it was above in an earlier wish",
+        |it| {
+            it.once(|then| then.set().wish = Some(EARLIER));
+            it.before.set().users_partition = 2;
+        },
+        &[S6],
+    ),
+    (
+        "it was above when this was wished for the first time",
+        |it| {
+            it.once(|_| ());
+            it.once(|then| then.set().wish = Some(EARLIER));
+            it.before.set().users_partition = 2;
+        },
+        &[],
+    ),
+    (
+        "what was decided for an earlier wish has its own partition",
+        |it| {
+            it.once(|then| then.set().wish = Some(EARLIER));
+            it.before.set().users_partition = 2;
+            it.revision(EARLIER);
+        },
+        &[],
+    ),
+];
+
+#[test]
+fn s6_is_broken_by_a_replica_below_the_partition() {
+    check(grow_the_next, PARTITIONS);
+}
