@@ -63,3 +63,29 @@ impl Lookups for NoCluster {
         Err(CannotAsk("there is no cluster to ask".to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{CanI, CannotAsk, Get, Lookups, NoCluster};
+
+    #[test]
+    fn where_there_is_no_cluster_nothing_is_answered() {
+        let unknown = CannotAsk("there is no cluster to ask".to_owned());
+        let may = CanI {
+            user: "alice",
+            groups: vec![],
+            namespace: "shop",
+            group: "",
+            resource: "persistentvolumeclaims",
+            verb: "patch",
+        };
+        let set = Get {
+            api_version: "apps/v1",
+            kind: "StatefulSet",
+            namespace: Some("shop"),
+            name: "web",
+        };
+        assert_eq!(NoCluster.can_i(&may), Err(unknown.clone()));
+        assert_eq!(NoCluster.get(&set), Err(unknown));
+    }
+}

@@ -119,6 +119,7 @@ fn a_wrong_value_is_answered_with_what_was_expected() {
         ("reservedKeyPrefixes", r#"["example.com"]"#, domains),
         ("reservedKeyPrefixes", r#"["a/b/"]"#, domains),
         ("reservedKeyPrefixes", r#"["/"]"#, domains),
+        ("reservedKeyPrefixes", r#"["/a"]"#, domains),
         (
             "authority",
             r#""Everybody""#,

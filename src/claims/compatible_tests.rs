@@ -86,6 +86,28 @@ fn a_claim_of_somebody_else_or_on_its_way_out_would_not_follow() {
 }
 
 #[test]
+fn a_claim_without_a_volume_is_in_the_way_only_of_what_changes() {
+    let waiting = |class_of_template: Value, class_of_claim: Value| {
+        let mut pair = pair();
+        pair["template"]["spec"]["resources"]["requests"]["storage"] = "10Gi".into();
+        pair["template"]["spec"]["volumeAttributesClassName"] = class_of_template;
+        pair["claim"]["spec"]["volumeAttributesClassName"] = class_of_claim;
+        pair["claim"]["spec"]["volumeName"] = Value::Null;
+        pair["claim"]["status"] = json!({"phase": "Pending"});
+        obstacles(&pair, &class("csi", Expansion::Allowed), &Known::Unknown)
+    };
+    assert_eq!(waiting(Value::Null, Value::Null), [""; 0], "nothing changes");
+    assert_eq!(
+        waiting(Value::Null, "gold".into()),
+        [""; 0],
+        "the claim keeps its class"
+    );
+    assert_eq!(waiting("gold".into(), "gold".into()), [""; 0], "it has that class");
+    let not_bound = ["not bound to a volume yet, so it has to wait"];
+    assert_eq!(waiting("gold".into(), "silver".into()), not_bound);
+}
+
+#[test]
 fn a_claim_that_is_no_copy_of_its_template_would_not_follow() {
     let unbound = "not bound to a volume yet, so it has to wait";
     let classless = "without a storage class a claim cannot grow";

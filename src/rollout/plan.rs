@@ -117,7 +117,7 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
     let since = snapshot.pods.values().filter_map(|pod| pod.ready_since);
     // Nobody says so when a Pod has been Ready for long enough.
     let available = since.map(|since| since.saturating_add(set.min_ready_seconds));
-    let available = available.filter(|_| set.held.is_some() && set.min_ready_seconds > 0);
+    let available = available.filter(|_| set.held.is_some());
     let refused = replicas
         .iter()
         .flat_map(|replica| &replica.claims)

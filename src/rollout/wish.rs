@@ -99,7 +99,6 @@ impl<'a> Wish<'a> {
         }
         let rules = Rules {
             reserved_key_prefixes: &honoured.reserved_key_prefixes,
-            shrink: honoured.shrink,
             ..Rules::default()
         };
         if let Some(why) = broken_rule(set, &rules, &record.templates) {

@@ -1,9 +1,13 @@
 //! Each test asserts everything that is done, so that nothing else is.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use crate::rollout::action::{Action, ApplyClaim};
-use crate::rollout::fixtures::{apply, gi, owner, template, web as fixture};
+use crate::rollout::fixtures::{apply, gi, owner, template, web as fixture, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
+use crate::rollout::wish::Honoured;
 use crate::templates::{UpdatePolicy, keys};
 
 #[test]
@@ -86,6 +90,25 @@ fn a_forged_record_is_not_honoured() {
             "{path}"
         );
     }
+}
+
+#[test]
+fn what_the_settings_say_is_asked_for_again() {
+    let mut reserved = fixture();
+    let with = |prefixes: Vec<Cow<'static, str>>| {
+        Arc::new(Honoured {
+            reserved_key_prefixes: prefixes,
+            ..Honoured::default()
+        })
+    };
+    reserved.honoured = with(vec!["example.com/".into()]);
+    let mut labelled = template("data", "2Gi");
+    labelled.labels.insert("example.com/x".to_owned(), "y".to_owned());
+    reserved.stage(vec![labelled]);
+    assert_eq!(plan(&reserved).progress.stalled.reason, "RecordUnsound");
+    assert!(writes(&reserved).is_empty(), "no claim gets a reserved label");
+    reserved.honoured = with(vec![]);
+    assert_eq!(writes(&reserved).len(), 1, "no domain is reserved");
 }
 
 #[test]

@@ -121,6 +121,41 @@ fn inside_of_an_object_the_innermost_field_is_named() {
 }
 
 #[test]
+fn inside_of_an_object_that_comes_or_goes_the_innermost_field_is_named() {
+    let limited = BASE.replace("\"requests\"", "\"limits\":{\"storage\":\"1Ti\"},\"requests\"");
+    let (none, one) = (None, Some("\"1Ti\"".to_owned()));
+    for (old, new, from, to) in [(&limited, BASE, &one, &none), (&BASE.to_owned(), &limited, &none, &one)] {
+        let diff = Diff::between(&list(&[old]), &list(&[new]));
+        let frozen = &diff.changed[0].frozen;
+        assert_eq!(frozen.len(), 1);
+        assert_eq!(frozen[0].field, "spec.resources.limits.storage");
+        assert_eq!((&frozen[0].from, &frozen[0].to), (from, to));
+    }
+}
+
+#[test]
+fn amounts_are_compared_where_quantities_stand_and_nowhere_else() {
+    let limited = |limit: &str| {
+        BASE.replace(
+            "\"requests\"",
+            &format!("\"limits\":{{\"storage\":\"{limit}\"}},\"requests\""),
+        )
+    };
+    let named = |name: &str| BASE.replace("\"accessModes\"", &format!("\"volumeName\":\"{name}\",\"accessModes\""));
+    let frozen = |old: &str, new: &str| {
+        let diff = Diff::between(&list(&[old]), &list(&[new]));
+        let changed = diff.changed.into_iter().flat_map(|change| change.frozen);
+        changed.map(|frozen| frozen.field).collect::<Vec<_>>()
+    };
+    assert_eq!(frozen(&limited("1Gi"), &limited("1073741824")), [""; 0]);
+    assert_eq!(
+        frozen(&limited("1Gi"), &limited("1G")),
+        ["spec.resources.limits.storage"]
+    );
+    assert_eq!(frozen(&named("1Gi"), &named("1073741824")), ["spec.volumeName"]);
+}
+
+#[test]
 fn templates_are_matched_by_name_never_by_position() {
     let other = BASE.replace("\"name\":\"data\"", "\"name\":\"log\"");
     let diff = Diff::between(&list(&[BASE, &other]), &list(&[&other, BASE]));

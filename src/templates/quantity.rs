@@ -16,7 +16,7 @@ const MAX_BYTES: i128 = i64::MAX as i128;
 
 /// An amount as Kubernetes writes it, such as `10Gi`.
 ///
-/// Equality, order and hash go by the exact amount, never by the spelling: `1Gi` equals `1024Mi` and `1073741824`.
+/// Equality and order go by the exact amount, never by the spelling: `1Gi` equals `1024Mi` and `1073741824`.
 /// [`fmt::Display`] prints the canonical form of Kubernetes, which keeps the family of the suffix.
 ///
 /// # Guarantees
@@ -98,12 +98,6 @@ impl Quantity {
             rest => quotient + rest.signum(),
         }
     }
-
-    /// True iff the amount is zero.
-    #[must_use]
-    pub fn is_zero(&self) -> bool {
-        self.nanos == 0
-    }
 }
 
 impl PartialEq for Quantity {
@@ -123,12 +117,6 @@ impl PartialOrd for Quantity {
 impl Ord for Quantity {
     fn cmp(&self, other: &Self) -> Ordering {
         self.nanos.cmp(&other.nanos)
-    }
-}
-
-impl std::hash::Hash for Quantity {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.nanos.hash(state);
     }
 }
 
@@ -212,12 +200,6 @@ impl FromStr for Quantity {
             Scale::Decimal(exponent) => divided(&parts, exponent.unsigned_abs() - 9),
         };
         let amount = amount.ok_or(QuantityError::TooLarge)?;
-        // Kubernetes prints 0.5Ki as 512: below 1 a binary suffix would only mislead.
-        let format = if format == Format::Binary && amount < NANOS {
-            Format::Decimal
-        } else {
-            format
-        };
         Ok(Self {
             nanos: if parts.negative { -amount } else { amount },
             format,

@@ -115,3 +115,15 @@ fn a_wish_that_does_not_fit_is_refused_when_it_is_written() {
     long.templates[0].labels.insert("a".to_owned(), "x".repeat(8192));
     assert!(matches!(long.write(), Err(RecordError::TooLong { found }) if found > 8192));
 }
+
+#[test]
+fn the_longest_record_is_written_and_read_and_a_longer_one_is_not() {
+    let mut longest = record();
+    longest.by.clear();
+    let room = 8192 - longest.write().expect("short").len();
+    longest.by = "x".repeat(room);
+    let text = longest.write().expect("as long as it may be");
+    assert_eq!((text.len(), Record::read(&text, UID)), (8192, Ok(longest.clone())));
+    longest.by.push('x');
+    assert_eq!(longest.write(), Err(RecordError::TooLong { found: 8193 }));
+}

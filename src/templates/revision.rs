@@ -38,7 +38,7 @@ impl Revision {
         let hash = hasher.finalize();
         let mut number = [0; 4];
         for (word, bytes) in number.iter_mut().zip(hash.chunks_exact(4)) {
-            *word = bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
+            *word = bytes.try_into().map_or(0, u32::from_be_bytes);
         }
         let text = (0..LENGTH)
             .map(|_| char::from(ALPHABET[digit(&mut number) % ALPHABET.len()]))
@@ -64,7 +64,7 @@ fn digit(number: &mut [u32; 4]) -> usize {
     let base = ALPHABET.len() as u64;
     let mut rest = 0;
     for word in number {
-        let dividend = rest << 32 | u64::from(*word);
+        let dividend = (rest << 32) + u64::from(*word);
         *word = u32::try_from(dividend / base).unwrap_or(u32::MAX);
         rest = dividend % base;
     }

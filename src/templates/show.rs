@@ -109,6 +109,7 @@ mod tests {
         assert_eq!(shown("a\nb\u{202e}c"), "a\\u{a}b\\u{202e}c");
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");
+        assert_eq!(cut("…öäü", 4), "…öäü", "characters count, not bytes");
         let long = path(&"t".repeat(100), &"f".repeat(1000));
         assert_eq!(long.chars().count(), "spec.volumeClaimTemplates[].".len() + 48 + 128);
     }

@@ -131,6 +131,16 @@ fn a_long_text_and_many_values_are_refused_before_they_take_memory() {
         ClaimTemplate::read_list(&long),
         Err(TemplateError::TooLong { found: long.len() })
     );
+    let longest = with(&format!(
+        "\"status\":\"{}\"",
+        "x".repeat(65_536 - with("\"status\":\"\"").len())
+    ));
+    assert_eq!((longest.len(), read(&longest).len()), (65_536, 1));
+    let longer = longest.replace("\"status\":\"x", "\"status\":\"xx");
+    assert_eq!(
+        ClaimTemplate::read_list(&longer),
+        Err(TemplateError::TooLong { found: 65_537 })
+    );
     let values = |count: usize| with(&format!("\"status\":[0{}]", ",0".repeat(count - 1)));
     // The templates themselves are nine values, the list of the others one.
     assert!(ClaimTemplate::read_list(&values(4096 - 10)).is_ok());

@@ -39,11 +39,15 @@ fn claim(name: &str) -> Value {
 }
 
 fn birth(claim: &Value, user: &str, cluster: &mut Cluster) -> Verdict {
+    birth_with(claim, user, "{}", cluster)
+}
+
+fn birth_with(claim: &Value, user: &str, settings: &str, cluster: &mut Cluster) -> Verdict {
     let review = json!({
         "kind": {"group": "", "version": "v1", "kind": "PersistentVolumeClaim"}, "operation": "CREATE",
         "namespace": "shop", "name": claim["metadata"]["name"], "userInfo": {"username": user}, "object": claim,
     });
-    decide_with(&review, "{}", cluster)
+    decide_with(&review, settings, cluster)
 }
 
 #[test]
@@ -66,6 +70,65 @@ fn p1_a_claim_is_born_with_the_wish_in_place_of_the_live_template() {
     assert_eq!(edits, expected);
     assert_eq!(remarks.audit, [("revision", revision)]);
     assert_eq!(cluster.asked, ["get StatefulSet/web"]);
+}
+
+#[test]
+fn p1_only_what_differs_is_written() {
+    let edits = |wish: &Value, claim: &Value| {
+        let mut live = template("data", "10Gi");
+        live["metadata"]["annotations"] = json!({"before": "x"});
+        let set = named("web", &[live], std::slice::from_ref(wish));
+        match birth(claim, CONTROLLER, &mut Cluster::of(vec![set])) {
+            Verdict::Divert(edits, _) => edits,
+            other => panic!("expected Divert, but found {other:?}"),
+        }
+    };
+    let mut plain = claim("data-web-3");
+    plain["spec"]["resources"]["requests"]["storage"] = "20Gi".into();
+    plain["metadata"]["annotations"] = json!({"backup": "daily"});
+    let text = |wish: &Value| record(std::slice::from_ref(wish), Phase::Complete);
+    let revision = |wish: &Value| Record::read(&text(wish), super::UID).expect("valid").revision();
+    let labelled = |wish: &Value| Edit::SetLabel(keys::REVISION.into(), revision(wish).to_string());
+
+    let same = template("data", "20Gi");
+    assert_eq!(edits(&same, &plain), [labelled(&same)], "the size is that of the wish");
+    let mut kept = same.clone();
+    kept["metadata"]["annotations"] = json!({"before": "x", "backup": "daily"});
+    let mut had = plain.clone();
+    had["metadata"]["annotations"] = json!({"before": "x", "backup": "daily"});
+    assert_eq!(edits(&kept, &had), [labelled(&kept)], "the wish keeps the annotation");
+    let mut empty = same.clone();
+    empty["metadata"]["annotations"] = json!({"note": ""});
+    let note = Edit::SetAnnotation("note".into(), String::new());
+    assert_eq!(edits(&empty, &plain), [labelled(&empty), note], "absent is not empty");
+    let mut strange = same.clone();
+    strange["metadata"]["annotations"] = json!({"note": "xyzzy"});
+    let note = Edit::SetAnnotation("note".into(), "xyzzy".to_owned());
+    assert_eq!(edits(&strange, &plain), [labelled(&strange), note]);
+}
+
+#[test]
+fn p1_a_claim_is_looked_up_as_often_as_the_setting_says() {
+    let settings = |most: u32| format!(r#"{{"maxClaimLookups":{most}}}"#);
+    // data of one-web, and data-one of web.
+    let three = claim("data-one-web-3");
+    for (most, asked) in [(1, 0), (2, 2), (3, 2)] {
+        let mut cluster = Cluster::of(vec![]);
+        let verdict = birth_with(&three, CONTROLLER, &settings(most), &mut cluster);
+        assert_eq!((verdict, cluster.asked.len()), (Verdict::PASS, asked), "at most {most}");
+    }
+}
+
+#[test]
+fn p1_where_templates_are_mutable_a_claim_is_born_as_it_is() {
+    let mut cluster = Cluster::of(vec![web()]);
+    let verdict = birth_with(
+        &claim("data-web-3"),
+        CONTROLLER,
+        r#"{"mode":"ValidateOnly"}"#,
+        &mut cluster,
+    );
+    assert_eq!((verdict, cluster.asked), (Verdict::PASS, vec![]));
 }
 
 #[test]
@@ -93,20 +156,6 @@ fn p1_any_other_claim_passes_without_a_question_where_that_is_possible() {
     another["metadata"]["uid"] = "made-again".into();
     let table = [
         ("somebody else makes it", claim("data-web-3"), "alice", vec![web()], 0),
-        (
-            "no set could have given it the name",
-            claim("data"),
-            CONTROLLER,
-            vec![web()],
-            0,
-        ),
-        (
-            "it ends without an ordinal",
-            claim("data-web-x"),
-            CONTROLLER,
-            vec![web()],
-            0,
-        ),
         ("there is no such set", claim("data-db-0"), CONTROLLER, vec![web()], 1),
         (
             "the set has no such template",
@@ -142,6 +191,15 @@ fn p1_any_other_claim_passes_without_a_question_where_that_is_possible() {
         let mut cluster = Cluster::of(sets);
         assert_eq!(birth(&claim, user, &mut cluster), Verdict::PASS, "{sentence}");
         assert_eq!(cluster.asked.len(), asked, "{sentence}");
+    }
+}
+
+#[test]
+fn p1_a_name_that_no_set_could_have_given_is_not_looked_up() {
+    for name in ["data", "data-3", "data--3", "-web-3", "data-web-", "data-web-x"] {
+        let mut cluster = Cluster::of(vec![web()]);
+        let verdict = birth(&claim(name), CONTROLLER, &mut cluster);
+        assert_eq!((verdict, cluster.asked), (Verdict::PASS, vec![]), "{name}");
     }
 }
 

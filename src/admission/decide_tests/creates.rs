@@ -20,6 +20,41 @@ fn c1_what_only_the_policy_may_write_is_removed_from_a_new_set() {
 }
 
 #[test]
+fn c1_what_is_new_to_nobody_is_left_as_it_is() {
+    let shown = |user: &str, uid_of_request: &str, uid: &str, version: &str| {
+        let mut new = annotated(set(&[template("data", "10Gi")]), keys::STAGED, "x");
+        new["metadata"]["uid"] = uid.into();
+        new["metadata"]["resourceVersion"] = version.into();
+        let mut review = review("CREATE", None, Some(&new));
+        review["uid"] = uid_of_request.into();
+        review["userInfo"]["username"] = user.into();
+        decide(&review)
+    };
+    let controller = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT;
+    assert_eq!(
+        shown("", "u-1", "u-1", "7"),
+        Verdict::PASS,
+        "the audit scanner shows it"
+    );
+    assert_eq!(
+        shown(controller, "r-1", "", ""),
+        Verdict::PASS,
+        "the controller makes it"
+    );
+    for (sentence, verdict) in [
+        ("a user makes it", shown("alice", "u-1", "u-1", "7")),
+        ("the request has a uid of its own", shown("", "r-1", "u-1", "7")),
+        ("it has no uid", shown("", "", "", "7")),
+        ("it has no version", shown("", "u-1", "u-1", "")),
+    ] {
+        assert_eq!(edits(verdict), [Edit::no_annotation(keys::STAGED)], "{sentence}");
+    }
+    let mut owned = annotated(set(&[template("data", "10Gi")]), keys::STAGED, "x");
+    owned["metadata"]["ownerReferences"] = json!([{"kind": "Database", "controller": true}]);
+    assert_eq!(decide(&review("CREATE", None, Some(&owned))), Verdict::PASS);
+}
+
+#[test]
 fn c2_the_controllers_own_updates_pass() {
     let old = annotated(
         set(&[template("data", "10Gi")]),

@@ -49,6 +49,15 @@ fn u1_a_withdrawal_names_the_revision_and_is_consumed() {
             "claim-rollout: nothing was withdrawn: expected {revision}, but found another"
         )]
     );
+    let mut instead = wrong;
+    instead["spec"]["volumeClaimTemplates"][0] = template("data", "30Gi");
+    let warnings = told(decide(&update(&old, &instead)));
+    assert!(
+        warnings
+            .iter()
+            .any(|line| line.starts_with("claim-rollout: nothing was withdrawn")),
+        "also beside a new wish: {warnings:?}"
+    );
     let mut again = new;
     again["spec"]["volumeClaimTemplates"][0] = template("data", "20Gi");
     assert_eq!(
@@ -195,6 +204,13 @@ fn u5_the_switch_to_in_place_stages_what_the_set_has() {
         Verdict::PASS,
         "no templates"
     );
+    for (allowed, touched) in [(true, true), (false, false)] {
+        let settings = format!(r#"{{"authority":"TrustSetEditors","allowReCreate":{allowed}}}"#);
+        let off = annotated(old.clone(), keys::UPDATE_POLICY, "OnClaimDelete");
+        let anew = annotated(old.clone(), keys::UPDATE_POLICY, "ReCreate");
+        let verdict = decide_with(&update(&off, &anew), &settings, &mut NoCluster);
+        assert_eq!(matches!(verdict, Verdict::Divert(..)), touched, "{verdict:?}");
+    }
     let switched_off = update(&new, &annotated(old.clone(), keys::UPDATE_POLICY, "OnClaimDelete"));
     assert_eq!(decide_with(&switched_off, settings, &mut NoCluster), Verdict::PASS);
     // A default policy is no switch: InPlace was in force before it was written down.
@@ -254,6 +270,16 @@ fn metadata_only_changes_are_rolled_out_ignored_or_refused() {
         remarks.warnings,
         ["claim-rollout: ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)"]
     );
+    let annotated = |value: &str| {
+        let mut template = labelled("10Gi", "web-1.0");
+        template["metadata"]["annotations"] = json!({"note": value});
+        set(&[template])
+    };
+    let only_annotations = update(&annotated("a"), &annotated("b"));
+    let Verdict::Divert(ignored, also) = decide_with(&only_annotations, &with("Ignore"), &mut NoCluster) else {
+        panic!()
+    };
+    assert_eq!((ignored, also), (vec![Edit::RestoreTemplates], remarks));
     // Beside a growth, the labels stay as they were and the size is staged.
     let both = update(&old, &set(&[labelled("20Gi", "web-1.1")]));
     let found = edits(decide_with(&both, &with("Ignore"), &mut NoCluster));

@@ -116,6 +116,8 @@ fn u4_the_users_partition_is_put_back_when_the_rollout_is_given_up() {
     // A hold that outlived its record does not hold Pods for ever.
     let orphan = pods(annotated(live(), keys::HELD_PARTITION, "1"), "v1", 2);
     assert_eq!(edits(decide(&update(&orphan, &orphan))), ends);
+    let dropped = pods(live(), "v1", 2);
+    assert_eq!(edits(decide(&update(&orphan, &dropped))), [Edit::SetPartition(1)]);
 }
 
 #[test]

@@ -101,6 +101,18 @@ fn r1_the_scale_of_a_set_is_judged_like_the_set() {
     };
     assert_eq!(warnings(with(web("Retain", "Delete"))), [SCALED]);
     assert_eq!(with(web("Delete", "Retain")), Verdict::PASS);
+    let mut by_controller = request.clone();
+    by_controller["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
+    let mut broken = request.clone();
+    broken["object"] = Value::Null;
+    for (sentence, request, setting) in [
+        ("the controller scales", by_controller, "Warn"),
+        ("the setting is off, so nothing is read", broken, "Off"),
+    ] {
+        let mut objects = claims(|_| None);
+        objects.push(web("Retain", "Delete"));
+        assert_eq!(ask(&request, setting, objects), Verdict::PASS, "{sentence}");
+    }
     let mut silent = Cluster {
         objects: Err(CannotAsk("not granted".to_owned())),
         ..Cluster::of(vec![])
@@ -124,7 +136,13 @@ fn r1_the_deletion_of_a_set_names_its_claims_unless_they_are_orphaned() {
     let background = delete("Delete", json!({"propagationPolicy": "Background"}));
     assert_eq!(warnings(ask(&background, "Warn", claims(of_set))), [goes]);
     assert_eq!(refusal(ask(&background, "Reject", claims(of_set))).0, 422);
+    let mut by_controller = background.clone();
+    by_controller["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
+    let mut owned = background.clone();
+    owned["oldObject"]["metadata"]["ownerReferences"] = json!([owner("Database", "db", "d-1")]);
     for (sentence, request) in [
+        ("by the controller", by_controller),
+        ("with another controller above it", owned),
         ("orphaned", delete("Delete", json!({"propagationPolicy": "Orphan"}))),
         ("in the old way", delete("Delete", json!({"orphanDependents": true}))),
         ("retained", delete("Retain", json!({}))),

@@ -142,6 +142,13 @@ fn shrink_recover_takes_back_what_was_not_reached() {
     assert_eq!((code, message.as_str()), (422, expected));
     // A larger volume than was asked for is nothing to take back.
     assert_eq!(edits(recover(vec![claim(2, "10Gi", "40Gi")], &smaller)).len(), 2);
+    let mut as_before = template("data", "10Gi");
+    as_before["metadata"]["labels"] = json!({"tier": "gold"});
+    assert_eq!(
+        edits(recover(vec![], &set(&[as_before]))).len(),
+        2,
+        "down to the live size"
+    );
     let (code, message) = refusal(recover(vec![], &set(&[template("data", "5Gi")])));
     assert_eq!(
         (code, message.contains("expected at least 10Gi, but found 5Gi")),

@@ -120,6 +120,19 @@ fn cell(change: fn(&mut Snapshot), pod: At, driven: Option<u32>, pod_management:
 }
 
 #[test]
+fn a_claim_that_has_not_grown_is_being_modified_only_where_its_class_is_another_and_somebody_works_on_it() {
+    let found = |class: Option<&str>, modify: Option<Modify>| {
+        let mut web = web();
+        let claim = web.applied("data-web-2");
+        (claim.class, claim.modify) = (class.map(str::to_owned), modify);
+        state(&web, "data-web-2").as_str()
+    };
+    assert_eq!(found(Some("fast"), Some(Modify::InProgress)), "Modifying");
+    assert_eq!(found(Some("fast"), None), "Applied");
+    assert_eq!(found(None, Some(Modify::InProgress)), "Applied");
+}
+
+#[test]
 fn every_state_of_a_claim_wherever_its_pod_is() {
     let mut table = String::from("\n    claim            | Pod    | claims only | held  | released | told\n");
     for (name, change) in STATES {

@@ -1,6 +1,6 @@
 //! What users read while a rollout goes on: at a glance what it does, and why it waits.
 
-use crate::rollout::fixtures::{owner, refused, web as fixture};
+use crate::rollout::fixtures::{owner, refused, template, web as fixture};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
 use crate::rollout::snapshot::{Modify, PodManagement, PodView, Resize, Snapshot, Trouble, Unready};
 use crate::templates::Phase;
@@ -37,6 +37,30 @@ const ROWS: &[Row] = &[
         "Reconciling",
         "RollingOut",
         "0 of 3 replicas are ready; data-web-2 is Applied: capacity 1Gi of 2Gi",
+    ),
+    (
+        |web| {
+            web.set.pod_management = PodManagement::Parallel;
+            web.applied("data-web-1");
+            web.claims.remove("data-web-2");
+        },
+        "Reconciling",
+        "RollingOut",
+        "0 of 3 replicas are ready; data-web-1 is Applied: capacity 1Gi of 2Gi",
+    ),
+    (
+        |web| {
+            web.set.live.push(template("log", "1Gi"));
+            web.stage(vec![template("data", "2Gi"), template("log", "2Gi")]);
+            for ordinal in 0..3 {
+                web.add_claim("log", ordinal);
+            }
+            web.claims.remove("data-web-2");
+            web.applied("log-web-2");
+        },
+        "Reconciling",
+        "RollingOut",
+        "0 of 3 replicas are ready; log-web-2 is Applied: capacity 1Gi of 2Gi",
     ),
     (
         |web| web.applied("data-web-2").resizing = true,
@@ -288,6 +312,18 @@ fn whoever_asks_why_a_pod_is_not_ready_is_answered_without_anything_having_chang
     web.now = 930;
     assert_eq!(plan(&web).wake, Some(LOOK_AGAIN));
     assert!(plan(&web).progress.ready.message.ends_with(": 0/3 nodes are available"));
+}
+
+#[test]
+fn the_end_of_a_pods_patience_is_waited_for_only_where_pods_are_held() {
+    let mut web = fixture();
+    web.set.min_ready_seconds = 30;
+    web.pods.get_mut("web-2").unwrap().ready_since = Some(web.now - 10);
+    web.applied("data-web-2");
+    assert_eq!(plan(&web).wake, Some(LOOK_AGAIN), "no Pod is waited for");
+    released(&mut web);
+    pod(&mut web).revision = "web-9f".to_owned();
+    assert_eq!(plan(&web).wake, Some(20));
 }
 
 #[test]
