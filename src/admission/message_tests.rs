@@ -1,4 +1,4 @@
-use super::{MAX_REFUSAL, MAX_WARNING, MAX_WARNINGS, bound, claims_refused, faults, staged, warning};
+use super::{MAX_REFUSAL, MAX_WARNING, MAX_WARNINGS, bound, claims_refused, faults, some, staged, warning};
 use crate::admission::checks::Cause;
 use crate::templates::rules::Metadata;
 use crate::templates::{Change, Diff, Fault, FaultKind, TemplateChange, UpdatePolicy};
@@ -101,5 +101,38 @@ fn warnings_are_together_never_longer_than_the_api_server_lets_through() {
             expected.push(format!("claim-rollout: warnings that have no room here: {left_out}"));
         }
         assert_eq!(kept, expected, "{count} of {length}");
+    }
+}
+
+#[test]
+fn a_refusal_of_any_length_ends_with_how_many_more_there_are() {
+    for length in 10..120 {
+        let cause = Cause {
+            what: "x".repeat(length),
+            claims: vec!["data-web-0".to_owned()],
+        };
+        let causes: Vec<Cause> = (0..200)
+            .map(|_| Cause {
+                what: cause.what.clone(),
+                claims: cause.claims.clone(),
+            })
+            .collect();
+        let line = claims_refused(&causes);
+        assert!(line.chars().count() <= MAX_REFUSAL && line.ends_with(" more"), "{line}");
+    }
+}
+
+#[test]
+fn as_many_are_named_as_have_room_and_at_least_one() {
+    let items = ["abc", "def", "ghi"].map(str::to_owned);
+    let table = [
+        (1, "abc and 2 more"),
+        (9, "abc and 2 more"),
+        (10, "abc, def and 1 more"),
+        (14, "abc, def and 1 more"),
+        (15, "abc, def, ghi"),
+    ];
+    for (room, expected) in table {
+        assert_eq!(some(&items, room, ", ", " and "), expected, "{room}");
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn update(
     let before = ordinals(old, old.replicas())?;
     let mut going = removed(&before, &ordinals(new, new.replicas())?);
     let existing = fields::existing_replicas(old).map_err(malformed)?;
-    if policy != self::policy(old)? && existing > old.replicas() {
+    if policy != self::policy(old)? {
         going.extend(removed(&ordinals(old, existing)?, &before));
     }
     if policy.when_scaled == retention::Retention::Retain && policy == self::policy(old)? {

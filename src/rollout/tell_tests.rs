@@ -108,3 +108,20 @@ fn the_counters_are_those_of_the_kep() {
         (false, true, false)
     );
 }
+
+#[test]
+fn a_warning_is_what_somebody_should_look_at() {
+    let all = [
+        (Reason::ClaimsStaged, false),
+        (Reason::ClaimUpdated, false),
+        (Reason::ClaimReady, false),
+        (Reason::FailedToPatchPVC, true),
+        (Reason::ClaimExpansionFailed, true),
+        (Reason::ClaimForeign, true),
+        (Reason::ClaimRolloutComplete, false),
+        (Reason::ClaimRolloutWithdrawn, false),
+    ];
+    for (reason, warns) in all {
+        assert_eq!(reason.is_warning(), warns, "{}", reason.as_str());
+    }
+}

@@ -24,6 +24,8 @@ fn a_record_is_canonical_json_in_the_published_form() {
         record.revision()
     );
     assert_eq!(record.write(), Ok(expected));
+    let phases = [Phase::RollingOut, Phase::Complete].map(|phase| phase.to_string());
+    assert_eq!(phases, ["RollingOut", "Complete"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{Cluster, annotated, decide_with, record, set, template};
 use crate::admission::{CannotAsk, Edit, Verdict};
 use crate::templates::{Phase, Record, keys};
+use crate::wire::request::decode;
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
@@ -105,6 +106,24 @@ fn p1_only_what_differs_is_written() {
     strange["metadata"]["annotations"] = json!({"note": "xyzzy"});
     let note = Edit::SetAnnotation("note".into(), "xyzzy".to_owned());
     assert_eq!(edits(&strange, &plain), [labelled(&strange), note]);
+}
+
+#[test]
+fn p1_what_is_edited_in_a_claim_is_found_in_it() {
+    let mut gold = claim("data-web-3");
+    gold["spec"]["volumeAttributesClassName"] = "gold".into();
+    let payload = json!({"request": {"operation": "CREATE", "userInfo": {}, "object": gold,
+        "kind": {"group": "", "version": "v1", "kind": "PersistentVolumeClaim"}}});
+    let payload = payload.to_string();
+    let Ok(Some((review, _))) = decode(&payload) else {
+        panic!("a review: {payload}")
+    };
+    let spec = &review.object.as_ref().expect("a claim").spec;
+    let resources = r#"{"requests":{"storage":"10Gi"}}"#;
+    assert_eq!(
+        (spec.resources, spec.attributes_class),
+        (Some(resources), Some("\"gold\""))
+    );
 }
 
 #[test]

@@ -185,3 +185,43 @@ fn as_many_causes_as_claims_fill_no_more_than_the_api_server_shows_and_the_rest_
         );
     }
 }
+
+#[test]
+fn what_only_new_claims_would_notice_needs_no_class() {
+    let mut labelled = template("data", "10Gi");
+    labelled["metadata"]["labels"] = json!({"tier": "gold"});
+    let mut cluster = Cluster::of(claims("fast"));
+    let review = update(&set(&[template("data", "10Gi")]), &set(&[labelled]));
+    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","claimChecks":"Enforce"}"#;
+    assert_eq!(edits(decide_with(&review, settings, &mut cluster)).len(), 2);
+    let asked = [2, 1, 0].map(|ordinal| format!("get PersistentVolumeClaim/data-web-{ordinal}"));
+    assert_eq!(cluster.asked, asked);
+}
+
+#[test]
+fn an_attributes_class_is_looked_up_once_and_ordinals_begin_where_the_set_says() {
+    let mut gold = template("data", "10Gi");
+    gold["spec"]["volumeAttributesClassName"] = "gold".into();
+    let [old, new] = [template("data", "10Gi"), gold].map(|template| {
+        let mut set = set(&[template]);
+        set["spec"]["ordinals"] = json!({"start": 5});
+        set
+    });
+    let mut objects: Vec<Value> = (5..8)
+        .map(|ordinal| claim(&format!("data-web-{ordinal}"), "fast"))
+        .collect();
+    objects.push(storage_class("fast", None));
+    let mut cluster = Cluster::of(objects);
+    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","claimChecks":"Warn"}"#;
+    let warned = warnings(decide_with(&update(&old, &new), settings, &mut cluster));
+    let missing = "claim-rollout: data-web-7, data-web-6, data-web-5: volume attributes class gold does not exist";
+    assert_eq!(warned, [missing]);
+    let asked = [
+        "PersistentVolumeClaim/data-web-7",
+        "StorageClass/fast",
+        "VolumeAttributesClass/gold",
+        "PersistentVolumeClaim/data-web-6",
+        "PersistentVolumeClaim/data-web-5",
+    ];
+    assert_eq!(cluster.asked, asked.map(|what| format!("get {what}")));
+}

@@ -15,7 +15,8 @@ fn staged() -> (Value, String) {
     )
 }
 
-fn withdrawn(verdict: Verdict) -> Vec<Edit> {
+/// What is edited, and by what it was withdrawn.
+fn withdrawn(verdict: Verdict, by: &str) -> Vec<Edit> {
     let Verdict::Divert(edits, remarks) = verdict else {
         panic!("expected Divert, but found {verdict:?}")
     };
@@ -24,6 +25,7 @@ fn withdrawn(verdict: Verdict) -> Vec<Edit> {
         ["claim-rollout: withdrew data 10Gi -> 20Gi; claims that were updated already stay as they are"]
     );
     assert_eq!(remarks.audit[0].0, "withdrawn");
+    assert_eq!(remarks.audit[1], ("withdrawn-by", by.to_owned()));
     edits
 }
 
@@ -36,7 +38,7 @@ fn u1_a_withdrawal_names_the_revision_and_is_consumed() {
         other => panic!("expected Divert, but found {other:?}"),
     };
     let expected = [Edit::no_annotation(keys::STAGED), Edit::no_annotation(keys::WITHDRAW)];
-    assert_eq!(withdrawn(decide(&update(&old, &new))), expected);
+    assert_eq!(withdrawn(decide(&update(&old, &new)), "annotation"), expected);
 
     let wrong = annotated(old.clone(), keys::WITHDRAW, "another");
     let Verdict::Divert(edits, remarks) = decide(&update(&old, &wrong)) else {
@@ -89,7 +91,10 @@ fn u1_client_side_apply_goes_back_when_what_it_applied_does() {
     let gone = [Edit::no_annotation(keys::STAGED)];
     let before = applied(old.clone(), "20Gi");
     assert_eq!(
-        withdrawn(decide(&update(&before, &applied(old.clone(), "10240Mi")))),
+        withdrawn(
+            decide(&update(&before, &applied(old.clone(), "10240Mi"))),
+            "client-side apply"
+        ),
         gone
     );
     for (sentence, before, after) in [
@@ -123,6 +128,7 @@ fn u1_server_side_apply_goes_back_when_the_manager_of_the_wish_applies_the_live_
     let (old, _) = staged();
     let helm = |owns: &str| managed(old.clone(), "helm", "Apply", owns);
     let gone = [Edit::no_annotation(keys::STAGED)];
+    let withdrawn = |verdict: Verdict| withdrawn(verdict, "server-side apply");
     let templates = "f:volumeClaimTemplates";
     let same = helm(templates);
     assert_eq!(withdrawn(decide(&update(&same, &same))), gone, "nothing else changes");
@@ -176,6 +182,40 @@ fn u1_server_side_apply_goes_back_when_the_manager_of_the_wish_applies_the_live_
     ] {
         assert_eq!(decide(&update(&before, &after)), Verdict::PASS, "{sentence}");
     }
+}
+
+#[test]
+fn u1_server_side_apply_is_told_from_what_is_done_beside_it() {
+    let (old, _) = staged();
+    let gone = [Edit::no_annotation(keys::STAGED)];
+    let same = managed(old, "helm", "Apply", "f:volumeClaimTemplates");
+    let mut elsewhere = same.clone();
+    let status =
+        json!({"manager": "helm", "operation": "Apply", "subresource": "status", "fieldsV1": {"f:status": {}}});
+    elsewhere["metadata"]["managedFields"]
+        .as_array_mut()
+        .expect("a list")
+        .push(status);
+    assert_eq!(
+        withdrawn(decide(&update(&elsewhere, &elsewhere)), "server-side apply"),
+        gone,
+        "what it applies to the status is something else"
+    );
+    let noted = |value: &str| {
+        let mut set = same.clone();
+        set["metadata"]["annotations"]["a"] = value.into();
+        let update = json!({"manager": "helm", "operation": "Update", "time": "1", "fieldsV1": {"f:metadata": {}}});
+        set["metadata"]["managedFields"]
+            .as_array_mut()
+            .expect("a list")
+            .push(update);
+        set
+    };
+    assert_eq!(
+        decide(&update(&noted("a"), &noted("b"))),
+        Verdict::PASS,
+        "an update of what stands before the managers"
+    );
 }
 
 #[test]

@@ -270,6 +270,22 @@ fn authority_is_asked_for_the_requester_and_only_when_something_is_staged() {
 }
 
 #[test]
+fn authority_is_asked_for_in_the_namespace_of_the_request_or_else_of_the_object() {
+    let [mut old, new] = ["10Gi", "20Gi"].map(|size| set(&[template("data", size)]));
+    let asked = |request: &Value| {
+        let mut cluster = Cluster::of(vec![]);
+        decide_with(request, r#"{"claimChecks":"Off"}"#, &mut cluster);
+        cluster.asked
+    };
+    let question = ["alice dev,ops patch shop/persistentvolumeclaims"];
+    let mut nowhere = update(&old, &new);
+    nowhere["namespace"] = Value::Null;
+    assert_eq!(asked(&nowhere), question, "only the object says it");
+    old["metadata"]["namespace"] = Value::Null;
+    assert_eq!(asked(&update(&old, &new)), question, "only the request says it");
+}
+
+#[test]
 fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
     let plain = set(&[template("data", "10Gi")]);
     for (key, value, allowed) in [

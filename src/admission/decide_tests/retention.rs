@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Cluster, UID, decide_with, refusal, review, set, template, update};
 use crate::admission::{CannotAsk, Verdict};
+use crate::wire::request::decode;
 
 fn policy(mut set: Value, when_deleted: &str, when_scaled: &str) -> Value {
     set["spec"]["persistentVolumeClaimRetentionPolicy"] =
@@ -172,6 +173,16 @@ fn r1_another_policy_while_a_scale_down_is_in_progress_names_what_is_on_its_way(
     old["status"] = json!({"replicas": 3});
     let new = replicas(web("Retain", "Delete"), 1);
     assert_eq!(warnings(ask(&update(&old, &new), "Warn", claims(|_| None))), [SCALED]);
+    let other = replicas(web("Retain", "Delete"), 1);
+    let mut going = other.clone();
+    going["status"] = json!({"replicas": 3});
+    let verdict = ask(&update(&going, &other), "Reject", claims(|_| None));
+    assert_eq!(verdict, Verdict::PASS, "the policy stays");
+    let of_pod = |ordinal: u32| Some(owner("Pod", &format!("web-{ordinal}"), "p-1"));
+    let kept = update(&going, &replicas(web("Retain", "Retain"), 1));
+    let may =
+        "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete may delete data-web-2, data-web-1";
+    assert_eq!(warnings(ask(&kept, "Warn", claims(of_pod))), [may]);
     old["status"]["replicas"] = 1.into();
     assert_eq!(
         ask(&update(&old, &new), "Reject", claims(|_| None)),
@@ -185,4 +196,38 @@ fn r1_replicas_without_end_are_no_longer_looked_at_than_the_bound() {
     let old = replicas(web("Retain", "Delete"), i64::MAX);
     let lines = warnings(ask(&update(&old, &replicas(old.clone(), 0)), "Warn", claims(|_| None)));
     assert!(lines[0].contains("more claims were not checked"), "{lines:?}");
+}
+
+#[test]
+fn r1_no_more_claims_are_looked_up_than_the_setting_says() {
+    let asked = |request: &Value, most: u32| {
+        let settings = format!(r#"{{"mode":"ValidateOnly","retention":"Warn","maxClaimLookups":{most}}}"#);
+        let mut cluster = Cluster::of(claims(of_set));
+        let lines = warnings(decide_with(request, &settings, &mut cluster));
+        (cluster.asked.len(), lines.len())
+    };
+    let scale = update(&web("Retain", "Delete"), &replicas(web("Retain", "Delete"), 1));
+    assert_eq!(asked(&scale, 2), (2, 1), "two claims, and nothing is left unchecked");
+    assert_eq!(asked(&scale, 1), (1, 2), "one is, which is said");
+    // Claims 1 and 2 were left behind by a scale-down, and there is no claim 3.
+    let delete = review("DELETE", Some(&replicas(web("Delete", "Retain"), 1)), None);
+    for (most, looked_up) in [(1, 1), (2, 2), (3, 3), (4, 4), (9, 4)] {
+        assert_eq!(asked(&delete, most), (looked_up, 1), "at most {most}");
+    }
+    let none_left = review("DELETE", Some(&replicas(web("Delete", "Delete"), 1)), None);
+    assert_eq!(asked(&none_left, 9), (1, 1), "a scale-down leaves none behind");
+}
+
+#[test]
+fn r1_the_scale_of_anything_else_is_nobodys_business() {
+    let scale =
+        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web", "namespace": "shop"}});
+    for (group, resource) in [("apps", "deployments"), ("apps.kruise.io", "statefulsets")] {
+        let mut request = review("UPDATE", Some(&scale), Some(&scale));
+        request["kind"] = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
+        request["resource"] = json!({"group": group, "version": "v1", "resource": resource});
+        request["subResource"] = "scale".into();
+        let payload = json!({"request": request}).to_string();
+        assert!(matches!(decode(&payload), Ok(None)), "{resource}.{group}");
+    }
 }

@@ -215,6 +215,31 @@ fn k1_openkruise_is_judged_if_claims_follow_before_or_after() {
 }
 
 #[test]
+fn k1_what_openkruise_does_not_apply_is_said() {
+    let kruise = |size: &str, class: Value| {
+        let mut set = with("volumeAttributesClassName", class);
+        set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] = size.into();
+        set["apiVersion"] = "apps.kruise.io/v1beta1".into();
+        set["spec"]["volumeClaimUpdateStrategy"] = json!({"type": "OnPodRollingUpdate"});
+        set
+    };
+    let said = |new: &Value, checks: &str| {
+        let mut review = update(&kruise("10Gi", Value::Null), new);
+        review["kind"] = json!({"group": "apps.kruise.io", "version": "v1beta1", "kind": "StatefulSet"});
+        let settings = format!(r#"{{"authority":"TrustSetEditors","claimChecks":"{checks}"}}"#);
+        match decide_with(&review, &settings, &mut Cluster::of(vec![])) {
+            Verdict::Pass(remarks) => remarks.warnings,
+            other => panic!("expected Pass, but found {other:?}"),
+        }
+    };
+    let gold = kruise("10Gi", "gold".into());
+    let rest = "claim-rollout: OpenKruise applies only spec.resources.requests.storage to existing claims; the rest reaches new ones";
+    assert_eq!(said(&gold, "Warn"), [rest]);
+    assert_eq!(said(&gold, "Off"), [""; 0]);
+    assert_eq!(said(&kruise("20Gi", Value::Null), "Warn"), [""; 0], "a size is applied");
+}
+
+#[test]
 fn owned_sets_are_looked_after_where_the_setting_says_so() {
     let owned = |size: &str| {
         let mut set = set(&[template("data", size)]);
