@@ -15,6 +15,9 @@ export K8S CLAIM_ROLLOUT_POLICY
 # How many times as much the simulation tries as in `test`
 TIMES ?= 1
 
+# What is mutated
+FILES ?= src/templates/** src/claims/compatible.rs src/admission/** src/rollout/**
+
 CARGO ?= cargo
 # Lints while it compiles: `cargo clippy` beside `cargo test` would look at every dependency twice, which takes minutes.
 LINTED := CLIPPY_ARGS='-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__' RUSTC_WORKSPACE_WRAPPER=clippy-driver $(CARGO)
@@ -77,6 +80,13 @@ sim: needs-cargo ## Crashes, stale views and everything else that may go wrong, 
 .PHONY: deep
 deep: ## The same fifty times as long, with pairs of faults
 	@$(MAKE) --no-print-directory sim TIMES=50
+
+# The dependencies that the tests have built already serve here as well, whatever copy of the tree is compiled.
+.PHONY: mutants
+mutants: needs-cargo ## Change the decisions in small ways and see a test fail each time: hours, or minutes with FILES=src/rollout/plan.rs
+	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'cargo-mutants is missing: cargo install --locked cargo-mutants' >&2; exit 2; }
+	CARGO_TARGET_DIR=$(CURDIR)/target CARGO_PROFILE_DEV_DEBUG=none PROPTEST_CASES=32 \
+	  $(CARGO) mutants --output target $(foreach file,$(FILES),--file '$(file)')
 
 .PHONY: e2e
 e2e: policy.wasm control-plane ## The end-to-end tests against a real control plane, K8S=1.33 or newer

@@ -188,7 +188,7 @@ impl Rules<'_> {
         if let Err(error) = found.bytes() {
             return Some(FaultKind::NotASize(found, error));
         }
-        let Some(least) = from.filter(|from| found < *from) else {
+        let Some(least) = from.filter(|from| found.cmp(from).is_lt()) else {
             let most = self.max_of(class)?;
             return (found > most).then_some(FaultKind::TooLarge { most, found });
         };
