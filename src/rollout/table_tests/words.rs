@@ -28,6 +28,18 @@ fn unready(web: &mut Snapshot, message: &str) {
     });
 }
 
+/// Kubernetes does not replace the highest Pod, because the lowest has not been Ready since 900; nobody waits for its claim.
+fn unready_below(web: &mut Snapshot) {
+    unready(web, "no space left");
+    let below = PodView {
+        name: "web-0".to_owned(),
+        ..pod(web).clone()
+    };
+    web.pods.insert("web-0".to_owned(), below);
+    web.done("data-web-0");
+    (pod(web).revision, pod(web).unready) = ("web-old".to_owned(), None);
+}
+
 /// What was seen, the condition that holds, its reason, and its message.
 type Row = (fn(&mut Snapshot), &'static str, &'static str, &'static str);
 
@@ -152,18 +164,7 @@ const ROWS: &[Row] = &[
     ),
     (
         |web| {
-            unready(web, "");
-            let below = web.pods["web-2"].clone();
-            web.pods.insert(
-                "web-0".to_owned(),
-                PodView {
-                    name: "web-0".to_owned(),
-                    ..below
-                },
-            );
-            web.pods.get_mut("web-0").unwrap().unready.as_mut().unwrap().message = "no space left".to_owned();
-            web.done("data-web-0");
-            (pod(web).revision, pod(web).unready) = ("web-old".to_owned(), None);
+            unready_below(web);
         },
         "Reconciling",
         "RollingOut",
@@ -312,6 +313,34 @@ fn whoever_asks_why_a_pod_is_not_ready_is_answered_without_anything_having_chang
     web.now = 930;
     assert_eq!(plan(&web).wake, Some(LOOK_AGAIN));
     assert!(plan(&web).progress.ready.message.ends_with(": 0/3 nodes are available"));
+}
+
+#[test]
+fn a_lower_pod_is_blamed_only_where_kubernetes_waits_for_it() {
+    let rows: [fn(&mut Snapshot); 2] = [
+        |web| web.set.pod_management = PodManagement::Parallel,
+        |web| pod(web).revision = "web-9f".to_owned(),
+    ];
+    let blamed = |web: &Snapshot| plan(web).progress.ready.message.contains("when web-0 is Ready");
+    let mut web = fixture();
+    unready_below(&mut web);
+    assert!(blamed(&web));
+    for change in rows {
+        let mut web = fixture();
+        unready_below(&mut web);
+        change(&mut web);
+        assert!(!blamed(&web), "{:?}", plan(&web).progress.ready.message);
+    }
+}
+
+#[test]
+fn whoever_asks_about_two_pods_is_answered_about_each_in_its_time() {
+    let mut web = fixture();
+    unready_below(&mut web);
+    pod(&mut web).unready = web.pods["web-0"].unready.clone();
+    web.pods.get_mut("web-0").unwrap().unready.as_mut().unwrap().since = 915;
+    web.now = 930;
+    assert_eq!(plan(&web).wake, Some(15), "the time of the highest is over");
 }
 
 #[test]
