@@ -106,10 +106,9 @@ impl Pods {
                 None => Hold::None,
             };
         }
-        let runs_ahead = self.template == PodTemplate::Changed || users < self.old;
         match self.held {
             Some(_) => Hold::Continues { partition, users },
-            None if runs_ahead && partition != users => Hold::Begins { partition, users },
+            None if partition != users => Hold::Begins { partition, users },
             None => Hold::None,
         }
     }

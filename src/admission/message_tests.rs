@@ -119,6 +119,13 @@ fn a_refusal_of_any_length_ends_with_how_many_more_there_are() {
             .collect();
         let line = claims_refused(&causes);
         assert!(line.chars().count() <= MAX_REFUSAL && line.ends_with(" more"), "{line}");
+        let fault = |_| Fault {
+            template: "data".to_owned(),
+            kind: FaultKind::Metadata("x".repeat(length)),
+        };
+        let line = faults(&(0..200).map(fault).collect::<Vec<_>>(), Metadata::MayChange);
+        assert!(line.chars().count() <= MAX_REFUSAL, "{line}");
+        assert!(line.ends_with("metadata.labels and metadata.annotations"), "{line}");
     }
 }
 

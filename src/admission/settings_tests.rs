@@ -13,7 +13,7 @@ fn empty_settings_are_the_defaults() {
 /// One setting in one position: its JSON, and what it changes in the defaults.
 type Position = (&'static str, &'static str, fn(&mut Settings));
 
-const POSITIONS: [Position; 32] = [
+const POSITIONS: [Position; 33] = [
     ("mode", r#""Divert""#, |s| s.mode = Mode::Divert),
     ("mode", r#""ValidateOnly""#, |s| s.mode = Mode::ValidateOnly),
     ("defaultUpdatePolicy", r#""OnClaimDelete""#, |s| {
@@ -51,6 +51,9 @@ const POSITIONS: [Position; 32] = [
         s.allowed_attributes_classes = Some(vec!["gold".into()]);
     }),
     ("reservedKeyPrefixes", "[]", |s| s.reserved_key_prefixes = vec![]),
+    ("reservedKeyPrefixes", r#"["a/"]"#, |s| {
+        s.reserved_key_prefixes = vec!["a/".into()];
+    }),
     ("reservedKeyPrefixes", r#"["example.com/"]"#, |s| {
         s.reserved_key_prefixes = vec!["example.com/".into()];
     }),

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{annotated, decide, edits, record, set, template, update};
-use crate::admission::{Edit, Verdict};
+use super::{admit, annotated, decide, edits, record, set, template, update};
+use crate::admission::{Edit, NoCluster, Settings, Verdict};
 use crate::templates::{Phase, keys};
+use crate::wire::request::decode;
 
 /// A set with an image and a partition.
 fn pods(mut set: Value, image: &str, partition: i64) -> Value {
@@ -65,6 +66,27 @@ fn u6_also_while_a_wish_is_rolled_out_and_not_once_it_is_complete() {
     );
     let image = update(&pods(complete.clone(), "v1", 0), &pods(complete, "v2", 0));
     assert_eq!(decide(&image), Verdict::PASS);
+}
+
+#[test]
+fn u6_the_same_pods_in_another_order_of_keys_are_no_new_pods() {
+    let with = |mut set: Value, pods: &str| {
+        set["spec"]["template"] = pods.into();
+        set
+    };
+    let changed = |other: &str| {
+        let payload = json!({"request": update(&with(rolling(), "old"), &with(rolling(), "new"))}).to_string();
+        let payload = payload
+            .replace("\"template\":\"old\"", r#""template":{"a":1,"b":2}"#)
+            .replace("\"template\":\"new\"", &format!(r#""template":{other}"#));
+        let Ok(Some((review, _))) = decode(&payload) else {
+            panic!("a review: {payload}")
+        };
+        admit(&review, &Settings::default(), &mut NoCluster) != Verdict::PASS
+    };
+    assert!(!changed(r#"{"b":2,"a":1}"#));
+    assert!(!changed(r#"{"a": 1, "b": 2}"#));
+    assert!(changed(r#"{"a":1,"b":3}"#));
 }
 
 #[test]
