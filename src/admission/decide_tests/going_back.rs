@@ -188,6 +188,10 @@ fn u1_server_side_apply_goes_back_when_the_manager_of_the_wish_applies_the_live_
 fn u1_server_side_apply_is_told_from_what_is_done_beside_it() {
     let (old, _) = staged();
     let gone = [Edit::no_annotation(keys::STAGED)];
+    let other = managed(old.clone(), "argocd", "Apply", "f:volumeClaimTemplates");
+    let mut by_another = update(&other, &other);
+    by_another["options"]["fieldManager"] = "argocd".into();
+    assert_eq!(decide(&by_another), Verdict::PASS, "the wish was not this manager's");
     let same = managed(old, "helm", "Apply", "f:volumeClaimTemplates");
     let mut elsewhere = same.clone();
     let status =
