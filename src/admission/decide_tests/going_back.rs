@@ -205,10 +205,10 @@ fn u1_server_side_apply_is_told_from_what_is_done_beside_it() {
         gone,
         "what it applies to the status is something else"
     );
-    let noted = |value: &str| {
+    let noted = |value: &str, time: &str| {
         let mut set = same.clone();
         set["metadata"]["annotations"]["a"] = value.into();
-        let update = json!({"manager": "helm", "operation": "Update", "time": "1", "fieldsV1": {"f:metadata": {}}});
+        let update = json!({"manager": "helm", "operation": "Update", "time": time, "fieldsV1": {"f:metadata": {}}});
         set["metadata"]["managedFields"]
             .as_array_mut()
             .expect("a list")
@@ -216,9 +216,18 @@ fn u1_server_side_apply_is_told_from_what_is_done_beside_it() {
         set
     };
     assert_eq!(
-        decide(&update(&noted("a"), &noted("b"))),
+        decide(&update(&noted("a", "1"), &noted("b", "1"))),
         Verdict::PASS,
         "an update of what stands before the managers"
+    );
+    let long = "a".repeat(2000);
+    assert_eq!(
+        withdrawn(
+            decide(&update(&noted(&long, "1"), &noted(&long, "2"))),
+            "server-side apply"
+        ),
+        gone,
+        "nothing but the managers changes"
     );
 }
 

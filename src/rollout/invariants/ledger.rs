@@ -86,9 +86,7 @@ impl Ledger {
         let of = Some((set.uid, set.wish));
         let mut next = Self {
             of,
-            pods: set.pod_revision,
             lowest_partition: set.users_partition,
-            most_replicas: set.replicas,
             ..Self::default()
         };
         if self.of.is_some_and(|(uid, _)| uid == set.uid) {
