@@ -72,7 +72,8 @@ pub(crate) struct Apply {
 
 /// What the API server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Answer {
+pub enum Answer {
+    /// It was done, even if nothing had to be.
     Done,
     /// 409
     Conflict,
@@ -86,12 +87,20 @@ pub(crate) enum Answer {
 
 /// Why a write is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Cause {
+pub enum Cause {
+    /// A quota has no room.
     Quota,
+    /// The StorageClass does not let volumes grow.
     NotExpandable,
+    /// The field cannot change, or not before the claim is bound.
     Immutable,
+    /// Not more than the claim has.
     Shrink,
+    /// An attributes class cannot be taken away from a volume that has one.
     Class,
+    /// There is no partition with `OnDelete`.
+    Strategy,
+    /// A webhook.
     Webhook,
 }
 
@@ -208,6 +217,13 @@ impl Api {
             Write::Record { uid, version, record } => {
                 self.patch_set(uid, version, |set| set.spec.staged = Some(record))
             }
+            // There is nothing that could hold a partition.
+            Write::Partition {
+                uid,
+                version,
+                to: Some(_),
+                ..
+            } if self.names_on_delete(uid, version) => Answer::Refused(Cause::Strategy),
             Write::Partition { uid, version, to, lift } => self.patch_set(uid, version, |set| {
                 if lift {
                     set.spec.held = None;
@@ -237,6 +253,14 @@ impl Api {
                 Answer::Done
             }
         }
+    }
+
+    /// The set is the one that is meant, and its Pods are replaced by hand.
+    fn names_on_delete(&self, uid: Option<Uid>, version: Option<Version>) -> bool {
+        self.set.is_some_and(|set| {
+            let meant = uid.is_none_or(|uid| uid == set.uid) && version.is_none_or(|version| version == set.version);
+            meant && set.spec.on_delete
+        })
     }
 
     /// F15 and F16: a merge patch with the uid and the resourceVersion in it.

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::templates::{Phase, UpdatePolicy};
 
 /// The most replicas of a set.
@@ -22,22 +24,22 @@ pub(crate) type Age = i16;
 
 /// What is wished of the claims of one template. Zero is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Want {
+pub struct Want {
     /// Gi.
-    pub(crate) size: u8,
+    pub size: u8,
     /// The attributes class.
-    pub(crate) class: u8,
+    pub class: u8,
     /// The value of the label `tier`.
-    pub(crate) tier: u8,
+    pub tier: u8,
 }
 
 /// A list of templates. It is its own revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Wish {
+pub struct Wish {
     /// Template by template.
-    pub(crate) wants: [Want; TEMPLATES],
+    pub wants: [Want; TEMPLATES],
     /// How many there are.
-    pub(crate) templates: u8,
+    pub templates: u8,
 }
 
 /// The annotation `staged`.
@@ -112,22 +114,30 @@ pub(crate) enum Owner {
 }
 
 /// How far a resize has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Resize {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Resize {
+    /// There is none.
     #[default]
     None,
+    /// `ControllerResizeInProgress`
     Controller,
+    /// `ControllerResizeInfeasible`
     ControllerInfeasible,
+    /// `NodeResizePending`
     Node,
 }
 
 /// How far a change of the attributes class has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Modify {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Modify {
+    /// There is none.
     #[default]
     None,
+    /// `Pending`
     Pending,
+    /// `InProgress`
     InProgress,
+    /// `Infeasible`
     Infeasible,
 }
 
