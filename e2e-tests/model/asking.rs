@@ -1,8 +1,7 @@
 //! Each request of the alphabet as one of HTTP, made under the name of whoever makes it in a cluster.
 
 use anyhow::Context as _;
-use claim_rollout::controller::FIELD_MANAGER;
-use claim_rollout::sim::dialogue::{Edit, Holder, Modify, Request, Resize, Which, Wish, templates};
+use claim_rollout::sim::dialogue::{Edit, Holder, Modify, Request, Resize, Which, Wish, templates, wish_of};
 use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
 use serde_json::{Value, json};
 
@@ -66,7 +65,8 @@ impl Real<'_> {
                 let known = self.get("statefulsets", "web").await?;
                 let mut metadata = named(uid, version, known.as_ref());
                 let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
-                metadata["annotations"] = json!({keys::STAGED: record(&wish, complete, uid.unwrap_or(NO_UID))?});
+                let staged = self.record_of(known.as_ref(), &wish, complete, uid.unwrap_or(NO_UID))?;
+                metadata["annotations"] = json!({keys::STAGED: staged});
                 self.merge_as_ours(&set, json!({"metadata": metadata})).await
             }
             Request::Partition(uid, version, to, lift) => {
@@ -183,7 +183,7 @@ impl Real<'_> {
         let want = wish.wants.first().context("a template")?;
         let mut metadata = named(names.0, names.1, known.as_ref());
         metadata["name"] = name(slot).into();
-        metadata["labels"] = json!({keys::REVISION: self.revision(revision)});
+        metadata["labels"] = json!({keys::REVISION: self.revision(revision)?});
         if want.tier != 0 {
             metadata["labels"]["tier"] = format!("t{}", want.tier).into();
         }
@@ -201,7 +201,7 @@ impl Real<'_> {
         let set = self.get("statefulsets", "web").await?.context("a set")?;
         let uid = &set["metadata"]["uid"];
         let owners = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": uid}]);
-        let revision = self.revision(wish);
+        let revision = wish.to_string();
         let spec = json!({
             "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": uid},
             "revision": revision, "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never",
@@ -240,12 +240,40 @@ impl Real<'_> {
     }
 
     /// The templates of a wish, with the StorageClass of this namespace.
-    fn templates(&self, wish: &Wish) -> anyhow::Result<Value> {
+    pub(super) fn templates(&self, wish: &Wish) -> anyhow::Result<Value> {
         let mut list: Value = serde_json::from_str(&templates(wish))?;
         for template in list.as_array_mut().into_iter().flatten() {
             template["spec"]["storageClassName"] = self.namespace.clone().into();
+            // As the API server would add it: a revision is about everything that a template says.
+            template["spec"]["volumeMode"] = "Filesystem".into();
         }
         Ok(list)
+    }
+
+    /// A record that no policy has written; made of the one that is there, as our controller makes it.
+    fn record_of(&self, set: Option<&Value>, wish: &Wish, complete: bool, uid: &str) -> anyhow::Result<String> {
+        let staged = set.and_then(|set| set["metadata"]["annotations"][keys::STAGED].as_str());
+        let known = staged.and_then(|staged| {
+            let its: Value = serde_json::from_str(staged).ok()?;
+            Record::read(staged, its["uid"].as_str()?).ok()
+        });
+        let same = known.as_ref().filter(|known| wish_of(&known.templates) == *wish);
+        let templates = match same {
+            Some(known) => known.templates.clone(),
+            None => ClaimTemplate::read_list(&self.templates(wish)?.to_string())?,
+        };
+        let (by, manager) = known.map_or(("alice".to_owned(), "kubectl".to_owned()), |known| {
+            (known.by, known.manager)
+        });
+        let record = Record {
+            by,
+            manager,
+            phase: if complete { Phase::Complete } else { Phase::RollingOut },
+            templates,
+            uid: uid.to_owned(),
+            update_policy: UpdatePolicy::InPlace,
+        };
+        Ok(record.write()?)
     }
 
     /// What a user writes.
@@ -260,12 +288,12 @@ impl Real<'_> {
                     let word = |in_place| if in_place { "InPlace" } else { "OnClaimDelete" };
                     annotations[keys::UPDATE_POLICY] = json!(policy.map(word));
                 }
-                Edit::Withdraw(wish) => annotations[keys::WITHDRAW] = self.revision(&wish).into(),
+                Edit::Withdraw(wish) => annotations[keys::WITHDRAW] = self.revision(&wish)?.into(),
                 Edit::Staged(wish, mine) => {
                     let known = self.get("statefulsets", "web").await?;
                     let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
                     let uid = uid.filter(|_| mine).unwrap_or(NO_UID);
-                    annotations[keys::STAGED] = record(&wish, false, uid)?.into();
+                    annotations[keys::STAGED] = self.record_of(known.as_ref(), &wish, false, uid)?.into();
                 }
                 Edit::Replicas(replicas) => body["spec"]["replicas"] = replicas.into(),
                 Edit::Image(image) => {
@@ -380,17 +408,4 @@ fn status(capacity: u8, current: u8, resize: Resize, modify: Modify) -> Value {
         "allocatedResourceStatuses": resize.map(|resize| json!({"storage": resize})),
         "modifyVolumeStatus": modify,
     })
-}
-
-/// A record that no policy has written.
-fn record(wish: &Wish, complete: bool, uid: &str) -> anyhow::Result<String> {
-    let record = Record {
-        by: "alice".to_owned(),
-        manager: FIELD_MANAGER.to_owned(),
-        phase: if complete { Phase::Complete } else { Phase::RollingOut },
-        templates: ClaimTemplate::read_list(&templates(wish))?,
-        uid: uid.to_owned(),
-        update_policy: UpdatePolicy::InPlace,
-    };
-    Ok(record.write()?)
 }

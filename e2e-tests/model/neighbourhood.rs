@@ -105,8 +105,7 @@ impl Real<'_> {
     }
 
     /// Changes the StorageClass.
-    pub(super) async fn set_expandable(&mut self, expandable: bool) -> anyhow::Result<()> {
-        self.expandable = expandable;
+    pub(super) async fn set_expandable(&self, expandable: bool) -> anyhow::Result<()> {
         let class = format!("/apis/storage.k8s.io/v1/storageclasses/{}", self.namespace);
         let body = json!({"allowVolumeExpansion": expandable});
         self.must("PATCH", class, Body::Merge(body)).await?;

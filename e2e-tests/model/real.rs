@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context as _;
 use axum::http;
 use claim_rollout::controller::FIELD_MANAGER;
-use claim_rollout::sim::dialogue::{Door, Request, Wish, revision};
+use claim_rollout::sim::dialogue::{Door, Request, Wish};
+use claim_rollout::templates::{ClaimTemplate, Revision};
 use kube::core::Status;
 use serde_json::{Value, json};
 
@@ -42,7 +43,24 @@ pub(super) struct Real<'a> {
     /// Wishes by their revisions.
     pub(super) revisions: BTreeMap<String, String>,
     pub(super) quota: Option<u8>,
-    pub(super) expandable: bool,
+    /// What was last seen of each object.
+    pub(super) known: BTreeMap<String, Known>,
+    /// Writes by which nothing changed but who owns which field.
+    pub(super) only_owners: usize,
+    /// Writes by which nothing changed at all: each the first one after the object was made.
+    pub(super) only_first: usize,
+}
+
+/// An object as it was last seen.
+pub(super) struct Known {
+    uid: String,
+    version: String,
+    content: Value,
+    owners: Value,
+    /// How often it has changed.
+    changes: u64,
+    /// How often it was written.
+    writes: u64,
 }
 
 /// What a request may look like.
@@ -84,7 +102,9 @@ impl<'a> Real<'a> {
             mounted: BTreeSet::new(),
             revisions: BTreeMap::new(),
             quota: None,
-            expandable: true,
+            known: BTreeMap::new(),
+            only_owners: 0,
+            only_first: 0,
         };
         let labels = json!({admission::LABEL: admission::label(door)});
         let space = json!({"metadata": {"name": namespace, "labels": labels}});
@@ -101,6 +121,48 @@ impl<'a> Real<'a> {
         .await?;
         real.settle().await?;
         Ok(real)
+    }
+
+    /// How often an object has changed: the model does not know of writes that change only who owns which field, but for the
+    /// fields in `words`; nor of one that Kubernetes itself would not have to make, the first one after an object was made.
+    pub(super) fn changes(&mut self, name: &str, object: &Value, words: &str) -> u64 {
+        let mut content = object.clone();
+        let metadata = &mut content["metadata"];
+        let owners = metadata["managedFields"].take();
+        let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
+        let (version, uid) = (text(metadata["resourceVersion"].take()), text(metadata["uid"].clone()));
+        content["words"] = words.into();
+        let fresh = Known {
+            uid,
+            version,
+            content,
+            owners,
+            changes: 0,
+            writes: 0,
+        };
+        let Some(known) = self.known.get_mut(name).filter(|known| known.uid == fresh.uid) else {
+            self.known.insert(name.to_owned(), fresh);
+            return 0;
+        };
+        let (mut changes, mut writes) = (known.changes, known.writes);
+        if known.version != fresh.version {
+            writes += 1;
+            if known.content != fresh.content {
+                changes += 1;
+            } else if known.owners != fresh.owners {
+                self.only_owners += 1;
+            } else if writes == 1 {
+                self.only_first += 1;
+            } else {
+                changes += 1;
+            }
+        }
+        *known = Known {
+            changes,
+            writes,
+            ..fresh
+        };
+        changes
     }
 
     /// Leaves nothing behind that later sequences would have to carry.
@@ -158,15 +220,13 @@ impl<'a> Real<'a> {
         Ok(items)
     }
 
-    /// The revision of a wish: the one that the policy has written, if it did.
-    pub(super) fn revision(&mut self, wish: &Wish) -> String {
+    /// The revision of a wish, as the policy writes it.
+    pub(super) fn revision(&mut self, wish: &Wish) -> anyhow::Result<String> {
         let words = wish.to_string();
-        if let Some((revision, _)) = self.revisions.iter().find(|(_, known)| **known == words) {
-            return revision.clone();
-        }
-        let revision = revision(wish);
+        let templates = ClaimTemplate::read_list(&self.templates(wish)?.to_string())?;
+        let revision = Revision::of(&templates).to_string();
         self.revisions.insert(revision.clone(), words);
-        revision
+        Ok(revision)
     }
 
     /// A user changes an object.

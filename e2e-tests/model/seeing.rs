@@ -13,11 +13,6 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-fn identity(object: &Value) -> anyhow::Result<(String, String)> {
-    let of = |key: &str| text(&object["metadata"][key]).with_context(|| key.to_owned());
-    Ok((of("uid")?, of("resourceVersion")?))
-}
-
 /// Whole Gi; whatever is none is told as it is.
 fn gi(value: &Value) -> Option<String> {
     let written = value.as_str()?;
@@ -50,36 +45,44 @@ impl Real<'_> {
         let mut sights = Sights::new();
         let uid = set.as_ref().and_then(|set| text(&set["metadata"]["uid"]));
         if let Some(set) = &set {
-            let sight = self.set(set)?;
-            sights.insert("set".to_owned(), (sight.identity.clone(), sight.to_string()));
+            let words = self.set(set)?.to_string();
+            sights.insert("set".to_owned(), self.seen("set", set, words)?);
         }
         if let Some(report) = &report {
             let sight = ReportSight {
-                identity: ("one".to_owned(), identity(report)?.1),
                 of_the_set: text(&report["spec"]["setRef"]["uid"]) == uid,
                 says: text(&report["status"]["currentRevision"]).unwrap_or_default(),
             };
-            sights.insert("report".to_owned(), (sight.identity.clone(), sight.to_string()));
+            let ((_, version), words) = self.seen("report", report, sight.to_string())?;
+            sights.insert("report".to_owned(), (("one".to_owned(), version), words));
         }
         for claim in claims {
             let name = text(&claim["metadata"]["name"]).context("a name")?;
             if name != PROBE {
-                let sight = self.sight_of(&claim, uid.as_deref())?;
-                sights.insert(name, (sight.identity.clone(), sight.to_string()));
+                let words = self.sight_of(&claim, uid.as_deref())?.to_string();
+                let seen = self.seen(&name, &claim, words)?;
+                sights.insert(name, seen);
             }
         }
         Ok(sights)
     }
 
+    /// An object in words, with what tells it from another and from what it was.
+    fn seen(&mut self, name: &str, object: &Value, words: String) -> anyhow::Result<((String, String), String)> {
+        let uid = text(&object["metadata"]["uid"]).context("a uid")?;
+        let changes = self.changes(name, object, &words);
+        Ok(((uid, changes.to_string()), words))
+    }
+
     fn set(&mut self, set: &Value) -> anyhow::Result<SetSight> {
         let annotation = |key: &str| text(&set["metadata"]["annotations"][key]);
-        let (spec, (uid, version)) = (&set["spec"], identity(set)?);
+        let spec = &set["spec"];
+        let uid = text(&set["metadata"]["uid"]).context("a uid")?;
         let live = ClaimTemplate::read_list(&spec["volumeClaimTemplates"].to_string())?;
         let staged = annotation(keys::STAGED).map(|staged| self.record(&staged, &uid));
         let strategy = &spec["updateStrategy"];
         let owners = set["metadata"]["ownerReferences"].as_array();
         Ok(SetSight {
-            identity: (uid, version),
             replicas: spec["replicas"].as_u64().context("replicas")?,
             image: text(&spec["template"]["spec"]["containers"][0]["image"])
                 .context("an image")?
@@ -135,7 +138,6 @@ impl Real<'_> {
             Some(other) => other,
         };
         Ok(ClaimSight {
-            identity: identity(claim)?,
             request: gi(&spec["resources"]["requests"]["storage"]).context("a size")?,
             capacity: gi(&status["capacity"]["storage"]),
             classes: [

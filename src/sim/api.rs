@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::objects::{
-    Claim, Claims, ORDINALS, Owner, Pod, Pods, Record, Report, SLOTS, Set, Uid, Version, Wish, place,
+    Claim, Claims, ORDINALS, Owner, Pod, Pods, Record, Report, SLOTS, Set, Share, Uid, Version, Wish, place,
 };
 
 /// What is stored.
@@ -268,11 +268,11 @@ impl Api {
         let Some(set) = self.set else {
             return Answer::Gone;
         };
-        if uid.is_some_and(|uid| uid != set.uid) {
-            return Answer::Gone;
-        }
         if version.is_some_and(|version| version != set.version) {
             return Answer::Conflict;
+        }
+        if uid.is_some_and(|uid| uid != set.uid) {
+            return Answer::Gone;
         }
         self.edit_set(edit);
         Answer::Done
@@ -300,11 +300,11 @@ impl Api {
             self.put_claim(slot, Some(claim));
             return Answer::Done;
         };
-        if apply.uid.is_some_and(|uid| uid != claim.uid) {
-            return Answer::Gone;
-        }
         if apply.version.is_some_and(|version| version != claim.version) {
             return Answer::Conflict;
+        }
+        if apply.uid.is_some_and(|uid| uid != claim.uid) {
+            return Answer::Gone;
         }
         let after = applied(&claim, apply);
         if let Err(cause) = self.check(&claim, &after) {
@@ -357,6 +357,16 @@ fn generation(set: &Set) -> (u8, u8, u8, bool, bool) {
     )
 }
 
+/// A field after a forced apply of a value, or of none.
+fn shared(value: u8, share: Share, applied: u8) -> (u8, Share) {
+    match (applied, share) {
+        (0, Share::Alone) => (0, Share::None),
+        (0, _) => (value, Share::None),
+        (applied, Share::None | Share::Shared) if applied == value => (value, Share::Shared),
+        (applied, _) => (applied, Share::Alone),
+    }
+}
+
 /// The claim with our fields applied by force; what was ours and is not in the apply any more goes.
 fn applied(claim: &Claim, apply: &Apply) -> Claim {
     let mut after = *claim;
@@ -366,16 +376,8 @@ fn applied(claim: &Claim, apply: &Apply) -> Claim {
         true
     };
     after.request = apply.size;
-    if apply.class != 0 {
-        (after.class, after.our_class) = (apply.class, true);
-    } else if claim.our_class {
-        (after.class, after.our_class) = (0, false);
-    }
-    if apply.tier != 0 {
-        (after.tier, after.our_tier) = (apply.tier, true);
-    } else if claim.our_tier {
-        (after.tier, after.our_tier) = (0, false);
-    }
+    (after.class, after.our_class) = shared(claim.class, claim.our_class, apply.class);
+    (after.tier, after.our_tier) = shared(claim.tier, claim.our_tier, apply.tier);
     after.revision = Some(apply.revision);
     after
 }

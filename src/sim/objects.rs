@@ -141,6 +141,16 @@ pub enum Modify {
     Infeasible,
 }
 
+/// What our field manager owns of a field. Where an apply repeats a value, all that gave it own it; where it changes the
+/// value, the others lose it. What an apply leaves out goes, unless another owns it as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Share {
+    #[default]
+    None,
+    Shared,
+    Alone,
+}
+
 /// A PersistentVolumeClaim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Claim {
@@ -158,10 +168,11 @@ pub(crate) struct Claim {
     pub(crate) capacity: u8,
     pub(crate) class: u8,
     pub(crate) current_class: u8,
-    /// Fields that our field manager owns.
+    /// Our field manager alone owns the size.
     pub(crate) our_size: bool,
-    pub(crate) our_class: bool,
-    pub(crate) our_tier: bool,
+    /// What our field manager owns of fields that an apply may leave out.
+    pub(crate) our_class: Share,
+    pub(crate) our_tier: Share,
     pub(crate) resize: Resize,
     pub(crate) modify: Modify,
 }
@@ -282,8 +293,8 @@ impl Claim {
             class: want.class,
             current_class: 0,
             our_size: false,
-            our_class: false,
-            our_tier: false,
+            our_class: Share::None,
+            our_tier: Share::None,
             resize: Resize::None,
             modify: Modify::None,
         }

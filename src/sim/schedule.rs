@@ -27,21 +27,15 @@ pub(crate) struct Failure {
 }
 
 impl Random {
-    /// The numbers of a seed. Those of two seeds have nothing to do with each other: without the mixing one would begin
-    /// where the other has come to.
     pub(crate) const fn new(seed: u64) -> Self {
-        Self(Self::mixed(seed))
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    const fn mixed(number: u64) -> u64 {
-        let mixed = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ mixed >> 31
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        Self::mixed(self.0)
     }
 
     /// A number below `bound`.

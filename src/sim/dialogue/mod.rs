@@ -24,7 +24,7 @@ pub use request::{Door, Edit, Holder, Request, Which};
 pub use sight::{ClaimSight, ReportSight, SetSight, Sights, Witness};
 pub use speak::sequence;
 pub use transcript::{Line, Part, Unreadable};
-pub use words::{revision, templates, wish_of};
+pub use words::{templates, wish_of};
 
 pub use super::api::{Answer, Cause};
 pub use super::objects::{Modify, Resize, Want, Wish};

@@ -7,7 +7,7 @@ use crate::sim::api::{Api, Apply, Write};
 use crate::sim::inhabitants::{kubelet, people, statefulset, storage};
 use crate::sim::mind::Mind;
 use crate::sim::names;
-use crate::sim::objects::{Claim, Owner, Record, SLOTS, Set, Uid, Version, place};
+use crate::sim::objects::{Claim, Owner, Record, SLOTS, Set, Share, Uid, Version, place};
 use crate::sim::snapshot::claim_name;
 use crate::sim::world::World;
 use crate::templates::UpdatePolicy;
@@ -115,21 +115,25 @@ impl Model {
         let api = &self.world.api;
         let mut sights = Sights::new();
         if let Some(set) = &api.set {
-            let sight = set_sight(set);
-            sights.insert("set".to_owned(), (sight.identity.clone(), sight.to_string()));
+            sights.insert(
+                "set".to_owned(),
+                (identity(&set.uid, set.version), set_sight(set).to_string()),
+            );
         }
         if let Some(report) = &api.report {
             let sight = ReportSight {
-                identity: ("one".to_owned(), report.version.to_string()),
                 of_the_set: api.set.is_some_and(|set| set.uid == report.set),
                 says: report.says.to_string(),
             };
-            sights.insert("report".to_owned(), (sight.identity.clone(), sight.to_string()));
+            sights.insert(
+                "report".to_owned(),
+                (identity(&"one", report.version), sight.to_string()),
+            );
         }
         for slot in 0..SLOTS {
             if let Some(claim) = &api.claims[slot] {
-                let sight = claim_sight(api, claim);
-                sights.insert(claim_name(slot), (sight.identity.clone(), sight.to_string()));
+                let words = claim_sight(api, claim).to_string();
+                sights.insert(claim_name(slot), (identity(&claim.uid, claim.version), words));
             }
         }
         sights
@@ -234,7 +238,7 @@ fn with_claim(api: &mut Api, request: &Request) -> Option<Answer> {
             (claim.request, claim.our_size) = (size, false);
         }),
         Request::Class(slot, class) => people::edit(api, slot, |claim| {
-            (claim.class, claim.our_class) = (class, false);
+            (claim.class, claim.our_class) = (class, Share::None);
         }),
         Request::DropLabel(slot) => people::edit(api, slot, |claim| claim.revision = None),
         Request::Select(slot, selected) => people::edit(api, slot, |claim| claim.selected = selected),
@@ -268,11 +272,14 @@ fn with_claim(api: &mut Api, request: &Request) -> Option<Answer> {
     })
 }
 
+fn identity(uid: &dyn ToString, version: Version) -> (String, String) {
+    (uid.to_string(), version.to_string())
+}
+
 fn set_sight(set: &Set) -> SetSight {
     let spec = &set.spec;
     let word = |holds: bool, word: &str| holds.then(|| word.to_owned());
     SetSight {
-        identity: (set.uid.to_string(), set.version.to_string()),
         replicas: spec.replicas.into(),
         image: spec.image.to_string(),
         live: spec.live.to_string(),
@@ -296,7 +303,6 @@ fn set_sight(set: &Set) -> SetSight {
 fn claim_sight(api: &Api, claim: &Claim) -> ClaimSight {
     let lives = |uid| api.set.is_some_and(|set| set.uid == uid);
     ClaimSight {
-        identity: (claim.uid.to_string(), claim.version.to_string()),
         request: claim.request.to_string(),
         capacity: claim.bound.then(|| claim.capacity.to_string()),
         classes: [names::class(claim.class), names::class(claim.current_class)],
@@ -309,7 +315,11 @@ fn claim_sight(api: &Api, claim: &Claim) -> ClaimSight {
             _ => Some("other"),
         },
         terminating: claim.terminating,
-        ours: [claim.our_size, claim.our_class, claim.our_tier],
+        ours: [
+            claim.our_size,
+            claim.our_class != Share::None,
+            claim.our_tier != Share::None,
+        ],
         resize: match claim.resize {
             Resize::None => String::new(),
             resize => format!("{resize:?}"),

@@ -7,8 +7,6 @@ use std::fmt;
 /// A StatefulSet.
 #[derive(Clone, Debug, Default)]
 pub struct SetSight {
-    /// Its uid and its resourceVersion.
-    pub identity: (String, String),
     /// `spec.replicas`
     pub replicas: u64,
     /// What Pods run.
@@ -30,8 +28,6 @@ pub struct SetSight {
 /// A claim.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimSight {
-    /// Its uid and its resourceVersion.
-    pub identity: (String, String),
     /// What it asks for.
     pub request: String,
     /// What it has; nothing before it is bound.
@@ -59,15 +55,13 @@ pub struct ClaimSight {
 /// A ClaimRollout.
 #[derive(Clone, Debug, Default)]
 pub struct ReportSight {
-    /// Its uid and its resourceVersion.
-    pub identity: (String, String),
     /// It is about the set that is there.
     pub of_the_set: bool,
     /// What it says.
     pub says: String,
 }
 
-/// All objects: by name their identity, and what they are in words.
+/// All objects: by name what tells one from another and from what it was before, and what it is in words.
 pub type Sights = BTreeMap<String, ((String, String), String)>;
 
 /// Remembers what was there, and tells what has changed since.
@@ -81,15 +75,16 @@ impl Witness {
     /// What has changed: one entry for each object that was written, came or went, and for what was changed without a write.
     pub fn changes(&mut self, now: Sights) -> Vec<String> {
         let mut changes = Vec::new();
-        for (name, ((uid, version), words)) in &now {
+        for (name, (identity, words)) in &now {
+            let uid = &identity.0;
             let uids = self.uids.entry(name.clone()).or_default();
             if !uids.contains(uid) {
                 uids.push(uid.clone());
             }
             let number = uids.iter().position(|known| known == uid).map_or(0, |at| at + 1);
             match self.last.get(name) {
-                Some(((_, before), was)) if before == version && was == words => {}
-                Some(((_, before), _)) if before == version => {
+                Some((before, was)) if before == identity && was == words => {}
+                Some((before, _)) if before == identity => {
                     changes.push(format!("{name}#{number} without a write: {words}"));
                 }
                 _ => changes.push(format!("{name}#{number} {words}")),

@@ -14,7 +14,8 @@ const REPLICAS: usize = 2;
 /// The sequence of a seed.
 #[must_use]
 pub fn sequence(seed: u64) -> (Door, Vec<Request>) {
-    let mut random = Random::new(seed);
+    // The numbers of a seed are those of the one before, but for the first: one of them is where the sequence begins.
+    let mut random = Random::new(Random::new(seed).next());
     let door = random.pick(&[Door::Away, Door::Refuse, Door::Refuse, Door::Recover]);
     let mut model = Model::new(door);
     let mut requests = Vec::with_capacity(LENGTH);
@@ -51,10 +52,9 @@ fn choose(random: &mut Random, model: &Model) -> Request {
         }
         30..34 => {
             let wish = wish(random, model);
-            let says = wish
-                .wants()
-                .iter()
-                .fold(0, |says, want| says * 8 + u32::from(want.size));
+            // What is said tells one wish from another.
+            let parts = wish.wants().iter().flat_map(|want| [want.size, want.class, want.tier]);
+            let says = parts.fold(0, |says, part| says * 40 + u32::from(part));
             Request::Report(wish, says)
         }
         34..56 => Request::Update(edits(random, model)),

@@ -5,19 +5,13 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{Want, Wish};
-use crate::sim::names::{self, Names};
+use crate::sim::names;
 use crate::templates::ClaimTemplate;
 
 /// `spec.volumeClaimTemplates` of a wish, as JSON.
 #[must_use]
 pub fn templates(wish: &Wish) -> String {
     names::text(wish)
-}
-
-/// The revision of a wish, as the model writes it.
-#[must_use]
-pub fn revision(wish: &Wish) -> String {
-    Names::default().revision(wish).to_string()
 }
 
 /// The wish that templates are; whatever the model does not know is left out.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::sim::api::{Answer, Api, Cause};
 use crate::sim::log::Log;
 use crate::sim::mind::Mind;
-use crate::sim::objects::{Claim, Owner, Record, SLOTS, Set, SetSpec, SetStatus, Wish};
+use crate::sim::objects::{Claim, Owner, Record, SLOTS, Set, SetSpec, SetStatus, Share, Wish};
 use crate::sim::world::World;
 use crate::templates::UpdatePolicy;
 
@@ -149,7 +149,7 @@ pub(crate) fn update(world: &mut World, mind: &mut Mind, edit: impl FnOnce(&mut 
     let mut asked = set.spec;
     edit(&mut asked);
     let stored = if world.api.policy {
-        mind.update(&set, asked, world.recover).ok_or(Cause::Webhook)
+        mind.update(&set, asked, world.recover.then_some(&world.api.claims))
     } else {
         // F1
         Some(asked)
@@ -214,7 +214,7 @@ fn in_the_cluster(api: &mut Api, deed: Deed, copied: &mut Option<Record>) -> boo
         }),
         Deed::Class(slot, class) => with_a_claim(api, slot, |claim| {
             claim.class = class;
-            claim.our_class = false;
+            claim.our_class = Share::None;
         }),
         Deed::DropLabel(slot) => with_a_claim(api, slot, |claim| claim.revision = None),
         Deed::Select(slot, selected) => with_a_claim(api, slot, |claim| claim.selected = selected),
