@@ -8,6 +8,7 @@
 mod admission;
 mod asking;
 mod causes;
+mod claims;
 mod neighbourhood;
 mod real;
 mod seeing;
