@@ -79,6 +79,14 @@ impl Real<'_> {
                 Ok(said)
             }
             Request::Release(slot) => self.release(slot).await,
+            Request::Mount(slot, mounted) => {
+                if mounted {
+                    self.mounted.insert(slot);
+                } else {
+                    self.mounted.remove(&slot);
+                }
+                Ok(DONE.to_owned())
+            }
             ref other => anyhow::bail!("{other:?} is not about a claim"),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context as _;
 use axum::http;
 use claim_rollout::controller::FIELD_MANAGER;
-use claim_rollout::sim::dialogue::{Door, Request, Wish};
+use claim_rollout::sim::dialogue::{Door, Wish};
 use claim_rollout::templates::{ClaimTemplate, Revision};
 use kube::core::Status;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl Clients {
 pub(super) struct Real<'a> {
     pub(super) clients: &'a Clients,
     pub(super) namespace: String,
-    /// The names of slots of claims that are in use.
+    /// The slots of claims that are in use.
     pub(super) mounted: BTreeSet<u8>,
     /// Wishes by their revisions.
     pub(super) revisions: BTreeMap<String, String>,
@@ -169,17 +169,6 @@ impl<'a> Real<'a> {
     pub(super) async fn leave(&self) -> anyhow::Result<()> {
         let class = format!("/apis/storage.k8s.io/v1/storageclasses/{}", self.namespace);
         self.must("DELETE", class, Body::Nothing).await.map(drop)
-    }
-
-    /// Remembers what nobody is asked about.
-    pub(super) fn note(&mut self, request: &Request) {
-        if let Request::Mount(slot, mounted) = request {
-            if *mounted {
-                self.mounted.insert(*slot);
-            } else {
-                self.mounted.remove(slot);
-            }
-        }
     }
 
     /// The path of objects of a kind.

@@ -257,7 +257,7 @@ fn with_claim(api: &mut Api, request: &Request) -> Option<Answer> {
             } else {
                 api.strangers & !bit
             };
-            return None;
+            Answer::Done
         }
         Request::Delete(slot) => {
             let there = api.claims[usize::from(slot)].is_some();
