@@ -79,16 +79,19 @@ impl Real<'_> {
                 Ok(said)
             }
             Request::Release(slot) => self.release(slot).await,
-            Request::Mount(slot, mounted) => {
-                if mounted {
-                    self.mounted.insert(slot);
-                } else {
-                    self.mounted.remove(&slot);
-                }
-                Ok(DONE.to_owned())
-            }
+            Request::Mount(slot, mounted) => Ok(self.note(slot, mounted)),
             ref other => anyhow::bail!("{other:?} is not about a claim"),
         }
+    }
+
+    /// Remembers whether a claim is in use; nobody is asked.
+    fn note(&mut self, slot: u8, mounted: bool) -> String {
+        if mounted {
+            self.mounted.insert(slot);
+        } else {
+            self.mounted.remove(&slot);
+        }
+        DONE.to_owned()
     }
 
     async fn release(&self, slot: u8) -> anyhow::Result<String> {
