@@ -69,6 +69,9 @@ pub(crate) struct Options {
     pub(crate) keep: bool,
     /// How the CSI driver behaves, to begin with.
     pub(crate) driver: Driver,
+    /// Whether anybody but the tests acts. Default: yes. Without controllers there is only the API server, and what it
+    /// needs.
+    pub(crate) controllers: bool,
 }
 
 impl Default for Options {
@@ -77,6 +80,7 @@ impl Default for Options {
             minor: std::env::var("K8S").unwrap_or_else(|_| "1.37".to_owned()),
             keep: std::env::var_os("E2E_KEEP").is_some(),
             driver: Driver::default(),
+            controllers: true,
         }
     }
 }
@@ -126,10 +130,13 @@ impl Cluster {
                 Err(error) => return Err(error),
             }
         }
-        for program in programs::THEN {
-            cluster.resume(program)?;
+        objects::create(&cluster.client().await?, cluster.minor).await?;
+        if options.controllers {
+            for program in programs::THEN {
+                cluster.resume(program)?;
+            }
+            cluster.wait_until_ready().await?;
         }
-        cluster.wait_until_ready().await?;
         Ok(cluster)
     }
 
@@ -307,10 +314,9 @@ impl Cluster {
         ready.await.map(drop)
     }
 
-    /// Creates the first objects and waits for what a StatefulSet needs.
+    /// Waits for what a StatefulSet needs.
     async fn wait_until_ready(&self) -> anyhow::Result<()> {
         let client = self.client().await?;
-        objects::create(&client, self.minor).await?;
         let nodes: Api<Node> = Api::all(client.clone());
         let accounts: Api<ServiceAccount> = Api::namespaced(client, "default");
         let ready = eventually("the node and the first ServiceAccount", PATIENCE, async || {

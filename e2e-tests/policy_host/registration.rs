@@ -19,6 +19,7 @@ pub(crate) struct Registration {
     spec: Value,
     namespaces: Vec<String>,
     but_in: Vec<String>,
+    label: Option<(String, String)>,
 }
 
 impl Registration {
@@ -29,6 +30,7 @@ impl Registration {
             spec,
             namespaces: Vec::new(),
             but_in: Vec::new(),
+            label: None,
         }
     }
 
@@ -52,6 +54,12 @@ impl Registration {
     /// In every namespace but these.
     pub(crate) fn but_in(mut self, namespaces: &[&str]) -> Self {
         self.but_in = namespaces.iter().map(|&name| name.to_owned()).collect();
+        self
+    }
+
+    /// Only in namespaces with this label.
+    pub(crate) fn for_label(mut self, key: &str, value: &str) -> Self {
+        self.label = Some((key.to_owned(), value.to_owned()));
         self
     }
 
@@ -88,7 +96,9 @@ impl Registration {
             webhook["reinvocationPolicy"] = json!("Never");
         }
         let named = |operator: &str, names: &[String]| json!({"key": "kubernetes.io/metadata.name", "operator": operator, "values": names});
-        if !self.namespaces.is_empty() {
+        if let Some((key, value)) = &self.label {
+            webhook["namespaceSelector"] = json!({"matchLabels": {key: value}});
+        } else if !self.namespaces.is_empty() {
             webhook["namespaceSelector"] = json!({"matchExpressions": [named("In", &self.namespaces)]});
         } else if !self.but_in.is_empty() {
             webhook["namespaceSelector"] = json!({"matchExpressions": [named("NotIn", &self.but_in)]});

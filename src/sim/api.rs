@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::objects::{
-    Claim, Claims, ORDINALS, Owner, Pod, Pods, Record, Report, SLOTS, Set, Uid, Version, Wish, place,
+    Claim, Claims, ORDINALS, Owner, Pod, Pods, Record, Report, SLOTS, Set, Share, Uid, Version, Wish, place,
 };
 
 /// What is stored.
@@ -72,7 +72,8 @@ pub(crate) struct Apply {
 
 /// What the API server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Answer {
+pub enum Answer {
+    /// It was done, even if nothing had to be.
     Done,
     /// 409
     Conflict,
@@ -86,12 +87,20 @@ pub(crate) enum Answer {
 
 /// Why a write is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Cause {
+pub enum Cause {
+    /// A quota has no room.
     Quota,
+    /// The StorageClass does not let volumes grow.
     NotExpandable,
+    /// The field cannot change, or not before the claim is bound.
     Immutable,
+    /// Not more than the claim has.
     Shrink,
+    /// An attributes class cannot be taken away from a volume that has one.
     Class,
+    /// There is no partition with `OnDelete`.
+    Strategy,
+    /// A webhook.
     Webhook,
 }
 
@@ -208,6 +217,13 @@ impl Api {
             Write::Record { uid, version, record } => {
                 self.patch_set(uid, version, |set| set.spec.staged = Some(record))
             }
+            // There is nothing that could hold a partition.
+            Write::Partition {
+                uid,
+                version,
+                to: Some(_),
+                ..
+            } if self.names_on_delete(uid, version) => Answer::Refused(Cause::Strategy),
             Write::Partition { uid, version, to, lift } => self.patch_set(uid, version, |set| {
                 if lift {
                     set.spec.held = None;
@@ -239,16 +255,24 @@ impl Api {
         }
     }
 
+    /// The set is the one that is meant, and its Pods are replaced by hand.
+    fn names_on_delete(&self, uid: Option<Uid>, version: Option<Version>) -> bool {
+        self.set.is_some_and(|set| {
+            let meant = uid.is_none_or(|uid| uid == set.uid) && version.is_none_or(|version| version == set.version);
+            meant && set.spec.on_delete
+        })
+    }
+
     /// F15 and F16: a merge patch with the uid and the resourceVersion in it.
     fn patch_set(&mut self, uid: Option<Uid>, version: Option<Version>, edit: impl FnOnce(&mut Set)) -> Answer {
         let Some(set) = self.set else {
             return Answer::Gone;
         };
-        if uid.is_some_and(|uid| uid != set.uid) {
-            return Answer::Gone;
-        }
         if version.is_some_and(|version| version != set.version) {
             return Answer::Conflict;
+        }
+        if uid.is_some_and(|uid| uid != set.uid) {
+            return Answer::Gone;
         }
         self.edit_set(edit);
         Answer::Done
@@ -276,11 +300,11 @@ impl Api {
             self.put_claim(slot, Some(claim));
             return Answer::Done;
         };
-        if apply.uid.is_some_and(|uid| uid != claim.uid) {
-            return Answer::Gone;
-        }
         if apply.version.is_some_and(|version| version != claim.version) {
             return Answer::Conflict;
+        }
+        if apply.uid.is_some_and(|uid| uid != claim.uid) {
+            return Answer::Gone;
         }
         let after = applied(&claim, apply);
         if let Err(cause) = self.check(&claim, &after) {
@@ -333,6 +357,16 @@ fn generation(set: &Set) -> (u8, u8, u8, bool, bool) {
     )
 }
 
+/// A field after a forced apply of a value, or of none.
+fn shared(value: u8, share: Share, applied: u8) -> (u8, Share) {
+    match (applied, share) {
+        (0, Share::Alone) => (0, Share::None),
+        (0, _) => (value, Share::None),
+        (applied, Share::None | Share::Shared) if applied == value => (value, Share::Shared),
+        (applied, _) => (applied, Share::Alone),
+    }
+}
+
 /// The claim with our fields applied by force; what was ours and is not in the apply any more goes.
 fn applied(claim: &Claim, apply: &Apply) -> Claim {
     let mut after = *claim;
@@ -342,16 +376,8 @@ fn applied(claim: &Claim, apply: &Apply) -> Claim {
         true
     };
     after.request = apply.size;
-    if apply.class != 0 {
-        (after.class, after.our_class) = (apply.class, true);
-    } else if claim.our_class {
-        (after.class, after.our_class) = (0, false);
-    }
-    if apply.tier != 0 {
-        (after.tier, after.our_tier) = (apply.tier, true);
-    } else if claim.our_tier {
-        (after.tier, after.our_tier) = (0, false);
-    }
+    (after.class, after.our_class) = shared(claim.class, claim.our_class, apply.class);
+    (after.tier, after.our_tier) = shared(claim.tier, claim.our_tier, apply.tier);
     after.revision = Some(apply.revision);
     after
 }

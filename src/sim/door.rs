@@ -1,10 +1,11 @@
 //! The door: decision one, asked with the bytes that an API server would send, its answer read from its bytes.
 
 use rustc_hash::FxHashMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::api::Cause;
 use super::names::{self, Names, SET, TEMPLATE, TIER, number, whole_gi};
-use super::objects::{Claim, Record, Set, SetSpec, Uid, Wish};
+use super::objects::{Claim, Claims, Record, SLOTS, Set, SetSpec, Uid, Wish};
 use super::snapshot::claim_name;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::templates::{self, ClaimTemplate, Quantity, keys};
@@ -16,13 +17,20 @@ const MOST: usize = 50_000;
 /// The door, and the answers that it gave.
 #[derive(Debug, Default)]
 pub(crate) struct Door {
-    updates: FxHashMap<(SetSpec, SetSpec, bool, bool), Option<SetSpec>>,
+    updates: FxHashMap<Update, Result<SetSpec, Cause>>,
     births: FxHashMap<(SetSpec, Uid, usize, bool, Claim), Claim>,
 }
 
-/// What the cluster answers: the set, and perhaps its neighbour.
+/// What each claim asks for and has: with `shrink: Recover` the policy looks whether a growth was reached.
+type Sizes = [Option<(u8, u8)>; SLOTS];
+
+/// An update: before and after, whether another controller owns the set, and the claims that are looked at.
+type Update = (SetSpec, SetSpec, bool, Option<Sizes>);
+
+/// What the cluster answers: the set, its claims, and perhaps its neighbour.
 struct Cluster {
     set: String,
+    claims: Option<Sizes>,
     neighbour: bool,
 }
 
@@ -38,14 +46,37 @@ impl Lookups for Cluster {
                 let other = r#"{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"a-web","namespace":"default","uid":"n"},"spec":{"selector":{"matchLabels":{"app":"a"}},"volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":{}}]}}"#;
                 Some(other.to_owned())
             }
-            _ => None,
+            name => self.claim(name),
         })
     }
 }
 
+impl Cluster {
+    /// A claim, as far as its size goes.
+    fn claim(&self, name: &str) -> Option<String> {
+        let slot = (0..SLOTS).find(|slot| claim_name(*slot) == name)?;
+        let (request, capacity) = self.claims.as_ref()?[slot]?;
+        let mut claim = json!({
+            "metadata": {"name": name, "uid": "c"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": format!("{request}Gi")}}},
+            "status": {"phase": "Pending"},
+        });
+        if capacity != 0 {
+            claim["status"] = json!({"phase": "Bound", "capacity": {"storage": format!("{capacity}Gi")}});
+        }
+        Some(claim.to_string())
+    }
+}
+
 impl Door {
-    /// What is stored after an update of the set; nothing if it is refused.
-    pub(crate) fn update(&mut self, names: &mut Names, before: &Set, after: SetSpec, recover: bool) -> Option<SetSpec> {
+    /// What is stored after an update of the set, or who refuses it.
+    pub(crate) fn update(
+        &mut self,
+        names: &mut Names,
+        before: &Set,
+        after: SetSpec,
+        recover: Option<&Claims>,
+    ) -> Result<SetSpec, Cause> {
         let mut old = before.spec;
         // A record of another set stays one, whatever the uids are.
         for spec in [&mut old] {
@@ -57,11 +88,15 @@ impl Door {
         if let Some(record) = &mut new.staged {
             record.uid = Uid::from(record.uid != before.uid) + 1;
         }
-        let key = (old, new, before.owned, recover);
+        let sizes = recover.map(|claims| {
+            let sizes = |claim: &Option<Claim>| claim.map(|claim| (claim.request, claim.capacity));
+            std::array::from_fn(|slot| sizes(&claims[slot]))
+        });
+        let key = (old, new, before.owned, sizes);
         let answer = match self.updates.get(&key) {
             Some(answer) => *answer,
             None => {
-                let answer = ask_update(names, &old, &new, before.owned, recover);
+                let answer = ask_update(names, &old, &new, before.owned, sizes);
                 if self.updates.len() >= MOST {
                     self.updates.clear();
                 }
@@ -73,7 +108,7 @@ impl Door {
         if let Some(record) = &mut spec.staged {
             record.uid = if record.uid == 1 { before.uid } else { Uid::MAX };
         }
-        Some(spec)
+        Ok(spec)
     }
 
     /// Makes of a claim that is born what the policy makes of it.
@@ -116,26 +151,36 @@ impl Door {
     }
 }
 
-fn ask_update(names: &mut Names, old: &SetSpec, new: &SetSpec, owned: bool, recover: bool) -> Option<SetSpec> {
+fn ask_update(
+    names: &mut Names,
+    old: &SetSpec,
+    new: &SetSpec,
+    owned: bool,
+    recover: Option<Sizes>,
+) -> Result<SetSpec, Cause> {
     let (old_text, new_text) = (set_text(names, old, owned), set_text(names, new, owned));
-    let shrink = if recover { "Recover" } else { "Refuse" };
+    let shrink = if recover.is_some() { "Recover" } else { "Refuse" };
     let payload = format!(
         r#"{{"request":{{"uid":"r","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"resource":{{"group":"apps","version":"v1","resource":"statefulsets"}},"name":"{SET}","namespace":"default","operation":"UPDATE","userInfo":{{"username":"alice"}},"options":{{"fieldManager":"kubectl"}},"object":{new_text},"oldObject":{old_text}}},"settings":{{"defaultUpdatePolicy":"InPlace","claimChecks":"Off","shrink":"{shrink}"}}}}"#
     );
     let mut cluster = Cluster {
         set: old_text,
+        claims: recover,
         neighbour: false,
     };
-    let answer: Value = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok()?;
-    if answer["accepted"] != Value::Bool(true) {
-        return None;
-    }
+    let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
+    let answer = answer.filter(|answer| answer["accepted"] == Value::Bool(true));
+    let answer = answer.ok_or(Cause::Webhook)?;
     let stored = match answer.get("mutated_object") {
-        Some(object) => read_set(object, new)?,
+        Some(object) => read_set(object, new).ok_or(Cause::Webhook)?,
         None => *new,
     };
     // F1: without a policy that puts the templates back the API server refuses.
-    (stored.live == old.live).then_some(stored)
+    if stored.live == old.live {
+        Ok(stored)
+    } else {
+        Err(Cause::Immutable)
+    }
 }
 
 /// The set as an API server writes it.
@@ -253,7 +298,11 @@ fn ask_birth(
         r#"{{"request":{{"uid":"r","kind":{{"group":"","version":"v1","kind":"PersistentVolumeClaim"}},"resource":{{"group":"","version":"v1","resource":"persistentvolumeclaims"}},"name":"{name}","namespace":"default","operation":"CREATE","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"object":{object}}},"settings":{{}}}}"#
     );
     debug_assert!(TEMPLATE.len() > template);
-    let mut cluster = Cluster { set, neighbour };
+    let mut cluster = Cluster {
+        set,
+        claims: None,
+        neighbour,
+    };
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
     let Some(born) = answer.as_ref().and_then(|answer| answer.get("mutated_object")) else {
         return asked;

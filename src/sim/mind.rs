@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::api::Write;
+use super::api::{Cause, Write};
 use super::controller::memory::Memory;
 use super::coverage::Coverage;
 use super::door::Door;
 use super::names::Names;
-use super::objects::{Age, Claim, Report, SLOTS, Set, SetSpec};
+use super::objects::{Age, Claim, Claims, Report, SLOTS, Set, SetSpec};
 use super::planted::Planted;
 use super::see;
 use super::seen::{self, Seen};
@@ -129,8 +129,9 @@ impl Mind {
         self.earlier.get(place).map_or("?", |(_, words)| words)
     }
 
-    /// Asks `admit` about an update of the set: what is stored then, or nothing if it is refused.
-    pub(crate) fn update(&mut self, before: &Set, after: SetSpec, recover: bool) -> Option<SetSpec> {
+    /// Asks `admit` about an update of the set: what is stored then, or who refuses it. With `shrink: Recover` it looks at the
+    /// claims.
+    pub(crate) fn update(&mut self, before: &Set, after: SetSpec, recover: Option<&Claims>) -> Result<SetSpec, Cause> {
         self.door.update(&mut self.names, before, after, recover)
     }
 

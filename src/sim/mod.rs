@@ -24,6 +24,7 @@
 //! | `planted` | known bugs, to see that each is found |
 //! | `coverage`, `log` | what was reached, and what is written down |
 //! | `canon` | states compared |
+//! | [`dialogue`] | what the model and a real API server are both asked, and what is compared |
 //! | `run`, `story` | the run that is part of the tests, and one schedule in words |
 
 mod api;
@@ -32,6 +33,7 @@ mod canon;
 mod controller;
 mod coverage;
 mod crash;
+pub mod dialogue;
 mod door;
 mod explore;
 mod inhabitants;

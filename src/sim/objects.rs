@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::templates::{Phase, UpdatePolicy};
 
 /// The most replicas of a set.
@@ -22,22 +24,22 @@ pub(crate) type Age = i16;
 
 /// What is wished of the claims of one template. Zero is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Want {
+pub struct Want {
     /// Gi.
-    pub(crate) size: u8,
+    pub size: u8,
     /// The attributes class.
-    pub(crate) class: u8,
+    pub class: u8,
     /// The value of the label `tier`.
-    pub(crate) tier: u8,
+    pub tier: u8,
 }
 
 /// A list of templates. It is its own revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Wish {
+pub struct Wish {
     /// Template by template.
-    pub(crate) wants: [Want; TEMPLATES],
+    pub wants: [Want; TEMPLATES],
     /// How many there are.
-    pub(crate) templates: u8,
+    pub templates: u8,
 }
 
 /// The annotation `staged`.
@@ -112,23 +114,41 @@ pub(crate) enum Owner {
 }
 
 /// How far a resize has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Resize {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Resize {
+    /// There is none.
     #[default]
     None,
+    /// `ControllerResizeInProgress`
     Controller,
+    /// `ControllerResizeInfeasible`
     ControllerInfeasible,
+    /// `NodeResizePending`
     Node,
 }
 
 /// How far a change of the attributes class has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Modify {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Modify {
+    /// There is none.
     #[default]
     None,
+    /// `Pending`
     Pending,
+    /// `InProgress`
     InProgress,
+    /// `Infeasible`
     Infeasible,
+}
+
+/// What our field manager owns of a field. Where an apply repeats a value, all that gave it own it; where it changes the
+/// value, the others lose it. What an apply leaves out goes, unless another owns it as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Share {
+    #[default]
+    None,
+    Shared,
+    Alone,
 }
 
 /// A PersistentVolumeClaim.
@@ -148,10 +168,11 @@ pub(crate) struct Claim {
     pub(crate) capacity: u8,
     pub(crate) class: u8,
     pub(crate) current_class: u8,
-    /// Fields that our field manager owns.
+    /// Our field manager alone owns the size.
     pub(crate) our_size: bool,
-    pub(crate) our_class: bool,
-    pub(crate) our_tier: bool,
+    /// What our field manager owns of fields that an apply may leave out.
+    pub(crate) our_class: Share,
+    pub(crate) our_tier: Share,
     pub(crate) resize: Resize,
     pub(crate) modify: Modify,
 }
@@ -272,8 +293,8 @@ impl Claim {
             class: want.class,
             current_class: 0,
             our_size: false,
-            our_class: false,
-            our_tier: false,
+            our_class: Share::None,
+            our_tier: Share::None,
             resize: Resize::None,
             modify: Modify::None,
         }

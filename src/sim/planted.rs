@@ -6,7 +6,7 @@
 use super::api::{Apply, Write};
 use super::controller::Instance;
 use super::mind::Decision;
-use super::objects::{Claim, ORDINALS, Owner, Record, Resize, SLOTS, Want, place};
+use super::objects::{Claim, ORDINALS, Owner, Record, Resize, SLOTS, Share, Want, place};
 use super::seen::{Refused, SEEN, Seen};
 use crate::rollout::invariants::Rule;
 
@@ -99,7 +99,7 @@ impl Planted {
             }
             Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
             Self::SaysAgain => seen.earlier = None,
-            Self::DropsClass => claims.for_each(|claim| claim.our_class = false),
+            Self::DropsClass => claims.for_each(|claim| claim.our_class = Share::None),
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 
 use super::api::Cause;
 use super::controller::memory::Memory;
-use super::objects::{Age, Claim, ORDINALS, Owner, Pod, Report, SLOTS, Set, SetStatus, Uid, Version, place};
+use super::objects::{Age, Claim, ORDINALS, Owner, Pod, Report, SLOTS, Set, SetStatus, Share, Uid, Version, place};
 use super::watch::Views;
 use super::world::OLDEST;
 
@@ -134,6 +134,12 @@ impl Seen {
                 uid: claim_uid(slot),
                 version: VERSION,
                 owner,
+                // That others own it as well makes no difference, nor who owns the label.
+                our_class: match claim.our_class {
+                    Share::Shared => Share::Alone,
+                    share => share,
+                },
+                our_tier: Share::None,
                 ..claim
             });
             let refusal = memory.refusals[slot].filter(|refusal| refusal.uid == claim.uid);

@@ -40,12 +40,16 @@ pub(crate) fn step(api: &mut Api, driver: &Driver, ordinal: usize) -> bool {
 
 /// A claim that is being deleted goes when no Pod uses it.
 fn let_go(api: &mut Api, ordinal: usize) -> bool {
-    for slot in (0..TEMPLATES).map(|template| slot(template, ordinal)) {
-        let unused = api.strangers & 1 << slot == 0;
-        if unused && api.claims[slot].is_some_and(|claim| claim.terminating) {
-            api.put_claim(slot, None);
-            return true;
-        }
+    let mut slots = (0..TEMPLATES).map(|template| slot(template, ordinal));
+    slots.any(|slot| release(api, slot))
+}
+
+/// Lets go of one that no Pod of somebody else uses.
+pub(crate) fn release(api: &mut Api, slot: usize) -> bool {
+    let unused = api.strangers & 1 << slot == 0;
+    let goes = unused && api.claims[slot].is_some_and(|claim| claim.terminating);
+    if goes {
+        api.put_claim(slot, None);
     }
-    false
+    goes
 }

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::sim::api::Api;
+use crate::sim::api::{Answer, Api, Cause};
 use crate::sim::log::Log;
 use crate::sim::mind::Mind;
-use crate::sim::objects::{Claim, Owner, Record, SLOTS, Set, SetSpec, SetStatus, Wish};
+use crate::sim::objects::{Claim, Owner, Record, SLOTS, Set, SetSpec, SetStatus, Share, Wish};
 use crate::sim::world::World;
 use crate::templates::UpdatePolicy;
 
@@ -78,26 +78,26 @@ pub(crate) fn act(world: &mut World, deed: Deed, mind: &mut Mind, log: &mut Log)
         }
         Deed::Image(image) => {
             world.manifest.1 = image;
-            update(world, mind, log, |spec| spec.image = image)
+            with_the_set(world, mind, log, |spec| spec.image = image)
         }
         Deed::Both(wish, image) => {
             world.manifest = (wish, image);
             reapply(world, mind, log)
         }
         Deed::Reapply => reapply(world, mind, log),
-        Deed::Scale(replicas) => update(world, mind, log, |spec| spec.replicas = replicas),
-        Deed::Partition(partition) => update(world, mind, log, |spec| spec.partition = partition),
-        Deed::Pause(paused) => update(world, mind, log, |spec| spec.paused = paused),
-        Deed::Policy(policy) => update(world, mind, log, |spec| spec.policy = policy),
-        Deed::Async(asynchronous) => update(world, mind, log, |spec| spec.asynchronous = asynchronous),
-        Deed::OnDelete(on_delete) => update(world, mind, log, |spec| {
+        Deed::Scale(replicas) => with_the_set(world, mind, log, |spec| spec.replicas = replicas),
+        Deed::Partition(partition) => with_the_set(world, mind, log, |spec| spec.partition = partition),
+        Deed::Pause(paused) => with_the_set(world, mind, log, |spec| spec.paused = paused),
+        Deed::Policy(policy) => with_the_set(world, mind, log, |spec| spec.policy = policy),
+        Deed::Async(asynchronous) => with_the_set(world, mind, log, |spec| spec.asynchronous = asynchronous),
+        Deed::OnDelete(on_delete) => with_the_set(world, mind, log, |spec| {
             spec.on_delete = on_delete;
             spec.partition = 0;
         }),
-        Deed::Withdraw => update(world, mind, log, |spec| {
+        Deed::Withdraw => with_the_set(world, mind, log, |spec| {
             spec.withdraw = spec.staged.map(|record| record.wish);
         }),
-        Deed::Forge(wish) => update(world, mind, log, |spec| {
+        Deed::Forge(wish) => with_the_set(world, mind, log, |spec| {
             let uid = spec.staged.map_or(0, |record| record.uid);
             spec.staged = Some(Record {
                 wish,
@@ -108,9 +108,9 @@ pub(crate) fn act(world: &mut World, deed: Deed, mind: &mut Mind, log: &mut Log)
         }),
         Deed::Replay => {
             let copied = world.copied;
-            update(world, mind, log, |spec| spec.staged = copied)
+            with_the_set(world, mind, log, |spec| spec.staged = copied)
         }
-        Deed::CreateSet(replicas) => create(world, replicas),
+        Deed::CreateSet(replicas) => create(world, replicas) == Answer::Done,
         Deed::Limit(limit) => change(&mut world.driver.limit, limit),
         Deed::BadClass(class) => change(&mut world.driver.bad_class, class),
         deed => in_the_cluster(&mut world.api, deed, &mut world.copied),
@@ -119,10 +119,20 @@ pub(crate) fn act(world: &mut World, deed: Deed, mind: &mut Mind, log: &mut Log)
 
 fn reapply(world: &mut World, mind: &mut Mind, log: &mut Log) -> bool {
     let (wish, image) = world.manifest;
-    update(world, mind, log, |spec| {
+    with_the_set(world, mind, log, |spec| {
         spec.live = wish;
         spec.image = image;
     })
+}
+
+/// An update of the set by a user; true if anything came of it.
+fn with_the_set(world: &mut World, mind: &mut Mind, log: &mut Log, edit: impl FnOnce(&mut SetSpec)) -> bool {
+    let before = world.api.last_version;
+    let answer = update(world, mind, edit);
+    if matches!(answer, Answer::Refused(_)) {
+        log.line(|| "    refused".to_owned());
+    }
+    world.api.last_version != before
 }
 
 fn change<T: PartialEq>(place: &mut T, value: T) -> bool {
@@ -132,35 +142,34 @@ fn change<T: PartialEq>(place: &mut T, value: T) -> bool {
 }
 
 /// An update of the set by a user.
-fn update(world: &mut World, mind: &mut Mind, log: &mut Log, edit: impl FnOnce(&mut SetSpec)) -> bool {
+pub(crate) fn update(world: &mut World, mind: &mut Mind, edit: impl FnOnce(&mut SetSpec)) -> Answer {
     let Some(set) = world.api.set else {
-        return false;
+        return Answer::Gone;
     };
     let mut asked = set.spec;
     edit(&mut asked);
     let stored = if world.api.policy {
-        mind.update(&set, asked, world.recover)
+        mind.update(&set, asked, world.recover.then_some(&world.api.claims))
     } else {
         // F1
-        Some(asked).filter(|asked| asked.live == set.spec.live)
+        Some(asked)
+            .filter(|asked| asked.live == set.spec.live)
+            .ok_or(Cause::Immutable)
     };
     match stored {
-        None => {
-            log.line(|| "    refused".to_owned());
-            false
-        }
-        Some(spec) => {
-            // With OnDelete there is no partition that anybody reads.
-            let partition = if spec.on_delete { 0 } else { spec.partition };
-            world.api.edit_set(|set| set.spec = SetSpec { partition, ..spec })
+        Err(cause) => Answer::Refused(cause),
+        Ok(spec) if spec.on_delete && spec.partition != 0 => Answer::Refused(Cause::Strategy),
+        Ok(spec) => {
+            world.api.edit_set(|set| set.spec = spec);
+            Answer::Done
         }
     }
 }
 
 /// The set as it is in the repository; what was staged before has been reached by new sets.
-fn create(world: &mut World, replicas: u8) -> bool {
+pub(crate) fn create(world: &mut World, replicas: u8) -> Answer {
     if world.api.set.is_some() {
-        return false;
+        return Answer::Conflict;
     }
     let (wish, image) = world.manifest;
     let (uid, version) = (world.api.uid(), world.api.version());
@@ -194,22 +203,22 @@ fn create(world: &mut World, replicas: u8) -> bool {
         spec,
         status,
     });
-    true
+    Answer::Done
 }
 
 fn in_the_cluster(api: &mut Api, deed: Deed, copied: &mut Option<Record>) -> bool {
     match deed {
-        Deed::Size(slot, size) => edit(api, slot, |claim| {
+        Deed::Size(slot, size) => with_a_claim(api, slot, |claim| {
             claim.request = size;
             claim.our_size = false;
         }),
-        Deed::Class(slot, class) => edit(api, slot, |claim| {
+        Deed::Class(slot, class) => with_a_claim(api, slot, |claim| {
             claim.class = class;
-            claim.our_class = false;
+            claim.our_class = Share::None;
         }),
-        Deed::DropLabel(slot) => edit(api, slot, |claim| claim.revision = None),
-        Deed::Select(slot, selected) => edit(api, slot, |claim| claim.selected = selected),
-        Deed::Own(slot, own) => edit(api, slot, |claim| {
+        Deed::DropLabel(slot) => with_a_claim(api, slot, |claim| claim.revision = None),
+        Deed::Select(slot, selected) => with_a_claim(api, slot, |claim| claim.selected = selected),
+        Deed::Own(slot, own) => with_a_claim(api, slot, |claim| {
             claim.owner = if own { Owner::Stranger } else { Owner::Nobody }
         }),
         Deed::Mount(slot, mount) => {
@@ -241,10 +250,17 @@ fn in_the_cluster(api: &mut Api, deed: Deed, copied: &mut Option<Record>) -> boo
     }
 }
 
+/// A user's update of a claim; true if anything came of it.
+fn with_a_claim(api: &mut Api, slot: u8, edit: impl FnOnce(&mut Claim)) -> bool {
+    let before = api.last_version;
+    self::edit(api, slot, edit);
+    api.last_version != before
+}
+
 /// A user's update of a claim; the API server judges it as ours.
-fn edit(api: &mut Api, slot: u8, edit: impl FnOnce(&mut Claim)) -> bool {
+pub(crate) fn edit(api: &mut Api, slot: u8, edit: impl FnOnce(&mut Claim)) -> Answer {
     let Some(before) = api.claims[usize::from(slot)] else {
-        return false;
+        return Answer::Gone;
     };
     let mut after = before;
     edit(&mut after);
@@ -253,10 +269,17 @@ fn edit(api: &mut Api, slot: u8, edit: impl FnOnce(&mut Claim)) -> bool {
         our_class: before.our_class,
         ..after
     } == before;
-    !same && api.check(&before, &after).is_ok() && api.edit_claim(slot.into(), |claim| *claim = after)
+    if same {
+        return Answer::Done;
+    }
+    if let Err(cause) = api.check(&before, &after) {
+        return Answer::Refused(cause);
+    }
+    api.edit_claim(slot.into(), |claim| *claim = after);
+    Answer::Done
 }
 
-fn delete(api: &mut Api, orphan: bool, copied: &mut Option<Record>) -> bool {
+pub(crate) fn delete(api: &mut Api, orphan: bool, copied: &mut Option<Record>) -> bool {
     let Some(set) = api.set else {
         return false;
     };

@@ -1,9 +1,9 @@
 //! Kubernetes' StatefulSet controller, and the garbage collector. Each call is one write.
 
-use crate::sim::api::Api;
+use crate::sim::api::{Answer, Api, Cause};
 use crate::sim::inhabitants::storage::Driver;
 use crate::sim::mind::Mind;
-use crate::sim::objects::{Claim, ORDINALS, Owner, Pod, SLOTS, Set, SetStatus, TEMPLATES, place, slot};
+use crate::sim::objects::{Claim, ORDINALS, Owner, Pod, SLOTS, Set, SetStatus, TEMPLATES, Want, place, slot};
 
 /// Looks at Pods and claims, and makes the one write that comes first.
 pub(crate) fn sync(api: &mut Api, _: &Driver, mind: &mut Mind) -> bool {
@@ -91,21 +91,25 @@ fn missing_claim(api: &mut Api, set: &Set, ordinal: usize, mind: &mut Mind) -> O
         match api.claims[place] {
             Some(claim) if claim.terminating => return Some(false),
             Some(_) => {}
-            None => {
-                let mut claim = Claim::new(0, 0, *want);
-                if api.policy {
-                    mind.birth(set, template, ordinal, api.neighbour, &mut claim);
-                }
-                if !api.has_room(0, claim.request) {
-                    return Some(false);
-                }
-                (claim.uid, claim.version) = (api.uid(), api.version());
-                api.put_claim(place, Some(claim));
-                return Some(true);
-            }
+            None => return Some(bear(api, set, (template, ordinal), *want, mind) == Answer::Done),
         }
     }
     None
+}
+
+/// Makes a claim of a template, as the policy lets it be born.
+pub(crate) fn bear(api: &mut Api, set: &Set, at: (usize, usize), want: Want, mind: &mut Mind) -> Answer {
+    let (template, ordinal) = at;
+    let mut claim = Claim::new(0, 0, want);
+    if api.policy {
+        mind.birth(set, template, ordinal, api.neighbour, &mut claim);
+    }
+    if !api.has_room(0, claim.request) {
+        return Answer::Refused(Cause::Quota);
+    }
+    (claim.uid, claim.version) = (api.uid(), api.version());
+    api.put_claim(slot(template, ordinal), Some(claim));
+    Answer::Done
 }
 
 /// Deletes the Pod with the highest ordinal that is out of range; `None` if there is none.

@@ -1,0 +1,248 @@
+//! Each request of the alphabet as one of HTTP, made under the name of whoever makes it in a cluster.
+
+use anyhow::Context as _;
+use claim_rollout::sim::dialogue::{Edit, Request, Which, Wish, templates, wish_of};
+use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
+use serde_json::{Value, json};
+
+use super::real::{Body, Real};
+
+/// Nobody has had it.
+pub(super) const NO_UID: &str = "00000000-0000-4000-8000-000000000000";
+const NO_VERSION: &str = "1";
+/// It was done.
+pub(super) const DONE: &str = "Done";
+
+/// The reference to a controller.
+pub(super) fn owner(kind: &str, uid: &str) -> Value {
+    json!([{"apiVersion": "apps/v1", "kind": kind, "name": "web", "uid": uid, "controller": true}])
+}
+
+/// The metadata that names what a write was decided for.
+pub(super) fn named(uid: Option<Which>, version: Option<Which>, known: Option<&Value>) -> Value {
+    let known = |key: &str, otherwise: &str| {
+        let known = known.and_then(|object| object["metadata"][key].as_str());
+        known.unwrap_or(otherwise).to_owned()
+    };
+    let mut metadata = json!({});
+    if let Some(which) = uid {
+        metadata["uid"] = match which {
+            Which::Now => known("uid", NO_UID).into(),
+            Which::Other => NO_UID.into(),
+        };
+    }
+    if let Some(which) = version {
+        metadata["resourceVersion"] = match which {
+            Which::Now => known("resourceVersion", NO_VERSION).into(),
+            Which::Other => NO_VERSION.into(),
+        };
+    }
+    metadata
+}
+
+impl Real<'_> {
+    /// Asks; the answer in words.
+    pub(super) async fn ask(&mut self, request: &Request) -> anyhow::Result<String> {
+        let set = format!("{}/web", self.path("statefulsets"));
+        match *request {
+            Request::Apply(slot, uid, version, wish, revision) => {
+                self.count_for_quota(false).await?;
+                self.apply(slot, (uid, version), &wish, &revision).await
+            }
+            Request::Record(uid, version, wish, complete) => {
+                let known = self.get("statefulsets", "web").await?;
+                let mut metadata = named(uid, version, known.as_ref());
+                let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
+                let staged = self.record_of(known.as_ref(), &wish, complete, uid.unwrap_or(NO_UID))?;
+                metadata["annotations"] = json!({keys::STAGED: staged});
+                self.merge_as_ours(&set, json!({"metadata": metadata})).await
+            }
+            Request::Partition(uid, version, to, lift) => {
+                let known = self.get("statefulsets", "web").await?;
+                let mut body = json!({"metadata": named(uid, version, known.as_ref())});
+                if lift {
+                    body["metadata"]["annotations"] = json!({keys::HELD_PARTITION: null});
+                }
+                if let Some(to) = to {
+                    body["spec"] = json!({"updateStrategy": {"rollingUpdate": {"partition": to}}});
+                }
+                self.merge_as_ours(&set, body).await
+            }
+            Request::Report(wish, says) => self.report(&wish, says).await,
+            Request::Create(replicas, wish) => self.create(replicas, &wish).await,
+            Request::Update(ref edits) => {
+                let body = self.edited(edits).await?;
+                self.merge(&set, body).await
+            }
+            Request::Remove(orphan) => self.remove(orphan).await,
+            Request::Owned(owned) => {
+                let owners = if owned { owner("Operator", NO_UID) } else { Value::Null };
+                self.merge(&set, json!({"metadata": {"ownerReferences": owners}})).await
+            }
+            Request::Observe => {
+                let Some(known) = self.get("statefulsets", "web").await? else {
+                    return Ok("Gone".to_owned());
+                };
+                let image = &known["spec"]["template"]["spec"]["containers"][0]["image"];
+                let status = json!({
+                    "observedGeneration": known["metadata"]["generation"], "replicas": 0, "updateRevision": image,
+                });
+                self.merge(&format!("{set}/status"), json!({"status": status})).await
+            }
+            Request::Neighbour(there) => self.set_neighbour(there).await.map(|()| DONE.to_owned()),
+            Request::Quota(quota) => self.set_quota(quota).await.map(|()| DONE.to_owned()),
+            Request::Expandable(expandable) => self.set_expandable(expandable).await.map(|()| DONE.to_owned()),
+            _ => self.ask_about_a_claim(request).await,
+        }
+    }
+
+    /// The spec, and then the status: one request in the model.
+    async fn report(&mut self, wish: &Wish, says: u32) -> anyhow::Result<String> {
+        let set = self.get("statefulsets", "web").await?.context("a set")?;
+        let uid = &set["metadata"]["uid"];
+        let owners = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": uid}]);
+        let revision = wish.to_string();
+        let spec = json!({
+            "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": uid},
+            "revision": revision, "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never",
+        });
+        let of = |metadata: Value, part: &str, content: Value| json!({"apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "metadata": metadata, part: content});
+        let path = format!("{}/web", self.path("claimrollouts"));
+        let metadata = json!({"name": "web", "ownerReferences": owners});
+        let said = self.apply_as_ours(&path, of(metadata, "spec", spec)).await?;
+        if said != DONE {
+            return Ok(said);
+        }
+        let status = json!({
+            "observedGeneration": 1, "currentRevision": says.to_string(), "updateRevision": revision,
+            "volumeClaimTemplates": [], "claims": [], "conditions": [],
+        });
+        let body = of(json!({"name": "web"}), "status", status);
+        self.apply_as_ours(&format!("{path}/status"), body).await
+    }
+
+    async fn create(&mut self, replicas: u8, wish: &Wish) -> anyhow::Result<String> {
+        let set = json!({
+            "metadata": {"name": "web"},
+            "spec": {
+                "replicas": replicas,
+                "serviceName": "web",
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": {
+                    "metadata": {"labels": {"app": "web"}},
+                    "spec": {"containers": [{"name": "main", "image": "i:0"}]},
+                },
+                "volumeClaimTemplates": self.templates(wish)?,
+            },
+        });
+        let path = format!("{}?fieldManager=kubectl", self.path("statefulsets"));
+        self.said(&self.clients.admin, "POST", &path, Body::Json(set)).await
+    }
+
+    /// The templates of a wish, with the StorageClass of this namespace.
+    pub(super) fn templates(&self, wish: &Wish) -> anyhow::Result<Value> {
+        let mut list: Value = serde_json::from_str(&templates(wish))?;
+        for template in list.as_array_mut().into_iter().flatten() {
+            template["spec"]["storageClassName"] = self.namespace.clone().into();
+            // As the API server would add it: a revision is about everything that a template says.
+            template["spec"]["volumeMode"] = "Filesystem".into();
+        }
+        Ok(list)
+    }
+
+    /// A record that no policy has written; made of the one that is there, as our controller makes it.
+    fn record_of(&self, set: Option<&Value>, wish: &Wish, complete: bool, uid: &str) -> anyhow::Result<String> {
+        let staged = set.and_then(|set| set["metadata"]["annotations"][keys::STAGED].as_str());
+        let known = staged.and_then(|staged| {
+            let its: Value = serde_json::from_str(staged).ok()?;
+            Record::read(staged, its["uid"].as_str()?).ok()
+        });
+        let same = known.as_ref().filter(|known| wish_of(&known.templates) == *wish);
+        let templates = match same {
+            Some(known) => known.templates.clone(),
+            None => ClaimTemplate::read_list(&self.templates(wish)?.to_string())?,
+        };
+        let (by, manager) = known.map_or(("alice".to_owned(), "kubectl".to_owned()), |known| {
+            (known.by, known.manager)
+        });
+        let record = Record {
+            by,
+            manager,
+            phase: if complete { Phase::Complete } else { Phase::RollingOut },
+            templates,
+            uid: uid.to_owned(),
+            update_policy: UpdatePolicy::InPlace,
+        };
+        Ok(record.write()?)
+    }
+
+    /// What a user writes.
+    async fn edited(&mut self, edits: &[Edit]) -> anyhow::Result<Value> {
+        let mut body = json!({"metadata": {"annotations": {}}, "spec": {}});
+        for edit in edits {
+            let annotations = &mut body["metadata"]["annotations"];
+            match *edit {
+                Edit::Paused(paused) => annotations[keys::PAUSED] = json!(paused.then_some("true")),
+                Edit::Async(asynchronous) => annotations[keys::SYNC] = json!(asynchronous.then_some("Async")),
+                Edit::InPlace(policy) => {
+                    let word = |in_place| if in_place { "InPlace" } else { "OnClaimDelete" };
+                    annotations[keys::UPDATE_POLICY] = json!(policy.map(word));
+                }
+                Edit::Withdraw(wish) => annotations[keys::WITHDRAW] = self.revision(&wish)?.into(),
+                Edit::Staged(wish, mine) => {
+                    let known = self.get("statefulsets", "web").await?;
+                    let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
+                    let uid = uid.filter(|_| mine).unwrap_or(NO_UID);
+                    annotations[keys::STAGED] = self.record_of(known.as_ref(), &wish, false, uid)?.into();
+                }
+                Edit::Replicas(replicas) => body["spec"]["replicas"] = replicas.into(),
+                Edit::Image(image) => {
+                    let containers = json!([{"name": "main", "image": format!("i:{image}")}]);
+                    body["spec"]["template"] = json!({"spec": {"containers": containers}});
+                }
+                Edit::Templates(wish) => body["spec"]["volumeClaimTemplates"] = self.templates(&wish)?,
+                Edit::Partition(partition) => {
+                    body["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": partition}});
+                }
+                Edit::OnDelete(true) => {
+                    body["spec"]["updateStrategy"] = json!({"type": "OnDelete", "rollingUpdate": null});
+                }
+                Edit::OnDelete(false) => {
+                    let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}});
+                    body["spec"]["updateStrategy"] = strategy;
+                }
+            }
+        }
+        Ok(body)
+    }
+
+    /// Deletes the set; what it owns goes, or is left to nobody, as the garbage collector does it.
+    async fn remove(&self, orphan: bool) -> anyhow::Result<String> {
+        let set = format!("{}/web", self.path("statefulsets"));
+        let known = self.get("statefulsets", "web").await?;
+        let uid = known.map(|set| set["metadata"]["uid"].clone());
+        let propagation = if orphan { "Orphan" } else { "Background" };
+        let path = format!("{set}?propagationPolicy={propagation}");
+        let said = self.said(&self.clients.admin, "DELETE", &path, Body::Nothing).await?;
+        if said != DONE {
+            return Ok(said);
+        }
+        let nobody = || json!({"metadata": {"ownerReferences": null}});
+        if orphan {
+            for claim in self.claims().await? {
+                if Some(&claim["metadata"]["ownerReferences"][0]["uid"]) == uid.as_ref() {
+                    let name = claim["metadata"]["name"].as_str().context("a name")?;
+                    let path = format!("{}/{name}", self.path("persistentvolumeclaims"));
+                    self.must("PATCH", path, Body::Merge(nobody())).await?;
+                }
+            }
+            let finalizers = json!({"metadata": {"finalizers": null}});
+            self.must("PATCH", set, Body::Merge(finalizers)).await?;
+        }
+        if self.get("claimrollouts", "web").await?.is_some() {
+            let path = format!("{}/web", self.path("claimrollouts"));
+            self.must("DELETE", path, Body::Nothing).await?;
+        }
+        Ok(said)
+    }
+}

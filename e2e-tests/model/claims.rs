@@ -1,0 +1,189 @@
+//! What is asked about claims, by our controller, by those who make and bind and resize them, and by people.
+
+use anyhow::Context as _;
+use claim_rollout::sim::dialogue::{Holder, Modify, Request, Resize, Which, Wish};
+use claim_rollout::templates::keys;
+use serde_json::{Value, json};
+
+use super::asking::{DONE, NO_UID, named, owner};
+use super::real::{Body, Real};
+
+/// The name of the claim in a slot: two templates of five.
+fn name(slot: u8) -> String {
+    let template = if slot < 5 { "data" } else { "data-a" };
+    format!("{template}-web-{}", slot % 5)
+}
+
+fn class(class: u8) -> Value {
+    if class == 0 {
+        Value::Null
+    } else {
+        format!("class-{class}").into()
+    }
+}
+
+impl Real<'_> {
+    /// Asks; the answer in words.
+    pub(super) async fn ask_about_a_claim(&mut self, request: &Request) -> anyhow::Result<String> {
+        let path = |real: &Self, slot: u8| format!("{}/{}", real.path("persistentvolumeclaims"), name(slot));
+        match *request {
+            Request::Birth(slot) => {
+                self.count_for_quota(false).await?;
+                self.bear(slot).await
+            }
+            Request::Bind(slot) => self.bind(slot).await,
+            Request::Status(slot, capacity, current, resize, modify) => {
+                let status = status(capacity, current, resize, modify);
+                let path = format!("{}/status", path(self, slot));
+                self.merge(&path, json!({"status": status})).await
+            }
+            Request::Size(slot, size) => {
+                self.count_for_quota(false).await?;
+                let storage = json!({"requests": {"storage": format!("{size}Gi")}});
+                self.merge(&path(self, slot), json!({"spec": {"resources": storage}}))
+                    .await
+            }
+            Request::Class(slot, wanted) => {
+                let spec = json!({"volumeAttributesClassName": class(wanted)});
+                self.merge(&path(self, slot), json!({"spec": spec})).await
+            }
+            Request::DropLabel(slot) => {
+                let labels = json!({keys::REVISION: null});
+                self.merge(&path(self, slot), json!({"metadata": {"labels": labels}}))
+                    .await
+            }
+            Request::Select(slot, selected) => {
+                let labels = json!({"app": selected.then_some("web")});
+                self.merge(&path(self, slot), json!({"metadata": {"labels": labels}}))
+                    .await
+            }
+            Request::Own(slot, holder) => {
+                let owners = match holder {
+                    Holder::Nobody => Value::Null,
+                    Holder::Stranger => owner("Backup", NO_UID),
+                    Holder::Set => {
+                        let set = self.get("statefulsets", "web").await?.context("a set")?;
+                        owner("StatefulSet", set["metadata"]["uid"].as_str().context("a uid")?)
+                    }
+                };
+                let body = json!({"metadata": {"ownerReferences": owners}});
+                self.merge(&path(self, slot), body).await
+            }
+            Request::Delete(slot) => {
+                let path = path(self, slot);
+                let said = self.said(&self.clients.admin, "DELETE", &path, Body::Nothing).await?;
+                // Its protection lets go of a claim that nobody uses.
+                if said == DONE && !self.mounted.contains(&slot) {
+                    self.release(slot).await?;
+                }
+                Ok(said)
+            }
+            Request::Release(slot) => self.release(slot).await,
+            Request::Mount(slot, mounted) => Ok(self.note(slot, mounted)),
+            ref other => anyhow::bail!("{other:?} is not about a claim"),
+        }
+    }
+
+    /// Remembers whether a claim is in use; nobody is asked.
+    fn note(&mut self, slot: u8, mounted: bool) -> String {
+        if mounted {
+            self.mounted.insert(slot);
+        } else {
+            self.mounted.remove(&slot);
+        }
+        DONE.to_owned()
+    }
+
+    async fn release(&self, slot: u8) -> anyhow::Result<String> {
+        let path = format!("{}/{}", self.path("persistentvolumeclaims"), name(slot));
+        self.merge(&path, json!({"metadata": {"finalizers": null}})).await
+    }
+
+    /// Our controller applies what a wish asks for.
+    pub(super) async fn apply(
+        &mut self,
+        slot: u8,
+        names: (Option<Which>, Option<Which>),
+        wish: &Wish,
+        revision: &Wish,
+    ) -> anyhow::Result<String> {
+        let known = self.get("persistentvolumeclaims", &name(slot)).await?;
+        let want = wish.wants.first().context("a template")?;
+        let mut metadata = named(names.0, names.1, known.as_ref());
+        metadata["name"] = name(slot).into();
+        metadata["labels"] = json!({keys::REVISION: self.revision(revision)?});
+        if want.tier != 0 {
+            metadata["labels"]["tier"] = format!("t{}", want.tier).into();
+        }
+        let mut spec = json!({"resources": {"requests": {"storage": format!("{}Gi", want.size)}}});
+        if want.class != 0 {
+            spec["volumeAttributesClassName"] = class(want.class);
+        }
+        let body = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec});
+        let path = format!("{}/{}", self.path("persistentvolumeclaims"), name(slot));
+        self.apply_as_ours(&path, body).await
+    }
+
+    /// A claim of a template, as the StatefulSet controller asks for it.
+    async fn bear(&self, slot: u8) -> anyhow::Result<String> {
+        let set = self.get("statefulsets", "web").await?.context("a set")?;
+        let template = &set["spec"]["volumeClaimTemplates"][usize::from(slot / 5)];
+        let mut labels = template["metadata"]["labels"].clone();
+        if labels.is_null() {
+            labels = json!({});
+        }
+        labels["app"] = "web".into();
+        let claim = json!({
+            "metadata": {"name": name(slot), "labels": labels},
+            "spec": template["spec"],
+        });
+        let path = format!(
+            "{}?fieldManager=kube-controller-manager",
+            self.path("persistentvolumeclaims")
+        );
+        self.said(&self.clients.sets, "POST", &path, Body::Json(claim)).await
+    }
+
+    /// Binds a volume, in the two writes of the controller of volumes.
+    async fn bind(&self, slot: u8) -> anyhow::Result<String> {
+        let path = format!("{}/{}", self.path("persistentvolumeclaims"), name(slot));
+        let claim = self
+            .get("persistentvolumeclaims", &name(slot))
+            .await?
+            .context("a claim")?;
+        let volume = format!("pv-{}", claim["metadata"]["uid"].as_str().context("a uid")?);
+        self.must(
+            "PATCH",
+            path.clone(),
+            Body::Merge(json!({"spec": {"volumeName": volume}})),
+        )
+        .await?;
+        let status = json!({
+            "phase": "Bound",
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": claim["spec"]["resources"]["requests"]["storage"]},
+            "currentVolumeAttributesClassName": claim["spec"]["volumeAttributesClassName"],
+        });
+        self.merge(&format!("{path}/status"), json!({"status": status})).await
+    }
+}
+
+/// What the resizer writes.
+fn status(capacity: u8, current: u8, resize: Resize, modify: Modify) -> Value {
+    let resize = match resize {
+        Resize::None => None,
+        Resize::Controller => Some("ControllerResizeInProgress"),
+        Resize::ControllerInfeasible => Some("ControllerResizeInfeasible"),
+        Resize::Node => Some("NodeResizePending"),
+    };
+    let modify = match modify {
+        Modify::None => Value::Null,
+        status => json!({"status": format!("{status:?}"), "targetVolumeAttributesClassName": "class-1"}),
+    };
+    json!({
+        "capacity": {"storage": format!("{capacity}Gi")},
+        "currentVolumeAttributesClassName": class(current),
+        "allocatedResourceStatuses": resize.map(|resize| json!({"storage": resize})),
+        "modifyVolumeStatus": modify,
+    })
+}

@@ -1,0 +1,332 @@
+//! The model as one that answers requests. Each goes where the simulation would send it.
+
+use super::request::{Door, Edit, Holder, Request, Which};
+use super::sight::{ClaimSight, ReportSight, SetSight, Sights};
+use super::{Answer, Modify, Resize, Wish};
+use crate::sim::api::{Api, Apply, Write};
+use crate::sim::inhabitants::{kubelet, people, statefulset, storage};
+use crate::sim::mind::Mind;
+use crate::sim::names;
+use crate::sim::objects::{Claim, Owner, Record, SLOTS, Set, Share, Uid, Version, place};
+use crate::sim::snapshot::claim_name;
+use crate::sim::world::World;
+use crate::templates::UpdatePolicy;
+
+/// The model.
+#[derive(Debug)]
+pub struct Model {
+    pub(super) world: World,
+    mind: Mind,
+}
+
+/// No object has had it.
+const NO_UID: Uid = Uid::MAX;
+const NO_VERSION: Version = Version::MAX;
+
+impl Model {
+    /// Nothing is there yet.
+    #[must_use]
+    pub fn new(door: Door) -> Self {
+        let mut world = World::new();
+        world.api.policy = door != Door::Away;
+        world.recover = door == Door::Recover;
+        Self {
+            world,
+            mind: Mind::default(),
+        }
+    }
+
+    /// The answer; nothing if there is nothing that it could be asked about.
+    pub fn ask(&mut self, request: &Request) -> Option<Answer> {
+        let api = &mut self.world.api;
+        Some(match *request {
+            Request::Apply(..) | Request::Record(..) | Request::Partition(..) | Request::Report(..) => {
+                let write = ours(api, request)?;
+                api.answer(&write)
+            }
+            Request::Create(replicas, wish) => {
+                self.world.manifest = (wish, 0);
+                people::create(&mut self.world, replicas)
+            }
+            Request::Update(ref edits) => self.update(edits),
+            Request::Remove(orphan) => {
+                let there = api.set.is_some();
+                people::delete(api, orphan, &mut None);
+                if there { Answer::Done } else { Answer::Gone }
+            }
+            Request::Owned(owned) => with_set(api, |set| set.owned = owned),
+            Request::Observe => with_set(api, |set| {
+                set.status.observed = true;
+                set.status.update = set.spec.image;
+            }),
+            Request::Neighbour(there) => {
+                api.neighbour = there;
+                Answer::Done
+            }
+            Request::Quota(quota) => {
+                api.quota = quota;
+                Answer::Done
+            }
+            Request::Expandable(expandable) => {
+                api.expandable = expandable;
+                Answer::Done
+            }
+            Request::Birth(slot) => return self.bear(slot.into()),
+            _ => return with_claim(api, request),
+        })
+    }
+
+    fn update(&mut self, edits: &[Edit]) -> Answer {
+        let uid = self.world.api.set.map_or(NO_UID, |set| set.uid);
+        people::update(&mut self.world, &mut self.mind, |spec| {
+            for edit in edits {
+                match *edit {
+                    Edit::Replicas(replicas) => spec.replicas = replicas,
+                    Edit::Image(image) => spec.image = image,
+                    Edit::Templates(wish) => spec.live = wish,
+                    Edit::Partition(partition) => spec.partition = partition,
+                    Edit::Paused(paused) => spec.paused = paused,
+                    Edit::InPlace(policy) => spec.policy = policy.map(policy_of),
+                    Edit::Async(asynchronous) => spec.asynchronous = asynchronous,
+                    Edit::OnDelete(on_delete) => (spec.on_delete, spec.partition) = (on_delete, 0),
+                    Edit::Withdraw(wish) => spec.withdraw = Some(wish),
+                    Edit::Staged(wish, mine) => {
+                        let uid = if mine { uid } else { NO_UID };
+                        spec.staged = Some(record(wish, false, uid));
+                    }
+                }
+            }
+        })
+    }
+
+    fn bear(&mut self, slot: usize) -> Option<Answer> {
+        let api = &mut self.world.api;
+        let set = api.set?;
+        let want = *set.spec.live.wants().get(place(slot).0)?;
+        if api.claims[slot].is_some() {
+            return Some(Answer::Conflict);
+        }
+        Some(statefulset::bear(api, &set, place(slot), want, &mut self.mind))
+    }
+
+    /// What is there.
+    #[must_use]
+    pub fn sights(&self) -> Sights {
+        let api = &self.world.api;
+        let mut sights = Sights::new();
+        if let Some(set) = &api.set {
+            sights.insert(
+                "set".to_owned(),
+                (identity(&set.uid, set.version), set_sight(set).to_string()),
+            );
+        }
+        if let Some(report) = &api.report {
+            let sight = ReportSight {
+                of_the_set: api.set.is_some_and(|set| set.uid == report.set),
+                says: report.says.to_string(),
+            };
+            sights.insert(
+                "report".to_owned(),
+                (identity(&"one", report.version), sight.to_string()),
+            );
+        }
+        for slot in 0..SLOTS {
+            if let Some(claim) = &api.claims[slot] {
+                let words = claim_sight(api, claim).to_string();
+                sights.insert(claim_name(slot), (identity(&claim.uid, claim.version), words));
+            }
+        }
+        sights
+    }
+}
+
+fn policy_of(in_place: bool) -> UpdatePolicy {
+    if in_place {
+        UpdatePolicy::InPlace
+    } else {
+        UpdatePolicy::OnClaimDelete
+    }
+}
+
+fn record(wish: Wish, complete: bool, uid: Uid) -> Record {
+    Record {
+        wish,
+        complete,
+        policy: UpdatePolicy::InPlace,
+        uid,
+    }
+}
+
+/// A write of ours, as the controller of the simulation makes it.
+fn ours(api: &Api, request: &Request) -> Option<Write> {
+    let of_set = |uid: Option<Which>, version: Option<Which>| {
+        let known = api.set.map(|set| (set.uid, set.version));
+        named(uid, version, known)
+    };
+    Some(match *request {
+        Request::Apply(slot, uid, version, wish, revision) => {
+            let claim = api.claims[usize::from(slot)];
+            let (uid, version) = named(uid, version, claim.map(|claim| (claim.uid, claim.version)));
+            let want = wish.wants().first()?;
+            Write::Apply(Apply {
+                slot,
+                uid,
+                version,
+                size: want.size,
+                class: want.class,
+                tier: want.tier,
+                revision,
+                others: 0,
+                taken_back: false,
+            })
+        }
+        Request::Record(uid, version, wish, complete) => {
+            let (uid, version) = of_set(uid, version);
+            let set = api.set.map_or(NO_UID, |set| set.uid);
+            Write::Record {
+                uid,
+                version,
+                record: record(wish, complete, set),
+            }
+        }
+        Request::Partition(uid, version, to, lift) => {
+            let (uid, version) = of_set(uid, version);
+            Write::Partition { uid, version, to, lift }
+        }
+        Request::Report(wish, says) => Write::Report {
+            set: api.set?.uid,
+            says,
+            wish: Some(wish),
+        },
+        _ => return None,
+    })
+}
+
+/// The uid and the version that are meant.
+fn named(uid: Option<Which>, version: Option<Which>, known: Option<(Uid, Version)>) -> (Option<Uid>, Option<Version>) {
+    let known = known.unwrap_or((NO_UID, NO_VERSION));
+    let uid = uid.map(|which| if which == Which::Now { known.0 } else { NO_UID });
+    let version = version.map(|which| if which == Which::Now { known.1 } else { NO_VERSION });
+    (uid, version)
+}
+
+fn with_set(api: &mut Api, edit: impl FnOnce(&mut Set)) -> Answer {
+    if api.set.is_none() {
+        return Answer::Gone;
+    }
+    api.edit_set(edit);
+    Answer::Done
+}
+
+/// What others do with a claim.
+fn with_claim(api: &mut Api, request: &Request) -> Option<Answer> {
+    let set = api.set.map(|set| set.uid);
+    Some(match *request {
+        Request::Bind(slot) => {
+            let bound = storage::provision(api, &storage::Driver::default(), slot.into());
+            return bound.then_some(Answer::Done);
+        }
+        Request::Status(slot, capacity, class, resize, modify) => {
+            api.claims[usize::from(slot)].filter(|claim| claim.bound)?;
+            api.edit_claim(slot.into(), |claim| {
+                (claim.capacity, claim.current_class) = (capacity, class);
+                (claim.resize, claim.modify) = (resize, modify);
+            });
+            Answer::Done
+        }
+        Request::Size(slot, size) => people::edit(api, slot, |claim| {
+            (claim.request, claim.our_size) = (size, false);
+        }),
+        Request::Class(slot, class) => people::edit(api, slot, |claim| {
+            (claim.class, claim.our_class) = (class, Share::None);
+        }),
+        Request::DropLabel(slot) => people::edit(api, slot, |claim| claim.revision = None),
+        Request::Select(slot, selected) => people::edit(api, slot, |claim| claim.selected = selected),
+        Request::Own(slot, holder) => {
+            let owner = match holder {
+                Holder::Nobody => Owner::Nobody,
+                Holder::Set => Owner::Set(set?),
+                Holder::Stranger => Owner::Stranger,
+            };
+            people::edit(api, slot, |claim| claim.owner = owner)
+        }
+        Request::Mount(slot, mounted) => {
+            let bit = 1 << slot;
+            api.strangers = if mounted {
+                api.strangers | bit
+            } else {
+                api.strangers & !bit
+            };
+            Answer::Done
+        }
+        Request::Delete(slot) => {
+            let there = api.claims[usize::from(slot)].is_some();
+            api.delete_claim(slot.into());
+            if there { Answer::Done } else { Answer::Gone }
+        }
+        Request::Release(slot) => {
+            let released = kubelet::release(api, slot.into());
+            return released.then_some(Answer::Done);
+        }
+        _ => return None,
+    })
+}
+
+fn identity(uid: &dyn ToString, version: Version) -> (String, String) {
+    (uid.to_string(), version.to_string())
+}
+
+fn set_sight(set: &Set) -> SetSight {
+    let spec = &set.spec;
+    let word = |holds: bool, word: &str| holds.then(|| word.to_owned());
+    SetSight {
+        replicas: spec.replicas.into(),
+        image: spec.image.to_string(),
+        live: spec.live.to_string(),
+        staged: spec.staged.map(|staged| match set.record() {
+            Some(record) => format!("{}:{}:{}", record.wish, record.phase(), record.policy),
+            None => format!("{}:foreign", staged.wish),
+        }),
+        annotations: [
+            spec.policy.map(|policy| policy.to_string()),
+            word(spec.paused, "true"),
+            word(spec.asynchronous, "Async"),
+            spec.held.map(|held| held.to_string()),
+            spec.withdraw.map(|wish| wish.to_string()),
+        ],
+        partition: (!spec.on_delete).then(|| spec.partition.into()),
+        owned: set.owned,
+        observed: set.status.observed,
+    }
+}
+
+fn claim_sight(api: &Api, claim: &Claim) -> ClaimSight {
+    let lives = |uid| api.set.is_some_and(|set| set.uid == uid);
+    ClaimSight {
+        request: claim.request.to_string(),
+        capacity: claim.bound.then(|| claim.capacity.to_string()),
+        classes: [names::class(claim.class), names::class(claim.current_class)],
+        tier: (claim.tier != 0).then(|| format!("t{}", claim.tier)),
+        selected: claim.selected,
+        revision: claim.revision.map(|wish| wish.to_string()),
+        owner: match claim.owner {
+            Owner::Nobody => None,
+            Owner::Set(uid) if lives(uid) => Some("set"),
+            _ => Some("other"),
+        },
+        terminating: claim.terminating,
+        ours: [
+            claim.our_size,
+            claim.our_class != Share::None,
+            claim.our_tier != Share::None,
+        ],
+        resize: match claim.resize {
+            Resize::None => String::new(),
+            resize => format!("{resize:?}"),
+        },
+        modify: match claim.modify {
+            Modify::None => String::new(),
+            modify => format!("{modify:?}"),
+        },
+    }
+}

@@ -1,0 +1,66 @@
+//! Wishes as short texts, and back: `3c1t2+4` is 3 Gi, class 1 and tier 2, and 4 Gi in the second template.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::{Want, Wish};
+use crate::sim::names;
+use crate::templates::ClaimTemplate;
+
+/// `spec.volumeClaimTemplates` of a wish, as JSON.
+#[must_use]
+pub fn templates(wish: &Wish) -> String {
+    names::text(wish)
+}
+
+/// The wish that templates are; whatever the model does not know is left out.
+#[must_use]
+pub fn wish_of(templates: &[ClaimTemplate]) -> Wish {
+    names::wish(templates)
+}
+
+impl fmt::Display for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, want) in self.wants().iter().enumerate() {
+            let plus = if number == 0 { "" } else { "+" };
+            write!(f, "{plus}{}", want.size)?;
+            for (letter, value) in [('c', want.class), ('t', want.tier)] {
+                if value != 0 {
+                    write!(f, "{letter}{value}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Wish {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Wish {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let wants: Option<Vec<Want>> = text.split('+').map(read).collect();
+        let wants = wants.ok_or_else(|| de::Error::custom(format!("expected a wish, but found {text}")))?;
+        Ok(Self::of(&wants))
+    }
+}
+
+fn read(text: &str) -> Option<Want> {
+    let (text, tier) = part(text, 't')?;
+    let (text, class) = part(text, 'c')?;
+    let size = text.parse().ok()?;
+    Some(Want { size, class, tier })
+}
+
+/// What is before a letter, and the number after it.
+fn part(text: &str, letter: char) -> Option<(&str, u8)> {
+    match text.split_once(letter) {
+        Some((text, number)) => Some((text, number.parse().ok()?)),
+        None => Some((text, 0)),
+    }
+}
