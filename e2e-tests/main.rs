@@ -16,6 +16,7 @@ mod guest_memory;
 mod host_is_faithful;
 mod installation;
 mod is_installed;
+mod network;
 mod play;
 mod policy_host;
 mod policy_is_called;
