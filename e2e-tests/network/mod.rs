@@ -35,6 +35,7 @@ scenarios![Stage;
     leaders::a_leader_that_reaches_nobody_any_more_is_followed_and_what_it_kept_is_lost,
     leaders::a_write_that_is_late_is_given_up_with_the_lease,
     leaders::a_leader_whose_renewal_is_never_answered_asks_again_and_goes_on,
+    outages::a_list_that_fails_is_asked_for_less_and_less_often,
     outages::events_that_come_seconds_late_make_it_slow_and_nothing_else,
     outages::while_connections_are_refused_it_asks_now_and_then_and_goes_on_when_they_are_not,
     outages::connections_that_are_reset_again_and_again_are_made_again,

@@ -6,6 +6,7 @@ use anyhow::ensure;
 use tokio::time::sleep;
 
 use super::asked::Asked;
+use super::script::{Fault, Rule, To};
 use super::trial::{Stage, Trial};
 
 /// A request that is not answered is given up after this time.
@@ -105,6 +106,25 @@ pub(super) async fn a_watch_that_ends_with_gone_is_begun_with_a_list(stage: &Sta
     let lists = trial.network.script.count(Asked::Read) - lists;
     ensure!(lists >= 4, "only {lists} lists");
     trial.heals(PAUSE).await
+}
+
+/// Four watches ask for a list after about 1, 2, 4 and 8 seconds, or a little later, and not once a second.
+pub(super) async fn a_list_that_fails_is_asked_for_less_and_less_often(stage: &Stage) -> anyhow::Result<()> {
+    const OUTAGE: Duration = Duration::from_secs(15);
+    let trial = in_the_middle(stage, "network-lists").await?;
+    trial.strike(Rule {
+        to: To::Only(Asked::Read),
+        after: 0,
+        times: u32::MAX,
+        fault: Fault::Answer(503, 0),
+    });
+    let lists = trial.network.script.count(Asked::Read);
+    trial.network.script.streams(|streams| streams.gone += 1);
+    sleep(OUTAGE).await;
+    let lists = trial.network.script.count(Asked::Read) - lists;
+    println!("network-lists: {lists} lists in {OUTAGE:?}");
+    ensure!((8..=24).contains(&lists), "{lists} lists\n{}", trial.scene.log());
+    trial.heals(PAUSE * 2).await
 }
 
 pub(super) async fn without_bookmarks_a_watch_that_ended_goes_on_where_it_was(stage: &Stage) -> anyhow::Result<()> {

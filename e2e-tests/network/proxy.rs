@@ -118,7 +118,10 @@ impl Service {
             _ => sleep(Duration::from_millis(pause)).await,
         }
         let said = self.script.watch_streams();
-        let (head, body) = self.upstream.send(request).await?.into_parts();
+        // What has been passed on is carried out, whoever has gone meanwhile: then the audit log knows what was stored.
+        let upstream = self.upstream.clone();
+        let carried_out = tokio::spawn(async move { upstream.send(request).await });
+        let (head, body) = carried_out.await??.into_parts();
         let mut answer = Response::builder().status(head.status);
         if let Some(headers) = answer.headers_mut() {
             *headers = passed_on(head.headers);

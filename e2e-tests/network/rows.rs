@@ -100,7 +100,6 @@ pub(super) const ROWS: &[Row] = &[
     row("writes-take-too-long", Writes, 2, 4, Answer(504, 0), 30),
     relisting("versions-are-too-old", Only(Watch), 12, Answer(410, 0), 30),
     relisting("lists-are-half", Only(Read), 8, ReplyHalf, 30),
-    relisting("lists-fail", Only(Read), 12, Answer(503, 0), 60),
 ];
 
 impl Row {
