@@ -222,6 +222,16 @@ impl Controller {
         Ok(self.process.kill()?)
     }
 
+    /// Halts it where it is, as a node does that has no time for it.
+    pub(crate) fn halt(&mut self) -> anyhow::Result<()> {
+        Ok(self.process.signal("STOP")?)
+    }
+
+    /// Lets it go on.
+    pub(crate) fn resume(&mut self) -> anyhow::Result<()> {
+        Ok(self.process.signal("CONT")?)
+    }
+
     /// Asks it to end, as the kubelet does, and waits until it has.
     pub(crate) async fn terminate(&mut self) -> anyhow::Result<ExitStatus> {
         self.process.signal("TERM")?;

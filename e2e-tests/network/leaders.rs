@@ -64,10 +64,16 @@ impl<'a> Pair<'a> {
     }
 
     /// Waits until the second one leads.
-    async fn until_it_is_followed(&self) -> anyhow::Result<()> {
-        let followed = eventually("the second one to lead", PATIENCE, async || {
+    async fn until_the_second_leads(&self) -> anyhow::Result<()> {
+        let leading = eventually("the second one to lead", PATIENCE, async || {
             Ok(leads(&self.second)?.then_some(()))
         });
+        leading.await.with_context(|| self.second.log())
+    }
+
+    /// The same, and the first one knows that it does not.
+    async fn until_it_is_followed(&self) -> anyhow::Result<()> {
+        let followed = self.until_the_second_leads();
         followed
             .await
             .with_context(|| format!("{}\n{}", self.trial.scene.log(), self.second.log()))?;
@@ -77,6 +83,10 @@ impl<'a> Pair<'a> {
             self.trial.scene.log()
         );
         Ok(())
+    }
+
+    fn first(&mut self) -> anyhow::Result<&mut Controller> {
+        self.trial.scene.controller.as_mut().context("a controller")
     }
 
     /// The end: what anybody has written, the first one wrote before the second one did.
@@ -145,6 +155,18 @@ pub(super) async fn a_write_that_is_late_is_given_up_with_the_lease(stage: &Stag
     pair.trial.strike(always(Claim, Late(u64::try_from(late.as_millis())?)));
     pair.trial.roll_out().await?;
     pair.until_it_is_followed().await?;
+    pair.ends().await
+}
+
+/// It goes on where it was, and has not noticed that any time has passed.
+pub(super) async fn a_leader_that_was_halted_writes_nothing_when_it_goes_on(stage: &Stage) -> anyhow::Result<()> {
+    let mut pair = Pair::begin(stage, "network-lease-halted").await?;
+    pair.trial.roll_out().await?;
+    pair.trial.until_asked(Claim, 2).await?;
+    pair.first()?.halt()?;
+    pair.until_the_second_leads().await?;
+    pair.trial.until_done().await?;
+    pair.first()?.resume()?;
     pair.ends().await
 }
 

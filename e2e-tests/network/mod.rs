@@ -33,6 +33,7 @@ scenarios![Stage;
     outages::what_was_held_up_for_longer_than_anybody_waits_comes_and_harms_nothing,
     leaders::a_leader_that_cannot_renew_its_lease_ends_before_the_next_one_begins,
     leaders::a_leader_that_reaches_nobody_any_more_is_followed_and_what_it_kept_is_lost,
+    leaders::a_leader_that_was_halted_writes_nothing_when_it_goes_on,
     leaders::a_write_that_is_late_is_given_up_with_the_lease,
     leaders::a_leader_whose_renewal_is_never_answered_asks_again_and_goes_on,
     outages::a_list_that_fails_is_asked_for_less_and_less_often,
@@ -59,7 +60,7 @@ fn plays(stage: &Stage) -> anyhow::Result<Vec<(String, LocalBoxFuture<'_, anyhow
     let rows = ROWS
         .iter()
         .map(|row| (format!("rows::{}", row.name), row.play(stage).boxed_local()));
-    Ok(scenarios.chain(seeds).chain(rows).collect())
+    Ok(scenarios.chain(rows).chain(seeds).collect())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -14,7 +14,7 @@ pub(super) struct Row {
     /// Where several concern a request, the first that is not used up happens to it.
     rules: &'static [Rule],
     /// So many seconds after the last fault at most the controller has gone on. What nobody answers is given up after
-    /// fifteen; what failed is tried again after 1, 2, 4 … seconds.
+    /// fifteen, a watch after thirty; what failed is tried again after 1, 2, 4 … seconds.
     within: u64,
 }
 
@@ -33,11 +33,11 @@ const fn row(name: &'static str, within: u64, rules: &'static [Rule]) -> Row {
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
+    row("every-answer-takes-seconds", 20, &[rule(All, 4, 10, Slow(1000, 4000))]),
     row("answers-to-a-rollout-and-a-partition-never-come", 25, &[rule(Only(Wish), 0, 1, ReplyUnheard), rule(Only(Partition), 1, 1, ReplyUnheard)]),
     row("answers-to-a-status-and-the-record-never-come", 25, &[rule(Only(Status), 2, 1, ReplyUnheard), rule(Only(Record), 0, 1, ReplyUnheard)]),
     row("the-answer-to-a-claim-never-comes", 25, &[rule(Only(Claim), 1, 1, ReplyUnheard)]),
     row("a-claim-is-never-heard-of", 25, &[rule(Only(Claim), 1, 1, Unheard)]),
-    row("every-answer-takes-seconds", 20, &[rule(All, 4, 10, Slow(1000, 4000))]),
     row("the-answer-to-each-claim-is-lost", 10, &[rule(Only(Claim), 0, 3, ReplyLost)]),
     row("the-answer-to-each-partition-is-lost", 10, &[rule(Only(Partition), 0, 4, ReplyLost)]),
     row("answers-to-reports-are-lost", 10, &[rule(Only(Wish), 0, 1, ReplyLost), rule(Only(Status), 0, 3, ReplyLost), rule(Only(Record), 0, 1, ReplyLost)]),
@@ -45,8 +45,9 @@ pub(super) const ROWS: &[Row] = &[
     row("answers-are-half-or-cut", 30, &[rule(Writes, 2, 2, ReplyHalf), rule(Writes, 2, 2, ReplyCut)]),
     row("writes-are-too-many", 10, &[rule(Writes, 2, 2, Answer(429, 3))]),
     row("writes-conflict-or-fail", 30, &[rule(Writes, 2, 2, Answer(409, 0)), rule(Writes, 2, 1, Answer(500, 0)), rule(Writes, 2, 1, Answer(503, 0)), rule(Writes, 2, 1, Answer(504, 0))]),
+    row("watches-are-never-answered", 45, &[rule(Only(Watch), 0, 4, Unheard)]),
     row("versions-are-too-old", 30, &[rule(Only(Watch), 0, 12, Answer(410, 0))]),
-    row("lists-are-half", 30, &[rule(Only(Read), 0, 8, ReplyHalf)]),
+    row("lists-are-half", 30, &[rule(Only(Read), 0, 4, ReplyHalf)]),
 ];
 
 impl Row {
@@ -57,14 +58,17 @@ impl Row {
             trial.strike(*rule);
         }
         trial.roll_out().await?;
-        // Nothing is listed, and no watch begun, before one has ended.
-        if self.rules.iter().any(|rule| matches!(rule.to, Only(Read | Watch))) {
+        // No watch is begun, and nothing is listed, before one has ended.
+        for rule in self.rules.iter().filter(|rule| matches!(rule.to, Only(Read | Watch))) {
             trial.until_asked(Claim, 1).await?;
-            trial.network.script.streams(|streams| streams.gone += 1);
+            trial.network.script.streams(|streams| match rule.to {
+                Only(Watch) => streams.cuts += 1,
+                _ => streams.gone += 1,
+            });
         }
         trial
             .until_struck(self.rules.iter().map(|rule| rule.times).sum())
             .await?;
-        trial.heals(Duration::from_secs(self.within)).await
+        trial.heals(Duration::from_secs(self.within)).await.map(drop)
     }
 }

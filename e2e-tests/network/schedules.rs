@@ -133,7 +133,7 @@ pub(super) async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
             act(&trial.network, *step);
             sleep(Duration::from_millis(*pause)).await;
         }
-        trial.heals(WITHIN).await
+        trial.heals(WITHIN).await.map(drop)
     };
     played.await.with_context(|| format!("SEED={seed}: {steps:?}"))
 }
