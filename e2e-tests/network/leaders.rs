@@ -97,7 +97,8 @@ impl<'a> Pair<'a> {
         sleep(Duration::from_secs(2)).await;
         let context = || format!("{}\n{}", self.trial.scene.log(), self.second.log());
         self.trial.ends().await.with_context(context)?;
-        let entries = self.trial.scene.writes_of(USER).await?;
+        let mut entries = self.trial.scene.cluster.audit().await?;
+        entries.retain(|entry| entry.user == USER && entry.namespace == self.trial.scene.namespace);
         let by = |name: &str| {
             let theirs = entries.iter().enumerate().filter(|(_, entry)| entry.user_agent == name);
             theirs
@@ -158,9 +159,14 @@ pub(super) async fn a_write_that_is_late_is_given_up_with_the_lease(stage: &Stag
     pair.ends().await
 }
 
-/// It goes on where it was, and has not noticed that any time has passed.
+/// It goes on where it was, with the answer to its last write and with what it was going to write after that.
 pub(super) async fn a_leader_that_was_halted_writes_nothing_when_it_goes_on(stage: &Stage) -> anyhow::Result<()> {
     let mut pair = Pair::begin(stage, "network-lease-halted").await?;
+    pair.trial.strike(Rule {
+        after: 1,
+        times: 1,
+        ..always(Claim, Fault::Slow(1500, 1501))
+    });
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 2).await?;
     pair.first()?.halt()?;
