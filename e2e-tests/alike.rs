@@ -14,7 +14,7 @@ use crate::host_is_faithful::policy;
 use crate::policy_host::{Capabilities, Module, run};
 
 /// SplitMix64: the same numbers on every machine.
-pub(crate) struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Choices for Random {
     fn below(&mut self, end: usize) -> usize {

@@ -6,7 +6,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -100,6 +100,11 @@ impl Installation {
         self.controllers.start(extra).await
     }
 
+    /// See [`Controllers::start_with`].
+    pub(crate) async fn start_controller_with(&self, kubeconfig: &Path, extra: &[&str]) -> anyhow::Result<Controller> {
+        self.controllers.start_with(kubeconfig, extra).await
+    }
+
     /// How many requests about sets the policy has been asked about.
     pub(crate) fn requests(&self) -> u64 {
         self.host.requests(self.registrations[1].policy())
@@ -152,8 +157,13 @@ impl Controllers {
     /// Starts a controller with these further arguments, as its ServiceAccount, and returns when `/readyz` says so. Its
     /// log is `controller-<n>.log` in the folder of the cluster. Any number may run at the same time.
     pub(crate) async fn start(&self, extra: &[&str]) -> anyhow::Result<Controller> {
+        self.start_with(&self.kubeconfig, extra).await
+    }
+
+    /// The same with another kubeconfig.
+    pub(crate) async fn start_with(&self, kubeconfig: &Path, extra: &[&str]) -> anyhow::Result<Controller> {
         let name = format!("controller-{}", self.count.fetch_add(1, Ordering::Relaxed) + 1);
-        let kubeconfig = self.kubeconfig.to_str().context("a path in UTF-8")?;
+        let kubeconfig = kubeconfig.to_str().context("a path in UTF-8")?;
         let arguments = [
             &[
                 "controller",
@@ -210,6 +220,16 @@ impl Controller {
     /// Kills it, as a node does that loses power, and waits until it is gone.
     pub(crate) fn kill(&mut self) -> anyhow::Result<ExitStatus> {
         Ok(self.process.kill()?)
+    }
+
+    /// Halts it where it is, as a node does that has no time for it.
+    pub(crate) fn halt(&mut self) -> anyhow::Result<()> {
+        Ok(self.process.signal("STOP")?)
+    }
+
+    /// Lets it go on.
+    pub(crate) fn resume(&mut self) -> anyhow::Result<()> {
+        Ok(self.process.signal("CONT")?)
     }
 
     /// Asks it to end, as the kubelet does, and waits until it has.

@@ -17,6 +17,7 @@ mod host_is_faithful;
 mod installation;
 mod is_installed;
 mod model;
+mod network;
 mod play;
 mod policy_host;
 mod policy_is_called;

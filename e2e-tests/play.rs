@@ -54,16 +54,21 @@ impl Report {
 
     /// Plays the scenarios side by side.
     pub(crate) async fn play<S>(&mut self, stage: &S, scenarios: &[Scenario<S>]) {
-        let chosen = scenarios.iter().filter(|(name, _)| name.contains(&self.only));
+        let plays = scenarios
+            .iter()
+            .map(|(name, scenario)| ((*name).to_owned(), scenario(stage)));
+        self.play_all(plays.collect()).await;
+    }
+
+    /// The same for plays that have been made of something else, by their names.
+    pub(crate) async fn play_all(&mut self, plays: Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>) {
+        let chosen = plays.into_iter().filter(|(name, _)| name.contains(&self.only));
         let plays: Vec<_> = chosen
-            .map(|(name, scenario)| {
-                let play = AssertUnwindSafe(scenario(stage)).catch_unwind();
-                async move { (*name, play.await) }
-            })
+            .map(|(name, play)| async move { (name, AssertUnwindSafe(play).catch_unwind().await) })
             .collect();
         let mut running = stream::iter(plays).buffer_unordered(SIDE_BY_SIDE);
         while let Some((name, result)) = running.next().await {
-            self.add(name, result);
+            self.add(&name, result);
         }
     }
 

@@ -1,4 +1,5 @@
-//! Every request of the controller passes here: writes keep to a budget, and all are measured.
+//! Every request of the controller passes here: writes keep to a budget and to the Lease, reads are not waited for for ever,
+//! and all are measured.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -7,8 +8,14 @@ use std::time::Duration;
 use kube::Client;
 use kube::client::Body;
 use leaky_bucket::RateLimiter;
+use tokio::time::timeout;
 
+use super::lease::Term;
 use super::metrics::Metrics;
+
+/// How long an answer may take to begin, of a list or a watch too: what it is about may be long, but not this. Otherwise
+/// one that was asked for on a connection that has died would only be missed when the connection is given up.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// How many writes a second the controller makes at most.
 ///
@@ -66,20 +73,36 @@ fn counts(verb: &str, path: &str) -> bool {
     !matches!(verb, "read" | "watch") && !path.starts_with("/apis/coordination.k8s.io/")
 }
 
-/// The same client, with a budget and measured.
-pub(super) fn within(client: Client, budget: Budget, metrics: Arc<Metrics>) -> Client {
+/// Why a request was not made, or not waited for.
+#[derive(Debug, thiserror::Error)]
+enum Unsent {
+    /// Somebody else may lead by now.
+    #[error("expected to hold the Lease, but found that it may be another's")]
+    Term,
+    /// Lists and watches are not under the time limit of a call.
+    #[error("no answer within {ANSWER:?}")]
+    Answer,
+}
+
+/// The same client, with a budget and measured. While `term` does not last nothing is written but the Lease.
+pub(super) fn within(client: Client, budget: Budget, term: Term, metrics: Arc<Metrics>) -> Client {
     let namespace = client.default_namespace().to_owned();
     let limiter = Arc::new(budget.limiter());
     let service = tower::service_fn(move |request: axum::http::Request<Body>| {
         let (client, limiter, metrics) = (client.clone(), Arc::clone(&limiter), Arc::clone(&metrics));
+        let term = term.clone();
         async move {
             let target = request.uri().path_and_query().map_or("", |target| target.as_str());
             let verb = verb(request.method().as_str(), target);
             if counts(verb, target) {
                 limiter.acquire_one().await;
+                if !term.lasts() {
+                    return Err(kube::Error::Service(Unsent::Term.into()));
+                }
             }
             let measured = metrics.request(verb);
-            let answer = client.send(request).await;
+            let answer = timeout(ANSWER, client.send(request)).await;
+            let answer = answer.unwrap_or_else(|_| Err(kube::Error::Service(Unsent::Answer.into())));
             measured.answered(answer.as_ref().ok().map(|answer| answer.status().as_u16()));
             answer
         }

@@ -5,15 +5,17 @@
 //! How old a Lease is, everybody judges by its own clock: by how long it has looked the same. The times in it are for
 //! people, so that clocks which disagree or jump do no harm.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::act::{Outcome, call};
+use super::watch::lock;
 use super::{Clock, FIELD_MANAGER, timestamp};
 
 /// The name of the Lease.
@@ -25,6 +27,11 @@ const DURATION: Duration = Duration::from_secs(15);
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 /// How often it is renewed, and looked at by those who wait.
 const RETRY: Duration = Duration::from_secs(2);
+/// How long one renewal may take. Of an answer that never comes, because a connection has died, one more attempt is left
+/// before the deadline.
+const RENEWAL: Duration = Duration::from_secs(4);
+/// So long before others may begin, nothing is written any more: what is on its way then has time to arrive.
+const MARGIN: Duration = Duration::from_secs(1);
 
 /// Where the Lease is, and under which name to hold it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,11 +106,37 @@ struct Observed {
     since: Instant,
 }
 
+/// Until when we may write: what a process that was halted for a while, and goes on where it was, asks first.
+///
+/// Nobody has to do with it who leads without a Lease.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Term(Arc<Mutex<Option<Instant>>>);
+
+impl Term {
+    /// True iff nobody else may have begun by now.
+    pub(super) fn lasts(&self) -> bool {
+        lock(&self.0).is_none_or(|end| Instant::now() < end)
+    }
+
+    fn set(&self, end: Instant) {
+        *lock(&self.0) = Some(end);
+    }
+}
+
+/// How leading ended.
+pub(super) struct Lost {
+    /// What happened.
+    pub(super) why: String,
+    /// By then nothing may be under way any more.
+    pub(super) end: Instant,
+}
+
 /// One who would lead.
 pub(super) struct Candidate {
     leases: Api<Lease>,
     election: Election,
     clock: Clock,
+    term: Term,
     observed: Option<Observed>,
     /// The Lease as we wrote it last.
     ours: Option<Lease>,
@@ -117,11 +150,13 @@ enum Attempt {
 }
 
 impl Candidate {
-    pub(super) fn new(client: Client, election: Election, clock: Clock) -> Self {
+    /// `term` is kept up to date.
+    pub(super) fn new(client: Client, election: Election, clock: Clock, term: Term) -> Self {
         Self {
             leases: Api::namespaced(client, &election.namespace),
             election,
             clock,
+            term,
             observed: None,
             ours: None,
         }
@@ -131,8 +166,9 @@ impl Candidate {
     pub(super) async fn until_it_leads(&mut self, waits: impl Fn()) {
         let mut last = String::new();
         loop {
+            let begun = Instant::now();
             match self.attempt().await {
-                Attempt::Holds => return,
+                Attempt::Holds => return self.term.set(begun + DURATION - MARGIN),
                 Attempt::Waits { holder } => {
                     waits();
                     if holder != last {
@@ -146,27 +182,38 @@ impl Candidate {
         }
     }
 
-    /// Renews the Lease until that fails for too long or somebody else has it; says what happened.
-    pub(super) async fn until_lost(&mut self) -> String {
+    /// Renews the Lease until that fails for too long or somebody else has it.
+    pub(super) async fn until_lost(&mut self) -> Lost {
         let mut renewed = Instant::now();
+        let mut next = renewed + RETRY;
         loop {
-            sleep(RETRY).await;
+            sleep_until(next).await;
             let begun = Instant::now();
             let deadline = renewed + RENEW_DEADLINE;
-            let failure = match timeout_at(deadline, self.attempt()).await {
+            let why = match timeout_at(deadline.min(begun + RENEWAL), self.attempt()).await {
                 Ok(Attempt::Holds) => {
-                    renewed = begun;
+                    self.term.set(begun + DURATION - MARGIN);
+                    (renewed, next) = (begun, Instant::now() + RETRY);
                     continue;
                 }
-                Ok(Attempt::Waits { holder }) => return format!("{holder} holds the Lease"),
+                Ok(Attempt::Waits { holder }) => {
+                    let end = Instant::now();
+                    self.term.set(end);
+                    let why = format!("{holder} holds the Lease");
+                    return Lost { why, end };
+                }
                 Ok(Attempt::Failed { why }) => why,
                 Err(_) => "no answer in time".to_owned(),
             };
             self.ours = None;
             if Instant::now() >= deadline {
-                return format!("it could not be renewed for {RENEW_DEADLINE:?}: {failure}");
+                return Lost {
+                    why: format!("it could not be renewed for {RENEW_DEADLINE:?}: {why}"),
+                    end: renewed + DURATION - MARGIN,
+                };
             }
-            tracing::warn!(why = failure, "the Lease could not be renewed");
+            tracing::warn!(why, "the Lease could not be renewed");
+            next = deadline.min(begun + RETRY);
         }
     }
 

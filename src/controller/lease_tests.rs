@@ -4,7 +4,9 @@ use k8s_openapi::api::coordination::v1::LeaseSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 
-use super::{Turn, held, released, turn};
+use tokio::time::Instant;
+
+use super::{Term, Turn, held, released, turn};
 
 fn at(second: i64) -> MicroTime {
     MicroTime(Timestamp::from_second(second).unwrap())
@@ -92,4 +94,17 @@ fn what_is_written_says_who_holds_it_since_when_and_how_often_it_changed_hands()
     };
     assert_eq!(taken, expected);
     assert_eq!(turn(&released(&first), "other", Duration::ZERO), Turn::Take);
+}
+
+#[test]
+fn a_term_lasts_until_its_end_and_for_ever_where_there_is_no_election() {
+    let term = Term::default();
+    assert!(term.lasts());
+    // As whoever writes sees it, which is somebody else than who renews.
+    let seen = term.clone();
+    let now = Instant::now();
+    for (end, expected) in [(now + Duration::from_secs(60), true), (now, false)] {
+        term.set(end);
+        assert_eq!(seen.lasts(), expected, "{end:?} at {now:?}");
+    }
 }

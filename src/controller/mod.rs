@@ -48,8 +48,9 @@ use futures::{FutureExt, future};
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::net::TcpListener;
+use tokio::time::timeout_at;
 
-use lease::Candidate;
+use lease::{Candidate, Term};
 
 use crate::rollout::{Honoured, Seconds};
 
@@ -108,7 +109,8 @@ pub enum Error {
 ///
 /// With an election it first waits for the Lease. Who waits watches nothing and keeps nothing: the lists of thousands of
 /// sets are read in a second or two, and a copy of them in every replica would cost memory and watches for ever. Whoever
-/// loses the Lease begins nothing more, finishes the writes that are under way, and waits again.
+/// loses the Lease begins nothing more, finishes the writes that are under way while nobody else can hold the Lease, gives up
+/// what is still under way then, and waits again.
 ///
 /// After `shutdown` no look is begun, the writes that are under way are waited for, the Lease is given back, and it
 /// returns. It may be killed at any time as well: what it knows it reads from the cluster.
@@ -123,12 +125,13 @@ pub async fn run(
 ) -> Result<(), Error> {
     let shutdown = shutdown.shared();
     let health = health::Health::default();
-    let client = client::within(client, config.budget, Arc::clone(&health.metrics));
+    let term = Term::default();
+    let client = client::within(client, config.budget, term.clone(), Arc::clone(&health.metrics));
     let served = tokio::spawn(health::serve(listener, health.clone(), shutdown.clone()));
     match config.election.clone() {
         None => lead::lead(&config, &client, &health, shutdown).await?,
         Some(election) => {
-            let candidate = Candidate::new(client.clone(), election, clock);
+            let candidate = Candidate::new(client.clone(), election, clock, term);
             stand(candidate, &config, &client, &health, shutdown).await?;
         }
     }
@@ -162,10 +165,13 @@ async fn stand(
                 candidate.release().await;
                 return result;
             }
-            why = candidate.until_lost() => {
-                tracing::warn!(why, "leading no more");
+            lost = candidate.until_lost() => {
+                tracing::warn!(why = lost.why, "leading no more");
                 drop(step_down);
-                leading.await?;
+                match timeout_at(lost.end, leading).await {
+                    Ok(result) => result?,
+                    Err(_) => tracing::warn!("what was under way is given up: somebody else may lead by now"),
+                }
             }
         }
     }

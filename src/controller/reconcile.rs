@@ -28,6 +28,9 @@ const MAX_ROUNDS: u32 = 32;
 /// Time before another look after a conflict; the watch usually is faster.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
+/// The longest time in seconds before a look that failed is repeated, unless the API server asks for more.
+const LONGEST_PAUSE: u32 = 60;
+
 /// What every look needs.
 pub(super) struct Context {
     pub(super) client: Client,
@@ -78,7 +81,8 @@ pub(super) async fn reconcile(set: Arc<Set>, context: Arc<Context>) -> Result<Ne
     result
 }
 
-/// When to look again after a failure: after a second, doubling up to five minutes, or as the API server asks.
+/// When to look again after a failure: after a second, doubling up to a minute, or as the API server asks. It is no longer
+/// because nothing may wake the set when an API server that was away is back: its watches go on where they were.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is kube's")]
 pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Context>) -> Next {
     context.metrics.failure();
@@ -90,7 +94,7 @@ pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Conte
         LookError::Write { retry_after, .. } => retry_after.unwrap_or(0),
         _ => 0,
     };
-    let pause = (1_u32 << (failures - 1).min(9)).clamp(1, 300).max(asked);
+    let pause = (1_u32 << (failures - 1).min(6)).min(LONGEST_PAUSE).max(asked);
     tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, pause, "the look failed");
     Next::requeue(Duration::from_secs(pause.into()))
 }

@@ -10,7 +10,8 @@ use futures::{Stream, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::reflector::{ObjectRef, Store, store};
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::utils::Backoff as _;
+use kube::runtime::watcher::{self, DefaultBackoff, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
@@ -85,7 +86,7 @@ fn events<K: Watched>(
     trim: fn(&mut K),
 ) -> impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static {
     let config = watcher::Config::default().timeout(WATCH_SECONDS).page_size(PAGE);
-    watcher(api, config).default_backoff().modify(trim)
+    watcher(api, config).modify(trim)
 }
 
 fn drive<K: Watched>(
@@ -97,12 +98,21 @@ fn drive<K: Watched>(
         let resource = resource_label::<K>();
         let _open = metrics.watch(resource);
         let mut events = std::pin::pin!(events);
+        let mut backoff = DefaultBackoff::default();
         while let Some(event) = events.next().await {
             match event {
-                Ok(event) => on_event(event),
+                Ok(event) => {
+                    // That a list is going to be asked for is no success: one that fails is asked for less and less often.
+                    if !matches!(event, Event::Init) {
+                        backoff.reset();
+                    }
+                    on_event(event);
+                }
                 Err(error) => {
                     metrics.watch_error(resource);
-                    tracing::warn!(resource, %error, "the watch broke and is begun again");
+                    let pause = backoff.next().unwrap_or_default();
+                    tracing::warn!(resource, %error, ?pause, "the watch broke and is begun again");
+                    tokio::time::sleep(pause).await;
                 }
             }
         }

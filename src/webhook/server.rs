@@ -224,7 +224,10 @@ async fn validate(State(service): State<Arc<Service>>, Path(policy): Path<String
 }
 
 /// TLS 1.2 and 1.3 with ring; HTTP/2 is offered, as the API server likes it.
-fn tls(identity: &Identity) -> Result<rustls::ServerConfig, ServerError> {
+///
+/// # Errors
+/// [`ServerError::Identity`] if the identity cannot be used.
+pub fn tls(identity: &Identity) -> Result<rustls::ServerConfig, ServerError> {
     let invalid = |expected| move |found: String| ServerError::Identity { expected, found };
     let chain = CertificateDer::pem_slice_iter(identity.certificates.as_bytes())
         .collect::<Result<Vec<_>, _>>()

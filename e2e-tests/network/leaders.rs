@@ -1,0 +1,199 @@
+//! Two controllers, and a leader that the network takes its Lease from: it writes nothing any more when the next one begins.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use tokio::time::sleep;
+
+use super::asked::Asked::{Claim, Lease};
+use super::script::Fault::{Answer, Late, Unheard};
+use super::script::To::Only;
+use super::script::{Fault, Rule};
+use super::trial::{Network, Stage, Trial};
+use crate::cluster::{Entry, eventually};
+use crate::installation::{Controller, USER};
+use crate::scenarios::scene::PATIENCE;
+
+/// The leader may still be at work for so long when its Lease cannot be renewed any more.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// The next one begins after so long.
+const DURATION: Duration = Duration::from_secs(15);
+
+/// Something that happens again and again.
+const fn always(asked: super::asked::Asked, fault: Fault) -> Rule {
+    Rule {
+        to: Only(asked),
+        after: 0,
+        times: u32::MAX,
+        fault,
+    }
+}
+
+fn leads(controller: &Controller) -> anyhow::Result<bool> {
+    let (_, metrics) = controller.get("/metrics")?;
+    Ok(metrics.lines().any(|line| line == "claim_rollout_leader 1"))
+}
+
+/// Two controllers, of which the first leads and has a network that misbehaves.
+struct Pair<'a> {
+    trial: Trial<'a>,
+    second: Controller,
+    _network: Network,
+}
+
+impl<'a> Pair<'a> {
+    async fn begin(stage: &'a Stage, namespace: &str) -> anyhow::Result<Self> {
+        let elected = ["--leader-elect", "--lease-namespace", namespace];
+        let trial = Trial::begin_with(stage, namespace, &elected).await?;
+        let network = Network::start(&stage.house.cluster, "network-second").await?;
+        let arguments = [&["--namespace", namespace], &elected[..]].concat();
+        let second = stage
+            .house
+            .installation
+            .start_controller_with(&network.kubeconfig, &arguments)
+            .await?;
+        ensure!(
+            leads(trial.controller()?)? && !leads(&second)?,
+            "expected the first one to lead"
+        );
+        Ok(Self {
+            trial,
+            second,
+            _network: network,
+        })
+    }
+
+    /// Waits until the second one leads.
+    async fn until_the_second_leads(&self) -> anyhow::Result<()> {
+        let leading = eventually("the second one to lead", PATIENCE, async || {
+            Ok(leads(&self.second)?.then_some(()))
+        });
+        leading.await.with_context(|| self.second.log())
+    }
+
+    /// The same, and the first one knows that it does not.
+    async fn until_it_is_followed(&self) -> anyhow::Result<()> {
+        let followed = self.until_the_second_leads();
+        followed
+            .await
+            .with_context(|| format!("{}\n{}", self.trial.scene.log(), self.second.log()))?;
+        ensure!(
+            !leads(self.trial.controller()?)?,
+            "both lead\n{}",
+            self.trial.scene.log()
+        );
+        Ok(())
+    }
+
+    fn first(&mut self) -> anyhow::Result<&mut Controller> {
+        self.trial.scene.controller.as_mut().context("a controller")
+    }
+
+    /// The end: what anybody has written, the first one wrote before the second one did.
+    async fn ends(self) -> anyhow::Result<()> {
+        self.trial.until_done().await?;
+        self.trial.network.heal();
+        // Long enough for what the first one has kept to arrive.
+        sleep(Duration::from_secs(2)).await;
+        let context = || format!("{}\n{}", self.trial.scene.log(), self.second.log());
+        self.trial.ends().await.with_context(context)?;
+        let mut entries = self.trial.scene.cluster.audit().await?;
+        entries.retain(|entry| entry.user == USER && entry.namespace == self.trial.scene.namespace);
+        let by = |name: &str| {
+            let theirs = entries.iter().enumerate().filter(|(_, entry)| entry.user_agent == name);
+            theirs
+                .filter(|(_, entry)| entry.resource != "leases")
+                .collect::<Vec<(usize, &Entry)>>()
+        };
+        let (first, second) = (by("network-first"), by("network-second"));
+        ensure!(
+            !first.is_empty() && !second.is_empty(),
+            "{} and {} writes",
+            first.len(),
+            second.len()
+        );
+        let (last, begins) = (first[first.len() - 1], second[0]);
+        ensure!(last.0 < begins.0, "{:?} after {:?}\n{}", last.1, begins.1, context());
+        println!(
+            "{}: {} writes, and then {}",
+            self.trial.scene.namespace,
+            first.len(),
+            second.len()
+        );
+        Ok(())
+    }
+}
+
+pub(super) async fn a_leader_that_cannot_renew_its_lease_ends_before_the_next_one_begins(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let pair = Pair::begin(stage, "network-lease-refused").await?;
+    pair.trial.strike(always(Lease, Answer(503, 0)));
+    sleep(DEADLINE / 2).await;
+    pair.trial.roll_out().await?;
+    pair.until_it_is_followed().await?;
+    pair.ends().await
+}
+
+pub(super) async fn a_leader_that_reaches_nobody_any_more_is_followed_and_what_it_kept_is_lost(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let pair = Pair::begin(stage, "network-lease-alone").await?;
+    pair.trial.roll_out().await?;
+    pair.trial.until_asked(Claim, 2).await?;
+    pair.trial.network.wire.hold();
+    pair.until_it_is_followed().await?;
+    pair.trial.network.wire.forget();
+    pair.ends().await
+}
+
+/// A write that is under way when the Lease is lost does not arrive when somebody else leads.
+pub(super) async fn a_write_that_is_late_is_given_up_with_the_lease(stage: &Stage) -> anyhow::Result<()> {
+    let pair = Pair::begin(stage, "network-lease-late").await?;
+    pair.trial.strike(always(Lease, Unheard));
+    sleep(DEADLINE / 2).await;
+    let late = DURATION - Duration::from_secs(1);
+    pair.trial.strike(always(Claim, Late(u64::try_from(late.as_millis())?)));
+    pair.trial.roll_out().await?;
+    pair.until_it_is_followed().await?;
+    pair.ends().await
+}
+
+/// It goes on where it was, with the answer to its last write and with what it was going to write after that.
+pub(super) async fn a_leader_that_was_halted_writes_nothing_when_it_goes_on(stage: &Stage) -> anyhow::Result<()> {
+    let mut pair = Pair::begin(stage, "network-lease-halted").await?;
+    pair.trial.strike(Rule {
+        after: 1,
+        times: 1,
+        ..always(Claim, Fault::Slow(1500, 1501))
+    });
+    pair.trial.roll_out().await?;
+    pair.trial.until_asked(Claim, 2).await?;
+    pair.first()?.halt()?;
+    pair.until_the_second_leads().await?;
+    pair.trial.until_done().await?;
+    pair.first()?.resume()?;
+    pair.ends().await
+}
+
+/// One answer that does not come is no reason to give up a Lease that can be renewed.
+pub(super) async fn a_leader_whose_renewal_is_never_answered_asks_again_and_goes_on(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let trial = Trial::begin_with(
+        stage,
+        "network-lease-kept",
+        &["--leader-elect", "--lease-namespace", "network-lease-kept"],
+    )
+    .await?;
+    trial.strike(Rule {
+        times: 1,
+        ..always(Lease, Fault::ReplyUnheard)
+    });
+    trial.roll_out().await?;
+    trial.until_struck(1).await?;
+    sleep(DURATION).await;
+    trial.heals(DEADLINE).await?;
+    ensure!(!trial.scene.log().contains("leading no more"), "{}", trial.scene.log());
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! A proxy between one controller and the real API server. It speaks HTTPS with a certificate that the controller trusts,
+//! hands on who the controller says that it is, and does wrong what its script says.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use futures::future::BoxFuture;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::asked::Asked;
+use super::script::{Fault, Script};
+use super::stream;
+use crate::cluster::Cluster;
+
+/// From one slow answer to the next the pause changes by so much, round and round.
+const STRIDE: u64 = 797;
+
+/// A running proxy; it ends with its handle.
+pub(super) struct Proxy {
+    address: SocketAddr,
+    handle: Handle<SocketAddr>,
+}
+
+impl Proxy {
+    /// Serves on a free port. In the audit log the client has this name.
+    pub(super) fn start(cluster: &Cluster, name: &str, script: Arc<Script>) -> anyhow::Result<Self> {
+        let identity = cluster.authority().issue(&["127.0.0.1"])?;
+        let identity = claim_rollout::webhook::Identity {
+            certificates: identity.certificate,
+            key: identity.key,
+        };
+        let tls = claim_rollout::webhook::server::tls(&identity)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let handle = Handle::new();
+        let server = axum_server::from_tcp_rustls(listener, RustlsConfig::from_config(Arc::new(tls)))?;
+        let service = Service {
+            script,
+            upstream: cluster.client_of_nobody()?,
+            name: HeaderValue::from_str(name)?,
+        };
+        let each = tower::service_fn(move |_: SocketAddr| std::future::ready(io::Result::Ok(service.clone())));
+        tokio::spawn(server.handle(handle.clone()).serve(each));
+        Ok(Self { address, handle })
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.handle.shutdown();
+    }
+}
+
+/// Answers requests. An error closes the connection without an answer.
+#[derive(Clone)]
+struct Service {
+    script: Arc<Script>,
+    upstream: kube::Client,
+    /// What the audit log knows it by.
+    name: HeaderValue,
+}
+
+impl<B> tower::Service<Request<B>> for Service
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = anyhow::Error;
+    type Future = BoxFuture<'static, anyhow::Result<Response<Body>>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<anyhow::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { service.answer(request.map(Body::new)).await })
+    }
+}
+
+impl Service {
+    async fn answer(&self, request: Request<Body>) -> anyhow::Result<Response<Body>> {
+        let (mut head, body) = request.into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await?;
+        let asked = Asked::of(&head, &body);
+        // Those of this connection, and what would hide events from us.
+        for name in [header::HOST, header::CONNECTION, header::ACCEPT_ENCODING] {
+            head.headers.remove(name);
+        }
+        head.headers.insert(header::USER_AGENT, self.name.clone());
+        let request = Request::from_parts(head, kube::client::Body::from(body));
+        let (number, fault) = self.script.on(asked);
+        let pause = match fault {
+            Some(Fault::Slow(from, to)) => from + number * STRIDE % (to - from),
+            Some(Fault::Late(millis)) => millis,
+            _ => 0,
+        };
+        match fault {
+            Some(Fault::Answer(code, seconds)) => return refusal(code, seconds),
+            Some(Fault::Lost) => anyhow::bail!("lost"),
+            Some(Fault::Unheard) => return std::future::pending().await,
+            _ => sleep(Duration::from_millis(pause)).await,
+        }
+        let said = self.script.watch_streams();
+        // What has been passed on is carried out, whoever has gone meanwhile: then the audit log knows what was stored.
+        let upstream = self.upstream.clone();
+        let carried_out = tokio::spawn(async move { upstream.send(request).await });
+        let (head, body) = carried_out.await??.into_parts();
+        let mut answer = Response::builder().status(head.status);
+        if let Some(headers) = answer.headers_mut() {
+            *headers = passed_on(head.headers);
+        }
+        if asked == Asked::Watch && head.status.is_success() {
+            let body = Body::new(body).into_data_stream();
+            return Ok(answer.body(stream::pass(body, said))?);
+        }
+        let body = axum::body::to_bytes(Body::new(body), usize::MAX).await?;
+        let half = body.slice(..body.len() / 2);
+        match fault {
+            Some(Fault::ReplyLost) => anyhow::bail!("the reply is lost"),
+            Some(Fault::ReplyUnheard) => return std::future::pending().await,
+            Some(Fault::Slow(..)) => sleep(Duration::from_millis(pause)).await,
+            Some(Fault::ReplyHalf) => return Ok(answer.body(half.into())?),
+            Some(Fault::ReplyCut) => {
+                let parts = [Ok(half), Err(io::Error::from(io::ErrorKind::ConnectionReset))];
+                return Ok(answer.body(Body::from_stream(futures::stream::iter(parts)))?);
+            }
+            _ => {}
+        }
+        Ok(answer.body(body.into())?)
+    }
+}
+
+/// The headers of an answer that are not about its connection or the form of its body.
+fn passed_on(mut headers: HeaderMap) -> HeaderMap {
+    for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::CONTENT_LENGTH] {
+        headers.remove(name);
+    }
+    headers
+}
+
+/// An answer as the API server gives it that cannot or will not.
+fn refusal(code: u16, seconds: u32) -> anyhow::Result<Response<Body>> {
+    let reason = match code {
+        409 => "Conflict",
+        410 => "Expired",
+        429 => "TooManyRequests",
+        500 => "InternalError",
+        503 => "ServiceUnavailable",
+        504 => "Timeout",
+        _ => "Unknown",
+    };
+    let mut status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": format!("{reason}, says the network"), "reason": reason, "code": code,
+    });
+    let mut answer = Response::builder()
+        .status(StatusCode::from_u16(code)?)
+        .header(header::CONTENT_TYPE, "application/json");
+    if seconds > 0 {
+        status["details"] = json!({"retryAfterSeconds": seconds});
+        answer = answer.header(header::RETRY_AFTER, seconds);
+    }
+    answer.body(status.to_string().into()).context("an answer")
+}

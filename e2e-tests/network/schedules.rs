@@ -1,0 +1,139 @@
+//! Faults that nobody chose: a seed says which, when, and for how long. `SEED=7` plays one again, `NETWORK_SCHEDULES=100`
+//! as many as one has time for.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::time::sleep;
+
+use super::asked::Asked;
+use super::script::{Fault, Rule, To};
+use super::trial::{Network, Stage, Trial};
+use crate::alike::Random;
+use crate::generated::choices::Choices;
+
+/// How many schedules are played if nobody says otherwise.
+const SCHEDULES: u64 = 4;
+/// How many things go wrong in each.
+const STEPS: usize = 8;
+/// How long it may take until the controller goes on when nothing goes wrong any more: a silent watch and a pause.
+const WITHIN: Duration = Duration::from_secs(90);
+
+/// The seeds to play.
+pub(super) fn seeds() -> anyhow::Result<std::ops::Range<u64>> {
+    let number = |name: &'static str| {
+        let text = std::env::var(name).ok();
+        let number = text.map(|text| text.parse::<u64>()).transpose();
+        number.with_context(|| format!("expected a number in {name}"))
+    };
+    let (seed, count) = (number("SEED")?, number("NETWORK_SCHEDULES")?);
+    let count = count.unwrap_or(if seed.is_some() { 1 } else { SCHEDULES });
+    let first = seed.unwrap_or(1);
+    Ok(first..first + count)
+}
+
+/// One thing that goes wrong.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Rule(Rule),
+    Refuse,
+    Hold,
+    Mend,
+    Reset,
+    Forget,
+    Cut,
+    Gone,
+    Late(u64),
+    Silent(bool),
+    Bookmarks,
+}
+
+/// What goes wrong, and how many milliseconds pass after it.
+fn draw(choices: &mut dyn Choices) -> (Step, u64) {
+    let step = match choices.below(16) {
+        0 => Step::Refuse,
+        1 => Step::Hold,
+        2 | 3 => Step::Mend,
+        4 => Step::Reset,
+        5 if choices.one_in(3) => Step::Forget,
+        6 => Step::Cut,
+        7 => Step::Gone,
+        8 => Step::Late(500 * choices.below(6) as u64),
+        9 => Step::Silent(choices.one_in(2)),
+        10 => Step::Bookmarks,
+        _ => Step::Rule(rule(choices)),
+    };
+    (step, 100 * (1 + choices.below(30)) as u64)
+}
+
+fn rule(choices: &mut dyn Choices) -> Rule {
+    let to = *choices.pick(&[
+        To::Only(Asked::Claim),
+        To::Only(Asked::Partition),
+        To::Only(Asked::Record),
+        To::Only(Asked::Wish),
+        To::Only(Asked::Status),
+        To::Only(Asked::Read),
+        To::Only(Asked::Watch),
+        To::Writes,
+        To::All,
+    ]);
+    let fault = *choices.pick(&[
+        Fault::Lost,
+        Fault::Unheard,
+        Fault::ReplyLost,
+        Fault::ReplyUnheard,
+        Fault::ReplyHalf,
+        Fault::ReplyCut,
+        Fault::Slow(500, 4000),
+        Fault::Late(3000),
+        Fault::Answer(409, 0),
+        Fault::Answer(410, 0),
+        Fault::Answer(429, 2),
+        Fault::Answer(500, 0),
+        Fault::Answer(503, 1),
+        Fault::Answer(504, 0),
+    ]);
+    let number = |below: usize, choices: &mut dyn Choices| u32::try_from(choices.below(below)).unwrap_or(0);
+    Rule {
+        to,
+        after: number(4, choices),
+        times: 1 + number(3, choices),
+        fault,
+    }
+}
+
+fn act(network: &Network, step: Step) {
+    let streams = |change: fn(&mut super::script::Streams)| network.script.streams(change);
+    match step {
+        Step::Rule(rule) => network.script.add(rule),
+        Step::Refuse => network.wire.refuse(),
+        Step::Hold => network.wire.hold(),
+        Step::Mend => network.wire.mend(),
+        Step::Reset => network.wire.reset(),
+        Step::Forget => network.wire.forget(),
+        Step::Cut => streams(|streams| streams.cuts += 1),
+        Step::Gone => streams(|streams| streams.gone += 1),
+        Step::Late(millis) => network
+            .script
+            .streams(|streams| streams.delay = Duration::from_millis(millis)),
+        Step::Silent(silent) => network.script.streams(|streams| streams.silent = silent),
+        Step::Bookmarks => streams(|streams| streams.without_bookmarks = true),
+    }
+}
+
+/// A rollout during which this schedule goes on.
+pub(super) async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
+    let mut random = Random(seed);
+    let steps: Vec<_> = (0..STEPS).map(|_| draw(&mut random)).collect();
+    let trial = Trial::begin(stage, &format!("network-seed-{seed}")).await?;
+    let played = async {
+        trial.roll_out().await?;
+        for (step, pause) in &steps {
+            act(&trial.network, *step);
+            sleep(Duration::from_millis(*pause)).await;
+        }
+        trial.heals(WITHIN).await.map(drop)
+    };
+    played.await.with_context(|| format!("SEED={seed}: {steps:?}"))
+}

@@ -1,0 +1,308 @@
+//! A rollout over a network that misbehaves: how it begins, and what has to be true at its end whatever went wrong.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::asked::Asked;
+use super::proxy::Proxy;
+use super::script::{Rule, Script};
+use super::wire::Wire;
+use crate::cluster::{Cluster, eventually};
+use crate::installation::{ACCOUNT, Controller, NAMESPACE};
+use crate::scenarios::scene::{PATIENCE, Scene, condition, manifest, with_image};
+
+/// The claims of the set, in the order in which they are to grow.
+pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
+/// So many lines a second a controller may log on the average, whatever happens.
+const TALKATIVE: f64 = 20.0;
+
+/// What is different each time, or no matter.
+const OWN: [&str; 11] = [
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "managedFields",
+    "generation",
+    "volumeName",
+    "lastTransitionTime",
+    "since",
+    "startedAt",
+    "by",
+    "at",
+];
+
+/// What the plays share.
+pub(super) struct Stage {
+    pub(super) house: crate::stage::Stage,
+    undisturbed: OnceCell<Value>,
+}
+
+impl Stage {
+    pub(super) fn new(house: crate::stage::Stage) -> Self {
+        Self {
+            house,
+            undisturbed: OnceCell::new(),
+        }
+    }
+
+    /// What there is at the end of a rollout that nothing happens to.
+    async fn undisturbed(&self) -> anyhow::Result<&Value> {
+        let play = async || {
+            let trial = Trial::begin(self, "network-undisturbed").await?;
+            trial.roll_out().await?;
+            trial.until_done().await?;
+            trial.keeps_its_promises().await?;
+            trial.essence().await
+        };
+        self.undisturbed.get_or_try_init(play).await
+    }
+}
+
+/// Everything between one controller and the API server.
+pub(super) struct Network {
+    pub(super) script: Arc<Script>,
+    pub(super) wire: Wire,
+    /// What the controller at this end reads.
+    pub(super) kubeconfig: PathBuf,
+    _proxy: Proxy,
+}
+
+impl Network {
+    /// A network with nothing wrong. In the audit log, who uses it has this name.
+    pub(super) async fn start(cluster: &Cluster, name: &str) -> anyhow::Result<Self> {
+        let script = Arc::new(Script::new());
+        let proxy = Proxy::start(cluster, name, Arc::clone(&script))?;
+        let wire = Wire::lay(proxy.address())?;
+        let kubeconfig = cluster.kubeconfig_through(wire.address().port(), NAMESPACE, ACCOUNT);
+        Ok(Self {
+            script,
+            kubeconfig: kubeconfig.await?,
+            wire,
+            _proxy: proxy,
+        })
+    }
+
+    /// Nothing goes wrong any more.
+    pub(super) fn heal(&self) {
+        self.script.clear();
+        self.wire.mend();
+    }
+}
+
+/// A namespace with a set of three replicas, and a controller at the far end of a network.
+pub(super) struct Trial<'a> {
+    pub(super) stage: &'a Stage,
+    pub(super) scene: Scene<'a>,
+    pub(super) network: Network,
+    /// What was written before does not count.
+    mark: usize,
+    begun: Instant,
+}
+
+impl<'a> Trial<'a> {
+    /// A fresh one, at rest.
+    pub(super) async fn begin(stage: &'a Stage, namespace: &str) -> anyhow::Result<Self> {
+        Self::begin_with(stage, namespace, &[]).await
+    }
+
+    /// The same with further arguments for the controller.
+    pub(super) async fn begin_with(stage: &'a Stage, namespace: &str, extra: &[&str]) -> anyhow::Result<Self> {
+        let house = &stage.house;
+        let mut scene = Scene::new(&house.cluster, &house.client, namespace).await?;
+        // An answer that was lost is as if somebody else had reported.
+        scene.exceptions.reported_twice = true;
+        if !extra.is_empty() {
+            may_hold_a_lease(&scene).await?;
+        }
+        let network = Network::start(&house.cluster, "network-first").await?;
+        let begun = Instant::now();
+        let arguments = [&["--namespace", namespace], extra].concat();
+        let controller = house
+            .installation
+            .start_controller_with(&network.kubeconfig, &arguments);
+        scene.controller = Some(controller.await?);
+        scene.wish(&manifest(3, "1Gi")).await?;
+        scene.settled().await?;
+        let mark = scene.mark().await?;
+        Ok(Self {
+            stage,
+            scene,
+            network,
+            mark,
+            begun,
+        })
+    }
+
+    /// The user changes size and image in one apply.
+    pub(super) async fn roll_out(&self) -> anyhow::Result<()> {
+        self.scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
+    }
+
+    /// Waits until the controller has asked for so much since its start.
+    pub(super) async fn until_asked(&self, asked: Asked, count: usize) -> anyhow::Result<()> {
+        let what = format!("{count} requests: {asked:?}");
+        let waited = eventually(&what, PATIENCE, async || {
+            Ok((self.network.script.count(asked) >= count).then_some(()))
+        });
+        waited.await.with_context(|| self.scene.log())
+    }
+
+    /// From now on this goes wrong.
+    pub(super) fn strike(&self, rule: Rule) {
+        self.network.script.add(rule);
+    }
+
+    /// Waits until so many requests have been struck.
+    pub(super) async fn until_struck(&self, times: u32) -> anyhow::Result<()> {
+        let what = format!("{times} faults");
+        let waited = eventually(&what, PATIENCE, async || {
+            Ok((self.network.script.struck() >= times).then_some(()))
+        });
+        waited.await.with_context(|| self.scene.log())
+    }
+
+    pub(super) fn controller(&self) -> anyhow::Result<&Controller> {
+        self.scene.controller.as_ref().context("a controller")
+    }
+
+    /// Whatever the network does, nothing that a restart would heal is wrong.
+    pub(super) fn is_well(&self) -> anyhow::Result<()> {
+        for path in ["/healthz", "/readyz", "/metrics"] {
+            let (code, body) = self.controller()?.get(path)?;
+            ensure!(code == 200, "{path} answers {code}: {body}\n{}", self.scene.log());
+        }
+        Ok(())
+    }
+
+    /// Takes the faults away, and checks the end: the controller goes on `within` this time. How long it took to be done.
+    pub(super) async fn heals(&self, within: Duration) -> anyhow::Result<Duration> {
+        self.is_well()?;
+        let before = self.moves();
+        let healed = Instant::now();
+        self.network.heal();
+        let went_on = eventually("the controller to go on", within, async || {
+            Ok((self.moves() > before || self.is_done().await?).then_some(()))
+        });
+        went_on.await.with_context(|| self.scene.log())?;
+        let went_on = healed.elapsed();
+        self.until_done().await?;
+        let done = healed.elapsed();
+        let namespace = &self.scene.namespace;
+        println!("{namespace}: went on after {went_on:.1?}, done after {done:.1?}");
+        self.ends().await?;
+        Ok(done)
+    }
+
+    /// What the controller has asked the API server to store.
+    fn moves(&self) -> usize {
+        let moves = [
+            Asked::Claim,
+            Asked::Partition,
+            Asked::Record,
+            Asked::Wish,
+            Asked::Status,
+        ];
+        moves.map(|asked| self.network.script.count(asked)).iter().sum()
+    }
+
+    async fn is_done(&self) -> anyhow::Result<bool> {
+        Ok(self.scene.record().await?["phase"] == "Complete"
+            && condition(&self.scene.rollout().await?, "Ready") == "True")
+    }
+
+    /// Waits until everything is as wished.
+    pub(super) async fn until_done(&self) -> anyhow::Result<()> {
+        self.scene.until_complete(3, "2Gi").await?;
+        self.scene.until_free(0).await.map(drop)
+    }
+
+    /// Waits for the end, and checks it.
+    pub(super) async fn ends(&self) -> anyhow::Result<()> {
+        self.until_done().await?;
+        self.keeps_its_promises().await?;
+        let (expected, found) = (self.stage.undisturbed().await?, self.essence().await?);
+        ensure!(found == *expected, "expected {expected:#}, but found {found:#}");
+        self.is_well()?;
+        let log = self.scene.log();
+        ensure!(!log.contains("panicked"), "{log}");
+        let lines = f64::from(u32::try_from(log.lines().count())?) / self.begun.elapsed().as_secs_f64();
+        ensure!(lines < TALKATIVE, "{lines} lines a second:\n{log}");
+        let starts = log
+            .lines()
+            .filter(|line| line.contains("health endpoints address="))
+            .count();
+        ensure!(starts == 1, "the controller was started {starts} times");
+        Ok(())
+    }
+
+    /// What was written is what a rollout takes, each in its turn, and every promise was kept.
+    async fn keeps_its_promises(&self) -> anyhow::Result<()> {
+        let written = self.scene.writes_since(self.mark).await?;
+        written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+        written.is_a_rollout(&CLAIMS, 3, 1).with_context(|| self.scene.log())
+    }
+
+    /// What there is, but for what is different each time.
+    async fn essence(&self) -> anyhow::Result<Value> {
+        let mut set = self.scene.set().await?;
+        let rollout = self.scene.rollout().await?;
+        let mut record = self.scene.record().await?;
+        let claims = self.scene.claims().await?;
+        set["metadata"]["annotations"]["claim-rollout.io/staged"].take();
+        strip(&mut record);
+        let part = |object: &Value| {
+            let mut part = json!({
+                "labels": object["metadata"]["labels"], "annotations": object["metadata"]["annotations"],
+                "spec": object["spec"], "status": object["status"],
+            });
+            strip(&mut part);
+            part
+        };
+        // Some conditions of a claim, such as that nobody uses it, come when they come.
+        let claims = claims.iter().map(|claim| {
+            let mut part = part(claim);
+            let status = part["status"].take();
+            part["status"] = json!({"phase": status["phase"], "capacity": status["capacity"]});
+            part
+        });
+        let claims: Vec<_> = claims.collect();
+        let all = json!({"set": part(&set), "rollout": part(&rollout), "record": record, "claims": claims});
+        let text = all.to_string().replace(&self.scene.namespace, "NAMESPACE");
+        Ok(serde_json::from_str(&text)?)
+    }
+}
+
+/// Drops what is different each time.
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|key, _| !OWN.contains(&key.as_str()));
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+/// Lets controllers agree in this namespace who leads.
+async fn may_hold_a_lease(scene: &Scene<'_>) -> anyhow::Result<()> {
+    let account = format!("--serviceaccount={NAMESPACE}:{ACCOUNT}");
+    for arguments in [
+        &[
+            "create",
+            "role",
+            "lease",
+            "--verb=get,create,update",
+            "--resource=leases.coordination.k8s.io",
+        ][..],
+        &["create", "rolebinding", "lease", "--role=lease", &account],
+    ] {
+        scene.done(arguments, "").await?;
+    }
+    Ok(())
+}
