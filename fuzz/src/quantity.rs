@@ -4,7 +4,6 @@
 //! suffix a power of two or ten, and nothing is rounded but the last step, as Kubernetes does it.
 
 use std::cmp::Ordering;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use claim_rollout::templates::Quantity;
 use claim_rollout::templates::quantity::{NotBytes, QuantityError};
@@ -27,7 +26,7 @@ const LARGEST_SCALE: i64 = 29;
 ///
 /// # Laws
 /// A text is a quantity iff the model says so, and stands for the same amount; printing and parsing again gives an equal
-/// quantity; order, equality and hash go by the amount; bytes are rounded up.
+/// quantity; order and equality go by the amount; bytes are rounded up.
 pub fn quantity(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -77,7 +76,6 @@ fn checked(text: &str) -> Option<Known> {
     let settled = again.to_string();
     let third: Quantity = settled.parse().expect("what was printed can be parsed");
     assert_eq!(third.to_string(), settled, "{text:?} has many canonical forms");
-    assert_eq!(quantity.is_zero(), nanos == BigInt::ZERO, "{text:?}");
     let whole = rounded_away(&nanos, &BigInt::from(1_000_000_000));
     assert_eq!(BigInt::from(quantity.whole()), whole, "{text:?}");
     let bytes = match quantity.bytes() {
@@ -99,8 +97,6 @@ fn compare((one, exact): &Known, (other, other_exact): &Known) {
     assert_eq!(one.cmp(other), expected, "{one} against {other}");
     assert_eq!(one == other, expected == Ordering::Equal, "{one} against {other}");
     if one == other {
-        let hash = |quantity| BuildHasherDefault::<DefaultHasher>::default().hash_one(quantity);
-        assert_eq!(hash(one), hash(other), "{one} against {other}");
         assert_eq!(one.whole(), other.whole(), "{one} against {other}");
     }
 }
