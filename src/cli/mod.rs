@@ -9,6 +9,7 @@ mod controller;
 mod crd;
 #[cfg(test)]
 mod documented_tests;
+mod drift;
 mod files;
 mod history;
 mod lift;
@@ -54,6 +55,7 @@ enum Command {
     Completion(completion::Arguments),
     Controller(controller::Arguments),
     Crd(crd::Arguments),
+    Drift(drift::Arguments),
     History(history::Arguments),
     Lift(lift::Arguments),
     // For whoever packages the program.
@@ -96,6 +98,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Completion(completion) => wait_for(async { completion::run(&completion, parser.clone()) }),
         Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
+        Command::Drift(drift) => drift::run(&arguments.cluster, &drift),
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
         Command::Lift(lift) => wait_for(lift::run(&arguments.cluster, &lift)),
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),

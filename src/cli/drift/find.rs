@@ -1,0 +1,281 @@
+//! From what was seen of a set to what is not as it is wished.
+
+use std::collections::BTreeMap;
+
+use super::difference::{Difference, Kind};
+use super::outlook::Outlook;
+use crate::claims::compatible::differences;
+use crate::json::Map;
+use crate::rollout::ownership::Foreign;
+use crate::rollout::readiness::has_class;
+use crate::rollout::{ClaimView, SetView};
+use crate::templates::show::path_of;
+use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, Record, RecordError, keys};
+
+/// A set and its claims.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) set: SetView,
+    /// The annotations of ours.
+    pub(crate) annotations: BTreeMap<String, String>,
+    /// Claims of the names that replicas of the set have.
+    pub(crate) claims: BTreeMap<String, Claim>,
+}
+
+/// A claim. The decisions do not read annotations of claims.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Claim {
+    pub(crate) view: ClaimView,
+    pub(crate) annotations: BTreeMap<String, String>,
+}
+
+impl Seen {
+    /// What is wished: what is staged, or else the live templates.
+    pub(crate) fn wish(&self) -> &[ClaimTemplate] {
+        let staged = self.set.staged.as_ref();
+        staged.map_or(&self.set.live, |record| &record.templates)
+    }
+
+    /// Why the annotation that should be the record is none.
+    pub(crate) fn unreadable(&self) -> Option<RecordError> {
+        let text = self.annotations.get(keys::STAGED)?;
+        Record::read(text, &self.set.uid).err()
+    }
+}
+
+/// The names that the claims of a set's replicas have, highest ordinal first, each with its template. A name that cannot
+/// be made is left out: such a template is never staged.
+pub(crate) fn named<'a>(
+    set: &'a SetView,
+    wish: &'a [ClaimTemplate],
+) -> impl Iterator<Item = (u32, &'a ClaimTemplate, ClaimName)> {
+    set.ordinals().flat_map(move |ordinal| {
+        wish.iter().filter_map(move |template| {
+            let name = ClaimName::new(&template.name, &set.name, ordinal).ok()?;
+            Some((ordinal, template, name))
+        })
+    })
+}
+
+/// Everything about a set that is not as it is wished: the set itself first, then its claims, highest ordinal first.
+///
+/// A claim that is not the set's, or is about to be gone, is one difference: what is in it is not compared. A set that is
+/// being deleted has none.
+pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
+    if seen.set.terminating {
+        return Vec::new();
+    }
+    let mut found: Vec<Difference> = of_record(seen).into_iter().collect();
+    found.extend(of_staged(&seen.set));
+    for (ordinal, template, name) in named(&seen.set, seen.wish()) {
+        match seen.claims.get(name.as_str()) {
+            None => found.push(Difference {
+                wanted: Some(name.as_str().to_owned()),
+                note: "is made with the Pod".to_owned(),
+                ..blank(name.as_str(), Kind::Missing, "metadata.name")
+            }),
+            Some(claim) => found.extend(of_claim(seen, ordinal, template, claim)),
+        }
+    }
+    found
+}
+
+fn blank(claim: &str, kind: Kind, field: &str) -> Difference {
+    Difference {
+        claim: Some(claim.to_owned()),
+        kind,
+        field: field.to_owned(),
+        wanted: None,
+        found: None,
+        note: String::new(),
+    }
+}
+
+fn of_record(seen: &Seen) -> Option<Difference> {
+    let error = seen.unreadable()?;
+    Some(Difference {
+        claim: None,
+        kind: Kind::Record,
+        field: format!("metadata.annotations[{}]", keys::STAGED),
+        wanted: Some("a record".to_owned()),
+        found: Some("something else".to_owned()),
+        note: error.to_string(),
+    })
+}
+
+/// What is staged and is not what the set has.
+fn of_staged(set: &SetView) -> Vec<Difference> {
+    let Some(record) = &set.staged else {
+        return Vec::new();
+    };
+    let row = |field: String, found: Option<String>, wanted: Option<String>| Difference {
+        claim: None,
+        kind: Kind::Staged,
+        field,
+        wanted,
+        found,
+        note: format!("staged, {}", record.phase),
+    };
+    let diff = Diff::between(&set.live, &record.templates);
+    let mut rows = Vec::new();
+    for change in &diff.changed {
+        let path = |field: &str| format!("{}.{field}", path_of(&change.template));
+        rows.extend(change.changes.iter().map(|one| {
+            let (from, to) = values(one);
+            row(path(&one.field()), from, to)
+        }));
+        let frozen = change.frozen.iter();
+        rows.extend(frozen.map(|one| row(path(&one.field), one.from.clone(), one.to.clone())));
+    }
+    let added = diff.added.iter();
+    rows.extend(added.map(|name| row(path_of(name), None, Some(name.clone()))));
+    let removed = diff.removed.iter();
+    rows.extend(removed.map(|name| row(path_of(name), Some(name.clone()), None)));
+    rows
+}
+
+/// What a field was and is to be.
+fn values(change: &Change) -> (Option<String>, Option<String>) {
+    let text = |quantity: &Option<Quantity>| quantity.as_ref().map(Quantity::to_string);
+    match change {
+        Change::Storage { from, to } => (text(from), text(to)),
+        Change::VolumeAttributesClass { from, to } => (from.clone(), to.clone()),
+        Change::Label(one) | Change::Annotation(one) => (one.from.clone(), one.to.clone()),
+    }
+}
+
+fn of_claim(seen: &Seen, ordinal: u32, template: &ClaimTemplate, claim: &Claim) -> Vec<Difference> {
+    let view = &claim.view;
+    if view.terminating {
+        return vec![Difference {
+            found: Some("set".to_owned()),
+            note: "is being deleted".to_owned(),
+            ..blank(&view.name, Kind::Terminating, "metadata.deletionTimestamp")
+        }];
+    }
+    if let Some(foreign) = of_owner(&seen.set, ordinal, view) {
+        return vec![foreign];
+    }
+    let mut found: Vec<Difference> = differences(template, &view.spec)
+        .map(|change| Difference {
+            wanted: change.from,
+            found: change.to,
+            note: "cannot change in place".to_owned(),
+            ..blank(&view.name, Kind::Frozen, &change.field)
+        })
+        .collect();
+    let outlook = Outlook::of(&seen.set, view).note();
+    found.extend(of_size(template, view, &outlook));
+    found.extend(of_class(template, view, &outlook));
+    found.extend(of_keys(seen, template, claim, &outlook));
+    found
+}
+
+/// Whose it is, if not the set's. Who mounts it is not looked at, nor whether another set has claims of this name.
+fn of_owner(set: &SetView, ordinal: u32, claim: &ClaimView) -> Option<Difference> {
+    let foreign = set
+        .match_labels
+        .iter()
+        .find(|(key, value)| claim.labels.get(*key) != Some(*value));
+    if let Some((label, value)) = foreign {
+        return Some(Difference {
+            wanted: Some(value.clone()),
+            found: claim.labels.get(label).cloned(),
+            note: Foreign::Selector { label: label.clone() }.to_string(),
+            ..blank(&claim.name, Kind::Foreign, &format!("metadata.labels[{label}]"))
+        });
+    }
+    let owner = claim.controller.as_ref()?;
+    let pod = format!("{}-{ordinal}", set.name);
+    let ours = owner.uid == set.uid || (owner.kind == "Pod" && owner.name == pod);
+    (!ours).then(|| Difference {
+        wanted: Some(format!("StatefulSet {}", set.name)),
+        found: Some(format!("{} {}", owner.kind, owner.name)),
+        note: Foreign::Owned { by: owner.clone() }.to_string(),
+        ..blank(&claim.name, Kind::Foreign, "metadata.ownerReferences")
+    })
+}
+
+/// What it asks for beside what is wished, and what it has beside what it asks for.
+fn of_size(template: &ClaimTemplate, claim: &ClaimView, outlook: &str) -> Vec<Difference> {
+    let row = |kind, field, wanted: Quantity, found: Option<Quantity>, note: &str| Difference {
+        wanted: Some(wanted.to_string()),
+        found: found.map(|found| found.to_string()),
+        note: note.to_owned(),
+        ..blank(&claim.name, kind, field)
+    };
+    let mut rows = Vec::new();
+    if let Some(wanted) = template.storage.filter(|wanted| *wanted != claim.request) {
+        let (kind, note) = match wanted > claim.request {
+            true => (Kind::Smaller, outlook),
+            false if claim.size_is_ours => (Kind::Larger, "grown for a wish before"),
+            false => (Kind::Larger, "grown by somebody else"),
+        };
+        let field = "spec.resources.requests.storage";
+        rows.push(row(kind, field, wanted, Some(claim.request), note));
+    }
+    if claim.capacity.is_none_or(|capacity| capacity < claim.request) {
+        let trouble = claim.trouble.as_ref().map(|trouble| trouble.message.as_str());
+        let note = if claim.bound {
+            trouble.unwrap_or_default()
+        } else {
+            "not bound to a volume yet"
+        };
+        rows.push(row(
+            Kind::Capacity,
+            "status.capacity.storage",
+            claim.request,
+            claim.capacity,
+            note,
+        ));
+    }
+    rows
+}
+
+/// A wish without an attributes class leaves the claim's.
+fn of_class(template: &ClaimTemplate, claim: &ClaimView, outlook: &str) -> Option<Difference> {
+    let wanted = &template.volume_attributes_class_name;
+    if wanted.is_some() && *wanted != claim.class {
+        return Some(Difference {
+            wanted: wanted.clone(),
+            found: claim.class.clone(),
+            note: outlook.to_owned(),
+            ..blank(&claim.name, Kind::AttributesClass, "spec.volumeAttributesClassName")
+        });
+    }
+    let trouble = claim.trouble.as_ref().map(|trouble| trouble.message.clone());
+    (claim.bound && !has_class(claim)).then(|| Difference {
+        wanted: claim.class.clone(),
+        found: claim.current_class.clone(),
+        note: trouble.unwrap_or_default(),
+        ..blank(&claim.name, Kind::Capacity, "status.currentVolumeAttributesClassName")
+    })
+}
+
+/// Labels and annotations of the template. Keys of the selector have the selector's values, whatever the template says, as
+/// when the StatefulSet controller makes the claim. What only the claim has is its own.
+fn of_keys(seen: &Seen, template: &ClaimTemplate, claim: &Claim, outlook: &str) -> Vec<Difference> {
+    let rows = |kind, map: &str, wanted: &Map<String>, found: &BTreeMap<String, String>| {
+        let differing = wanted.iter().filter(|(key, value)| found.get(*key) != Some(*value));
+        let differing = differing.filter(|(key, _)| kind != Kind::Label || !seen.set.match_labels.contains_key(*key));
+        let rows = differing.map(|(key, value)| Difference {
+            wanted: Some(value.clone()),
+            found: found.get(key).cloned(),
+            note: outlook.to_owned(),
+            ..blank(&claim.view.name, kind, &format!("metadata.{map}[{key}]"))
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let mut all = rows(Kind::Label, "labels", &template.labels, &claim.view.labels);
+    all.extend(rows(
+        Kind::Annotation,
+        "annotations",
+        &template.annotations,
+        &claim.annotations,
+    ));
+    all
+}
+
+#[cfg(test)]
+#[path = "find_tests.rs"]
+pub(crate) mod tests;

@@ -1,0 +1,293 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Claim, Seen, find};
+use crate::json::{Map, Value};
+use crate::rollout::fixtures::{gi, owner, record, template, web};
+use crate::rollout::snapshot::Trouble;
+use crate::templates::{Phase, UpdatePolicy, keys};
+
+/// A set of three replicas and their claims, all of 1Gi, and nothing staged.
+pub(crate) fn even() -> Seen {
+    let mut web = web();
+    web.set.staged = None;
+    web.set.update_policy = Some(UpdatePolicy::InPlace);
+    let claims = web.claims.into_iter().map(|(name, view)| {
+        let annotations = BTreeMap::new();
+        (name, Claim { view, annotations })
+    });
+    Seen {
+        annotations: BTreeMap::new(),
+        claims: claims.collect(),
+        set: web.set,
+    }
+}
+
+/// The same with something changed.
+pub(crate) fn changed(change: impl FnOnce(&mut Seen)) -> Seen {
+    let mut seen = even();
+    change(&mut seen);
+    seen
+}
+
+/// The claim of replica 1.
+pub(crate) fn one(seen: &mut Seen) -> &mut Claim {
+    seen.claims.get_mut("data-web-1").expect("a claim of the fixture")
+}
+
+/// Every difference as one line, as it would stand in the table.
+fn lines(seen: &Seen) -> Vec<String> {
+    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    let line = |found: &super::Difference| {
+        format!(
+            "{:?} {} {} {} {} | {}",
+            found.kind,
+            or_none(&found.claim),
+            found.field,
+            or_none(&found.wanted),
+            or_none(&found.found),
+            found.note
+        )
+    };
+    find(seen).iter().map(line).collect()
+}
+
+/// What is changed, and the lines that come of it.
+type Row = (&'static str, fn(&mut Seen), &'static [&'static str]);
+
+const CLAIMS: [Row; 16] = [
+    ("nothing", |_| {}, &[]),
+    (
+        "a claim asks for less",
+        |seen| seen.set.live = vec![template("data", "2Gi")],
+        &[
+            "Smaller data-web-2 spec.resources.requests.storage 2Gi 1Gi | no rollout brings it up",
+            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | no rollout brings it up",
+            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | no rollout brings it up",
+        ],
+    ),
+    (
+        "a claim was grown by hand",
+        |seen| (one(seen).view.request, one(seen).view.capacity) = (gi(4), Some(gi(4))),
+        &["Larger data-web-1 spec.resources.requests.storage 1Gi 4Gi | grown by somebody else"],
+    ),
+    (
+        "a claim was grown for a wish that was withdrawn",
+        |seen| {
+            let view = &mut one(seen).view;
+            (view.request, view.capacity, view.size_is_ours) = (gi(4), Some(gi(4)), true);
+        },
+        &["Larger data-web-1 spec.resources.requests.storage 1Gi 4Gi | grown for a wish before"],
+    ),
+    (
+        "a volume is behind",
+        |seen| {
+            one(seen).view.capacity = Some(gi(0));
+            one(seen).view.trouble = Some(Trouble {
+                reason: "ControllerResizeError".to_owned(),
+                message: "no space".to_owned(),
+            });
+        },
+        &["Capacity data-web-1 status.capacity.storage 1Gi 0 | no space"],
+    ),
+    (
+        "there is no volume",
+        |seen| (one(seen).view.capacity, one(seen).view.bound) = (None, false),
+        &["Capacity data-web-1 status.capacity.storage 1Gi - | not bound to a volume yet"],
+    ),
+    (
+        "another attributes class",
+        |seen| {
+            for claim in seen.claims.values_mut() {
+                claim.view.class = Some("gold".to_owned());
+                claim.view.current_class = Some("gold".to_owned());
+            }
+            seen.set.live[0].volume_attributes_class_name = Some("gold".to_owned());
+            one(seen).view.class = None;
+            one(seen).view.current_class = None;
+        },
+        &["AttributesClass data-web-1 spec.volumeAttributesClassName gold - | no rollout brings it up"],
+    ),
+    (
+        "a volume that has not got its attributes class",
+        |seen| one(seen).view.class = Some("gold".to_owned()),
+        &["Capacity data-web-1 status.currentVolumeAttributesClassName gold - | "],
+    ),
+    (
+        "a template without an attributes class leaves the claim's",
+        |seen| {
+            one(seen).view.class = Some("gold".to_owned());
+            one(seen).view.current_class = Some("gold".to_owned());
+        },
+        &[],
+    ),
+    (
+        "labels: those of the template that are not the selector's",
+        |seen| {
+            set(&mut seen.set.live[0].labels, &[("app", "other"), ("tier", "gold")]);
+            seen.claims.values_mut().for_each(|claim| {
+                claim.view.labels.insert("tier".to_owned(), "gold".to_owned());
+                claim.view.labels.insert("extra".to_owned(), "its own".to_owned());
+            });
+            one(seen).view.labels.insert("tier".to_owned(), "silver".to_owned());
+        },
+        &["Label data-web-1 metadata.labels[tier] gold silver | no rollout brings it up"],
+    ),
+    (
+        "annotations: also a key of the selector",
+        |seen| {
+            set(&mut seen.set.live[0].annotations, &[("app", "a")]);
+            seen.claims
+                .values_mut()
+                .for_each(|claim| claim.annotations = pairs(&[("app", "a"), ("b", "c")]));
+            one(seen).annotations.remove("app");
+        },
+        &["Annotation data-web-1 metadata.annotations[app] a - | no rollout brings it up"],
+    ),
+    (
+        "what cannot change",
+        |seen| {
+            let view = &mut one(seen).view;
+            Arc::make_mut(&mut view.spec).insert("accessModes".to_owned(), Value::Array(vec!["ReadOnlyMany".into()]));
+        },
+        &["Frozen data-web-1 spec.accessModes [\"ReadWriteOnce\"] [\"ReadOnlyMany\"] | cannot change in place"],
+    ),
+    (
+        "a claim that is not there",
+        |seen| drop(seen.claims.remove("data-web-1")),
+        &["Missing data-web-1 metadata.name data-web-1 - | is made with the Pod"],
+    ),
+    (
+        "a claim that is going is not compared",
+        |seen| (one(seen).view.terminating, one(seen).view.request) = (true, gi(4)),
+        &["Terminating data-web-1 metadata.deletionTimestamp - set | is being deleted"],
+    ),
+    (
+        "a claim of another set is not compared",
+        |seen| {
+            one(seen).view.controller = Some(owner("StatefulSet", "other", "other-uid"));
+            one(seen).view.request = gi(4);
+        },
+        &[
+            "Foreign data-web-1 metadata.ownerReferences StatefulSet web StatefulSet other | expected no controller but the set, but found StatefulSet other",
+        ],
+    ),
+    (
+        "a claim without a label of the selector",
+        |seen| drop(one(seen).view.labels.remove("app")),
+        &[
+            "Foreign data-web-1 metadata.labels[app] web - | expected the value of the set's selector in label app, but found another or none",
+        ],
+    ),
+];
+
+const SETS: [Row; 8] = [
+    (
+        "what is staged, on its way: the first claim is there, the others wait",
+        |seen| {
+            seen.set.staged = Some(record(vec![template("data", "2Gi")]));
+            let view = &mut seen.claims.get_mut("data-web-2").expect("a claim").view;
+            (view.request, view.capacity) = (gi(2), Some(gi(2)));
+        },
+        &[
+            "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
+            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout brings it up",
+            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | the rollout brings it up",
+        ],
+    ),
+    (
+        "what is staged and reached",
+        |seen| {
+            let mut record = record(vec![template("data", "2Gi")]);
+            record.phase = Phase::Complete;
+            seen.set.staged = Some(record);
+            seen.claims.values_mut().for_each(|claim| {
+                (claim.view.request, claim.view.capacity) = (gi(2), Some(gi(2)));
+            });
+        },
+        &["Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, Complete"],
+    ),
+    (
+        "with OnClaimDelete claims stay",
+        |seen| {
+            seen.set.replicas = 1;
+            seen.set.staged = Some(record(vec![template("data", "2Gi")]));
+            seen.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
+        },
+        &[
+            "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
+            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | stays so with OnClaimDelete",
+        ],
+    ),
+    (
+        "what is staged and will not be rolled out",
+        |seen| {
+            seen.set.replicas = 1;
+            seen.set.staged = Some(record(vec![template("data", "2Gi")]));
+            seen.set.controller = Some(owner("Operator", "boss", "boss-uid"));
+        },
+        &[
+            "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
+            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | the set is owned by Operator boss",
+        ],
+    ),
+    (
+        "another template in what is staged",
+        |seen| {
+            seen.set.replicas = 0;
+            seen.set.staged = Some(record(vec![template("log", "1Gi")]));
+        },
+        &[
+            "Staged - spec.volumeClaimTemplates[log] log - | staged, RollingOut",
+            "Staged - spec.volumeClaimTemplates[data] - data | staged, RollingOut",
+        ],
+    ),
+    (
+        "a record that is none",
+        |seen| drop(seen.annotations.insert(keys::STAGED.to_owned(), "{}".to_owned())),
+        &["Record - metadata.annotations[claim-rollout.io/staged] a record something else | expected version 1"],
+    ),
+    (
+        "claims out of range, and none in it",
+        |seen| (seen.set.replicas, seen.set.first_ordinal) = (1, 3),
+        &["Missing data-web-3 metadata.name data-web-3 - | is made with the Pod"],
+    ),
+    (
+        "a set that is going",
+        |seen| {
+            seen.set.terminating = true;
+            seen.claims.clear();
+        },
+        &[],
+    ),
+];
+
+fn set(map: &mut Map<String>, pairs: &[(&str, &str)]) {
+    for (key, value) in pairs {
+        map.insert((*key).to_owned(), (*value).to_owned());
+    }
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    pairs.iter().map(owned).collect()
+}
+
+#[test]
+fn whatever_differs_is_found_and_nothing_else() {
+    for (what, change, expected) in CLAIMS.iter().chain(&SETS) {
+        assert_eq!(lines(&changed(change)), *expected, "{what}");
+    }
+}
+
+#[test]
+fn a_claim_that_carries_the_wish_is_brought_up_by_nobody() {
+    let mut seen = even();
+    let record = record(vec![template("data", "2Gi")]);
+    let revision = record.revision().to_string();
+    seen.set.staged = Some(record);
+    one(&mut seen).view.labels.insert(keys::REVISION.to_owned(), revision);
+    let notes: Vec<String> = find(&seen).into_iter().skip(1).map(|found| found.note).collect();
+    let coming = "the rollout brings it up";
+    assert_eq!(notes, [coming, "no rollout brings it up", coming]);
+}

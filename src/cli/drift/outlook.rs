@@ -1,0 +1,41 @@
+//! Whether a claim that lags behind its template is going to be brought up.
+
+use crate::rollout::readiness::is_at;
+use crate::rollout::{ClaimView, Honoured, Idle, SetView, Wish};
+
+/// What will become of such a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    /// The rollout brings it up, sooner or later.
+    Coming,
+    /// It is meant to stay as it is: the update policy is OnClaimDelete.
+    Left,
+    /// The rollout is in the way of itself, for this reason.
+    Stalled(String),
+    /// Nobody will.
+    Nobody,
+}
+
+impl Outlook {
+    /// The outlook of a claim. What the controller was told of the policy's settings is not known here: the defaults count.
+    pub(crate) fn of(set: &SetView, claim: &ClaimView) -> Self {
+        match Wish::of(set, &Honoured::default()) {
+            // Written once, never written again (S8).
+            Ok(wish) if is_at(claim, &wish.revision) => Self::Nobody,
+            Ok(_) => Self::Coming,
+            Err(Idle::OnClaimDelete) => Self::Left,
+            Err(Idle::NothingStaged | Idle::Withdrawn) => Self::Nobody,
+            Err(idle) => Self::Stalled(idle.to_string()),
+        }
+    }
+
+    /// The same in a few words.
+    pub(crate) fn note(self) -> String {
+        match self {
+            Self::Coming => "the rollout brings it up".to_owned(),
+            Self::Left => "stays so with OnClaimDelete".to_owned(),
+            Self::Stalled(why) => why,
+            Self::Nobody => "no rollout brings it up".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Reads sets and their claims; the only part that asks anybody.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail};
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
+use serde_json::Value;
+
+use super::find::{Claim, Seen, named};
+use crate::controller::objects;
+use crate::templates::keys;
+
+/// Claims, by namespace and name.
+type Claims = BTreeMap<(String, String), Value>;
+
+/// The sets of these names, or all if none is named, with the claims of their replicas: of a namespace, or of all. In the
+/// order of namespaces and names. Nothing is written.
+///
+/// # Errors
+/// If a set that is named is not there, or sets and claims may not be read.
+pub(crate) async fn read(client: &Client, namespace: Option<&str>, names: &[String]) -> anyhow::Result<Vec<Seen>> {
+    let mut sets = list(client, namespace, "apps", "StatefulSet").await?;
+    if !names.is_empty() {
+        sets.retain(|set| names.iter().any(|name| set["metadata"]["name"] == name.as_str()));
+    }
+    let missing = |name: &&String| sets.iter().all(|set| set["metadata"]["name"] != name.as_str());
+    if let Some(missing) = names.iter().find(missing) {
+        bail!("expected a StatefulSet {missing:?}, but found none");
+    }
+    let claims = list(client, namespace, "", "PersistentVolumeClaim").await?;
+    let claims: Claims = claims.into_iter().map(|claim| (path(&claim), claim)).collect();
+    sets.sort_by_key(path);
+    sets.iter().map(|set| seen(set, &claims)).collect()
+}
+
+/// Every object of a kind.
+async fn list(client: &Client, namespace: Option<&str>, group: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+    let api: Api<DynamicObject> = match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    let objects = api.list(&ListParams::default()).await?.into_iter();
+    Ok(objects.map(serde_json::to_value).collect::<Result<_, _>>()?)
+}
+
+/// Namespace and name of an object.
+fn path(object: &Value) -> (String, String) {
+    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+    (text("namespace"), text("name"))
+}
+
+fn seen(object: &Value, claims: &Claims) -> anyhow::Result<Seen> {
+    let (namespace, name) = path(object);
+    let set = objects::set(object).with_context(|| format!("{namespace}/{name}"))?;
+    let mut annotations = annotations(object);
+    annotations.retain(|key, _| key.starts_with(keys::PREFIX));
+    let mut seen = Seen {
+        set,
+        annotations,
+        claims: BTreeMap::new(),
+    };
+    let names: Vec<String> = named(&seen.set, seen.wish())
+        .map(|(.., name)| name.as_str().to_owned())
+        .collect();
+    for name in names {
+        let place = (namespace.clone(), name);
+        if let Some(object) = claims.get(&place) {
+            let view = objects::claim(object).with_context(|| namespace.clone())?;
+            let annotations = self::annotations(object);
+            seen.claims.insert(place.1, Claim { view, annotations });
+        }
+    }
+    Ok(seen)
+}
+
+fn annotations(object: &Value) -> BTreeMap<String, String> {
+    let annotations = object["metadata"]["annotations"].as_object();
+    let pairs = annotations.into_iter().flatten();
+    pairs
+        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+        .collect()
+}

@@ -1,0 +1,124 @@
+//! Differences as text.
+
+use serde_json::{Value, json};
+
+use super::difference::Difference;
+use super::find::Seen;
+use crate::cli::output::{self, Format, table};
+use crate::templates::show::shown;
+
+/// What goes to the standard output: a table of what differs, nothing where nothing does. A document is one even if there is
+/// nothing in it.
+pub(super) fn text(found: &[(&Seen, Vec<Difference>)], format: Option<Format>) -> anyhow::Result<String> {
+    let document =
+        || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "DriftList", "items": items(found)});
+    match format {
+        None => Ok(rows(found, shown)),
+        Some(Format::Wide) => Ok(rows(found, str::to_owned)),
+        Some(Format::Json) => output::json(&document()),
+        Some(Format::Yaml) => output::yaml(&document()),
+    }
+}
+
+/// One line on what was looked at.
+pub(super) fn summary(found: &[(&Seen, Vec<Difference>)]) -> String {
+    let differing = found.iter().filter(|(_, differences)| !differences.is_empty()).count();
+    let sets = if found.len() == 1 {
+        "StatefulSet"
+    } else {
+        "StatefulSets"
+    };
+    match differing {
+        0 => format!("looked at {} {sets}: nothing differs", found.len()),
+        _ => format!("looked at {} {sets}: {differing} with differences", found.len()),
+    }
+}
+
+fn rows(found: &[(&Seen, Vec<Difference>)], value: fn(&str) -> String) -> String {
+    let headings = ["NAMESPACE", "STATEFULSET", "CLAIM", "FIELD", "WANTED", "FOUND", "NOTE"];
+    let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "<none>".to_owned(), value);
+    let rows: Vec<Vec<String>> = found
+        .iter()
+        .flat_map(|(seen, differences)| {
+            differences.iter().map(|difference| {
+                vec![
+                    seen.set.namespace.clone(),
+                    seen.set.name.clone(),
+                    or_none(&difference.claim),
+                    difference.field.clone(),
+                    or_none(&difference.wanted),
+                    or_none(&difference.found),
+                    difference.note.clone(),
+                ]
+            })
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    table(&headings, &rows)
+}
+
+fn items(found: &[(&Seen, Vec<Difference>)]) -> Vec<Value> {
+    let of_set = |(seen, differences): &(&Seen, Vec<Difference>)| {
+        let items = differences.iter().map(|difference| {
+            let mut item = json!(difference);
+            item["namespace"] = json!(seen.set.namespace);
+            item["statefulSet"] = json!(seen.set.name);
+            item
+        });
+        items.collect::<Vec<_>>()
+    };
+    found.iter().flat_map(of_set).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{summary, text};
+    use crate::cli::drift::find::find;
+    use crate::cli::drift::find::tests::{changed, even};
+    use crate::cli::output::Format;
+
+    #[test]
+    fn a_difference_is_a_row_and_an_item() {
+        let seen = changed(|seen| {
+            seen.claims.remove("data-web-1");
+        });
+        let found = [(&seen, find(&seen))];
+        let expected = "\
+NAMESPACE   STATEFULSET   CLAIM        FIELD           WANTED       FOUND    NOTE
+default     web           data-web-1   metadata.name   data-web-1   <none>   is made with the Pod
+";
+        assert_eq!(text(&found, None).expect("text"), expected);
+        assert_eq!(summary(&found), "looked at 1 StatefulSet: 1 with differences");
+        let json: Value = serde_json::from_str(&text(&found, Some(Format::Json)).expect("text")).expect("JSON");
+        assert_eq!(json["items"][0]["statefulSet"], "web");
+        assert_eq!(json["items"][0]["kind"], "Missing");
+        assert_eq!(json["items"][0]["found"], Value::Null);
+    }
+
+    #[test]
+    fn where_nothing_differs_nothing_is_printed_but_an_empty_document() {
+        let seen = even();
+        let found = [(&seen, find(&seen))];
+        assert_eq!(text(&found, None).expect("text"), "");
+        assert_eq!(text(&found, Some(Format::Wide)).expect("text"), "");
+        let yaml = text(&found, Some(Format::Yaml)).expect("text");
+        assert!(yaml.contains("items: []"), "{yaml}");
+        assert_eq!(summary(&found), "looked at 1 StatefulSet: nothing differs");
+    }
+
+    #[test]
+    fn long_values_are_cut_unless_all_is_asked_for() {
+        let long = "x".repeat(100);
+        let seen = changed(|seen| {
+            let claim = seen.claims.get_mut("data-web-1").expect("a claim");
+            claim.view.labels.insert("app".to_owned(), long.clone());
+        });
+        let found = [(&seen, find(&seen))];
+        assert!(!text(&found, None).expect("text").contains(&long));
+        assert!(text(&found, Some(Format::Wide)).expect("text").contains(&long));
+    }
+}
