@@ -7,6 +7,7 @@ mod cluster;
 mod completion;
 mod controller;
 mod crd;
+mod doctor;
 #[cfg(test)]
 mod documented_tests;
 mod drift;
@@ -55,6 +56,7 @@ enum Command {
     Completion(completion::Arguments),
     Controller(controller::Arguments),
     Crd(crd::Arguments),
+    Doctor(doctor::Arguments),
     Drift(drift::Arguments),
     History(history::Arguments),
     Lift(lift::Arguments),
@@ -98,6 +100,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Completion(completion) => wait_for(async { completion::run(&completion, parser.clone()) }),
         Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
+        Command::Doctor(doctor) => doctor::run(&arguments.cluster, &doctor),
         Command::Drift(drift) => drift::run(&arguments.cluster, &drift),
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
         Command::Lift(lift) => wait_for(lift::run(&arguments.cluster, &lift)),

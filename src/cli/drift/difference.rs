@@ -47,3 +47,13 @@ pub(crate) enum Kind {
     /// An annotation of the template is not on the claim.
     Annotation,
 }
+
+impl Kind {
+    /// True iff a rollout would bring the claim up.
+    pub(crate) const fn is_lag(self) -> bool {
+        matches!(
+            self,
+            Self::Smaller | Self::AttributesClass | Self::Label | Self::Annotation
+        )
+    }
+}

@@ -1,0 +1,270 @@
+//! Is the policy asked, and what becomes of requests while it is away?
+
+use serde_json::Value;
+
+use super::facts::Facts;
+use super::finding::Finding;
+use crate::claims::class::Known;
+use crate::templates::keys;
+
+/// What became of a set with a value that the policy refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// It was refused in our words.
+    Refused,
+    /// Nobody minded.
+    Accepted,
+    /// The API server asked the policy in vain.
+    Unreachable(String),
+    /// Something else came in between.
+    Unknown(String),
+}
+
+/// A webhook that leads to claim-rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Webhook {
+    /// Kind and name of the configuration that it stands in.
+    pub(crate) configuration: String,
+    /// Its place there.
+    pub(crate) place: usize,
+    pub(crate) name: String,
+    pub(crate) part: Part,
+    pub(crate) by: By,
+    /// `failurePolicy: Fail`.
+    pub(crate) fails_closed: bool,
+    /// It has `matchConditions`.
+    pub(crate) has_conditions: bool,
+    /// It has a `caBundle`.
+    pub(crate) is_trusted: bool,
+}
+
+/// What a webhook is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Changes of sets.
+    Sets,
+    /// New claims.
+    Claims,
+    /// What a retention policy deletes.
+    Retention,
+}
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A policy-server of Kubewarden.
+    Kubewarden,
+    /// `claim-rollout webhook`.
+    BuiltIn,
+}
+
+impl Probe {
+    /// What the answer of the API server means; no message where it accepted.
+    pub(super) fn read(message: Option<&str>) -> Self {
+        match message {
+            None => Self::Accepted,
+            Some(message) if message.contains("denied the request") && message.contains(keys::SYNC) => Self::Refused,
+            Some(message) if message.contains("failed calling webhook") && message.contains("claim-rollout") => {
+                Self::Unreachable(message.to_owned())
+            }
+            Some(message) => Self::Unknown(message.to_owned()),
+        }
+    }
+}
+
+impl Webhook {
+    /// The webhooks of a configuration that lead to claim-rollout, by their names and paths; `kind` is that of the
+    /// configuration.
+    pub(super) fn list(kind: &str, configuration: &Value) -> Vec<Self> {
+        let name = configuration["metadata"]["name"].as_str().unwrap_or_default();
+        let webhooks = configuration["webhooks"].as_array().into_iter().flatten().enumerate();
+        let read = webhooks.filter_map(|(place, webhook)| Self::read(format!("{kind}/{name}"), place, webhook));
+        read.collect()
+    }
+
+    fn read(configuration: String, place: usize, webhook: &Value) -> Option<Self> {
+        let name = webhook["name"].as_str().unwrap_or_default();
+        let client = &webhook["clientConfig"];
+        let path = client["service"]["path"].as_str().or_else(|| {
+            let (_, rest) = client["url"].as_str()?.split_once("://")?;
+            rest.split_once('/').map(|(_, path)| path)
+        });
+        let first = name.split('.').next().unwrap_or_default();
+        let words = [first, path.unwrap_or_default()];
+        let says = |word: &str| words.iter().any(|text| text.contains(word));
+        let parts = [
+            ("claim-rollout-claims", Part::Claims),
+            ("claim-rollout-retention", Part::Retention),
+            ("claim-rollout", Part::Sets),
+        ];
+        let (_, part) = parts.into_iter().find(|(word, _)| says(word))?;
+        let filled = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+        Some(Self {
+            configuration,
+            place,
+            name: name.to_owned(),
+            part,
+            by: if name.ends_with(".kubewarden.admission") {
+                By::Kubewarden
+            } else {
+                By::BuiltIn
+            },
+            // The default of the API.
+            fails_closed: webhook["failurePolicy"] != "Ignore",
+            has_conditions: webhook["matchConditions"].as_array().is_some_and(|all| !all.is_empty()),
+            is_trusted: filled(&client["caBundle"]),
+        })
+    }
+
+    fn subject(&self) -> String {
+        format!("{}[{}]", self.configuration, self.name)
+    }
+
+    /// The policy object that Kubewarden made it from.
+    fn policy(&self) -> &str {
+        let first = self.name.split('.').next().unwrap_or_default();
+        first.strip_prefix("clusterwide-").unwrap_or(first)
+    }
+
+    /// The manifest that it comes from.
+    fn manifest(&self) -> &'static str {
+        match (self.by, self.part) {
+            (By::Kubewarden, Part::Retention) => "deploy/policy-retention.yaml",
+            (By::Kubewarden, _) => "deploy/policy.yaml",
+            (By::BuiltIn, Part::Retention) => "deploy/webhook/retention.yaml",
+            (By::BuiltIn, _) => "deploy/webhook/configuration.yaml",
+        }
+    }
+
+    fn apply(&self) -> String {
+        format!("kubectl apply --server-side --force-conflicts -f {}", self.manifest())
+    }
+}
+
+/// What is wrong with how the policy is asked.
+pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+    let none = Vec::new();
+    let webhooks = match &facts.webhooks {
+        Known::Found(webhooks) => webhooks,
+        _ => &none,
+    };
+    let mut found: Vec<Finding> = webhooks.iter().flat_map(|webhook| of_webhook(facts, webhook)).collect();
+    found.extend(twice(webhooks));
+    found.extend(births(webhooks));
+    found.extend(of_probe(facts, webhooks));
+    found
+}
+
+fn of_probe(facts: &Facts, webhooks: &[Webhook]) -> Option<Finding> {
+    let subject = "admission of StatefulSets";
+    let expected = "the policy to refuse a wrong annotation";
+    let mut asked = webhooks.iter().filter(|webhook| webhook.part == Part::Sets);
+    match &facts.probe {
+        Probe::Refused => None,
+        Probe::Accepted => {
+            let (found, heal) = match asked.next() {
+                Some(webhook) => (
+                    format!("that it was accepted, although there is {}", webhook.subject()),
+                    format!("{}, and see that what it leads to runs", webhook.apply()),
+                ),
+                None => (
+                    "that nobody asks it: templates cannot change, and annotations are not checked".to_owned(),
+                    "kubectl apply -k deploy/webhook, or with Kubewarden kubectl apply -f deploy/policy.yaml"
+                        .to_owned(),
+                ),
+            };
+            Some(Finding::error(subject).but(expected, found).heal(heal))
+        }
+        // Then that is the cause, and is told.
+        Probe::Unreachable(_) if asked.clone().any(|webhook| !webhook.is_trusted) => None,
+        Probe::Unreachable(why) => {
+            let heal = match asked.next().map(|webhook| webhook.by) {
+                Some(By::Kubewarden) => "kubectl get pods -A -l app.kubernetes.io/component=policy-server".to_owned(),
+                _ => format!(
+                    "kubectl rollout restart -n {} deployment/claim-rollout-webhook",
+                    facts.namespace
+                ),
+            };
+            Some(Finding::error(subject).but(expected, why).heal(heal))
+        }
+        Probe::Unknown(why) => {
+            let heal = "run it as somebody who may create StatefulSets in the namespace default";
+            Some(Finding::warning(subject).but(expected, why).heal(heal))
+        }
+    }
+}
+
+fn of_webhook(facts: &Facts, webhook: &Webhook) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let error = || Finding::error(webhook.subject());
+    if webhook.part == Part::Sets && !webhook.fails_closed {
+        let ignored = "Ignore: while the policy is away nothing is checked, and nothing is staged";
+        let heal = match webhook.by {
+            By::Kubewarden => format!(
+                "kubectl patch clusteradmissionpolicy/{} --type=merge -p '{{\"spec\":{{\"failurePolicy\":\"Fail\"}}}}'",
+                webhook.policy()
+            ),
+            By::BuiltIn => format!(
+                "kubectl patch {} --type=json -p '[{{\"op\":\"replace\",\"path\":\"/webhooks/{}/failurePolicy\",\"value\":\"Fail\"}}]'",
+                webhook.configuration, webhook.place
+            ),
+        };
+        found.push(error().but("failurePolicy Fail", ignored).heal(heal));
+    }
+    if webhook.fails_closed && !webhook.has_conditions {
+        let what = match webhook.part {
+            Part::Claims => "new claim",
+            Part::Sets | Part::Retention => "update of every StatefulSet",
+        };
+        let without = format!("none: while the policy is away every {what} is refused");
+        found.push(error().but("matchConditions", without).heal(webhook.apply()));
+    }
+    if !webhook.is_trusted {
+        let heal = match webhook.by {
+            By::Kubewarden => "kubectl rollout restart -n kubewarden deployment/kubewarden-controller".to_owned(),
+            By::BuiltIn => format!(
+                "kubectl rollout restart -n {} deployment/claim-rollout-webhook: it writes the caBundle when it begins",
+                facts.namespace
+            ),
+        };
+        let empty = "none: the API server trusts nobody there";
+        found.push(error().but("a caBundle", empty).heal(heal));
+    }
+    found
+}
+
+/// Two that are asked about sets.
+fn twice(webhooks: &[Webhook]) -> Option<Finding> {
+    let of = |by: By| {
+        let mut sets = webhooks.iter().filter(|webhook| webhook.part == Part::Sets);
+        sets.find(move |webhook| webhook.by == by)
+    };
+    let (kubewarden, built_in) = (of(By::Kubewarden)?, of(By::BuiltIn)?);
+    let found = format!("two: {} as well", kubewarden.configuration);
+    let heal = format!(
+        "kubectl delete {}, or else kubectl delete clusteradmissionpolicy/{}",
+        built_in.configuration,
+        kubewarden.policy()
+    );
+    let finding = Finding::error(built_in.subject()).but("one webhook that is asked about StatefulSets", found);
+    Some(finding.heal(heal))
+}
+
+/// Sets are asked about, and new claims are not.
+fn births(webhooks: &[Webhook]) -> Option<Finding> {
+    let sets = webhooks.iter().find(|webhook| webhook.part == Part::Sets)?;
+    if webhooks.iter().any(|webhook| webhook.part == Part::Claims) {
+        return None;
+    }
+    let expected = "a webhook for new claims beside it";
+    let found = "none: a new claim gets the old template, and has to be brought up later";
+    Some(
+        Finding::warning(sets.configuration.clone())
+            .but(expected, found)
+            .heal(sets.apply()),
+    )
+}
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod tests;

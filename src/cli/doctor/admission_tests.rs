@@ -1,0 +1,98 @@
+use serde_json::{Value, json};
+
+use super::{By, Part, Probe, Webhook};
+
+/// A webhook in a configuration, with its name and where it leads.
+fn read(name: &str, client: &Value) -> Option<Webhook> {
+    let webhook = json!({"name": name, "clientConfig": client, "matchConditions": [{"name": "a"}]});
+    let configuration = json!({"metadata": {"name": "all"}, "webhooks": [webhook]});
+    Webhook::list("mutatingwebhookconfiguration", &configuration).pop()
+}
+
+#[test]
+fn a_webhook_that_leads_here_is_known_by_its_name_or_path() {
+    let nowhere = json!({});
+    let url = |url: &str| json!({"url": url, "caBundle": "Y2E="});
+    let service = |path: &str| json!({"service": {"name": "claim-rollout-webhook", "path": path}});
+    for (name, client, expected) in [
+        (
+            "claim-rollout.claim-rollout.io",
+            nowhere.clone(),
+            Some((Part::Sets, By::BuiltIn)),
+        ),
+        (
+            "claim-rollout-claims.claim-rollout.io",
+            nowhere.clone(),
+            Some((Part::Claims, By::BuiltIn)),
+        ),
+        (
+            "claim-rollout-retention.claim-rollout.io",
+            nowhere.clone(),
+            Some((Part::Retention, By::BuiltIn)),
+        ),
+        (
+            "clusterwide-claim-rollout.kubewarden.admission",
+            nowhere.clone(),
+            Some((Part::Sets, By::Kubewarden)),
+        ),
+        (
+            "clusterwide-claim-rollout-claims.kubewarden.admission",
+            service("/validate/clusterwide-claim-rollout-claims"),
+            Some((Part::Claims, By::Kubewarden)),
+        ),
+        (
+            "ours.example.com",
+            url("https://10.0.0.1:1/validate/claim-rollout"),
+            Some((Part::Sets, By::BuiltIn)),
+        ),
+        (
+            "ours.example.com",
+            service("/validate/claim-rollout-claims"),
+            Some((Part::Claims, By::BuiltIn)),
+        ),
+        (
+            "other.example.com",
+            url("https://claim-rollout.example.com/other"),
+            None,
+        ),
+        ("other.claim-rollout.io", service("/other"), None),
+        (
+            "clusterwide-pod-privileged.kubewarden.admission",
+            service("/validate/clusterwide-pod-privileged"),
+            None,
+        ),
+    ] {
+        let found = read(name, &client).map(|webhook| (webhook.part, webhook.by));
+        assert_eq!(found, expected, "{name} {client}");
+    }
+}
+
+#[test]
+fn what_is_not_said_is_what_the_api_says() {
+    let webhook = read("claim-rollout.claim-rollout.io", &json!({"caBundle": ""})).expect("ours");
+    assert!(
+        webhook.fails_closed && webhook.has_conditions && !webhook.is_trusted,
+        "{webhook:?}"
+    );
+}
+
+#[test]
+fn only_a_refusal_in_our_words_is_one() {
+    let unknown = |text: &str| Probe::Unknown(text.to_owned());
+    let ours = "admission webhook \"claim-rollout.claim-rollout.io\" denied the request: claim-rollout: annotation \
+                claim-rollout.io/sync: expected one of LockStep, Async, but found Sometimes";
+    let away = "Internal error occurred: failed calling webhook \"claim-rollout.claim-rollout.io\": no route";
+    let others = "admission webhook \"other.example.com\" denied the request: no";
+    let others_away = "Internal error occurred: failed calling webhook \"other.example.com\": no route";
+    let forbidden = "statefulsets.apps is forbidden: User \"bob\" cannot create resource";
+    for (message, expected) in [
+        (None, Probe::Accepted),
+        (Some(ours), Probe::Refused),
+        (Some(away), Probe::Unreachable(away.to_owned())),
+        (Some(others), unknown(others)),
+        (Some(others_away), unknown(others_away)),
+        (Some(forbidden), unknown(forbidden)),
+    ] {
+        assert_eq!(Probe::read(message), expected, "{message:?}");
+    }
+}

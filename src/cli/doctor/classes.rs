@@ -1,0 +1,72 @@
+//! Can the volumes grow that are to grow?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::Facts;
+use super::finding::{Finding, Severity};
+use crate::cli::drift::find::Seen;
+use crate::json::Value;
+use crate::rollout::wish::update_policy;
+use crate::templates::{Change, Diff, Phase, UpdatePolicy};
+
+/// StorageClasses that do not let volumes grow and are used by sets whose claims follow their templates: an error where a
+/// growth is staged.
+pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+    let mut users: BTreeMap<&str, (Severity, Vec<String>)> = BTreeMap::new();
+    let in_place = facts
+        .sets
+        .iter()
+        .filter(|seen| update_policy(&seen.set) == UpdatePolicy::InPlace);
+    for seen in in_place {
+        let severity = if grows(seen) {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        let fixed = classes(seen)
+            .into_iter()
+            .filter(|class| facts.classes.get(*class) == Some(&false));
+        for class in fixed {
+            let entry = users.entry(class).or_insert((severity, Vec::new()));
+            entry.0 = entry.0.min(severity);
+            entry.1.push(format!("{}/{}", seen.set.namespace, seen.set.name));
+        }
+    }
+    let finding = |(class, (severity, sets)): (&str, (Severity, Vec<String>))| {
+        let subject = format!("storageclass/{class}");
+        let used = format!("that it is not, and that claims of {} use it", sets.join(", "));
+        let heal =
+            format!("kubectl patch {subject} -p '{{\"allowVolumeExpansion\":true}}', if its driver can expand volumes");
+        Finding {
+            severity,
+            ..Finding::error(subject)
+                .but("allowVolumeExpansion to be true", used)
+                .heal(heal)
+        }
+    };
+    users.into_iter().map(finding).collect()
+}
+
+/// True iff a growth is staged that is not complete.
+fn grows(seen: &Seen) -> bool {
+    let Some(record) = seen
+        .set
+        .staged
+        .as_ref()
+        .filter(|record| record.phase == Phase::RollingOut)
+    else {
+        return false;
+    };
+    let diff = Diff::between(&seen.set.live, &record.templates);
+    let mut changes = diff.changed.iter().flat_map(|change| &change.changes);
+    changes.any(|change| matches!(change, Change::Storage { from, to } if to > from))
+}
+
+/// The classes of the claims, and those that the templates name.
+fn classes(seen: &Seen) -> BTreeSet<&str> {
+    let of_claims = seen.claims.values().map(|claim| &*claim.view.spec);
+    let specs = seen.wish().iter().map(|template| &template.spec).chain(of_claims);
+    specs
+        .filter_map(|spec| spec.get("storageClassName").and_then(Value::as_str))
+        .collect()
+}

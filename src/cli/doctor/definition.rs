@@ -1,0 +1,81 @@
+//! Is ClaimRollout defined, and as this program knows it?
+
+use serde_json::Value;
+
+use super::facts::Facts;
+use super::finding::Finding;
+use crate::claims::class::Known;
+
+const SUBJECT: &str = "customresourcedefinition/claimrollouts.claim-rollout.io";
+const HEAL: &str = "claim-rollout crd | kubectl apply --server-side --force-conflicts -f -";
+
+/// What is wrong with the definition. One that has more than this program knows of is newer, and no fault.
+pub(super) fn judge(facts: &Facts) -> Option<Finding> {
+    let stored = match &facts.definition {
+        Known::Unknown => return None,
+        Known::Missing => return Some(Finding::error(SUBJECT).but("it", "none").heal(HEAL)),
+        Known::Found(stored) => stored,
+    };
+    if let Some(path) = lacks(&stored["spec"], &facts.own_definition["spec"], "spec") {
+        let expected = "what `claim-rollout crd` prints";
+        let found = format!("that {path} differs: it is older than this program");
+        return Some(Finding::error(SUBJECT).but(expected, found).heal(HEAL));
+    }
+    let conditions = stored["status"]["conditions"].as_array();
+    let established = |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
+    if conditions.into_iter().flatten().any(established) {
+        return None;
+    }
+    let names = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition["type"] == "NamesAccepted");
+    let why = names
+        .and_then(|condition| condition["message"].as_str())
+        .unwrap_or("no such condition");
+    let heal = format!("kubectl describe {SUBJECT} says which other definition has its names: delete that one");
+    Some(Finding::error(SUBJECT).but("it to be Established", why).heal(heal))
+}
+
+/// The first place where `stored` does not have what is wanted. What is empty may be absent.
+fn lacks(stored: &Value, wanted: &Value, path: &str) -> Option<String> {
+    match (stored, wanted) {
+        (_, Value::Null) => None,
+        (Value::Object(stored), Value::Object(wanted)) => wanted.iter().find_map(|(key, wanted)| {
+            lacks(
+                stored.get(key).unwrap_or(&Value::Null),
+                wanted,
+                &format!("{path}.{key}"),
+            )
+        }),
+        (Value::Array(stored), Value::Array(wanted)) if stored.len() == wanted.len() => {
+            let mut pairs = stored.iter().zip(wanted).enumerate();
+            pairs.find_map(|(place, (stored, wanted))| lacks(stored, wanted, &format!("{path}[{place}]")))
+        }
+        (Value::Null, Value::Array(wanted)) if wanted.is_empty() => None,
+        (Value::Null, Value::Object(wanted)) if wanted.is_empty() => None,
+        _ => (stored != wanted).then(|| path.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::lacks;
+
+    #[test]
+    fn what_is_stored_may_have_more_but_not_less_or_other() {
+        for (stored, wanted, expected) in [
+            (json!({"a": 1, "b": 2}), json!({"a": 1}), None),
+            (json!({}), json!({"a": [], "b": {}, "c": null}), None),
+            (json!({"a": {"b": 1}}), json!({"a": {"b": 2}}), Some("spec.a.b")),
+            (json!({"a": {}}), json!({"a": {"b": 2}}), Some("spec.a.b")),
+            (json!({"a": [1]}), json!({"a": [1, 2]}), Some("spec.a")),
+            (json!({"a": [1, 3]}), json!({"a": [1, 2]}), Some("spec.a[1]")),
+        ] {
+            let found = lacks(&stored, &wanted, "spec");
+            assert_eq!(found.as_deref(), expected, "{stored} for {wanted}");
+        }
+    }
+}

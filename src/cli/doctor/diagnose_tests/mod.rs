@@ -1,0 +1,190 @@
+mod installation;
+mod sets;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::CustomResourceExt as _;
+use serde_json::{Value, json};
+
+use super::admission::{By, Part, Probe, Webhook};
+use super::facts::{Facts, Lease};
+use super::rights::Account;
+use super::{Output, Severity, diagnose, summary, text};
+use crate::claims::class::Known;
+use crate::cli::drift::find::tests::{changed, even};
+use crate::controller::crd::ClaimRollout;
+use crate::rollout::fixtures::template;
+use crate::templates::{Phase, UpdatePolicy, keys};
+
+const BUILT_IN: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
+
+fn webhook(part: Part, by: By) -> Webhook {
+    let name = match part {
+        Part::Sets => "claim-rollout",
+        Part::Claims => "claim-rollout-claims",
+        Part::Retention => "claim-rollout-retention",
+    };
+    let (configuration, name) = match by {
+        By::BuiltIn => ("claim-rollout-webhook".to_owned(), format!("{name}.claim-rollout.io")),
+        By::Kubewarden => (
+            format!("clusterwide-{name}"),
+            format!("clusterwide-{name}.kubewarden.admission"),
+        ),
+    };
+    Webhook {
+        configuration: format!("mutatingwebhookconfiguration/{configuration}"),
+        place: 0,
+        name,
+        part,
+        by,
+        fails_closed: part == Part::Sets,
+        has_conditions: true,
+        is_trusted: true,
+    }
+}
+
+/// All is well: the webhook of this program, a controller that leads, and a set whose claims are as its templates.
+fn healthy() -> Facts {
+    let own = serde_json::to_value(ClaimRollout::crd()).expect("JSON");
+    let mut stored = own.clone();
+    stored["status"] = json!({"conditions": [{"type": "Established", "status": "True"}]});
+    Facts {
+        now: time(1000),
+        namespace: "claim-rollout".to_owned(),
+        definition: Known::Found(stored),
+        own_definition: own,
+        probe: Probe::Refused,
+        webhooks: Known::Found(vec![
+            webhook(Part::Sets, By::BuiltIn),
+            webhook(Part::Claims, By::BuiltIn),
+        ]),
+        lacking: vec![(Account::Controller, Vec::new()), (Account::Webhook, Vec::new())],
+        lease: Known::Found(Lease {
+            holder: "one".to_owned(),
+            renewed: Some(time(998)),
+        }),
+        classes: [("fixed".to_owned(), false), ("expandable".to_owned(), true)].into(),
+        sets: vec![even()],
+        stalled: Vec::new(),
+        unread: Vec::new(),
+    }
+}
+
+fn time(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("a time")
+}
+
+fn webhooks(facts: &mut Facts) -> &mut Vec<Webhook> {
+    match &mut facts.webhooks {
+        Known::Found(webhooks) => webhooks,
+        _ => panic!("webhooks of the fixture"),
+    }
+}
+
+fn definition(facts: &mut Facts) -> &mut Value {
+    match &mut facts.definition {
+        Known::Found(definition) => definition,
+        _ => panic!("a definition of the fixture"),
+    }
+}
+
+fn is_the_only_finding(what: &str, facts: &Facts, expected: &str, heal: &str) {
+    let found = diagnose(facts);
+    let lines: Vec<String> = found
+        .iter()
+        .map(|finding| format!("{:?} {} | {}", finding.severity, finding.subject, finding.found))
+        .collect();
+    assert_eq!(lines, [expected.replace("{}", BUILT_IN)], "{what}");
+    assert!(found[0].heal.starts_with(heal), "{what}: {}", found[0].heal);
+    assert!(!found[0].expected.is_empty(), "{what}");
+}
+
+#[test]
+fn each_fault_is_one_finding() {
+    for (what, plant, expected, heal) in installation::ROWS {
+        let mut facts = healthy();
+        plant(&mut facts);
+        is_the_only_finding(what, &facts, expected, heal);
+    }
+    for (what, plant, expected, heal) in sets::ROWS {
+        let mut facts = healthy();
+        facts.sets = vec![changed(plant)];
+        is_the_only_finding(what, &facts, expected, heal);
+    }
+}
+
+/// What there is, and how it comes to be.
+type Harmless = (&'static str, fn(&mut Facts));
+
+#[test]
+fn what_is_as_it_should_be_is_no_finding() {
+    let rows: [Harmless; 8] = [
+        ("a healthy installation", |_| {}),
+        ("Kubewarden's", |facts| {
+            facts.webhooks = Known::Found(
+                [Part::Sets, Part::Claims, Part::Retention]
+                    .map(|part| webhook(part, By::Kubewarden))
+                    .into(),
+            );
+        }),
+        ("a newer definition", |facts| {
+            definition(facts)["spec"]["names"]["other"] = json!(1);
+        }),
+        ("a rollout on its way, its Pods held", |facts| {
+            sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
+            facts.sets[0].set.held = Some(3);
+        }),
+        ("claims that are left as they are", |facts| {
+            sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
+            facts.sets[0].set.update_policy = Some(UpdatePolicy::OnClaimDelete);
+        }),
+        ("a set that has nothing to do with it, and lags", |facts| {
+            facts.sets[0].set.update_policy = None;
+            facts.sets[0].set.live = vec![template("data", "2Gi")];
+            sets::of_class(&mut facts.sets[0], "fixed");
+        }),
+        ("a set that is going", |facts| {
+            facts.sets[0].set.terminating = true;
+            facts.sets[0].set.held = Some(3);
+        }),
+        ("values that are known", |facts| {
+            facts.sets[0].annotations = BTreeMap::from(
+                [
+                    (keys::UPDATE_POLICY, "OnDelete"),
+                    (keys::SYNC, "Async"),
+                    (keys::PAUSED, "false"),
+                ]
+                .map(|(key, value)| (key.to_owned(), value.to_owned())),
+            );
+        }),
+    ];
+    for (what, change) in rows {
+        let mut facts = healthy();
+        change(&mut facts);
+        assert_eq!(diagnose(&facts), [], "{what}");
+    }
+}
+
+#[test]
+fn errors_come_first_and_nothing_is_printed_where_nothing_is_wrong() {
+    let mut facts = healthy();
+    assert_eq!(text(&diagnose(&facts), None).expect("text"), "");
+    assert_eq!(
+        summary(&facts, &[]),
+        "looked at the installation in claim-rollout and at 1 StatefulSets: nothing is wrong"
+    );
+    webhooks(&mut facts).pop();
+    facts.lease = Known::Missing;
+    let found = diagnose(&facts);
+    let severities: Vec<Severity> = found.iter().map(|finding| finding.severity).collect();
+    assert_eq!(severities, [Severity::Error, Severity::Warning]);
+    let expected = "\
+error: lease/claim-rollout/claim-rollout-controller: expected a controller that holds it, but found none
+  to heal it: kubectl rollout restart -n claim-rollout deployment/claim-rollout-controller
+warning: mutatingwebhookconfiguration/claim-rollout-webhook: ";
+    assert!(text(&found, None).expect("text").starts_with(expected));
+    let json: Value = serde_json::from_str(&text(&found, Some(Output::Json)).expect("text")).expect("JSON");
+    assert_eq!(json["items"][0]["severity"], "Error");
+    assert!(summary(&facts, &found).ends_with(": errors 1, warnings 1"));
+}

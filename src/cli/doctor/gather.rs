@@ -1,0 +1,248 @@
+//! Gathers the facts; the only part that asks anybody. The one request that would write is a dry run.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use k8s_openapi::api::coordination::v1;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::{Client, CustomResourceExt as _};
+use serde_json::{Value, json};
+
+use super::admission::{By, Probe, Webhook};
+use super::facts::{Facts, Lease, Stalled};
+use super::rights::{Account, Right};
+use crate::claims::class::Known;
+use crate::cli::drift::read::read;
+use crate::cli::output::now;
+use crate::controller::crd::ClaimRollout;
+use crate::templates::keys;
+
+/// How many questions about rights are put at the same time.
+const AT_ONCE: usize = 8;
+
+/// Where to look.
+pub(super) struct Place {
+    pub(super) client: Client,
+    /// The namespace of the installation.
+    pub(super) home: String,
+    /// The namespace of the sets; all if none is named.
+    pub(super) sets: Option<String>,
+}
+
+/// What cannot be read because it may not be, is not served, or there is none.
+type Answer<T> = Result<T, kube::Error>;
+
+impl Place {
+    /// Everything that is judged.
+    ///
+    /// # Errors
+    /// If there is no answer, or sets and claims may not be read. What else may not be read is noted.
+    pub(super) async fn gather(&self) -> anyhow::Result<Facts> {
+        let mut unread = Vec::new();
+        let sets = read(&self.client, self.sets.as_deref(), &[]).await?;
+        let definition = self.definition().await;
+        let webhooks = self.webhooks().await;
+        let is_built_in = |webhooks: &Vec<Webhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
+        let mut accounts = vec![Account::Controller];
+        accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
+        let mut lacking = Vec::new();
+        for account in accounts {
+            let answer = self.lacking(account, account.rights()?).await;
+            lacking.extend(readable("rights", answer, &mut unread)?.map(|rights| (account, rights)));
+        }
+        let classes = readable("storageclasses", self.classes().await, &mut unread)?;
+        let stalled = absent(self.stalled().await);
+        Ok(Facts {
+            now: now(),
+            namespace: self.home.clone(),
+            definition: known("customresourcedefinitions", definition, &mut unread)?,
+            own_definition: serde_json::to_value(ClaimRollout::crd())?,
+            probe: self.probe().await?,
+            webhooks: readable("webhook configurations", webhooks, &mut unread)?.map_or(Known::Unknown, Known::Found),
+            lacking,
+            lease: known("leases", self.lease().await, &mut unread)?,
+            classes: classes.unwrap_or_default(),
+            sets,
+            stalled: readable("claimrollouts", stalled, &mut unread)?
+                .flatten()
+                .unwrap_or_default(),
+            unread,
+        })
+    }
+
+    fn api(&self, group: &str, version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        match namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        }
+    }
+
+    async fn definition(&self) -> Answer<Value> {
+        let definitions = self.api("apiextensions.k8s.io", "v1", "CustomResourceDefinition", None);
+        value(definitions.get("claimrollouts.claim-rollout.io").await?)
+    }
+
+    async fn webhooks(&self) -> Answer<Vec<Webhook>> {
+        let mut found = Vec::new();
+        for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
+            let configurations = self.api("admissionregistration.k8s.io", "v1", kind, None);
+            for configuration in configurations.list(&ListParams::default()).await? {
+                found.extend(Webhook::list(&kind.to_lowercase(), &value(configuration)?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether volumes of each class can grow.
+    async fn classes(&self) -> Answer<BTreeMap<String, bool>> {
+        let classes = self.api("storage.k8s.io", "v1", "StorageClass", None);
+        let listed = classes.list(&ListParams::default()).await?.into_iter();
+        let listed = listed.map(|class| {
+            let expandable = class.data["allowVolumeExpansion"] == true;
+            (class.metadata.name.unwrap_or_default(), expandable)
+        });
+        Ok(listed.collect())
+    }
+
+    async fn stalled(&self) -> Answer<Vec<Stalled>> {
+        let rollouts = self.api("claim-rollout.io", "v1alpha1", "ClaimRollout", self.sets.as_deref());
+        let mut stalled = Vec::new();
+        for rollout in rollouts.list(&ListParams::default()).await? {
+            let conditions = rollout.data["status"]["conditions"].as_array();
+            let is_stalled = |condition: &&Value| condition["type"] == "Stalled" && condition["status"] == "True";
+            let Some(condition) = conditions.into_iter().flatten().find(is_stalled) else {
+                continue;
+            };
+            let text = |key: &str| condition[key].as_str().unwrap_or_default().to_owned();
+            stalled.push(Stalled {
+                reason: text("reason"),
+                message: text("message"),
+                namespace: rollout.metadata.namespace.unwrap_or_default(),
+                name: rollout.metadata.name.unwrap_or_default(),
+            });
+        }
+        Ok(stalled)
+    }
+
+    async fn lease(&self) -> Answer<Lease> {
+        let leases: Api<v1::Lease> = Api::namespaced(self.client.clone(), &self.home);
+        let spec = leases.get("claim-rollout-controller").await?.spec.unwrap_or_default();
+        Ok(Lease {
+            holder: spec.holder_identity.unwrap_or_default(),
+            renewed: spec.renew_time.map(|time| time.0),
+        })
+    }
+
+    /// Those of the rights that the account has not.
+    async fn lacking(&self, account: Account, rights: Vec<Right>) -> Answer<Vec<Right>> {
+        let answers = stream::iter(rights).map(|right| async move {
+            let allowed = self.may(account, &right).await?;
+            Ok::<_, kube::Error>((!allowed).then_some(right))
+        });
+        let answers: Vec<Option<Right>> = answers.buffered(AT_ONCE).try_collect().await?;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    async fn may(&self, account: Account, right: &Right) -> Answer<bool> {
+        let namespace = if right.at_home {
+            Some(self.home.clone())
+        } else {
+            self.sets.clone()
+        };
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: Some(format!("system:serviceaccount:{}:{}", self.home, account.name())),
+                groups: Some(vec![
+                    "system:serviceaccounts".to_owned(),
+                    format!("system:serviceaccounts:{}", self.home),
+                    "system:authenticated".to_owned(),
+                ]),
+                resource_attributes: Some(ResourceAttributes {
+                    namespace,
+                    verb: Some(right.verb.clone()),
+                    group: Some(right.group.clone()),
+                    resource: Some(right.resource.clone()),
+                    subresource: right.subresource.clone(),
+                    name: right.name.clone(),
+                    ..ResourceAttributes::default()
+                }),
+                ..SubjectAccessReviewSpec::default()
+            },
+            ..SubjectAccessReview::default()
+        };
+        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
+        let answer = reviews.create(&PostParams::default(), &review).await?;
+        Ok(answer.status.is_some_and(|status| status.allowed))
+    }
+
+    /// Asks for a set with a value that the policy refuses, as a dry run.
+    async fn probe(&self) -> anyhow::Result<Probe> {
+        let namespace = self.sets.as_deref().unwrap_or("default");
+        let sets = self.api("apps", "v1", "StatefulSet", Some(namespace));
+        let parameters = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        match sets.create(&parameters, &wrong()?).await {
+            Ok(_) => Ok(Probe::read(None)),
+            Err(kube::Error::Api(status)) => Ok(Probe::read(Some(&status.message))),
+            Err(error) => Err(error).context("a StatefulSet as a dry run"),
+        }
+    }
+}
+
+/// A set without replicas and with a wrong annotation.
+fn wrong() -> anyhow::Result<DynamicObject> {
+    Ok(serde_json::from_value(json!({
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "claim-rollout-doctor", "annotations": {keys::SYNC: "Sometimes"}},
+        "spec": {
+            "replicas": 0,
+            "serviceName": "claim-rollout-doctor",
+            "selector": {"matchLabels": {"app": "claim-rollout-doctor"}},
+            "template": {
+                "metadata": {"labels": {"app": "claim-rollout-doctor"}},
+                "spec": {"containers": [{"name": "none", "image": "none"}]},
+            },
+        },
+    }))?)
+}
+
+fn value(object: DynamicObject) -> Answer<Value> {
+    serde_json::to_value(object).map_err(kube::Error::SerdeError)
+}
+
+/// Nothing where it may not be read, which is noted.
+fn readable<T>(what: &str, answer: Answer<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Option<T>> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(kube::Error::Api(status)) if status.code == 403 => {
+            unread.push((what.to_owned(), status.message.clone()));
+            Ok(None)
+        }
+        Err(error) => Err(error).context(what.to_owned()),
+    }
+}
+
+/// Nothing where there is none, or the kind is not served.
+fn absent<T>(answer: Answer<T>) -> Answer<Option<T>> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn known<T>(what: &str, answer: Answer<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Known<T>> {
+    let found = readable(what, absent(answer), unread)?;
+    Ok(match found {
+        None => Known::Unknown,
+        Some(None) => Known::Missing,
+        Some(Some(found)) => Known::Found(found),
+    })
+}

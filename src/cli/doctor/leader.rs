@@ -1,0 +1,33 @@
+//! Does a controller lead?
+
+use super::facts::Facts;
+use super::finding::Finding;
+use crate::claims::class::Known;
+
+/// A Lease that has not been renewed for so long is nobody's any more: four times what makes others take it.
+const DEAD: i64 = 60;
+
+/// What is wrong with the Lease. The clock here and that of the controller are taken to agree.
+pub(super) fn judge(facts: &Facts) -> Option<Finding> {
+    let found = match &facts.lease {
+        Known::Unknown => return None,
+        Known::Missing => "none".to_owned(),
+        Known::Found(lease) if lease.holder.is_empty() => "nobody holding it".to_owned(),
+        Known::Found(lease) => {
+            let renewed = lease.renewed.map_or(0, |renewed| renewed.as_second());
+            let age = facts.now.as_second().saturating_sub(renewed);
+            if age < DEAD {
+                return None;
+            }
+            let since = lease.renewed.map_or_else(|| "ever".to_owned(), |_| format!("{age} s"));
+            format!("that {} has not renewed it for {since}", lease.holder)
+        }
+    };
+    let subject = format!("lease/{}/claim-rollout-controller", facts.namespace);
+    let expected = "a controller that holds it";
+    let heal = format!(
+        "kubectl rollout restart -n {} deployment/claim-rollout-controller",
+        facts.namespace
+    );
+    Some(Finding::error(subject).but(expected, found).heal(heal))
+}

@@ -1,0 +1,207 @@
+//! What the accounts of claim-rollout need, by the manifests that give it to them.
+
+use std::fmt;
+
+use anyhow::Context as _;
+use serde::Deserialize;
+
+use super::facts::Facts;
+use super::finding::Finding;
+
+/// Whose rights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Account {
+    /// That of `claim-rollout controller`.
+    Controller,
+    /// That of `claim-rollout webhook`.
+    Webhook,
+}
+
+/// One verb on one resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Right {
+    pub(crate) verb: String,
+    pub(crate) group: String,
+    pub(crate) resource: String,
+    pub(crate) subresource: Option<String>,
+    /// One object.
+    pub(crate) name: Option<String>,
+    /// Whether it is needed in the namespace of the installation only.
+    pub(crate) at_home: bool,
+}
+
+impl Account {
+    /// Its name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Controller => "claim-rollout-controller",
+            Self::Webhook => "claim-rollout-webhook",
+        }
+    }
+
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Controller => "deploy/controller/rbac.yaml",
+            Self::Webhook => "deploy/webhook/rbac.yaml",
+        }
+    }
+
+    const fn manifest(self) -> &'static str {
+        match self {
+            Self::Controller => include_str!("../../../deploy/controller/rbac.yaml"),
+            Self::Webhook => include_str!("../../../deploy/webhook/rbac.yaml"),
+        }
+    }
+
+    /// What its manifest binds to it.
+    ///
+    /// # Errors
+    /// If the manifest is none; a test reads it.
+    pub(crate) fn rights(self) -> anyhow::Result<Vec<Right>> {
+        let objects: Vec<Object> =
+            serde_saphyr::from_multiple(self.manifest()).with_context(|| self.file().to_owned())?;
+        let bound = |role: &Object| {
+            let mut bindings = objects
+                .iter()
+                .filter(|object| object.subjects.iter().any(|it| it.name == self.name()));
+            bindings.any(|binding| {
+                let to = binding.role_ref.as_ref();
+                to.is_some_and(|to| to.kind == role.kind && to.name == role.metadata.name)
+            })
+        };
+        let roles = objects
+            .iter()
+            .filter(|object| !object.rules.is_empty() && bound(object));
+        let rights = roles.flat_map(|role| role.rules.iter().flat_map(|rule| rule.rights(role.kind == "Role")));
+        Ok(rights.collect())
+    }
+}
+
+/// What is read of an object of the manifest.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Object {
+    kind: String,
+    metadata: Metadata,
+    #[serde(default)]
+    rules: Vec<Rule>,
+    role_ref: Option<RoleRef>,
+    #[serde(default)]
+    subjects: Vec<Metadata>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct RoleRef {
+    kind: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Rule {
+    api_groups: Vec<String>,
+    resources: Vec<String>,
+    #[serde(default)]
+    resource_names: Vec<String>,
+    verbs: Vec<String>,
+}
+
+impl Rule {
+    fn rights(&self, at_home: bool) -> Vec<Right> {
+        let names: Vec<Option<String>> = match &self.resource_names[..] {
+            [] => vec![None],
+            names => names.iter().cloned().map(Some).collect(),
+        };
+        let mut rights = Vec::new();
+        for group in &self.api_groups {
+            for path in &self.resources {
+                let (resource, subresource) = match path.split_once('/') {
+                    Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+                    None => (path.as_str(), None),
+                };
+                for (name, verb) in names
+                    .iter()
+                    .flat_map(|name| self.verbs.iter().map(move |verb| (name, verb)))
+                {
+                    rights.push(Right {
+                        verb: verb.clone(),
+                        group: group.clone(),
+                        resource: resource.to_owned(),
+                        subresource: subresource.clone(),
+                        name: name.clone(),
+                        at_home,
+                    });
+                }
+            }
+        }
+        rights
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.verb, self.resource)?;
+        if !self.group.is_empty() {
+            write!(f, ".{}", self.group)?;
+        }
+        for part in self.subresource.iter().chain(&self.name) {
+            write!(f, "/{part}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What accounts lack, one finding each.
+pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+    let lacking = facts.lacking.iter().filter(|(_, rights)| !rights.is_empty());
+    let finding = |(account, rights): &(Account, Vec<Right>)| {
+        let rights: Vec<String> = rights.iter().map(Right::to_string).collect();
+        Finding::error(format!("serviceaccount/{}/{}", facts.namespace, account.name()))
+            .but(
+                format!("the rights of {}", account.file()),
+                format!("that it may not {}", rights.join(", ")),
+            )
+            .heal(format!(
+                "kubectl apply --server-side --force-conflicts -f {}",
+                account.file()
+            ))
+    };
+    lacking.map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Account;
+
+    #[test]
+    fn the_rights_are_those_that_the_manifests_bind() {
+        let rights = |account: Account| {
+            let rights = account.rights().expect("a manifest");
+            rights
+                .iter()
+                .map(|right| (right.to_string(), right.at_home))
+                .collect::<Vec<_>>()
+        };
+        let controller = rights(Account::Controller);
+        for (right, at_home) in [
+            ("list statefulsets.apps", false),
+            ("patch persistentvolumeclaims", false),
+            ("patch claimrollouts.claim-rollout.io/status", false),
+            ("watch storageclasses.storage.k8s.io", false),
+            ("create leases.coordination.k8s.io", true),
+            ("get leases.coordination.k8s.io/claim-rollout-controller", true),
+        ] {
+            assert!(controller.contains(&(right.to_owned(), at_home)), "{right}");
+        }
+        let of_viewers = ("get claimrollouts.claim-rollout.io".to_owned(), false);
+        assert!(!controller.contains(&of_viewers), "a role that is not bound to it");
+        let webhook = rights(Account::Webhook);
+        assert!(webhook.contains(&("get secrets/claim-rollout-webhook".to_owned(), true)));
+        assert!(webhook.contains(&("create subjectaccessreviews.authorization.k8s.io".to_owned(), false)));
+    }
+}

@@ -1,0 +1,156 @@
+//! Sets whose annotations say what nobody understands, or whose Pods or claims wait for nothing.
+
+use serde_json::{Value, json};
+
+use super::facts::{Facts, Stalled};
+use super::finding::Finding;
+use crate::cli::drift::difference::{Difference, Kind};
+use crate::cli::drift::find::{Seen, find};
+use crate::cli::drift::outlook::Outlook;
+use crate::rollout::snapshot::Strategy;
+use crate::rollout::wish::update_policy;
+use crate::rollout::{Honoured, Wish};
+use crate::templates::show::shown;
+use crate::templates::{Phase, Sync, UpdatePolicy, keys};
+
+/// An annotation, the values that it may have in words, and whether a value is one of them.
+type Rule = (&'static str, &'static str, fn(&str) -> bool);
+
+/// What is wrong with sets, in their order, then with rollouts.
+pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+    let sets = facts.sets.iter().filter(|seen| !seen.set.terminating);
+    let mut found: Vec<Finding> = sets.flat_map(of_set).collect();
+    found.extend(facts.stalled.iter().map(of_rollout));
+    found
+}
+
+fn of_set(seen: &Seen) -> Vec<Finding> {
+    let mut found = unknown_values(seen);
+    found.extend(of_record(seen));
+    found.extend(of_hold(seen));
+    found.extend(of_claims(seen));
+    found
+}
+
+fn subject(seen: &Seen) -> String {
+    format!("statefulset.apps/{}/{}", seen.set.namespace, seen.set.name)
+}
+
+/// The command that takes an annotation away.
+fn without(seen: &Seen, key: &str) -> String {
+    format!(
+        "kubectl annotate -n {} statefulset.apps/{} {key}-",
+        seen.set.namespace, seen.set.name
+    )
+}
+
+/// Values that the policy would have refused.
+fn unknown_values(seen: &Seen) -> Vec<Finding> {
+    let rules: [Rule; 4] = [
+        (keys::UPDATE_POLICY, "OnClaimDelete, InPlace or ReCreate", |text| {
+            text.parse::<UpdatePolicy>().is_ok()
+        }),
+        (keys::SYNC, "LockStep or Async", |text| text.parse::<Sync>().is_ok()),
+        (keys::PAUSED, "true or false", |text| matches!(text, "true" | "false")),
+        (keys::HELD_PARTITION, "a partition", |text| text.parse::<u32>().is_ok()),
+    ];
+    let found = rules.into_iter().filter_map(|(key, allowed, is_allowed)| {
+        let value = seen.annotations.get(key).filter(|value| !is_allowed(value))?;
+        let heal = format!("{}, or one of these values", without(seen, key));
+        let expected = format!("{allowed} in the annotation {key}");
+        Some(Finding::error(subject(seen)).but(expected, shown(value)).heal(heal))
+    });
+    found.collect()
+}
+
+fn of_record(seen: &Seen) -> Option<Finding> {
+    let error = seen.unreadable()?;
+    let heal = format!("{}, and apply the wish again", without(seen, keys::STAGED));
+    let expected = format!("a record in the annotation {}", keys::STAGED);
+    let found = format!("something else: {error}");
+    Some(Finding::error(subject(seen)).but(expected, found).heal(heal))
+}
+
+/// Pods that are held and wait for no rollout.
+fn of_hold(seen: &Seen) -> Option<Finding> {
+    let set = &seen.set;
+    set.held?;
+    let needed = Wish::of(set, &Honoured::default()).is_ok_and(|wish| {
+        wish.record.phase == Phase::RollingOut && set.sync == Sync::LockStep && set.strategy == Strategy::RollingUpdate
+    });
+    if needed {
+        return None;
+    }
+    let heal = format!("claim-rollout lift -n {} {}", set.namespace, set.name);
+    let held = "that they are, and that there is none";
+    Some(
+        Finding::error(subject(seen))
+            .but("Pods to be held only by a rollout", held)
+            .heal(heal),
+    )
+}
+
+/// Claims that are to follow their templates, do not, and that no rollout brings up.
+fn of_claims(seen: &Seen) -> Vec<Finding> {
+    if update_policy(&seen.set) != UpdatePolicy::InPlace {
+        return Vec::new();
+    }
+    let left = |name: &str| {
+        let claim = seen.claims.get(name);
+        claim.is_some_and(|claim| Outlook::of(&seen.set, &claim.view) == Outlook::Nobody)
+    };
+    let mut lags = find(seen);
+    lags.retain(|found| found.kind.is_lag() && found.claim.as_deref().is_some_and(left));
+    let of_claim = lags.chunk_by(|one, other| one.claim == other.claim);
+    of_claim.map(|lags| of_claim_that_lags(seen, lags)).collect()
+}
+
+fn of_claim_that_lags(seen: &Seen, lags: &[Difference]) -> Finding {
+    let namespace = &seen.set.namespace;
+    let name = lags.first().and_then(|lag| lag.claim.as_deref()).unwrap_or_default();
+    let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "none".to_owned(), shown);
+    let words = |value: fn(&Difference) -> &Option<String>| {
+        let words = lags.iter().map(|lag| format!("{} {}", lag.field, or_none(value(lag))));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let patch = patch(lags).to_string().replace('\'', "'\\''");
+    Finding::warning(format!("persistentvolumeclaim/{namespace}/{name}"))
+        .but(
+            format!("{} as in its template", words(|lag| &lag.wanted)),
+            format!("{}, and no rollout that would bring it up", words(|lag| &lag.found)),
+        )
+        .heal(format!(
+            "kubectl patch -n {namespace} persistentvolumeclaim/{name} --type=merge -p '{patch}'"
+        ))
+}
+
+/// The merge patch that brings a claim up.
+fn patch(lags: &[Difference]) -> Value {
+    let mut patch = json!({});
+    for lag in lags {
+        let inner = |map: &str| {
+            let key = lag.field.strip_prefix(&format!("metadata.{map}["));
+            key.and_then(|key| key.strip_suffix(']')).unwrap_or_default()
+        };
+        match lag.kind {
+            Kind::Smaller => patch["spec"]["resources"]["requests"]["storage"] = json!(lag.wanted),
+            Kind::AttributesClass => patch["spec"]["volumeAttributesClassName"] = json!(lag.wanted),
+            Kind::Label => patch["metadata"]["labels"][inner("labels")] = json!(lag.wanted),
+            Kind::Annotation => patch["metadata"]["annotations"][inner("annotations")] = json!(lag.wanted),
+            _ => {}
+        }
+    }
+    patch
+}
+
+fn of_rollout(stalled: &Stalled) -> Finding {
+    let (namespace, name) = (&stalled.namespace, &stalled.name);
+    Finding::error(format!("claimrollout.claim-rollout.io/{namespace}/{name}"))
+        .but(
+            "a rollout that goes on",
+            format!("that it is stalled ({}): {}", stalled.reason, stalled.message),
+        )
+        .heal(format!(
+            "claim-rollout status -n {namespace} {name} says what each claim waits for"
+        ))
+}
