@@ -9,6 +9,7 @@ mod commands;
 mod conditions;
 mod control_plane;
 mod controller;
+mod doctor;
 mod documents;
 mod examples;
 mod generated;

@@ -23,7 +23,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Leads the API server to a new one, starts it, and waits until it is asked.
-    pub(super) async fn start(cluster: &Cluster) -> anyhow::Result<Self> {
+    pub(crate) async fn start(cluster: &Cluster) -> anyhow::Result<Self> {
         let address = free()?;
         lead_to(cluster, address).await?;
         let server = Self::serve(cluster, address).await?;

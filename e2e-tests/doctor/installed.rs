@@ -1,0 +1,159 @@
+//! What the doctor finds wrong with an installation.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::stage::{CONFIGURATION, Stage};
+use crate::built_in::Server;
+
+const SETS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
+const ASKED: &str = "admission of StatefulSets";
+
+pub(super) async fn the_definition(stage: &mut Stage) -> anyhow::Result<()> {
+    let definition = "customresourcedefinition/claimrollouts.claim-rollout.io";
+    let older = json!([{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]);
+    stage.edit(definition, &older).await?;
+    stage.healed(("Error", definition)).await
+}
+
+pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result<()> {
+    let saved = stage.saved(CONFIGURATION).await?;
+    // What the command says is done here with the address in place of the Service.
+    for (operations, finding) in [
+        (
+            json!([{"op": "remove", "path": "/webhooks/0/matchConditions"}]),
+            ("Error", SETS),
+        ),
+        (
+            json!([{"op": "remove", "path": "/webhooks/1"}]),
+            ("Warning", CONFIGURATION),
+        ),
+        (
+            json!([{"op": "replace", "path": "/webhooks/0/clientConfig/url", "value": "https://127.0.0.1:1/validate/claim-rollout"}]),
+            ("Error", ASKED),
+        ),
+    ] {
+        stage.edit(CONFIGURATION, &operations).await?;
+        stage.diagnosed(finding).await?;
+        stage.done(&["replace", "-f", "-"], &saved).await?;
+        stage.until_healthy().await?;
+    }
+    let open = json!([{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]);
+    stage.edit(CONFIGURATION, &open).await?;
+    stage.healed(("Error", SETS)).await?;
+
+    let others = "validatingwebhookconfiguration/claim-rollout-webhook";
+    let retention = stage.saved(others).await?;
+    stage.done(&["delete", CONFIGURATION, others], "").await?;
+    stage.diagnosed(("Error", ASKED)).await?;
+    for configuration in [&saved, &retention] {
+        stage.done(&["create", "-f", "-"], configuration).await?;
+    }
+    stage.until_healthy().await?;
+
+    let mut second: Value = serde_json::from_str(&saved)?;
+    second["metadata"] = json!({"name": "clusterwide-claim-rollout"});
+    let webhooks = second["webhooks"].as_array_mut().context("webhooks")?;
+    webhooks.truncate(1);
+    webhooks[0]["name"] = json!("clusterwide-claim-rollout.kubewarden.admission");
+    stage.done(&["create", "-f", "-"], &second.to_string()).await?;
+    stage.diagnosed(("Error", SETS)).await?;
+    stage
+        .done(
+            &["delete", "mutatingwebhookconfiguration/clusterwide-claim-rollout"],
+            "",
+        )
+        .await?;
+    stage.until_healthy().await?;
+
+    let untrusted = json!([{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]);
+    stage.edit(CONFIGURATION, &untrusted).await?;
+    stage.diagnosed(("Error", SETS)).await?;
+    // As a restart does.
+    Server::begin(&stage.cluster).await?.terminate().await?;
+    stage.until_healthy().await
+}
+
+pub(super) async fn the_rights_of_the_controller(stage: &mut Stage) -> anyhow::Result<()> {
+    let role = "clusterrole/claim-rollout-controller";
+    let saved: Value = serde_json::from_str(&stage.saved(role).await?)?;
+    let rules = saved["rules"].as_array().context("rules")?;
+    let events = rules
+        .iter()
+        .position(|rule| rule["resources"] == json!(["events"]))
+        .context("events")?;
+    let without = json!([{"op": "remove", "path": format!("/rules/{events}")}]);
+    stage.edit(role, &without).await?;
+    stage
+        .healed(("Error", "serviceaccount/claim-rollout/claim-rollout-controller"))
+        .await
+}
+
+pub(super) async fn who_leads(stage: &mut Stage) -> anyhow::Result<()> {
+    let lease = ("Error", "lease/claim-rollout/claim-rollout-controller");
+    let mut controller = stage.controller.take().context("a controller")?;
+    controller.terminate().await?;
+    stage.diagnosed(lease).await?;
+    stage
+        .done(&["delete", "-n", "claim-rollout", "lease/claim-rollout-controller"], "")
+        .await?;
+    stage.diagnosed(lease).await?;
+    stage.lead().await?;
+    stage.until_healthy().await
+}
+
+pub(super) async fn who_may_not_look_is_told(stage: &mut Stage) -> anyhow::Result<()> {
+    let blind = stage.run(&["doctor", "--kubeconfig", &kubeconfig(stage)?]).await?;
+    ensure!(blind.code == Some(2) && blind.stdout.is_empty(), "{blind:?}");
+    ensure!(
+        blind.stderr.starts_with("error: statefulsets.apps is forbidden: "),
+        "{blind:?}"
+    );
+
+    let sets = [
+        "create",
+        "clusterrole",
+        "sets",
+        "--verb=list",
+        "--resource=statefulsets.apps,persistentvolumeclaims",
+    ];
+    stage.done(&sets, "").await?;
+    stage
+        .done(
+            &[
+                "create",
+                "clusterrolebinding",
+                "bob",
+                "--clusterrole=sets",
+                "--user=bob",
+            ],
+            "",
+        )
+        .await?;
+    let output = crate::cluster::eventually("bob to see sets", std::time::Duration::from_secs(30), async || {
+        let output = stage
+            .run(&["doctor", "-o", "json", "--kubeconfig", &kubeconfig(stage)?])
+            .await?;
+        Ok((output.code == Some(0)).then_some(output))
+    });
+    let document: Value = serde_json::from_str(&output.await?.stdout)?;
+    let items = document["items"].as_array().context("items")?;
+    let subjects: Vec<&str> = items.iter().filter_map(|item| item["subject"].as_str()).collect();
+    let expected = [
+        ASKED,
+        "rights",
+        "storageclasses",
+        "customresourcedefinitions",
+        "webhook configurations",
+        "leases",
+        "claimrollouts",
+    ];
+    ensure!(subjects == expected, "{document:#}");
+    ensure!(items.iter().all(|item| item["severity"] == "Warning"), "{document:#}");
+    Ok(())
+}
+
+/// That of somebody without rights.
+fn kubeconfig(stage: &Stage) -> anyhow::Result<String> {
+    Ok(stage.cluster.kubeconfig_for("bob", &[])?.display().to_string())
+}

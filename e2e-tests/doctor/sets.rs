@@ -1,0 +1,92 @@
+//! What the doctor finds wrong with sets, their claims and their rollouts.
+
+use serde_json::json;
+
+use super::stage::{FAULTS, Stage, faulty};
+
+const SET: &str = "statefulset.apps/faults/web";
+
+pub(super) async fn annotations(stage: &mut Stage) -> anyhow::Result<()> {
+    for annotation in [
+        "claim-rollout.io/sync=Sometimes",
+        "claim-rollout.io/paused=yes",
+        "claim-rollout.io/staged={}",
+    ] {
+        stage.faults(&["annotate", "statefulset/web", annotation], "").await?;
+        stage.healed(("Error", SET)).await?;
+    }
+    let unknown = "claim-rollout.io/update-policy=Inplace";
+    stage
+        .faults(&["annotate", "--overwrite", "statefulset/web", unknown], "")
+        .await?;
+    stage.healed(("Error", SET)).await?;
+    let in_place = "claim-rollout.io/update-policy=InPlace";
+    stage
+        .faults(&["annotate", "statefulset/web", in_place], "")
+        .await
+        .map(drop)
+}
+
+pub(super) async fn a_hold_without_a_rollout(stage: &mut Stage) -> anyhow::Result<()> {
+    let held = json!({
+        "metadata": {"annotations": {"claim-rollout.io/held-partition": "0"}},
+        "spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}},
+    });
+    stage
+        .faults(
+            &["patch", "statefulset/web", "--type=merge", "-p", &held.to_string()],
+            "",
+        )
+        .await?;
+    stage.healed(("Error", SET)).await
+}
+
+pub(super) async fn a_storage_class_that_cannot_expand(stage: &mut Stage) -> anyhow::Result<()> {
+    let fixed = faulty("1Gi")
+        .replace("web", "fixed")
+        .replace("storageClassName: expandable", "storageClassName: fixed");
+    stage.faults(&["apply", "-f", "-"], &fixed).await?;
+    stage.healed(("Warning", "storageclass/fixed")).await?;
+    stage.faults(&["delete", "statefulset/fixed"], "").await.map(drop)
+}
+
+pub(super) async fn a_claim_that_lags(stage: &mut Stage) -> anyhow::Result<()> {
+    stage.make_anew(FAULTS, &faulty("5Gi")).await?;
+    stage
+        .faults(&["label", "persistentvolumeclaim/data-web-0", "tier-"], "")
+        .await?;
+    stage
+        .healed(("Warning", "persistentvolumeclaim/faults/data-web-0"))
+        .await?;
+    stage.until_even(&["-n", FAULTS]).await
+}
+
+pub(super) async fn a_rollout_that_is_stalled(stage: &mut Stage) -> anyhow::Result<()> {
+    let rollout = json!({
+        "apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "metadata": {"name": "web"},
+        "spec": {
+            "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "none"},
+            "revision": "r", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never",
+        },
+    });
+    stage.faults(&["create", "-f", "-"], &rollout.to_string()).await?;
+    let stalled = json!({"status": {"conditions": [{
+        "type": "Stalled", "status": "True", "reason": "ClaimRefused", "message": "exceeded quota",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]}})
+    .to_string();
+    let patch = [
+        "patch",
+        "claimrollout/web",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        &stalled,
+    ];
+    stage.faults(&patch, "").await?;
+    stage
+        .diagnosed(("Error", "claimrollout.claim-rollout.io/faults/web"))
+        .await?;
+    stage.faults(&["delete", "claimrollout/web"], "").await?;
+    stage.until_healthy().await
+}

@@ -1,0 +1,240 @@
+//! The installation, and what is done with it: plant, look, heal.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use crate::built_in::Server;
+use crate::cluster::{Cluster, Options, Output, eventually};
+use crate::installation::{Controller, Controllers, NAMESPACE, binary, manifest_applied};
+use crate::scenarios::scene::manifest;
+
+/// The webhook configuration of sets and claims, as kubectl names it.
+pub(super) const CONFIGURATION: &str = "mutatingwebhookconfiguration/claim-rollout-webhook";
+/// The namespace that the controller looks after.
+pub(super) const KEPT: &str = "kept";
+/// The namespace that neither the controller looks after nor the policy is asked about, so that faults stay.
+pub(super) const FAULTS: &str = "faults";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) struct Stage {
+    pub(super) cluster: Cluster,
+    pub(super) controllers: Controllers,
+    /// The one that leads.
+    pub(super) controller: Option<Controller>,
+    _server: Server,
+}
+
+/// A finding: its severity, and what it is about.
+pub(super) type Expected<'a> = (&'a str, &'a str);
+
+/// The set `web` of one replica in [`FAULTS`], with a label and an annotation in its template.
+pub(super) fn faulty(size: &str) -> String {
+    manifest(1, size).replace(
+        "  - metadata: {name: data}\n",
+        "  - metadata: {name: data, labels: {tier: gold}, annotations: {example.com/note: kept}}\n",
+    )
+}
+
+impl Stage {
+    /// An installation without Kubewarden in which all is well, and a set in each namespace.
+    pub(super) async fn build() -> anyhow::Result<Self> {
+        let cluster = Cluster::start(Options::default()).await?;
+        let controllers = Controllers::install(&cluster).await?;
+        manifest_applied(&cluster, "webhook/rbac.yaml").await?;
+        let mut stage = Self {
+            _server: Server::start(&cluster).await?,
+            controllers,
+            controller: None,
+            cluster,
+        };
+        stage.lead().await?;
+        let but = json!({"matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [FAULTS]},
+        ]});
+        let path = "/webhooks/0/namespaceSelector";
+        stage
+            .edit(CONFIGURATION, &json!([{"op": "add", "path": path, "value": but}]))
+            .await?;
+        for (namespace, manifest) in [(KEPT, manifest(2, "1Gi")), (FAULTS, faulty("1Gi"))] {
+            stage.done(&["create", "namespace", namespace], "").await?;
+            stage.done(&["apply", "-n", namespace, "-f", "-"], &manifest).await?;
+        }
+        stage.until_even(&["-n", FAULTS]).await?;
+        stage.until_even(&["-n", KEPT]).await?;
+        stage.until_even(&["-A"]).await?;
+        stage.until_healthy().await?;
+        Ok(stage)
+    }
+
+    /// Starts a controller, which takes the Lease.
+    pub(super) async fn lead(&mut self) -> anyhow::Result<()> {
+        let arguments = ["--leader-elect", "--lease-namespace", NAMESPACE, "--namespace", KEPT];
+        self.controller = Some(self.controllers.start(&arguments).await?);
+        Ok(())
+    }
+
+    /// Ends it after a success.
+    pub(super) fn strike(self) {
+        drop(self.controller);
+        self.cluster.stop();
+    }
+
+    /// kubectl, which must succeed.
+    pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        let output = self.cluster.kubectl(arguments, input).await?;
+        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
+        Ok(output)
+    }
+
+    /// kubectl in [`FAULTS`], which must succeed.
+    pub(super) async fn faults(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        self.done(&[&["-n", FAULTS], arguments].concat(), input).await
+    }
+
+    /// A JSON patch of an object.
+    pub(super) async fn edit(&self, object: &str, operations: &Value) -> anyhow::Result<()> {
+        let operations = operations.to_string();
+        self.done(&["patch", object, "--type=json", "-p", &operations], "")
+            .await
+            .map(drop)
+    }
+
+    /// A merge patch of the claim of [`FAULTS`].
+    pub(super) async fn edit_claim(&self, patch: &Value) -> anyhow::Result<()> {
+        let patch = patch.to_string();
+        let arguments = [
+            "patch",
+            "persistentvolumeclaim/data-web-0",
+            "--type=merge",
+            "-p",
+            &patch,
+        ];
+        self.faults(&arguments, "").await.map(drop)
+    }
+
+    /// An object as it is, so that it can be put back.
+    pub(super) async fn saved(&self, object: &str) -> anyhow::Result<String> {
+        let output = self.done(&["get", object, "-o", "json"], "").await?;
+        let mut saved: Value = serde_json::from_str(&output.stdout)?;
+        let metadata = saved["metadata"].as_object_mut().context("metadata")?;
+        for key in [
+            "resourceVersion",
+            "uid",
+            "creationTimestamp",
+            "generation",
+            "managedFields",
+        ] {
+            metadata.remove(key);
+        }
+        Ok(saved.to_string())
+    }
+
+    /// The set of [`FAULTS`] anew, with other templates. Its Pod and its claim stay.
+    pub(super) async fn make_anew(&self, namespace: &str, manifest: &str) -> anyhow::Result<()> {
+        let delete = ["delete", "-n", namespace, "statefulset/web", "--cascade=orphan"];
+        self.done(&delete, "").await?;
+        let apply = ["apply", "-n", namespace, "-f", "-"];
+        self.done(&apply, manifest).await.map(drop)
+    }
+
+    /// A command of a user in the folder of the project, as a shell runs it.
+    async fn typed(&self, line: &str) -> anyhow::Result<()> {
+        let binary = binary()?;
+        let folders =
+            [self.cluster.bin_folder(), binary.parent().context("a folder")?].map(|it| it.display().to_string());
+        let path = format!("{}:/usr/bin:/bin", folders.join(":"));
+        let line = format!("cd '{}' && {line}", env!("CARGO_MANIFEST_DIR"));
+        let output = self
+            .cluster
+            .run("/bin/sh", &["-c", &line], &[("PATH", &path)], "")
+            .await?;
+        ensure!(output.success, "{line}: {output:?}");
+        Ok(())
+    }
+
+    /// `claim-rollout` as the administrator.
+    pub(super) async fn run(&self, arguments: &[&str]) -> anyhow::Result<Output> {
+        self.cluster.run(&binary()?.to_string_lossy(), arguments, &[], "").await
+    }
+
+    /// Waits until the doctor is silent.
+    pub(super) async fn until_healthy(&self) -> anyhow::Result<()> {
+        let mut last = None;
+        let healthy = eventually("the doctor to be silent", PATIENCE, async || {
+            let output = self.run(&["doctor"]).await?;
+            let silent = output.stdout.is_empty() && output.code == Some(0);
+            let one_line = output.stderr.lines().count() == 1 && output.stderr.ends_with(": nothing is wrong\n");
+            last = Some(output);
+            Ok((silent && one_line).then_some(()))
+        });
+        healthy.await.with_context(|| format!("{last:?}"))
+    }
+
+    /// Waits until the doctor has exactly this to say; what heals it.
+    pub(super) async fn diagnosed(&self, expected: Expected<'_>) -> anyhow::Result<String> {
+        let mut last = None;
+        let found = eventually("the finding", PATIENCE, async || {
+            let output = self.run(&["doctor", "-o", "json"]).await?;
+            let document: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
+            let items = document["items"].as_array().cloned().unwrap_or_default();
+            let code = if expected.0 == "Error" { 1 } else { 0 };
+            let is_it = |item: &Value| item["severity"] == expected.0 && item["subject"] == expected.1;
+            let heal = match &items[..] {
+                [item] if is_it(item) && output.code == Some(code) => item["heal"].as_str().map(str::to_owned),
+                _ => None,
+            };
+            last = Some(output);
+            Ok(heal)
+        });
+        found
+            .await
+            .with_context(|| format!("expected {expected:?}, but found {last:#?}"))
+    }
+
+    /// The same, and that what it says heals it: the command up to the first comma.
+    pub(super) async fn healed(&self, expected: Expected<'_>) -> anyhow::Result<()> {
+        let heal = self.diagnosed(expected).await?;
+        self.typed(heal.split(", ").next().unwrap_or_default()).await?;
+        self.until_healthy().await.with_context(|| heal)
+    }
+
+    /// Waits until `drift` is silent.
+    pub(super) async fn until_even(&self, which: &[&str]) -> anyhow::Result<()> {
+        let mut last = None;
+        let even = eventually("drift to be silent", PATIENCE, async || {
+            let output = self.run(&[&["drift", "--exit-code"], which].concat()).await?;
+            let silent = output.stdout.is_empty() && output.code == Some(0);
+            let one_line = output.stderr.lines().count() == 1 && output.stderr.ends_with(": nothing differs\n");
+            last = Some(output);
+            Ok((silent && one_line).then_some(()))
+        });
+        even.await.with_context(|| format!("{which:?}: {last:?}"))
+    }
+
+    /// Waits until `drift` has exactly these rows for a namespace: claim, field, what is wanted and what was found, and how
+    /// the note begins.
+    pub(super) async fn differs(&self, namespace: &str, expected: &[[&str; 5]]) -> anyhow::Result<()> {
+        let mut last = None;
+        let found = eventually("the differences", PATIENCE, async || {
+            let output = self
+                .run(&["drift", "-n", namespace, "-o", "json", "--exit-code"])
+                .await?;
+            let document: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
+            let items = document["items"].as_array().cloned().unwrap_or_default();
+            let is_it = |(item, row): (&Value, &[&str; 5])| {
+                let text = |key: &str| item[key].as_str().unwrap_or("-").to_owned();
+                let cells = ["claim", "field", "wanted", "found"].map(text);
+                cells == row[..4] && text("note").starts_with(row[4])
+            };
+            let all = items.len() == expected.len() && items.iter().zip(expected).all(is_it);
+            let exits = output.code == Some(1);
+            last = Some(output);
+            Ok((all && exits).then_some(()))
+        });
+        found
+            .await
+            .with_context(|| format!("expected {expected:#?}, but found {last:#?}"))
+    }
+}
