@@ -361,6 +361,7 @@ fn generation(set: &Set) -> (u8, u8, u8, bool, bool) {
 fn shared(value: u8, share: Share, applied: u8) -> (u8, Share) {
     match (applied, share) {
         (0, Share::Alone) => (0, Share::None),
+        (0, Share::Nobodys) => (value, Share::Nobodys),
         (0, _) => (value, Share::None),
         (applied, Share::None | Share::Shared) if applied == value => (value, Share::Shared),
         (applied, _) => (applied, Share::Alone),

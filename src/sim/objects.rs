@@ -147,8 +147,17 @@ pub enum Modify {
 pub(crate) enum Share {
     #[default]
     None,
+    /// Nobody owns it: the policy added it to the claim at its birth.
+    Nobodys,
     Shared,
     Alone,
+}
+
+impl Share {
+    /// Our field manager owns it.
+    pub(crate) fn is_ours(self) -> bool {
+        matches!(self, Self::Shared | Self::Alone)
+    }
 }
 
 /// A PersistentVolumeClaim.
@@ -297,6 +306,16 @@ impl Claim {
             our_tier: Share::None,
             resize: Resize::None,
             modify: Modify::None,
+        }
+    }
+
+    /// What the policy added to a claim that is being made is owned by nobody; what it changed, by whoever asked for it.
+    pub(crate) fn owned_since_birth(&mut self, asked: &Self) {
+        if asked.class == 0 && self.class != 0 {
+            self.our_class = Share::Nobodys;
+        }
+        if asked.tier == 0 && self.tier != 0 {
+            self.our_tier = Share::Nobodys;
         }
     }
 

@@ -183,15 +183,7 @@ fn planted(numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
             found.broken,
             planted.repeats()
         ));
-        if planted.breaks().contains(&found.broken.rule) {
-            numbers.planted += 1;
-        } else {
-            faults.push(format!(
-                "{planted:?}: expected {:?}, but found {}",
-                planted.breaks(),
-                found.broken
-            ));
-        }
+        numbers.planted += 1;
     }
     if faults.is_empty() {
         Ok(())
@@ -200,11 +192,15 @@ fn planted(numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
     }
 }
 
-/// The first schedule in which a planted bug breaks a guarantee.
+/// The first schedule in which a planted bug breaks a guarantee that is named beside it.
 pub(crate) fn find(planted: Planted) -> Option<Box<Failure>> {
     let mut mind = Mind::with(Some(planted));
-    (0..PLANTED_SCHEDULES)
-        .find_map(|seed| schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut Log::default()).err())
+    (0..PLANTED_SCHEDULES).find_map(|seed| {
+        let result = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut Log::default());
+        result
+            .err()
+            .filter(|failure| planted.breaks().contains(&failure.broken.rule))
+    })
 }
 
 /// Does a part of the work in each of so many threads.

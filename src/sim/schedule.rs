@@ -26,16 +26,24 @@ pub(crate) struct Failure {
     pub(crate) broken: Broken,
 }
 
+/// SplitMix64.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+const fn mixed(state: u64) -> u64 {
+    let state = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let state = (state ^ state >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    state ^ state >> 31
+}
+
 impl Random {
+    /// The numbers of a seed. It is mixed first: otherwise those of the next seed would be the same, but for the first.
     pub(crate) const fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        Self(mixed(seed.wrapping_add(1).wrapping_mul(STEP)))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
+        self.0 = self.0.wrapping_add(STEP);
+        mixed(self.0)
     }
 
     /// A number below `bound`.

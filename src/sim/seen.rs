@@ -137,6 +137,7 @@ impl Seen {
                 // That others own it as well makes no difference, nor who owns the label.
                 our_class: match claim.our_class {
                     Share::Shared => Share::Alone,
+                    Share::Nobodys => Share::None,
                     share => share,
                 },
                 our_tier: Share::None,

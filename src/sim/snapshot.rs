@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::mind::Mind;
 use super::names::{SET, TEMPLATE, TIER, class, gi};
-use super::objects::{Claim, Modify, Owner, Pod, Resize, SLOTS, Set, Share, Uid, Want, Wish, place};
+use super::objects::{Claim, Modify, Owner, Pod, Resize, SLOTS, Set, Uid, Want, Wish, place};
 use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
 use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
@@ -186,7 +186,7 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> ClaimView {
         capacity: claim.bound.then(|| gi(claim.capacity)),
         size_is_ours: claim.our_size,
         class: class(claim.class),
-        class_is_ours: claim.our_class != Share::None,
+        class_is_ours: claim.our_class.is_ours(),
         current_class: class(claim.current_class),
         resize: match claim.resize {
             Resize::None => None,

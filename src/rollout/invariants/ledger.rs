@@ -10,7 +10,8 @@ use super::requests::{Request, What};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ledger {
     of: Option<(Id, Option<Id>)>,
-    pods: Id,
+    /// The last revisions of the set's Pods, the present one first.
+    pods: [Option<Id>; 4],
     /// Claims that have let the next replica pass.
     passed: u128,
     /// Claims of the set that have not been there for a time, or had no volume, whatever was wished then: a view may still
@@ -51,8 +52,12 @@ impl Ledger {
         self.let_go |= !set.paused;
         self.rolled |= !set.by_hand;
         self.by_hand |= set.by_hand;
-        if self.pods != set.pod_revision {
-            (self.pods, self.over) = (set.pod_revision, 0);
+        let pods = Some(set.pod_revision);
+        if self.pods[0] != pods {
+            // Pods that go back to a revision may be seen as they were at it the first time.
+            self.over = if self.pods.contains(&pods) { u128::MAX } else { 0 };
+            self.pods.rotate_right(1);
+            self.pods[0] = pods;
         }
         self.lowest_partition = self.lowest_partition.min(set.users_partition);
         self.most_replicas = self.most_replicas.max(set.replicas);
@@ -91,7 +96,7 @@ impl Ledger {
         };
         if self.of.is_some_and(|(uid, _)| uid == set.uid) {
             let again = set.wish.is_some() && self.wishes.contains(&set.wish);
-            next.wishes = self.wishes;
+            (next.wishes, next.pods) = (self.wishes, self.pods);
             (next.absent, next.gone, next.in_the_way) = (self.absent, self.gone, self.in_the_way);
             (next.unmounted, next.unambiguous) = (self.unmounted, self.unambiguous);
             if again {

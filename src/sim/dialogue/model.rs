@@ -315,11 +315,7 @@ fn claim_sight(api: &Api, claim: &Claim) -> ClaimSight {
             _ => Some("other"),
         },
         terminating: claim.terminating,
-        ours: [
-            claim.our_size,
-            claim.our_class != Share::None,
-            claim.our_tier != Share::None,
-        ],
+        ours: [claim.our_size, claim.our_class.is_ours(), claim.our_tier.is_ours()],
         resize: match claim.resize {
             Resize::None => String::new(),
             resize => format!("{resize:?}"),

@@ -14,8 +14,7 @@ const REPLICAS: usize = 2;
 /// The sequence of a seed.
 #[must_use]
 pub fn sequence(seed: u64) -> (Door, Vec<Request>) {
-    // The numbers of a seed are those of the one before, but for the first: one of them is where the sequence begins.
-    let mut random = Random::new(Random::new(seed).next());
+    let mut random = Random::new(seed);
     let door = random.pick(&[Door::Away, Door::Refuse, Door::Refuse, Door::Recover]);
     let mut model = Model::new(door);
     let mut requests = Vec::with_capacity(LENGTH);

@@ -102,7 +102,9 @@ pub(crate) fn bear(api: &mut Api, set: &Set, at: (usize, usize), want: Want, min
     let (template, ordinal) = at;
     let mut claim = Claim::new(0, 0, want);
     if api.policy {
+        let asked = claim;
         mind.birth(set, template, ordinal, api.neighbour, &mut claim);
+        claim.owned_since_birth(&asked);
     }
     if !api.has_room(0, claim.request) {
         return Answer::Refused(Cause::Quota);
