@@ -96,8 +96,12 @@ impl<'a> Example<'a> {
     /// Waits until the rollout is complete.
     async fn until_complete(&self) -> anyhow::Result<()> {
         let rollout = format!("claimrollout/{}", self.name);
-        let wait = ["wait", "--for=condition=Ready", &rollout, "--timeout=120s"];
-        self.scene.done(&wait, "").await.map(drop)
+        // The controller makes it a moment after the apply.
+        for what in ["create", "condition=Ready"] {
+            let wait = ["wait", &format!("--for={what}"), &rollout, "--timeout=120s"];
+            self.scene.done(&wait, "").await?;
+        }
+        Ok(())
     }
 }
 
