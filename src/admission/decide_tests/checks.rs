@@ -129,7 +129,7 @@ fn replicas_without_end_are_looked_at_no_longer_than_the_bound() {
         set["spec"]["replicas"] = json!(i64::MAX);
         set
     };
-    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","maxClaimLookups":200}"#;
+    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","maxClaimLookups":1000}"#;
     let verdict = decide_with(
         &update(&huge("10Gi"), &huge("20Gi")),
         settings,
