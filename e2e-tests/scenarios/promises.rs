@@ -148,8 +148,9 @@ impl Written {
         Ok(())
     }
 
+    /// What we asked for. An API server that has just begun forbids for a moment what it allows, and reads nothing of it.
     fn by_us(&self) -> impl Iterator<Item = &Entry> {
-        self.all.iter().filter(|entry| entry.user == USER)
+        self.all.iter().filter(|entry| entry.user == USER && !entry.forbidden)
     }
 
     /// Our applies of claims that succeeded, each with the claim as it was stored before.
