@@ -77,9 +77,6 @@ async fn whatever_the_network_does_a_rollout_ends_as_if_nothing_had_happened() -
     let stage = Stage::new(crate::stage::Stage::build(options).await?);
     report.say("the cluster is up");
     report.play_all(plays(&stage)?).await;
-    let name = "outages::an_api_server_that_begins_again_in_the_middle_is_waited_for";
-    let play = outages::an_api_server_that_begins_again_in_the_middle_is_waited_for(&stage);
-    report.play_one(name, play).await;
     report.end()?;
     stage.house.strike().await
 }

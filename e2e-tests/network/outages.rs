@@ -151,19 +151,3 @@ pub(super) async fn events_that_come_seconds_late_make_it_slow_and_nothing_else(
     trial.until_asked(Asked::Claim, 2).await?;
     trial.heals(PAUSE).await.map(drop)
 }
-
-/// Nobody has an API server meanwhile: this play stands alone.
-pub(super) async fn an_api_server_that_begins_again_in_the_middle_is_waited_for(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-restart").await?;
-    let cluster = &stage.house.cluster;
-    // What is stored in the moment in which it is killed is in no audit log: the others come to rest before.
-    trial.network.wire.hold();
-    sleep(Duration::from_secs(4)).await;
-    cluster.halt("kube-apiserver");
-    trial.network.wire.mend();
-    sleep(Duration::from_secs(3)).await;
-    trial.is_well()?;
-    cluster.resume("kube-apiserver")?;
-    cluster.wait_for_api_server().await?;
-    trial.heals(PAUSE).await.map(drop)
-}
