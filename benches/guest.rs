@@ -2,22 +2,16 @@
 
 use std::hint::black_box;
 use std::time::Duration;
-use std::{env, fs};
 
 use serde_json::Value;
 use wapc::WapcHost;
-use wasmtime_provider::wasmtime::{Config, Engine, Module};
-use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+use wasmtime_provider::wasmtime::{Engine, Module};
+use wasmtime_provider::{WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
 
 use crate::Result;
 use crate::fixtures::{Edit, Size, review};
+use crate::module::{self, DEADLINES};
 use crate::pairs::timed;
-
-/// Never reached, as nobody advances the epoch here; but the guests are compiled with the checks, as in policy-server.
-const DEADLINES: EpochDeadlines = EpochDeadlines {
-    wapc_init: 2,
-    wapc_func: 2,
-};
 
 /// A module, compiled once; every call gets a fresh instance of it.
 pub(crate) struct Guest {
@@ -30,11 +24,8 @@ pub(crate) struct Guest {
 
 impl Guest {
     pub(crate) fn load(name: &'static str) -> Result<Self> {
-        let path = env::var(name).map_err(|_| format!("{name} must name a wasm module; `make bench` sets it"))?;
-        let bytes = fs::read(&path).map_err(|error| format!("{name}: {path}: {error}"))?;
-        // policy-server's configuration.
-        let mut config = Config::new();
-        config.wasm_function_references(true).epoch_interruption(true);
+        let bytes = module::read(name)?;
+        let config = module::policy_server();
         let engine = Engine::new(&config)?;
         let module = Module::new(&engine, &bytes)?;
         let pre = WasmtimeEngineProviderBuilder::new()

@@ -17,6 +17,7 @@
 //! nothing, and that is an error, too.
 
 mod bare;
+mod module;
 
 use std::env;
 use std::error::Error;
@@ -27,9 +28,10 @@ use std::time::{Duration, Instant};
 
 use wapc::WapcHost;
 use wasmtime_provider::wasmtime::{Config, Engine, Module};
-use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+use wasmtime_provider::{WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
 
 use bare::{Bare, Call};
+use module::DEADLINES;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -42,12 +44,6 @@ const BUDGET: Duration = Duration::from_millis(250);
 const FEWEST: usize = 5;
 /// What takes longer than this is not tried with more.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Never reached, as nobody advances the epoch here.
-const DEADLINES: EpochDeadlines = EpochDeadlines {
-    wapc_init: 2,
-    wapc_func: 2,
-};
 
 /// Where the bytes of a review are.
 struct Shape {
@@ -237,11 +233,8 @@ struct Guests {
 impl Guests {
     fn load() -> Result<Self> {
         let name = "CLAIM_ROLLOUT_POLICY";
-        let path = env::var(name).map_err(|_| format!("{name} must name a wasm module; `make bench` sets it"))?;
-        let bytes = fs::read(&path).map_err(|error| format!("{name}: {path}: {error}"))?;
-        // policy-server's configuration.
-        let mut config = Config::new();
-        config.wasm_function_references(true).epoch_interruption(true);
+        let bytes = module::read(name)?;
+        let config = module::policy_server();
         let engine = Engine::new(&config)?;
         let module = Module::new(&engine, &bytes)?;
         let builder = WasmtimeEngineProviderBuilder::new().engine(engine).module(module);

@@ -12,6 +12,7 @@
 mod engines;
 mod fixtures;
 mod guest;
+mod module;
 mod pairs;
 mod quantities;
 

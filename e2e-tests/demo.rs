@@ -12,7 +12,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::Api;
 use serde_json::json;
 
-use crate::cluster::{Cluster, Driver, Options, Output, eventually, in_foreground};
+use crate::cluster::{Cluster, Options, Output, eventually, in_foreground};
 use crate::installation::{Controller, Installation, binary};
 use crate::{interrupted, wait_in};
 use checks::{Before, Watch};
@@ -33,14 +33,9 @@ pub(crate) async fn run(minor: String, keep: bool) -> anyhow::Result<()> {
     // Listening begins before the start: whoever gives up early gets an orderly end as well.
     let mut end = pin!(interrupted()?);
     let begin = Instant::now();
-    let driver = Driver {
-        expand_delay_millis: EXPANSION_MILLIS,
-        ..Driver::default()
-    };
     let options = Options {
         minor,
-        driver,
-        ..Options::default()
+        ..Options::expanding_in(EXPANSION_MILLIS)
     };
     let cluster = Cluster::start(options).await?;
     let shown = tokio::select! {

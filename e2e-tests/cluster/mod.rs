@@ -85,6 +85,19 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// Disks take so long to grow: long enough that something can happen meanwhile.
+    pub(crate) fn expanding_in(millis: u64) -> Self {
+        Self {
+            driver: Driver {
+                expand_delay_millis: millis,
+                ..Driver::default()
+            },
+            ..Self::default()
+        }
+    }
+}
+
 /// A running control plane.
 ///
 /// [`Cluster::stop`] says that all went well, and removes everything. Dropping it otherwise means that a test did not

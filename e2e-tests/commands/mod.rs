@@ -9,7 +9,7 @@ mod watching;
 
 use serde_json::Value;
 
-use crate::cluster::{Driver, Options, Output};
+use crate::cluster::{Options, Output};
 use crate::installation::binary;
 use crate::play::{Report, scenarios};
 use crate::scenarios::scene::{Scene, manifest};
@@ -57,15 +57,7 @@ fn items(output: &Output) -> anyhow::Result<Vec<Value>> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_commands_tell_the_truth() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let driver = Driver {
-        expand_delay_millis: 300,
-        ..Driver::default()
-    };
-    let options = Options {
-        driver,
-        ..Options::default()
-    };
-    let stage = Stage::build(options).await?;
+    let stage = Stage::build(Options::expanding_in(300)).await?;
     report.say("the cluster is up");
     report.play(&stage, SCENARIOS).await;
     report.end()?;

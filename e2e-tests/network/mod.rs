@@ -19,7 +19,7 @@ mod wire;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
-use crate::cluster::{Driver, Options};
+use crate::cluster::Options;
 use crate::play::{Report, scenarios};
 use rows::ROWS;
 use trial::Stage;
@@ -66,15 +66,7 @@ fn plays(stage: &Stage) -> anyhow::Result<Vec<(String, LocalBoxFuture<'_, anyhow
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whatever_the_network_does_a_rollout_ends_as_if_nothing_had_happened() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let driver = Driver {
-        expand_delay_millis: EXPANSION_MILLIS,
-        ..Driver::default()
-    };
-    let options = Options {
-        driver,
-        ..Options::default()
-    };
-    let stage = Stage::new(crate::stage::Stage::build(options).await?);
+    let stage = Stage::new(crate::stage::Stage::build(Options::expanding_in(EXPANSION_MILLIS)).await?);
     report.say("the cluster is up");
     report.play_all(plays(&stage)?).await;
     report.end()?;

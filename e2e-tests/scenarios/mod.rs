@@ -40,7 +40,7 @@ mod written;
 use claim_rollout::webhook::Running;
 use serde_json::json;
 
-use crate::cluster::{Cluster, Driver, Options};
+use crate::cluster::{Cluster, Options};
 use crate::installation::Installation;
 use crate::play::{Report, scenarios};
 use gate::Gates;
@@ -98,15 +98,7 @@ const EXPANSION_MILLIS: u64 = 400;
 
 /// A cluster with everything that the scenarios share.
 async fn build() -> anyhow::Result<(Stage, Running)> {
-    let driver = Driver {
-        expand_delay_millis: EXPANSION_MILLIS,
-        ..Driver::default()
-    };
-    let options = Options {
-        driver,
-        ..Options::default()
-    };
-    let cluster = Cluster::start(options).await?;
+    let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
     let installation = Installation::but_in(&APART, &cluster, json!({})).await?;
     let client = cluster.client().await?;
     let gates = Gates::default();

@@ -3,13 +3,28 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use kube::api::{Api, ApiResource, DynamicObject};
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::GroupVersionKind;
 use kube::{Client, Config};
 use tower::util::MapResponseLayer;
 
 use super::warnings::Warnings;
 use crate::controller::SILENCE;
+
+/// A kind of the API, of which only whole objects are read and written.
+pub(crate) fn kind(group: &str, version: &str, kind: &str) -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
+}
+
+/// The objects of a kind, in a namespace or in all; or those that have none.
+pub(crate) fn objects(client: &Client, namespace: Option<&str>, kind: &ApiResource) -> Api<DynamicObject> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, kind),
+        None => Api::all_with(client.clone(), kind),
+    }
+}
 
 /// Which cluster, in kubectl's words.
 #[derive(Debug, Args)]

@@ -3,11 +3,11 @@
 use anyhow::{bail, ensure};
 use clap::Args;
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use kube::core::GroupVersionKind;
+use kube::api::ListParams;
 use serde_json::Value;
 
 use super::ClusterArguments;
+use super::cluster::{kind, objects as objects_of};
 use super::output::print;
 use super::withdraw::{DryRun, patch, remark};
 use crate::controller::{objects, partition_patch};
@@ -67,11 +67,7 @@ fn path(object: &Value) -> String {
 
 /// The sets of these names, or all that are held.
 async fn held(client: &Client, namespace: Option<&str>, names: &[String]) -> anyhow::Result<Vec<Value>> {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "StatefulSet"));
-    let sets: Api<DynamicObject> = match namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    };
+    let sets = objects_of(client, namespace, &kind("apps", "v1", "StatefulSet"));
     if names.is_empty() {
         let all = sets.list(&ListParams::default()).await?;
         let all: Vec<Value> = all.into_iter().map(serde_json::to_value).collect::<Result<_, _>>()?;

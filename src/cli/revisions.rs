@@ -4,10 +4,10 @@
 //! the one before all of them.
 
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use kube::core::GroupVersionKind;
+use kube::api::ListParams;
 use serde_json::{Value, json};
 
+use super::cluster;
 use crate::controller::objects;
 use crate::rollout::SetView;
 use crate::templates::show::in_short;
@@ -54,8 +54,7 @@ pub(crate) enum Place {
 /// If there is no such set, or it cannot be read.
 pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(Value, History)> {
     let kind = |group: &str, version: &str, kind: &str| {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        Api::<DynamicObject>::namespaced_with(client.clone(), namespace, &resource)
+        cluster::objects(client, Some(namespace), &cluster::kind(group, version, kind))
     };
     let set = serde_json::to_value(kind("apps", "v1", "StatefulSet").get(name).await?)?;
     let rollout = match kind("claim-rollout.io", "v1alpha1", "ClaimRollout").get_opt(name).await {

@@ -4,11 +4,11 @@ use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
-use kube::core::GroupVersionKind;
+use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::Value;
 
 use super::ClusterArguments;
+use super::cluster::{kind, objects as objects_of};
 use super::output::print;
 use super::revisions::{self, History};
 use crate::controller::objects;
@@ -124,8 +124,7 @@ pub(super) fn remark(dry_run: DryRun) -> &'static str {
 
 /// Writes to a set; the set as it is then. The patch carries what it was decided for.
 pub(super) async fn patch(client: &Client, set: &SetView, patch: &Value, dry_run: DryRun) -> anyhow::Result<Value> {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "StatefulSet"));
-    let sets: Api<DynamicObject> = Api::namespaced_with(client.clone(), &set.namespace, &resource);
+    let sets = objects_of(client, Some(&set.namespace), &kind("apps", "v1", "StatefulSet"));
     let parameters = PatchParams {
         dry_run: dry_run == DryRun::Server,
         field_manager: Some(FIELD_MANAGER.to_owned()),

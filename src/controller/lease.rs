@@ -19,7 +19,7 @@ use super::watch::lock;
 use super::{Clock, FIELD_MANAGER, timestamp};
 
 /// The name of the Lease.
-pub(super) const NAME: &str = "claim-rollout-controller";
+pub(crate) const NAME: &str = "claim-rollout-controller";
 
 /// How long a Lease that is not renewed keeps others waiting. These three are the defaults of client-go.
 const DURATION: Duration = Duration::from_secs(15);

@@ -57,6 +57,7 @@ use crate::rollout::{Honoured, Seconds};
 pub(crate) use act::partition_patch;
 pub use client::Budget;
 pub use lease::Election;
+pub(crate) use lease::NAME as LEASE;
 
 /// The field manager of every write.
 pub const FIELD_MANAGER: &str = "claim-rollout";

@@ -3,7 +3,7 @@
 use super::order::{Gate, Order, WaitsFor};
 use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
-use super::snapshot::{PodManagement, PodView, Seconds, SetView, Snapshot};
+use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::wish::Wish;
 use crate::templates::Phase;
 
@@ -195,7 +195,7 @@ fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
 /// The Pod that keeps Kubernetes from replacing this one: with `OrderedReady` the lowest that is not Ready.
 fn not_ready_below<'a>(snapshot: &'a Snapshot, replica: &Replica<'_>) -> Option<(u32, &'a PodView)> {
     let set = &snapshot.set;
-    if set.pod_management == PodManagement::Parallel || At::of_pod(replica.pod, set) == At::B {
+    if !replica.waits_for_lower_pods(set) {
         return None;
     }
     let below = set.ordinals().filter(|ordinal| *ordinal < replica.ordinal);

@@ -1,7 +1,7 @@
 //! Whose turn it is (KEP-4650): the highest ordinal first, and the next one when this one is ready.
 
 use super::release::{self, Turn};
-use super::replica::{At, Replica};
+use super::replica::Replica;
 use super::snapshot::{PodManagement, PodView, Seconds, Snapshot, Strategy};
 
 /// Why no claim of a replica is written although it may be behind.
@@ -82,7 +82,7 @@ impl<'a> Order<'a> {
                 }
                 Some(Turn::Release | Turn::Pod) => {
                     order.waits_for = Some(WaitsFor::Pod(replica));
-                    if set.pod_management == PodManagement::OrderedReady && At::of_pod(replica.pod, set) != At::B {
+                    if replica.waits_for_lower_pods(set) {
                         order.reach_what_keeps_a_pod_from_being_replaced(free);
                     }
                     break;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::snapshot::{ClaimView, Owner, PodView, Snapshot};
+use super::snapshot::{ClaimView, Owner, PodView, SetView, Snapshot};
 use crate::templates::ClaimName;
 
 /// The answer. The name and the range of the ordinal are given: a claim is only looked up by the names of the set.
@@ -65,11 +65,7 @@ pub fn whose(
             set: neighbour.set.clone(),
         });
     }
-    if let Some((label, _)) = set
-        .match_labels
-        .iter()
-        .find(|(key, value)| claim.labels.get(*key) != Some(*value))
-    {
+    if let Some((label, _)) = unselected(set, claim) {
         return Whose::Foreign(Foreign::Selector { label: label.clone() });
     }
     if let Some(owner) = &claim.controller {
@@ -82,6 +78,13 @@ pub fn whose(
         Some(pod) => Whose::Foreign(Foreign::Mounted { by: pod.name.clone() }),
         None => Whose::Ours,
     }
+}
+
+/// The first label of the set's selector that the claim does not have, and the value that it should have.
+#[must_use]
+pub fn unselected<'a>(set: &'a SetView, claim: &ClaimView) -> Option<(&'a String, &'a String)> {
+    let mut labels = set.match_labels.iter();
+    labels.find(|(key, value)| claim.labels.get(*key) != Some(*value))
 }
 
 impl Foreign {

@@ -175,6 +175,13 @@ impl<'a> Replica<'a> {
         self.claims.iter().any(|claim| claim.state.is_stalled())
     }
 
+    /// True iff its Pod is still to be replaced or made, which with `OrderedReady` Kubernetes does when every lower one is
+    /// Ready.
+    #[must_use]
+    pub fn waits_for_lower_pods(&self, set: &SetView) -> bool {
+        set.pod_management == PodManagement::OrderedReady && At::of_pod(self.pod, set) != At::B
+    }
+
     /// True iff nothing here keeps the next replica waiting.
     #[must_use]
     pub fn lets_pass(&self, pod_management: PodManagement) -> bool {

@@ -27,6 +27,30 @@ impl std::fmt::Debug for Cluster {
     }
 }
 
+/// May this user, who is in these groups, do this?
+///
+/// # Errors
+/// If the API server does not answer, or not to this client.
+pub(crate) async fn may(
+    client: &Client,
+    user: String,
+    groups: Vec<String>,
+    attributes: ResourceAttributes,
+) -> kube::Result<bool> {
+    let review = SubjectAccessReview {
+        spec: SubjectAccessReviewSpec {
+            user: Some(user),
+            groups: Some(groups),
+            resource_attributes: Some(attributes),
+            ..SubjectAccessReviewSpec::default()
+        },
+        ..SubjectAccessReview::default()
+    };
+    let reviews: Api<SubjectAccessReview> = Api::all(client.clone());
+    let answer = reviews.create(&PostParams::default(), &review).await?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}
+
 impl Cluster {
     /// Asks with this client, on the runtime that this is called on.
     ///
@@ -54,24 +78,15 @@ impl Cluster {
 impl Lookups for Cluster {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
         let owned = |text: &str| Some(text.to_owned());
-        let review = SubjectAccessReview {
-            spec: SubjectAccessReviewSpec {
-                user: owned(question.user),
-                groups: Some(question.groups.iter().map(|&group| group.to_owned()).collect()),
-                resource_attributes: Some(ResourceAttributes {
-                    namespace: owned(question.namespace),
-                    group: owned(question.group),
-                    resource: owned(question.resource),
-                    verb: owned(question.verb),
-                    ..ResourceAttributes::default()
-                }),
-                ..SubjectAccessReviewSpec::default()
-            },
-            ..SubjectAccessReview::default()
+        let attributes = ResourceAttributes {
+            namespace: owned(question.namespace),
+            group: owned(question.group),
+            resource: owned(question.resource),
+            verb: owned(question.verb),
+            ..ResourceAttributes::default()
         };
-        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
-        let answer = self.wait(reviews.create(&PostParams::default(), &review))?;
-        Ok(answer.status.is_some_and(|status| status.allowed))
+        let groups = question.groups.iter().map(|&group| group.to_owned()).collect();
+        self.wait(may(&self.client, question.user.to_owned(), groups, attributes))
     }
 
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {

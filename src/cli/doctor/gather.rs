@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use k8s_openapi::api::authorization::v1::ResourceAttributes;
 use k8s_openapi::api::coordination::v1;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
-use kube::core::GroupVersionKind;
+use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::{Client, CustomResourceExt as _};
 use serde_json::{Value, json};
 
@@ -15,10 +14,13 @@ use super::admission::{By, Probe, Webhook};
 use super::facts::{Facts, Lease, Stalled};
 use super::rights::{Account, Right};
 use crate::claims::class::Known;
+use crate::cli::cluster;
 use crate::cli::drift::read::read;
 use crate::cli::output::now;
+use crate::controller::LEASE;
 use crate::controller::crd::ClaimRollout;
 use crate::templates::keys;
+use crate::webhook::cluster::may;
 
 /// How many questions about rights are put at the same time.
 const AT_ONCE: usize = 8;
@@ -74,11 +76,7 @@ impl Place {
     }
 
     fn api(&self, group: &str, version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        match namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
-            None => Api::all_with(self.client.clone(), &resource),
-        }
+        cluster::objects(&self.client, namespace, &cluster::kind(group, version, kind))
     }
 
     async fn definition(&self) -> Answer<Value> {
@@ -130,7 +128,7 @@ impl Place {
 
     async fn lease(&self) -> Answer<Lease> {
         let leases: Api<v1::Lease> = Api::namespaced(self.client.clone(), &self.home);
-        let spec = leases.get("claim-rollout-controller").await?.spec.unwrap_or_default();
+        let spec = leases.get(LEASE).await?.spec.unwrap_or_default();
         Ok(Lease {
             holder: spec.holder_identity.unwrap_or_default(),
             renewed: spec.renew_time.map(|time| time.0),
@@ -153,30 +151,22 @@ impl Place {
         } else {
             self.sets.clone()
         };
-        let review = SubjectAccessReview {
-            spec: SubjectAccessReviewSpec {
-                user: Some(format!("system:serviceaccount:{}:{}", self.home, account.name())),
-                groups: Some(vec![
-                    "system:serviceaccounts".to_owned(),
-                    format!("system:serviceaccounts:{}", self.home),
-                    "system:authenticated".to_owned(),
-                ]),
-                resource_attributes: Some(ResourceAttributes {
-                    namespace,
-                    verb: Some(right.verb.clone()),
-                    group: Some(right.group.clone()),
-                    resource: Some(right.resource.clone()),
-                    subresource: right.subresource.clone(),
-                    name: right.name.clone(),
-                    ..ResourceAttributes::default()
-                }),
-                ..SubjectAccessReviewSpec::default()
-            },
-            ..SubjectAccessReview::default()
+        let user = format!("system:serviceaccount:{}:{}", self.home, account.name());
+        let groups = vec![
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{}", self.home),
+            "system:authenticated".to_owned(),
+        ];
+        let attributes = ResourceAttributes {
+            namespace,
+            verb: Some(right.verb.clone()),
+            group: Some(right.group.clone()),
+            resource: Some(right.resource.clone()),
+            subresource: right.subresource.clone(),
+            name: right.name.clone(),
+            ..ResourceAttributes::default()
         };
-        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
-        let answer = reviews.create(&PostParams::default(), &review).await?;
-        Ok(answer.status.is_some_and(|status| status.allowed))
+        may(&self.client, user, groups, attributes).await
     }
 
     /// Asks for a set with a value that the policy refuses, as a dry run.

@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::finding::Finding;
 use crate::claims::class::Known;
+use crate::controller::LEASE;
 
 /// A Lease that has not been renewed for so long is nobody's any more: four times what makes others take it.
 const DEAD: i64 = 60;
@@ -23,7 +24,7 @@ pub(super) fn judge(facts: &Facts) -> Option<Finding> {
             format!("that {} has not renewed it for {since}", lease.holder)
         }
     };
-    let subject = format!("lease/{}/claim-rollout-controller", facts.namespace);
+    let subject = format!("lease/{}/{LEASE}", facts.namespace);
     let expected = "a controller that holds it";
     let heal = format!(
         "kubectl rollout restart -n {} deployment/claim-rollout-controller",

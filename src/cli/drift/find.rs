@@ -6,7 +6,7 @@ use super::difference::{Difference, Kind};
 use super::outlook::Outlook;
 use crate::claims::compatible::differences;
 use crate::json::Map;
-use crate::rollout::ownership::Foreign;
+use crate::rollout::ownership::{Foreign, unselected};
 use crate::rollout::readiness::has_class;
 use crate::rollout::{ClaimView, SetView};
 use crate::templates::show::path_of;
@@ -173,11 +173,7 @@ fn of_claim(seen: &Seen, ordinal: u32, template: &ClaimTemplate, claim: &Claim) 
 
 /// Whose it is, if not the set's. Who mounts it is not looked at, nor whether another set has claims of this name.
 fn of_owner(set: &SetView, ordinal: u32, claim: &ClaimView) -> Option<Difference> {
-    let foreign = set
-        .match_labels
-        .iter()
-        .find(|(key, value)| claim.labels.get(*key) != Some(*value));
-    if let Some((label, value)) = foreign {
+    if let Some((label, value)) = unselected(set, claim) {
         return Some(Difference {
             wanted: Some(value.clone()),
             found: claim.labels.get(label).cloned(),

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use kube::core::GroupVersionKind;
+use kube::api::ListParams;
 use serde_json::Value;
 
 use super::find::{Claim, Seen, named};
+use crate::cli::cluster;
 use crate::controller::objects;
 use crate::templates::keys;
 
@@ -37,11 +37,7 @@ pub(crate) async fn read(client: &Client, namespace: Option<&str>, names: &[Stri
 
 /// Every object of a kind.
 async fn list(client: &Client, namespace: Option<&str>, group: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
-    let api: Api<DynamicObject> = match namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    };
+    let api = cluster::objects(client, namespace, &cluster::kind(group, "v1", kind));
     let objects = api.list(&ListParams::default()).await?.into_iter();
     Ok(objects.map(serde_json::to_value).collect::<Result<_, _>>()?)
 }

@@ -5,9 +5,9 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
-use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
+use crate::cli::cluster;
 use crate::cli::recorded::Recorded;
 
 /// What is read, and whether it is in the namespace.
@@ -32,12 +32,8 @@ pub(crate) async fn gather(client: &Client, namespace: &str) -> anyhow::Result<R
     let mut items = vec![authority(client, namespace).await?];
     let mut unread = Vec::new();
     for (group, version, kind, namespaced) in KINDS {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        let api: Api<DynamicObject> = if namespaced {
-            Api::namespaced_with(client.clone(), namespace, &resource)
-        } else {
-            Api::all_with(client.clone(), &resource)
-        };
+        let resource = cluster::kind(group, version, kind);
+        let api = cluster::objects(client, namespaced.then_some(namespace), &resource);
         match api.list(&ListParams::default()).await {
             Ok(list) => {
                 for object in list {
