@@ -36,6 +36,8 @@ pub(crate) struct Log {
     says: [Vec<(Reason, Option<u8>, u32)>; super::world::INSTANCES],
     versions: [[u16; SLOTS]; super::world::INSTANCES],
     wish: [u64; super::world::INSTANCES],
+    /// The wish that the ClaimRollout was last written for.
+    reported: u64,
     /// The story, if one is told.
     pub(crate) lines: Option<Vec<String>>,
 }
@@ -139,6 +141,9 @@ impl Log {
                 Write::Report { .. } => SLOTS + 2,
             };
             self.writes[place] = self.writes[place].saturating_add(1);
+            if matches!(write, Write::Report { .. }) {
+                self.reported(self.wish[usize::from(who)]);
+            }
         }
         // An answer that is lost is not known to be a refusal.
         if let (Write::Apply(apply), Fate::Answered | Fate::Refused) = (write, fate) {
@@ -151,6 +156,14 @@ impl Log {
             };
             format!("{} sends: {}{fate} -> {answer:?}", controller(who), write_words(write))
         });
+    }
+
+    /// What is reported of another wish takes the place of what was, said or not: after that it may be said again.
+    fn reported(&mut self, wish: u64) {
+        if self.reported != wish {
+            self.told.clear();
+        }
+        self.reported = wish;
     }
 
     /// Attempts count as long as the same is tried and refused.
