@@ -20,6 +20,9 @@ pub struct Ledger {
     /// Claims that no Pod of another has mounted for a time, and whose names were the set's alone for a time.
     unmounted: u128,
     unambiguous: u128,
+    /// Claims that no Pod has mounted for a time, in this set or in one before it that had its name: a view may still show
+    /// that after the Pod, and after the set.
+    unused: u128,
     /// Claims that have let their Pod go.
     ready: u128,
     /// Pods that have run what they are to run, by index.
@@ -92,6 +95,8 @@ impl Ledger {
         let mut next = Self {
             of,
             lowest_partition: set.users_partition,
+            unmounted: self.unused,
+            unused: self.unused,
             ..Self::default()
         };
         if self.of.is_some_and(|(uid, _)| uid == set.uid) {
@@ -128,6 +133,7 @@ impl Ledger {
             }
             if claim.is_some_and(|claim| !claim.mounted_by_another) {
                 self.unmounted |= place;
+                self.unused |= if pod.is_none() { place } else { 0 };
             }
             if claim.is_some_and(|claim| !claim.ambiguous) {
                 self.unambiguous |= place;
@@ -144,8 +150,9 @@ impl Ledger {
         }
     }
 
-    /// S5, another part: the ordinal of a claim that is written has been in range since the wish was made, and no Pod of
-    /// another has mounted it all that time, nor has another set given it the same name.
+    /// S5, another part: the ordinal of a claim that is written has been in range since the wish was made, no Pod of
+    /// another has mounted it as long as there has been the set, or since before it, nor has another set given it the same
+    /// name.
     ///
     /// # Errors
     /// [`Broken`] says what is around the claim.

@@ -65,6 +65,25 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
+        "which no Pod mounted before there was the set",
+        |it| {
+            it.before.claim(12).mounted_by_another = true;
+            it.once(|then| {
+                then.without_pod(12);
+                then.set().uid = 2;
+            });
+        },
+        &[],
+    ),
+    (
+        "which a Pod of the set before it mounted",
+        |it| {
+            it.before.claim(12).mounted_by_another = true;
+            it.once(|then| then.set().uid = 2);
+        },
+        &[S5],
+    ),
+    (
         "a claim that another set gives the same name",
         |it| it.before.claim(12).ambiguous = true,
         &[S5],
