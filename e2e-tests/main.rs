@@ -2,6 +2,7 @@
 
 mod admission;
 mod alike;
+mod book;
 mod built_in;
 mod chart;
 mod cluster;
@@ -29,5 +30,6 @@ mod reviews_mutated;
 mod rights;
 mod scale;
 mod scenarios;
+mod shell;
 mod stage;
 mod table;
