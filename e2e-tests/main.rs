@@ -23,6 +23,7 @@ mod network;
 mod play;
 mod policy_host;
 mod policy_is_called;
+mod quick_start;
 mod retention;
 mod reviews;
 mod reviews_generated;
