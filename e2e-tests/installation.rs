@@ -21,6 +21,8 @@ use crate::policy_host::{KubeApi, Module, PolicyHost, Registration, Runtime, Shi
 /// The namespace of the controller, and its ServiceAccount there.
 pub(crate) const NAMESPACE: &str = "claim-rollout";
 pub(crate) const ACCOUNT: &str = "claim-rollout-controller";
+/// What makes a controller lead by its Lease where it runs beside the cluster; in a Pod it does so by itself.
+pub(crate) const AS_IN_A_POD: [&str; 3] = ["--leader-elect", "--lease-namespace", NAMESPACE];
 /// The user name that the API server knows the controller by.
 pub(crate) const USER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 /// The user name that the policy host asks the API server under: the account that `policy-server-rbac.yaml` binds.

@@ -13,16 +13,19 @@ mod reviews_capture;
 
 use std::io::{IsTerminal as _, Read as _, stdin};
 use std::os::unix::fs::symlink;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use anyhow::bail;
 use clap::{Parser, Subcommand};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use cluster::{Cluster, Options};
-use installation::{Installation, binary};
+use demo::Screen;
+use installation::{AS_IN_A_POD, Installation, binary};
 
 /// A real Kubernetes control plane with claim-rollout in it; nothing of it stays behind.
 #[derive(Parser)]
@@ -58,7 +61,7 @@ enum Command {
 async fn main() -> ExitCode {
     let shown = match Arguments::parse().command {
         Command::Up { k8s } => up(k8s).await,
-        Command::Demo { k8s, keep } => demo::run(k8s, keep).await,
+        Command::Demo { k8s, keep } => show(k8s, keep).await,
         Command::Capture => reviews_capture::run().await,
     };
     match shown {
@@ -80,11 +83,39 @@ async fn up(minor: String) -> anyhow::Result<()> {
     })
     .await?;
     let installation = Installation::new(&cluster, json!({})).await?;
-    let _controller = installation.start_controller(&[]).await?;
+    let _controller = installation.start_controller(&AS_IN_A_POD).await?;
     let seconds = start.elapsed().as_secs_f64();
     let how = format!("up after {seconds:.1} s, with claim-rollout installed; Ctrl-C ends it");
     wait_in(&cluster, &how, end).await?;
     cluster.stop();
+    Ok(())
+}
+
+/// Shows the demo; with `keep` the cluster stays until the user has had enough. An error if anything was not as it should be.
+async fn show(minor: String, keep: bool) -> anyhow::Result<()> {
+    // Listening begins before the start: whoever gives up early gets an orderly end as well.
+    let mut end = pin!(interrupted()?);
+    let begin = Instant::now();
+    let cluster = Cluster::start(demo::options(minor)).await?;
+    let mut screen = Screen::Standard;
+    let shown = tokio::select! {
+        shown = demo::show(&cluster, begin, &mut screen) => Some(shown?),
+        () = &mut end => None,
+    };
+    let Some((installation, controller)) = shown else {
+        cluster.stop();
+        bail!("interrupted; nothing is left running");
+    };
+    if keep {
+        println!("\nThe cluster is yours; in another shell:\n");
+        wait_in(&cluster, "\nCtrl-C ends it.", end).await?;
+    }
+    drop(controller);
+    installation.stop().await?;
+    cluster.stop();
+    if !keep {
+        println!("{}", demo::FAREWELL);
+    }
     Ok(())
 }
 

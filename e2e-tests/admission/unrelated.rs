@@ -143,7 +143,7 @@ async fn away(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
         let output = scene.kubectl(arguments, input).await?;
         let named = output
             .stderr
-            .contains("failed calling webhook \"claim-rollout.unrelated.policy-host.test\"");
+            .contains("failed calling webhook \"clusterwide-claim-rollout.unrelated.kubewarden.admission\"");
         ensure!(!output.success && named, "{arguments:?}: {output:?}");
     }
     ensure!(objects().await? == before, "something was stored");

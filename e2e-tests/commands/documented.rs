@@ -1,109 +1,32 @@
 //! What `docs/commands.md` shows is what the commands print.
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 
 use super::plans::until_counted;
 use super::{Stage, items, run, scene};
+use crate::book::Book;
 use crate::cluster::eventually;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
-const DOCUMENT: &str = include_str!("../../docs/commands.md");
-
-/// The commands of a document, and what it says that they print, in their order.
-struct Book {
-    commands: std::vec::IntoIter<(String, String)>,
-    /// What is printed where it is not what the document says.
-    wrong: String,
-}
-
-impl Book {
-    fn read(document: &str) -> Self {
-        let mut commands: Vec<(String, String)> = Vec::new();
-        for block in document.split("```console\n").skip(1) {
-            let block = block.split("```").next().unwrap_or_default();
-            for line in block.lines() {
-                match (line.strip_prefix("$ "), commands.last_mut()) {
-                    (Some(command), _) => commands.push((command.to_owned(), String::new())),
-                    (None, Some((_, output))) => *output += &format!("{line}\n"),
-                    (None, None) => {}
-                }
-            }
-        }
-        Self {
-            commands: commands.into_iter(),
-            wrong: String::new(),
-        }
-    }
-
-    /// Types the next command, which must be this one, and compares what it prints.
-    async fn types(&mut self, scene: &Scene<'_>, command: &str) -> anyhow::Result<()> {
-        let (documented, expected) = self.commands.next().context("no further command")?;
-        ensure!(documented == command, "expected {command}, but found {documented}");
-        let words: Vec<&str> = command.split(' ').collect();
-        let output = match words[0] {
-            "kubectl" => scene.kubectl(&words[1..], "").await?,
-            _ => run(scene, &words[1..], "").await?,
-        };
-        let printed = output.stderr + &output.stdout;
-        // Kubewarden calls it so.
-        let printed = printed.replace(
-            "claim-rollout.policy-host.test",
-            "clusterwide-claim-rollout.kubewarden.admission",
-        );
-        if !is_shown(&printed, &expected) {
-            self.wrong += &format!("$ {command}\n{printed}");
-        }
-        Ok(())
-    }
-
-    /// Fails if there are further commands, or any printed something else; it shows what.
-    fn end(mut self) -> anyhow::Result<()> {
-        let further = self.commands.next();
-        ensure!(further.is_none(), "expected no further command, but found {further:?}");
-        ensure!(self.wrong.is_empty(), "docs/commands.md should show:\n{}", self.wrong);
-        Ok(())
-    }
-}
-
-/// True iff the document shows what was printed. What stands before a line of three dots is left out; Events, which kubectl
-/// lists in the order of their seconds, may stand in any.
-fn is_shown(printed: &str, expected: &str) -> bool {
-    let Some((_, expected)) = expected.split_once("...\n") else {
-        return essence(printed) == essence(expected);
+/// Types the next command, which must be this one, and compares what it prints.
+async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Result<()> {
+    let documented = book.expect(command)?;
+    let words: Vec<&str> = command.split(' ').collect();
+    let output = match words[0] {
+        "kubectl" => scene.kubectl(&words[1..], "").await?,
+        _ => run(scene, &words[1..], "").await?,
     };
-    let Some(begin) = expected.lines().next().and_then(|first| printed.find(first)) else {
-        return false;
-    };
-    let [mut printed, mut expected] = [essence(&printed[begin..]), essence(expected)];
-    printed.sort();
-    expected.sort();
-    printed == expected
-}
-
-/// The words of a text but for ages, and for the space between columns, whose width depends on them.
-fn essence(text: &str) -> Vec<Vec<&str>> {
-    let word = |word| if is_age(word) { "AGE" } else { word };
-    text.lines()
-        .map(|line| line.split_whitespace().map(word).collect())
-        .collect()
-}
-
-/// `12s`, `2m3s`
-fn is_age(word: &str) -> bool {
-    word.starts_with(|first: char| first.is_ascii_digit())
-        && word.ends_with('s')
-        && word
-            .chars()
-            .all(|character| character.is_ascii_digit() || "ms".contains(character))
+    book.compare(&documented, &(output.stderr + &output.stdout));
+    Ok(())
 }
 
 pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) -> anyhow::Result<()> {
-    let mut book = Book::read(DOCUMENT);
+    let mut book = Book::read("docs/commands.md")?;
     let scene = scene(stage, "shop").await?;
     let file = scene.cluster.folder().join("web.yaml");
     std::fs::write(&file, manifest(3, "2Gi"))?;
-    book.types(&scene, "claim-rollout plan -f web.yaml").await?;
-    book.types(&scene, "kubectl apply -f web.yaml").await?;
+    types(&mut book, &scene, "claim-rollout plan -f web.yaml").await?;
+    types(&mut book, &scene, "kubectl apply -f web.yaml").await?;
     scene.until_complete(3, "2Gi").await?;
     scene.until_told("ClaimRolloutComplete").await?;
 
@@ -112,13 +35,12 @@ pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) ->
         .await?;
     until_counted(&scene, "6Gi").await?;
     std::fs::write(&file, manifest(3, "4Gi"))?;
-    book.types(&scene, "claim-rollout plan -f web.yaml").await?;
-    book.types(&scene, "claim-rollout status web").await?;
-    book.types(&scene, "kubectl get claimrollouts").await?;
-    book.types(&scene, "kubectl get claimrollouts -o wide").await?;
-    book.types(&scene, "kubectl wait --for=condition=Ready claimrollout/web")
-        .await?;
-    book.types(&scene, "kubectl describe sts web").await?;
+    types(&mut book, &scene, "claim-rollout plan -f web.yaml").await?;
+    types(&mut book, &scene, "claim-rollout status web").await?;
+    types(&mut book, &scene, "kubectl get claimrollouts").await?;
+    types(&mut book, &scene, "kubectl get claimrollouts -o wide").await?;
+    types(&mut book, &scene, "kubectl wait --for=condition=Ready claimrollout/web").await?;
+    types(&mut book, &scene, "kubectl describe sts web").await?;
 
     scene.done(&["apply", "-f", "web.yaml"], "").await?;
     let stuck = eventually("a claim to be refused, and the wish to be kept", PATIENCE, async || {
@@ -127,8 +49,8 @@ pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) ->
         Ok((refused && wishes.last().is_some_and(|last| last["number"] == 2)).then_some(()))
     });
     stuck.await.with_context(|| scene.log())?;
-    book.types(&scene, "claim-rollout history web").await?;
-    book.types(&scene, "claim-rollout undo web").await?;
-    book.types(&scene, "claim-rollout withdraw web").await?;
+    types(&mut book, &scene, "claim-rollout history web").await?;
+    types(&mut book, &scene, "claim-rollout undo web").await?;
+    types(&mut book, &scene, "claim-rollout withdraw web").await?;
     book.end()
 }

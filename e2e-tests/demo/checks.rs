@@ -11,7 +11,7 @@ use kube::api::{Api, ListParams};
 use kube::runtime::watcher::{self, watcher};
 use tokio::task::JoinHandle;
 
-use super::{LARGE, PATIENCE};
+use super::{LARGE, PATIENCE, Screen};
 use crate::cluster::{Cluster, eventually};
 use crate::installation::USER;
 
@@ -107,11 +107,12 @@ pub(super) async fn check(
     client: &kube::Client,
     before: &Before,
     watch: Watch,
+    screen: &mut Screen,
 ) -> anyhow::Result<()> {
     let mut wrong = 0;
     let mut tell = |right: bool, what: String| {
         wrong += usize::from(!right);
-        super::say(&format!("  {} {what}", if right { "ok" } else { "NOT TRUE:" }));
+        screen.say(&format!("  {} {what}", if right { "ok" } else { "NOT TRUE:" }));
     };
 
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());

@@ -1,5 +1,6 @@
 //! The installation, and what is done with it: plant, look, heal.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -9,6 +10,7 @@ use crate::built_in::Server;
 use crate::cluster::{Cluster, Options, Output, eventually};
 use crate::installation::{Controller, Controllers, NAMESPACE, binary, manifest_applied};
 use crate::scenarios::scene::manifest;
+use crate::shell::typed;
 
 /// The webhook configuration of sets and claims, as kubectl names it.
 pub(super) const CONFIGURATION: &str = "mutatingwebhookconfiguration/claim-rollout-webhook";
@@ -139,17 +141,9 @@ impl Stage {
         self.done(&apply, manifest).await.map(drop)
     }
 
-    /// A command of a user in the folder of the project, as a shell runs it.
+    /// A command of a user in the folder of the project.
     async fn typed(&self, line: &str) -> anyhow::Result<()> {
-        let binary = binary()?;
-        let folders =
-            [self.cluster.bin_folder(), binary.parent().context("a folder")?].map(|it| it.display().to_string());
-        let path = format!("{}:/usr/bin:/bin", folders.join(":"));
-        let line = format!("cd '{}' && {line}", env!("CARGO_MANIFEST_DIR"));
-        let output = self
-            .cluster
-            .run("/bin/sh", &["-c", &line], &[("PATH", &path)], "")
-            .await?;
+        let output = typed(&self.cluster, Path::new(env!("CARGO_MANIFEST_DIR")), line).await?;
         ensure!(output.success, "{line}: {output:?}");
         Ok(())
     }

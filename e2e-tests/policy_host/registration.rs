@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::PolicyHost;
 use crate::cluster::base64;
 
-/// A webhook to be registered; the name of the policy is the name of the configuration, too.
+/// A webhook to be registered, under the name that Kubewarden gives it; the name of the policy is the name of the
+/// configuration, too.
 #[derive(Clone, Debug)]
 pub(crate) struct Registration {
     policy: String,
@@ -82,7 +83,7 @@ impl Registration {
     pub(crate) fn configuration(&self, host: &PolicyHost) -> Value {
         let of_policy = |key: &str| self.spec[key].clone();
         let mut webhook = json!({
-            "name": format!("{}.policy-host.test", self.policy),
+            "name": format!("clusterwide-{}.kubewarden.admission", self.policy),
             "admissionReviewVersions": ["v1"],
             "clientConfig": {"url": host.url(&self.policy), "caBundle": base64(host.certificate())},
             "failurePolicy": of_policy("failurePolicy"),

@@ -1,0 +1,94 @@
+//! `docs/quick-start.md`, typed word for word into a real cluster: each road into one of its own. What cannot be done there as
+//! it is typed stands in [`stands::STANDS`].
+
+mod kubewarden;
+mod road;
+mod stands;
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, ensure};
+
+use crate::book::{Book, section, text};
+use road::{Kubewarden, Road};
+use stands::STANDS;
+
+const DOCUMENT: &str = "docs/quick-start.md";
+const WAY_BACK: &str = "docs/uninstall.md";
+/// What everybody does first, and last.
+const FIRST: &str = "## 1. Build";
+const LAST: &str = "## 3. Make volumes larger";
+/// The roads between them.
+const WITH_KUBEWARDEN: &str = "## 2. Install, with Kubewarden";
+const WITHOUT_KUBEWARDEN: &str = "## 2. Install, without Kubewarden";
+const WITH_HELM: &str = "## 2. Install, with Helm";
+
+/// Types everything on a road, and what stands at the beginning of the way back.
+async fn walk(install: &str, kubewarden: Kubewarden) -> anyhow::Result<()> {
+    let way = Book::under(&[FIRST, install, LAST], DOCUMENT)?;
+    let way_back = Book::under(&["## Uninstall"], WAY_BACK)?;
+    let mut road = Road::begin(kubewarden).await?;
+    for mut book in [way, way_back] {
+        while let Some(command) = book.next() {
+            let printed = road.types(&command).await;
+            let printed = printed.with_context(|| format!("{install}: {}", command.typed))?;
+            book.compare(&command, &printed);
+        }
+        book.end()?;
+    }
+    road.end().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn with_kubewarden_every_command_prints_what_is_shown() -> anyhow::Result<()> {
+    walk(WITH_KUBEWARDEN, Kubewarden::IsThere).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn without_kubewarden_every_command_prints_what_is_shown() -> anyhow::Result<()> {
+    walk(WITHOUT_KUBEWARDEN, Kubewarden::IsNot).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn with_helm_every_command_prints_what_is_shown() -> anyhow::Result<()> {
+    walk(WITH_HELM, Kubewarden::IsThere).await
+}
+
+fn typed(book: Book) -> BTreeSet<String> {
+    book.map(|command| command.typed).collect()
+}
+
+#[test]
+fn every_command_stands_on_a_road_and_what_stands_for_one_is_for_one_of_them() -> anyhow::Result<()> {
+    let all = typed(Book::read(DOCUMENT)?);
+    let roads = [FIRST, WITH_KUBEWARDEN, WITHOUT_KUBEWARDEN, WITH_HELM, LAST];
+    assert_eq!(typed(Book::under(&roads, DOCUMENT)?), all);
+    for stand in STANDS {
+        ensure!(
+            all.contains(stand.typed),
+            "{DOCUMENT} has no longer {}, for which something stands because {}",
+            stand.typed,
+            stand.why
+        );
+    }
+    Ok(())
+}
+
+/// The sections of README.md that show how it is installed.
+const INSTALL: [&str; 3] = [
+    "## Install it on your cluster",
+    "### With Helm",
+    "### Without Kubewarden",
+];
+
+#[test]
+fn the_readme_installs_it_with_the_same_commands() -> anyhow::Result<()> {
+    let readme = text("README.md")?;
+    for heading in INSTALL {
+        section(&readme, heading).with_context(|| heading.to_owned())?;
+    }
+    let (all, shown) = (typed(Book::read(DOCUMENT)?), typed(Book::under(&INSTALL, "README.md")?));
+    assert!(!shown.is_empty());
+    assert_eq!(shown.difference(&all).collect::<Vec<_>>(), Vec::<&String>::new());
+    Ok(())
+}

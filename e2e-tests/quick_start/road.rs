@@ -1,0 +1,149 @@
+//! A user on the way through the document.
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command as Program;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+
+use super::kubewarden;
+use super::stands::{Deed, How, STANDS};
+use crate::book::Command;
+use crate::built_in::Server;
+use crate::cluster::{Cluster, Options, eventually};
+use crate::installation::{ACCOUNT, AS_IN_A_POD, Controller, Controllers, NAMESPACE, binary};
+use crate::policy_host::{PolicyHost, deployed};
+use crate::shell::typed;
+
+/// How long a volume takes to grow: long enough that somebody can look meanwhile.
+const EXPANSION_MILLIS: u64 = 3000;
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it takes at most until a moment has come that is shown.
+const MOMENT: Duration = Duration::from_secs(20);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// A cluster with nothing of ours in it, the clone of the user, and what runs beside the cluster in place of Pods.
+pub(super) struct Road {
+    cluster: Cluster,
+    clone: PathBuf,
+    controller: Option<Controller>,
+    webhook: Option<Server>,
+    kubewarden: Option<PolicyHost>,
+}
+
+impl Road {
+    /// In a cluster in which Kubewarden is installed, or not.
+    pub(super) async fn begin(with_kubewarden: Kubewarden) -> anyhow::Result<Self> {
+        let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
+        if let Kubewarden::IsThere = with_kubewarden {
+            kubewarden::define(&cluster).await?;
+        }
+        Ok(Self {
+            clone: cluster.folder().join("claim-rollout"),
+            cluster,
+            controller: None,
+            webhook: None,
+            kubewarden: None,
+        })
+    }
+
+    /// Types a command, or does what [`STANDS`] says of it. What is printed.
+    pub(super) async fn types(&mut self, command: &Command) -> anyhow::Result<String> {
+        match STANDS
+            .iter()
+            .find(|stand| stand.typed == command.typed)
+            .map(|it| it.how)
+        {
+            Some(How::Instead(deed)) => {
+                self.does(deed).await?;
+                Ok(String::new())
+            }
+            Some(How::And(deed)) => {
+                let printed = self.run(command).await?;
+                self.does(deed).await?;
+                Ok(printed)
+            }
+            Some(How::Until) => self.until_shown(command).await,
+            None => self.run(command).await,
+        }
+    }
+
+    async fn run(&self, command: &Command) -> anyhow::Result<String> {
+        let output = typed(&self.cluster, &self.clone, &command.typed).await?;
+        ensure!(output.success, "$ {}\n{}", command.typed, output.stdout);
+        Ok(output.stdout)
+    }
+
+    async fn until_shown(&self, command: &Command) -> anyhow::Result<String> {
+        let begun = Instant::now();
+        loop {
+            let printed = self.run(command).await?;
+            if command.shows(&printed) || begun.elapsed() > MOMENT {
+                return Ok(printed);
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    async fn does(&mut self, deed: Deed) -> anyhow::Result<()> {
+        match deed {
+            Deed::Nothing => {}
+            Deed::CopyTheTree => {
+                std::fs::create_dir(&self.clone)?;
+                for folder in ["deploy", "charts"] {
+                    let from = deployed("..").join(folder);
+                    let copied = Program::new("cp").arg("-r").arg(from).arg(&self.clone).status()?;
+                    ensure!(copied.success(), "copying {folder}: {copied}");
+                }
+            }
+            Deed::LinkTheBinary => {
+                let folder = self.clone.join("target/release");
+                std::fs::create_dir_all(&folder)?;
+                symlink(binary()?, folder.join("claim-rollout"))?;
+            }
+            Deed::BesideKubewarden => {
+                self.lead().await?;
+                self.kubewarden = Some(kubewarden::serve(&self.cluster).await?);
+            }
+            Deed::BesideTheWebhook => {
+                self.lead().await?;
+                let server = Server::begin(&self.cluster).await?;
+                server.stand_for_the_service(&self.cluster).await?;
+                self.webhook = Some(server);
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the controller, which leads before any Pod would be Ready.
+    async fn lead(&mut self) -> anyhow::Result<()> {
+        self.controller = Some(Controllers::of(&self.cluster).await?.start(&AS_IN_A_POD).await?);
+        let lease = format!("lease/{ACCOUNT}");
+        let holder = "jsonpath={.spec.holderIdentity}";
+        let leads = eventually("the controller to lead", PATIENCE, async || {
+            let get = ["get", &lease, "-n", NAMESPACE, "-o", holder];
+            let output = self.cluster.kubectl(&get, "").await?;
+            Ok((output.success && !output.stdout.is_empty()).then_some(()))
+        });
+        leads.await
+    }
+
+    /// Ends it after a success.
+    pub(super) async fn end(mut self) -> anyhow::Result<()> {
+        drop(self.controller.take());
+        drop(self.webhook.take());
+        self.cluster.stop();
+        match self.kubewarden {
+            Some(host) => host.stop().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether the cluster has it.
+#[derive(Clone, Copy)]
+pub(super) enum Kubewarden {
+    IsThere,
+    IsNot,
+}

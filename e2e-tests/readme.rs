@@ -1,0 +1,206 @@
+//! What README.md shows is what is printed: the demo, the live tree, and the commands of "See how far it is".
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+
+use crate::book::{Book, blocks, section, text};
+use crate::cluster::{Cluster, Options, eventually};
+use crate::demo::{self, FAREWELL, Screen};
+use crate::shell::typed;
+
+const DOCUMENT: &str = "README.md";
+/// The minor whose words are shown.
+const MINOR: u32 = 37;
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The live tree, on a terminal.
+const WATCH: &str = "COLUMNS=80 script --quiet --return --command 'claim-rollout status web --watch' /dev/null";
+/// The commands of "See how far it is", and what each says in the cluster of the demo when another change was applied.
+const SAID: [(&str, &str); 8] = [
+    ("claim-rollout plan -f web.yaml", "the change would be staged"),
+    ("claim-rollout status web --watch", "3/3 replicas, Complete"),
+    ("claim-rollout history web", "label tier none -> gold"),
+    ("claim-rollout undo web", "statefulset.apps/web "),
+    ("claim-rollout drift -A", "staged, Complete\n"),
+    ("claim-rollout doctor", ": nothing is wrong\n"),
+    ("kubectl get claimrollouts", "Complete"),
+    ("kubectl wait --for=condition=Ready claimrollout/web", "condition met\n"),
+];
+
+/// The block of "See it" that begins so.
+fn shown<'a>(readme: &'a str, begin: &str) -> anyhow::Result<&'a str> {
+    let see = section(readme, "## See it").context("expected a heading, but found none")?;
+    let found = blocks(see, "text").into_iter().find(|block| block.starts_with(begin));
+    found.with_context(|| format!("expected a block that begins with {begin:?}, but found none"))
+}
+
+/// Everything that a terminal was sent while the tree was drawn on it.
+async fn drawn(cluster: &Cluster) -> anyhow::Result<String> {
+    let staged = "jsonpath={.metadata.annotations.claim-rollout\\.io/staged}";
+    let wished = eventually("the change to be staged", PATIENCE, async || {
+        let get = ["get", "statefulset", "web", "-o", staged];
+        Ok((!cluster.kubectl(&get, "").await?.stdout.is_empty()).then_some(()))
+    });
+    wished.await?;
+    let output = typed(cluster, cluster.folder(), WATCH).await?;
+    ensure!(output.success, "{output:?}");
+    Ok(output.stdout)
+}
+
+/// What stood there each time that it was drawn, without its colours: it is cleared before it is drawn again.
+fn frames(drawn: &str) -> Vec<String> {
+    let frames = drawn.split("\x1b[0J");
+    frames.map(plain).collect()
+}
+
+/// Text without escape sequences, and without space at the end of a line.
+fn plain(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.trim_start_matches(|character: char| !character.is_ascii_alphabetic()));
+    let text = rest.fold(first, |text, part| text + part.get(1..).unwrap_or_default());
+    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// The words, with a sign for every time.
+fn words(text: &str) -> Vec<&str> {
+    let is_time = |word: &&str| word.parse::<f64>().is_ok() && word.contains('.');
+    let word = |word| if is_time(&word) { "TIME" } else { word };
+    text.split_whitespace().map(word).collect()
+}
+
+/// The lines of a rollout, and the rest of the demo.
+fn apart(text: &str) -> (Vec<&str>, String) {
+    let (lines, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("default/web"));
+    (lines, rest.join("\n"))
+}
+
+/// What is said of a rollout before the controller begins, and from then on.
+fn from_its_beginning<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
+    let last = lines
+        .iter()
+        .position(|line| line.ends_with("the controller has not begun"));
+    lines.split_at(last.map_or(0, |last| last + 1))
+}
+
+/// True iff all of `shown` was printed, of each claim and of the set in this order. Changes are told in flocks, so there may be
+/// more: moments that pass. Of the time before the controller begins nothing is seen by who looks later.
+fn is_told(shown: &[&str], printed: &[&str]) -> bool {
+    let subject = |line: &str| line.split_once(": ").map(|(subject, _)| subject.to_owned());
+    let in_order = |shown: &[&str], printed: &[&str]| {
+        shown.iter().all(|line| {
+            let of_it = |lines: &[&str]| -> Vec<String> {
+                let same = lines.iter().filter(|other| subject(other) == subject(line));
+                same.map(|&line| line.to_owned()).collect()
+            };
+            let mut printed = of_it(printed).into_iter();
+            of_it(shown).iter().all(|line| printed.any(|other| other == *line))
+        })
+    };
+    let ((shown_before, shown), (before, printed)) = (from_its_beginning(shown), from_its_beginning(printed));
+    let passes = |line: &str| {
+        let moments = [" Pending", " Expanding ", " replicas, Reconciling"];
+        moments.iter().any(|moment| line.contains(moment))
+    };
+    (before.is_empty() || in_order(shown_before, before))
+        && in_order(shown, printed)
+        && printed.iter().all(|line| shown.contains(line) || passes(line))
+}
+
+/// True iff what people come here with, which stands at the top, is how the API server refused the change.
+fn is_refused(readme: &str, printed: &str) -> bool {
+    let printed = words(printed).join(" ");
+    let refused = blocks(readme, "text").into_iter().nth(1).unwrap_or_default();
+    let mut parts = refused.split("[…]").map(|part| words(part).join(" "));
+    refused.contains("is invalid") && parts.all(|part| printed.contains(&part))
+}
+
+async fn every_command_says_what_it_is_for(cluster: &Cluster) -> anyhow::Result<()> {
+    let file = cluster.folder().join("web.yaml");
+    let labelled = std::fs::read_to_string(&file)?.replace(
+        "    - metadata:\n        name: data\n",
+        "    - metadata:\n        name: data\n        labels: {tier: gold}\n",
+    );
+    std::fs::write(&file, labelled)?;
+    let mut book = Book::under(&["## See how far it is"], DOCUMENT)?;
+    for (command, said) in SAID {
+        let documented = book.next().with_context(|| format!("expected {command}"))?;
+        let (line, _) = documented.typed.split_once('#').unwrap_or((&documented.typed, ""));
+        ensure!(line.trim_end() == command, "expected {command}, but found {line}");
+        let mut last = String::new();
+        let answered = eventually("its answer", PATIENCE, async || {
+            let output = typed(cluster, cluster.folder(), &documented.typed).await?;
+            last = output.stdout;
+            Ok((output.success && last.contains(said)).then_some(()))
+        });
+        answered.await.with_context(|| format!("$ {command}\n{last}"))?;
+        if command.contains(" plan ") {
+            let applied = cluster.kubectl(&["apply", "-f", "web.yaml"], "").await?;
+            ensure!(applied.success, "{applied:?}");
+        }
+    }
+    book.end()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Result<()> {
+    let readme = text(DOCUMENT)?;
+    let begin = Instant::now();
+    let cluster = Cluster::start(demo::options(Options::default().minor)).await?;
+    let mut screen = Screen::Paper(String::new());
+    let (kept, drawn) = tokio::try_join!(demo::show(&cluster, begin, &mut screen), drawn(&cluster))?;
+    let Screen::Paper(paper) = screen else {
+        bail!("expected paper, but found another screen")
+    };
+
+    let printed = paper + FAREWELL + "\n";
+    let ((lines, rest), (shown_lines, shown_rest)) = (apart(&printed), apart(shown(&readme, "Kubernetes v")?));
+    ensure!(
+        is_told(&shown_lines, &lines),
+        "{DOCUMENT} should show:\n{}",
+        lines.join("\n")
+    );
+    // Each minor refuses in its own words.
+    if cluster.minor() == MINOR {
+        ensure!(words(&rest) == words(&shown_rest), "{DOCUMENT} should show:\n{printed}");
+        ensure!(
+            is_refused(&readme, &rest),
+            "{DOCUMENT} should say how it is refused:\n{rest}"
+        );
+    } else {
+        println!("the rest of the demo is not compared: {DOCUMENT} shows what 1.{MINOR} prints");
+    }
+
+    let (frames, frame) = (frames(&drawn), shown(&readme, "default/web")?);
+    ensure!(
+        frames.iter().any(|drawn| drawn == frame),
+        "{DOCUMENT} should show one of:\n{}",
+        frames.join("\n")
+    );
+
+    every_command_says_what_it_is_for(&cluster).await?;
+    let (installation, controller) = kept;
+    drop(controller);
+    installation.stop().await?;
+    cluster.stop();
+    Ok(())
+}
+
+#[test]
+fn a_rollout_that_is_told_otherwise_is_noticed() -> anyhow::Result<()> {
+    let readme = text(DOCUMENT)?;
+    let (shown, _) = apart(shown(&readme, "Kubernetes v")?);
+    assert!(is_told(&shown, &shown));
+    let (before, rest) = from_its_beginning(&shown);
+    assert!(before.len() > 1 && is_told(&shown, rest), "{before:?}");
+    for place in 0..rest.len() {
+        let mut without = rest.to_vec();
+        without.remove(place);
+        assert!(!is_told(&shown, &without), "{}", rest[place]);
+    }
+    let more = [rest, &["default/web data-web-0: 10Gi -> 20Gi Refused"]].concat();
+    assert!(!is_told(&shown, &more));
+    let late = [&before[1..], rest].concat();
+    assert!(!is_told(&shown, &late), "{}", before[0]);
+    Ok(())
+}
