@@ -1,5 +1,7 @@
 //! What `docs/commands.md` shows is what the commands print.
 
+use std::path::Path;
+
 use anyhow::{Context as _, ensure};
 
 use super::plans::until_counted;
@@ -7,16 +9,41 @@ use super::{Stage, items, run, scene};
 use crate::cluster::eventually;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
-const DOCUMENT: &str = include_str!("../../docs/commands.md");
+/// The sections of the story that is played here; those after them have plays of their own.
+const STORY: [&str; 4] = [
+    "## plan: what would happen",
+    "## status: how far it is",
+    "## The same with kubectl",
+    "## history, undo, withdraw: what was wished, and back",
+];
 
 /// The commands of a document, and what it says that they print, in their order.
-struct Book {
+pub(crate) struct Book {
     commands: std::vec::IntoIter<(String, String)>,
     /// What is printed where it is not what the document says.
     wrong: String,
 }
 
+/// A command, and what the document says that it prints.
+pub(crate) struct Command {
+    typed: String,
+    shown: String,
+}
+
 impl Book {
+    /// Those of the sections under these headings.
+    pub(crate) fn under(headings: &[&str], file: &str) -> anyhow::Result<Self> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let text = std::fs::read_to_string(path)?;
+        let sections = headings.iter().map(|heading| {
+            let (_, rest) = text
+                .split_once(&format!("\n{heading}\n"))
+                .with_context(|| (*heading).to_owned())?;
+            Ok(rest.find("\n## ").map_or(rest, |end| &rest[..end]))
+        });
+        Ok(Self::read(&sections.collect::<anyhow::Result<Vec<_>>>()?.concat()))
+    }
+
     fn read(document: &str) -> Self {
         let mut commands: Vec<(String, String)> = Vec::new();
         for block in document.split("```console\n").skip(1) {
@@ -37,8 +64,7 @@ impl Book {
 
     /// Types the next command, which must be this one, and compares what it prints.
     async fn types(&mut self, scene: &Scene<'_>, command: &str) -> anyhow::Result<()> {
-        let (documented, expected) = self.commands.next().context("no further command")?;
-        ensure!(documented == command, "expected {command}, but found {documented}");
+        let documented = self.expect(command)?;
         let words: Vec<&str> = command.split(' ').collect();
         let output = match words[0] {
             "kubectl" => scene.kubectl(&words[1..], "").await?,
@@ -50,14 +76,29 @@ impl Book {
             "claim-rollout.policy-host.test",
             "clusterwide-claim-rollout.kubewarden.admission",
         );
-        if !is_shown(&printed, &expected) {
-            self.wrong += &format!("$ {command}\n{printed}");
-        }
+        self.compare(&documented, &printed);
         Ok(())
     }
 
+    /// The next command, which must be this one.
+    pub(crate) fn expect(&mut self, typed: &str) -> anyhow::Result<Command> {
+        let (documented, shown) = self.commands.next().context("no further command")?;
+        ensure!(documented == typed, "expected {typed}, but found {documented}");
+        Ok(Command {
+            typed: documented,
+            shown,
+        })
+    }
+
+    /// Notes what a command printed, if it is not what is shown.
+    pub(crate) fn compare(&mut self, command: &Command, printed: &str) {
+        if !is_shown(printed, &command.shown) {
+            self.wrong += &format!("$ {}\n{printed}", command.typed);
+        }
+    }
+
     /// Fails if there are further commands, or any printed something else; it shows what.
-    fn end(mut self) -> anyhow::Result<()> {
+    pub(crate) fn end(mut self) -> anyhow::Result<()> {
         let further = self.commands.next();
         ensure!(further.is_none(), "expected no further command, but found {further:?}");
         ensure!(self.wrong.is_empty(), "docs/commands.md should show:\n{}", self.wrong);
@@ -98,7 +139,7 @@ fn is_age(word: &str) -> bool {
 }
 
 pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) -> anyhow::Result<()> {
-    let mut book = Book::read(DOCUMENT);
+    let mut book = Book::under(&STORY, "docs/commands.md")?;
     let scene = scene(stage, "shop").await?;
     let file = scene.cluster.folder().join("web.yaml");
     std::fs::write(&file, manifest(3, "2Gi"))?;
