@@ -15,6 +15,7 @@ mod doctor;
 mod documents;
 mod examples;
 mod generated;
+mod gitops;
 mod guest_memory;
 mod host_is_faithful;
 mod installation;

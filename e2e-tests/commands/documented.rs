@@ -8,6 +8,14 @@ use crate::book::Book;
 use crate::cluster::eventually;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
+/// The sections of the story that is played here; those after them have plays of their own.
+const STORY: [&str; 4] = [
+    "## plan: what would happen",
+    "## status: how far it is",
+    "## The same with kubectl",
+    "## history, undo, withdraw: what was wished, and back",
+];
+
 /// Types the next command, which must be this one, and compares what it prints.
 async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Result<()> {
     let documented = book.expect(command)?;
@@ -21,7 +29,7 @@ async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Res
 }
 
 pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) -> anyhow::Result<()> {
-    let mut book = Book::read("docs/commands.md")?;
+    let mut book = Book::under(&STORY, "docs/commands.md")?;
     let scene = scene(stage, "shop").await?;
     let file = scene.cluster.folder().join("web.yaml");
     std::fs::write(&file, manifest(3, "2Gi"))?;

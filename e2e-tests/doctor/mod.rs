@@ -1,6 +1,7 @@
 //! `claim-rollout doctor` and `drift` on an installation: silent while all is well, and with one finding for each fault that
 //! is planted, which goes away with what the finding says. They look at the whole cluster, so one fault comes after the other.
 
+mod documented;
 mod drifts;
 mod installed;
 mod sets;
@@ -35,6 +36,7 @@ async fn each_fault_is_one_finding_and_heals() -> anyhow::Result<()> {
         sets::a_storage_class_that_cannot_expand,
         sets::a_claim_that_lags,
         sets::a_rollout_that_is_stalled,
+        documented::the_document_shows_what_the_doctor_says,
         installed::who_may_not_look_is_told,
     ];
     report.end()?;

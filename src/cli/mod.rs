@@ -4,6 +4,8 @@
 
 mod artifacthub;
 mod cluster;
+#[cfg(test)]
+mod commands_tests;
 mod completion;
 mod controller;
 mod crd;

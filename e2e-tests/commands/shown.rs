@@ -1,0 +1,75 @@
+//! What `docs/commands.md` shows of the commands that are no part of its story.
+
+use anyhow::{Context as _, ensure};
+
+use super::{Stage, run, scene};
+use crate::book::Book;
+use crate::cluster::eventually;
+use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+
+const DOCUMENT: &str = "docs/commands.md";
+const REVIEW: &str = include_str!("../reviews/a-template-shrinks.json");
+
+/// Types the next command, which must be this one, and compares what it prints.
+async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Result<()> {
+    let documented = book.expect(command)?;
+    let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
+    let output = match words[0] {
+        "kubectl" => scene.kubectl(&words[1..], "").await?,
+        _ => run(scene, &words[1..], "").await?,
+    };
+    book.compare(&documented, &(output.stdout + &output.stderr));
+    Ok(())
+}
+
+pub(super) async fn the_document_shows_what_drift_watch_and_lift_print(stage: &Stage) -> anyhow::Result<()> {
+    let sections = [
+        "## drift: what differs",
+        "## watch: every change until all is done",
+        "## lift: when claim-rollout goes",
+    ];
+    let mut book = Book::under(&sections, DOCUMENT)?;
+    let scene = scene(stage, "mail").await?;
+    types(&mut book, &scene, "claim-rollout drift").await?;
+    let by_hand = r#"kubectl patch pvc data-web-0 -p '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}'"#;
+    types(&mut book, &scene, by_hand).await?;
+    let grown = eventually("the volume to grow", PATIENCE, async || {
+        let claims = scene.claims().await?;
+        Ok((claims[0]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
+    });
+    grown.await?;
+    types(&mut book, &scene, "claim-rollout drift").await?;
+
+    scene.apply(3, "2Gi").await?;
+    types(&mut book, &scene, "claim-rollout watch web").await?;
+
+    let paused = manifest(3, "3Gi").replace("example/main:1", "example/main:2").replace(
+        "update-policy: InPlace\n",
+        "update-policy: InPlace\n    claim-rollout.io/paused: \"true\"\n",
+    );
+    scene.done(&["apply", "-f", "-"], &paused).await?;
+    let before = scene.settled().await?;
+    let held = &before["metadata"]["annotations"]["claim-rollout.io/held-partition"];
+    ensure!(held == "0", "no Pod waits: {before:#}");
+    types(&mut book, &scene, "claim-rollout lift web --dry-run=server").await?;
+    ensure!(scene.set().await? == before, "a dry run stores nothing");
+    let lift = run(&scene, &["lift", "web"], "").await?;
+    ensure!(
+        lift.code == Some(1) && scene.set().await?["spec"] == before["spec"],
+        "{lift:?}"
+    );
+    book.end()
+}
+
+pub(super) async fn the_document_shows_what_review_and_simulate_print(stage: &Stage) -> anyhow::Result<()> {
+    let sections = [
+        "## review: one request, without a cluster",
+        "## simulate: what happens when everything goes wrong",
+    ];
+    let mut book = Book::under(&sections, DOCUMENT)?;
+    let scene = stage.scene("no-cluster").await.context("a place to type")?;
+    std::fs::write(scene.cluster.folder().join("review.json"), REVIEW)?;
+    types(&mut book, &scene, "claim-rollout review review.json").await?;
+    types(&mut book, &scene, "claim-rollout simulate --seed 1 --workload grow").await?;
+    book.end()
+}

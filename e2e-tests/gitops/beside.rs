@@ -1,0 +1,194 @@
+//! What the document says beside its table.
+
+use anyhow::{Context as _, ensure};
+use serde_json::json;
+
+use super::argo::respecting_ignored_differences;
+use super::others::planned;
+use super::paths::differences;
+use super::story::{in_git, with_image};
+use super::tools::Sync;
+use crate::scenarios::scene::{STAGED, Scene, text};
+use crate::stage::Stage;
+
+const TERRAFORM: Sync = Sync::ServerSide {
+    manager: "Terraform",
+    force: false,
+};
+
+/// A fresh namespace without a controller, and in it the set of 1Gi, as this request makes it.
+async fn scene<'a>(stage: &'a Stage, namespace: &str, sync: Sync) -> anyhow::Result<Scene<'a>> {
+    let scene = Scene::new(&stage.cluster, &stage.client, namespace).await?;
+    sync.send(&scene, &in_git("1Gi")?).await?;
+    scene.settled().await?;
+    Ok(scene)
+}
+
+async fn is_staged(scene: &Scene<'_>, size: &str) -> anyhow::Result<bool> {
+    let record = scene.record().await?;
+    Ok(record["templates"][0]["spec"]["resources"]["requests"]["storage"] == size)
+}
+
+async fn uid(scene: &Scene<'_>) -> anyhow::Result<String> {
+    Ok(text(&scene.set().await?["metadata"]["uid"]))
+}
+
+/// `RespectIgnoreDifferences=true` beside `ignoreDifferences`: a change never arrives, and one that is staged is taken back.
+pub(super) async fn argo_that_respects_ignored_differences_sends_the_old_templates(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let sync = Sync::ClientSide("argocd-controller");
+    let scene = scene(stage, "argo-respecting", sync).await?;
+    let large = in_git("2Gi")?;
+    let respecting = respecting_ignored_differences(&large, &scene.set().await?);
+    sync.send(&scene, &respecting).await?;
+    ensure!(scene.record().await?.is_null(), "the change arrived");
+    sync.send(&scene, &large).await?;
+    ensure!(is_staged(&scene, "2Gi").await?, "without the option it arrives");
+    sync.send(&scene, &respecting).await?;
+    ensure!(scene.record().await?.is_null(), "what was staged was to be taken back");
+    Ok(())
+}
+
+/// `Replace=true` is `kubectl replace`, which goes through and takes nothing back; with `Force=true` it deletes the set.
+pub(super) async fn argo_that_replaces_keeps_the_set_unless_it_is_forced(stage: &Stage) -> anyhow::Result<()> {
+    let sync = Sync::ClientSide("argocd-controller");
+    let scene = scene(stage, "argo-replacing", sync).await?;
+    let before = (uid(&scene).await?, scene.pods().await?);
+    let large = in_git("2Gi")?.to_string();
+    scene.done(&["replace", "-f", "-"], &large).await?;
+    ensure!(is_staged(&scene, "2Gi").await?, "{:#}", scene.set().await?);
+    scene.done(&["replace", "-f", "-"], &in_git("1Gi")?.to_string()).await?;
+    ensure!(is_staged(&scene, "2Gi").await?, "a replacement does not go back");
+    ensure!(
+        (uid(&scene).await?, scene.pods().await?) == before,
+        "the set was deleted"
+    );
+
+    scene.done(&["replace", "--force", "-f", "-"], &large).await?;
+    scene.settled().await?;
+    ensure!(uid(&scene).await? != before.0, "the set was to be deleted");
+    ensure!(scene.pods().await? != before.1, "and its Pods");
+    is_behind(&scene).await
+}
+
+/// The set is another one, with the large templates, and the claims are the small ones.
+async fn is_behind(scene: &Scene<'_>) -> anyhow::Result<()> {
+    let set = scene.set().await?;
+    let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
+    ensure!(
+        size == "2Gi" && set["metadata"]["annotations"].get(STAGED).is_none(),
+        "{set:#}"
+    );
+    for claim in scene.claims().await? {
+        ensure!(claim["spec"]["resources"]["requests"]["storage"] == "1Gi", "{claim:#}");
+    }
+    Ok(())
+}
+
+/// `--force`, `Force=true`, Flux's `force: true`: a growth goes through as ever; a change that is refused as invalid deletes
+/// the set, as it does without claim-rollout.
+pub(super) async fn a_forced_apply_deletes_the_set_only_where_the_change_is_refused(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = scene(stage, "forced", Sync::ClientSide("kubectl-client-side-apply")).await?;
+    let before = (uid(&scene).await?, scene.pods().await?);
+    let forced = ["apply", "--force", "-f", "-"];
+    scene.done(&forced, &in_git("2Gi")?.to_string()).await?;
+    ensure!(is_staged(&scene, "2Gi").await?, "{:#}", scene.set().await?);
+    ensure!(
+        (uid(&scene).await?, scene.pods().await?) == before,
+        "the set was deleted"
+    );
+
+    let other = in_git("2Gi")?.to_string().replace("ReadWriteOnce", "ReadWriteMany");
+    let refused = scene.kubectl(&["apply", "-f", "-"], &other).await?;
+    ensure!(
+        !refused.success && refused.stderr.contains("denied the request"),
+        "{refused:?}"
+    );
+    scene.done(&forced, &other).await?;
+    scene.settled().await?;
+    ensure!(uid(&scene).await? != before.0, "the set was to be deleted");
+    ensure!(scene.pods().await? != before.1, "and its Pods");
+    Ok(())
+}
+
+/// What `kubernetes_manifest` is answered is not what it planned, the first time and ever after.
+pub(super) async fn terraform_is_answered_something_else_than_it_planned(stage: &Stage) -> anyhow::Result<()> {
+    let scene = scene(stage, "terraform-answered", TERRAFORM).await?;
+    let large = in_git("2Gi")?;
+    for _ in 0..2 {
+        let planned = planned(&large, &scene.set().await?);
+        let answer = TERRAFORM.send(&scene, &large).await?;
+        let differ = differences(&planned["spec"], &answer["spec"]);
+        let all: Vec<&str> = differ.iter().map(String::as_str).collect();
+        let expected = ["volumeClaimTemplates[0].spec.resources.requests.storage"];
+        ensure!(all == expected, "{all:?}");
+        ensure!(is_staged(&scene, "2Gi").await?, "it arrives nevertheless");
+    }
+    Ok(())
+}
+
+/// With the templates in `computed_fields` the apply after the next one sends them as they are in the state: the old ones.
+pub(super) async fn terraform_that_has_the_templates_computed_takes_back_what_is_staged(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = scene(stage, "terraform-computed", TERRAFORM).await?;
+    TERRAFORM.send(&scene, &in_git("2Gi")?).await?;
+    ensure!(is_staged(&scene, "2Gi").await?, "{:#}", scene.set().await?);
+    TERRAFORM.send(&scene, &with_image(in_git("1Gi")?, 2)).await?;
+    ensure!(scene.record().await?.is_null(), "what was staged was to be taken back");
+    Ok(())
+}
+
+/// `kubernetes_stateful_set_v1`: `patchStatefulSetSpec` makes no operation for templates, so nothing of it is sent; and a
+/// change by which it replaces the set deletes it with its Pods.
+pub(super) async fn terraform_with_its_own_resource_sends_no_templates_or_deletes_the_set(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = scene(stage, "terraform-typed", Sync::ClientSide("kubectl-client-side-apply")).await?;
+    let before = scene.set().await?;
+    scene
+        .done(&["patch", "statefulset/web", "--type=json", "-p", "[]"], "")
+        .await?;
+    ensure!(scene.set().await? == before, "something was stored");
+
+    let pods = scene.pods().await?;
+    scene
+        .done(&["delete", "statefulset/web", "--cascade=background"], "")
+        .await?;
+    scene.done(&["create", "-f", "-"], &in_git("2Gi")?.to_string()).await?;
+    scene.settled().await?;
+    let now = scene.pods().await?;
+    ensure!(pods.iter().all(|pod| !now.contains(pod)), "a Pod is still there");
+    is_behind(&scene).await
+}
+
+/// Pulumi with `ignoreChanges` for the templates sends the old ones with every other change. Who staged a change in the
+/// meantime owns them, so that is a conflict; with `pulumi.com/patchForce` it goes through, and what is staged stays.
+pub(super) async fn pulumi_that_ignores_the_templates_leaves_what_somebody_else_staged(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let manager = "pulumi-kubernetes-1a2b3c4d";
+    let [plain, forced] = [false, true].map(|force| Sync::ServerSide { manager, force });
+    let scene = scene(stage, "pulumi-ignoring", plain).await?;
+    let path = "/spec/volumeClaimTemplates/0/spec/resources/requests/storage";
+    let patch = json!([{"op": "replace", "path": path, "value": "2Gi"}]).to_string();
+    let arguments = ["patch", "statefulset/web", "--type=json", "-p", &patch];
+    scene.done(&arguments, "").await?;
+    let record = scene.record().await?;
+    ensure!(is_staged(&scene, "2Gi").await?, "{record:#}");
+
+    let conflict = plain.send(&scene, &with_image(in_git("1Gi")?, 2)).await;
+    let conflict = conflict.err().context("expected a conflict")?.to_string();
+    ensure!(
+        conflict.contains("conflict with \"kubectl-patch\"") && conflict.contains(".spec.volumeClaimTemplates"),
+        "{conflict}"
+    );
+    for tag in [2, 3] {
+        forced.send(&scene, &with_image(in_git("1Gi")?, tag)).await?;
+        ensure!(scene.record().await? == record, "{:#}", scene.set().await?);
+    }
+    Ok(())
+}

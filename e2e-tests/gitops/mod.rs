@@ -1,0 +1,82 @@
+//! What GitOps tools make of a change of templates. They are not run: here is sent what they send, to the real API server
+//! through the policy, and compared what they compare, by functions that are named after theirs. The table in `docs/gitops.md`
+//! is what comes of it. `SCENARIO=flux cargo test --test e2e gitops` plays the rows with `flux` in their names.
+
+mod argo;
+mod beside;
+mod held;
+mod others;
+mod paths;
+mod story;
+mod tools;
+
+use anyhow::{Context as _, ensure};
+use futures::FutureExt as _;
+
+use crate::cluster::{Driver, Options};
+use crate::play::{Report, scenarios};
+use crate::stage::Stage;
+use tools::{TOOLS, Tool};
+
+const DOCUMENT: &str = include_str!("../../docs/gitops.md");
+
+scenarios![Stage;
+    beside::argo_that_respects_ignored_differences_sends_the_old_templates,
+    beside::argo_that_replaces_keeps_the_set_unless_it_is_forced,
+    beside::a_forced_apply_deletes_the_set_only_where_the_change_is_refused,
+    beside::terraform_is_answered_something_else_than_it_planned,
+    beside::terraform_that_has_the_templates_computed_takes_back_what_is_staged,
+    beside::terraform_with_its_own_resource_sends_no_templates_or_deletes_the_set,
+    beside::pulumi_that_ignores_the_templates_leaves_what_somebody_else_staged,
+];
+
+/// The rows of the table of the document.
+fn rows() -> impl Iterator<Item = &'static str> {
+    let table = DOCUMENT.lines().skip_while(|line| !line.starts_with("| tool |"));
+    table.skip(2).take_while(|line| line.starts_with('|'))
+}
+
+/// The row of a tool in the document is what comes of its stories.
+async fn row_is_documented(stage: &Stage, tool: &Tool) -> anyhow::Result<()> {
+    let [more, after, back] = story::cells(stage, tool).await?;
+    let held = held::cell_of(stage, tool).await.context("while Pods wait")?;
+    let row = format!("| {} | {more} | {after} | {back} | {held} |", tool.name);
+    ensure!(
+        rows().any(|documented| documented == row),
+        "docs/gitops.md should say\n{row}"
+    );
+    Ok(())
+}
+
+#[test]
+fn every_row_of_the_document_is_played() {
+    let names: Vec<String> = TOOLS.iter().map(|tool| format!("| {} |", tool.name)).collect();
+    let documented: Vec<&str> = rows().collect();
+    assert_eq!(documented.len(), names.len(), "{documented:#?}");
+    for (row, name) in documented.iter().zip(&names) {
+        assert!(row.starts_with(name), "expected {name}, but found {row}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_document_says_what_the_tools_show() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let driver = Driver {
+        expand_delay_millis: 300,
+        ..Driver::default()
+    };
+    let options = Options {
+        driver,
+        ..Options::default()
+    };
+    let stage = Stage::build(options).await?;
+    report.say("the cluster is up");
+    let plays = TOOLS.iter().map(|tool| {
+        let play = row_is_documented(&stage, tool).boxed_local();
+        (format!("row::{}", tool.namespace), play)
+    });
+    report.play_all(plays.collect()).await;
+    report.play(&stage, SCENARIOS).await;
+    report.end()?;
+    stage.strike().await
+}

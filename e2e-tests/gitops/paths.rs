@@ -1,0 +1,53 @@
+//! Where two objects differ.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+/// The paths at which two objects differ. What differs within the templates is one path, for a table has no room for more.
+pub(super) fn differences(one: &Value, other: &Value) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    compare("", one, other, &mut all);
+    all
+}
+
+fn compare(path: &str, one: &Value, other: &Value, all: &mut BTreeSet<String>) {
+    match (one, other) {
+        _ if one == other => {}
+        _ if path == "spec.volumeClaimTemplates" => _ = all.insert(path.to_owned()),
+        (Value::Object(one), Value::Object(other)) => {
+            for key in one.keys().chain(other.keys()) {
+                let nothing = &Value::Null;
+                let (one, other) = (one.get(key).unwrap_or(nothing), other.get(key).unwrap_or(nothing));
+                compare(&child(path, key), one, other, all);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (index, (one, other)) in one.iter().zip(other).enumerate() {
+                compare(&format!("{path}[{index}]"), one, other, all);
+            }
+        }
+        _ => _ = all.insert(path.to_owned()),
+    }
+}
+
+fn child(path: &str, key: &str) -> String {
+    match path {
+        "" => key.to_owned(),
+        _ if key.contains('.') => format!("{path}[{key}]"),
+        _ => format!("{path}.{key}"),
+    }
+}
+
+/// The object without these fields.
+pub(super) fn without(object: &Value, pointers: &[&str]) -> Value {
+    let mut object = object.clone();
+    for pointer in pointers {
+        if let Some((parent, key)) = pointer.rsplit_once('/')
+            && let Some(parent) = object.pointer_mut(parent).and_then(Value::as_object_mut)
+        {
+            parent.remove(key);
+        }
+    }
+    object
+}

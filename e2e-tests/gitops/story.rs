@@ -1,0 +1,117 @@
+//! A change of the templates from Git to the claims and back, as one tool sees it.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::tools::Tool;
+use crate::scenarios::scene::{Scene, manifest, record, text};
+use crate::stage::Stage;
+
+/// The set `web` of two replicas as it stands in Git.
+pub(super) fn in_git(size: &str) -> anyhow::Result<Value> {
+    let mut manifest: Value = serde_saphyr::from_str(&manifest(2, size))?;
+    manifest["spec"]["minReadySeconds"] = json!(1);
+    Ok(manifest)
+}
+
+/// The same with another image.
+pub(super) fn with_image(mut manifest: Value, tag: u32) -> Value {
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = format!("example/main:{tag}").into();
+    manifest
+}
+
+/// The cells of the tool: what it shows when Git asks for more, when that is staged and when it is complete, and when Git goes
+/// back; between them it is synced, and once more, which moves nothing.
+pub(super) async fn cells(stage: &Stage, tool: &Tool) -> anyhow::Result<[String; 3]> {
+    let mut scene = Scene::new(&stage.cluster, &stage.client, tool.namespace).await?;
+    let (small, large) = (in_git("1Gi")?, in_git("2Gi")?);
+    tool.sync.send(&scene, &small).await?;
+    let before = scene.settled().await?;
+    is_neither_blind_nor_excited(tool, &scene, &small).await?;
+
+    let more = tool.shows(&scene, &small, &large).await?;
+    tool.sync.send(&scene, &large).await?;
+    let staged = scene.set().await?;
+    ensure!(staged["spec"] == before["spec"], "{staged:#}");
+    let wish = record(&staged)?;
+    let size = &wish["templates"][0]["spec"]["resources"]["requests"]["storage"];
+    ensure!(size == "2Gi" && wish["manager"] == tool.sync.manager(), "{wish:#}");
+    let after = tool.shows(&scene, &large, &large).await?;
+    again(tool, &scene, &large).await?;
+
+    let arguments = ["--namespace", tool.namespace];
+    scene.controller = Some(stage.installation.start_controller(&arguments).await?);
+    scene.until_complete(2, "2Gi").await?;
+    let complete = tool.shows(&scene, &large, &large).await?;
+    ensure!(
+        after == complete,
+        "{after:?} while it is staged, {complete:?} when it is complete"
+    );
+    let claims = scene.claims().await?;
+    again(tool, &scene, &large).await?;
+
+    let back = tool.shows(&scene, &large, &small).await?;
+    tool.sync.send(&scene, &small).await?;
+    let withdrawn = scene.set().await?;
+    ensure!(record(&withdrawn)?.is_null(), "{withdrawn:#}");
+    ensure!(
+        withdrawn["spec"]["volumeClaimTemplates"] == before["spec"]["volumeClaimTemplates"],
+        "{withdrawn:#}"
+    );
+    let last = tool.shows(&scene, &small, &small).await?;
+    ensure!(last.is_empty(), "it still shows {last:?}");
+    again(tool, &scene, &small).await?;
+    ensure!(scene.claims().await? == claims, "a claim was written");
+    Ok([&more, &after, &back].map(cell))
+}
+
+/// It shows nothing where all is as in Git, and what somebody changes by hand.
+async fn is_neither_blind_nor_excited(tool: &Tool, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<()> {
+    let wait = |seconds: u32| json!({"spec": {"minReadySeconds": seconds}}).to_string();
+    for (seconds, expected) in [(1, &[][..]), (2, &["spec.minReadySeconds"]), (1, &[])] {
+        let patch = wait(seconds);
+        let arguments = ["patch", "statefulset/web", "--type=merge", "-p", &patch];
+        scene.done(&arguments, "").await?;
+        let mut shown = tool.shows(scene, manifest, manifest).await?;
+        // A dry run that changes the spec counts it.
+        shown.remove("metadata.generation");
+        let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+        ensure!(
+            shown == expected,
+            "minReadySeconds {seconds}: expected {expected:?}, but found {shown:?}"
+        );
+    }
+    scene.settled().await.map(drop)
+}
+
+/// The same sync again changes neither record nor spec nor generation, and stores nothing, but that the API server may put
+/// the managers in another order, once: it sorts them by the second in which they wrote.
+async fn again(tool: &Tool, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<()> {
+    let before = scene.set().await?;
+    let mut versions = Vec::new();
+    for _ in 0..3 {
+        tool.sync.send(scene, manifest).await.context("the same sync again")?;
+        let set = scene.set().await?;
+        ensure!(set["spec"] == before["spec"], "{set:#}");
+        ensure!(record(&set)? == record(&before)?, "{set:#}");
+        ensure!(
+            set["metadata"]["generation"] == before["metadata"]["generation"],
+            "{set:#}"
+        );
+        versions.push(text(&set["metadata"]["resourceVersion"]));
+    }
+    versions.dedup();
+    ensure!(versions.len() == 1, "it is written again and again: {versions:?}");
+    Ok(())
+}
+
+/// Paths as the document writes them.
+pub(super) fn cell(paths: &BTreeSet<String>) -> String {
+    if paths.is_empty() {
+        return "in sync".to_owned();
+    }
+    let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    paths.join(", ")
+}

@@ -1,0 +1,230 @@
+//! What each tool sends, and what it shows: the rows of the table in `docs/gitops.md`.
+
+use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+
+use anyhow::{Context as _, ensure};
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use serde_json::Value;
+
+use super::argo::{TEMPLATES, server_side_diff, three_way_diff};
+use super::others::{diff_of_inputs, has_drifted, json_diff, plan};
+use super::paths::{differences, without};
+use crate::scenarios::scene::Scene;
+
+/// A row: the tool, where it is tried, and what it does.
+pub(super) struct Tool {
+    /// The first cell.
+    pub(super) name: &'static str,
+    pub(super) namespace: &'static str,
+    pub(super) sync: Sync,
+    compare: Compare,
+}
+
+/// The request by which the cluster becomes what the manifest says, with its field manager.
+#[derive(Clone, Copy)]
+pub(super) enum Sync {
+    /// `kubectl apply`, which is also what Argo CD calls.
+    ClientSide(&'static str),
+    /// Server-side apply; others' fields are taken over iff it is forced.
+    ServerSide { manager: &'static str, force: bool },
+}
+
+/// What is compared.
+enum Compare {
+    KubectlDiff,
+    ThreeWay { ignored: &'static [&'static str] },
+    ServerSideDiff { webhooks: bool },
+    HasDrifted,
+    JsonDiff,
+    Plan,
+    Inputs,
+}
+
+const ARGO: &str = "argocd-controller";
+const ARGO_SERVER_SIDE: Sync = Sync::ServerSide {
+    manager: ARGO,
+    force: true,
+};
+
+pub(super) const TOOLS: [Tool; 11] = [
+    Tool {
+        name: "`kubectl diff`, `kubectl apply`",
+        namespace: "kubectl",
+        sync: Sync::ClientSide("kubectl-client-side-apply"),
+        compare: Compare::KubectlDiff,
+    },
+    Tool {
+        name: "the same with `--server-side`",
+        namespace: "kubectl-server-side",
+        sync: Sync::ServerSide {
+            manager: "kubectl",
+            force: false,
+        },
+        compare: Compare::KubectlDiff,
+    },
+    Tool {
+        name: "Flux, Kustomization",
+        namespace: "flux",
+        sync: Sync::ServerSide {
+            manager: "kustomize-controller",
+            force: true,
+        },
+        compare: Compare::HasDrifted,
+    },
+    Tool {
+        name: "Flux, HelmRelease with drift detection",
+        namespace: "flux-helm",
+        sync: Sync::ServerSide {
+            manager: "helm-controller",
+            force: true,
+        },
+        compare: Compare::JsonDiff,
+    },
+    Tool {
+        name: "Argo CD",
+        namespace: "argo",
+        sync: Sync::ClientSide(ARGO),
+        compare: Compare::ThreeWay { ignored: &[] },
+    },
+    Tool {
+        name: "Argo CD, `ServerSideDiff=true,IncludeMutationWebhook=true`",
+        namespace: "argo-server-side-diff",
+        sync: Sync::ClientSide(ARGO),
+        compare: Compare::ServerSideDiff { webhooks: true },
+    },
+    Tool {
+        name: "the same with `ServerSideApply=true`",
+        namespace: "argo-server-side",
+        sync: ARGO_SERVER_SIDE,
+        compare: Compare::ServerSideDiff { webhooks: true },
+    },
+    Tool {
+        name: "Argo CD, `ServerSideDiff=true` alone",
+        namespace: "argo-without-webhooks",
+        sync: ARGO_SERVER_SIDE,
+        compare: Compare::ServerSideDiff { webhooks: false },
+    },
+    Tool {
+        name: "Argo CD, templates in `ignoreDifferences`",
+        namespace: "argo-ignoring",
+        sync: Sync::ClientSide(ARGO),
+        compare: Compare::ThreeWay { ignored: &[TEMPLATES] },
+    },
+    Tool {
+        name: "Terraform, `kubernetes_manifest`",
+        namespace: "terraform",
+        sync: Sync::ServerSide {
+            manager: "Terraform",
+            force: false,
+        },
+        compare: Compare::Plan,
+    },
+    Tool {
+        name: "Pulumi",
+        namespace: "pulumi",
+        sync: Sync::ServerSide {
+            manager: "pulumi-kubernetes-1a2b3c4d",
+            force: false,
+        },
+        compare: Compare::Inputs,
+    },
+];
+
+impl Sync {
+    pub(super) fn manager(self) -> &'static str {
+        match self {
+            Self::ClientSide(manager) | Self::ServerSide { manager, .. } => manager,
+        }
+    }
+
+    /// Sends it; what the set is then.
+    pub(super) async fn send(self, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<Value> {
+        match self {
+            Self::ClientSide(manager) => {
+                let manager = format!("--field-manager={manager}");
+                let arguments = ["apply", &manager, "-o", "json", "-f", "-"];
+                let output = scene.done(&arguments, &manifest.to_string()).await?;
+                Ok(serde_json::from_str(&output.stdout)?)
+            }
+            Self::ServerSide { manager, force } => apply(scene, manifest, manager, force, false).await,
+        }
+    }
+}
+
+/// Server-side apply, or the answer to a dry run of it.
+async fn apply(
+    scene: &Scene<'_>,
+    manifest: &Value,
+    manager: &str,
+    force: bool,
+    dry_run: bool,
+) -> anyhow::Result<Value> {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "StatefulSet"));
+    let api: Api<DynamicObject> = Api::namespaced_with(scene.client.clone(), &scene.namespace, &resource);
+    let params = PatchParams {
+        dry_run,
+        force,
+        ..PatchParams::apply(manager)
+    };
+    let set = api.patch("web", &params, &Patch::Apply(manifest)).await?;
+    Ok(serde_json::to_value(set)?)
+}
+
+impl Tool {
+    /// The paths at which it shows a difference between this manifest and the cluster; `last` is the manifest that was
+    /// synced last.
+    pub(super) async fn shows(
+        &self,
+        scene: &Scene<'_>,
+        last: &Value,
+        manifest: &Value,
+    ) -> anyhow::Result<BTreeSet<String>> {
+        let live = scene.set().await?;
+        let dry_run = || apply(scene, manifest, self.sync.manager(), true, true);
+        Ok(match self.compare {
+            Compare::KubectlDiff => self.kubectl_diff(scene, manifest).await?,
+            Compare::ThreeWay { ignored } => three_way_diff(manifest, &live, ignored)?,
+            Compare::ServerSideDiff { webhooks } => {
+                server_side_diff(&dry_run().await?, &live, self.sync.manager(), webhooks)
+            }
+            Compare::HasDrifted => has_drifted(&dry_run().await?, &live),
+            Compare::JsonDiff => json_diff(&dry_run().await?, &live),
+            Compare::Plan => plan(last, manifest, &live),
+            Compare::Inputs => diff_of_inputs(last, manifest, &live),
+        })
+    }
+
+    /// What the program says itself, of the two objects that it writes into folders for `diff`: here they are printed.
+    async fn kubectl_diff(&self, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<BTreeSet<String>> {
+        let way = match self.sync {
+            Sync::ClientSide(_) => &["--server-side=false"][..],
+            Sync::ServerSide { .. } => &["--server-side", "--force-conflicts"],
+        };
+        let arguments = [&["diff", "-f", "-", "--namespace", &scene.namespace], way].concat();
+        let print = scene.cluster.folder().join(format!("print-{}", scene.namespace));
+        std::fs::write(
+            &print,
+            "#!/bin/sh\ncmp -s \"$1\"/* \"$2\"/* && exit 0\ncat \"$1\"/*\necho ---\ncat \"$2\"/*\nexit 1\n",
+        )?;
+        std::fs::set_permissions(&print, Permissions::from_mode(0o755))?;
+        let print = print.to_string_lossy();
+        let environment = [("KUBECTL_EXTERNAL_DIFF", &*print)];
+        let output = scene
+            .cluster
+            .run("kubectl", &arguments, &environment, &manifest.to_string())
+            .await?;
+        if output.code == Some(0) {
+            ensure!(output.stdout.is_empty(), "{output:?}");
+            return Ok(BTreeSet::new());
+        }
+        let two = output.stdout.split_once("\n---\n");
+        let (live, merged) = two.with_context(|| format!("{output:?}"))?;
+        let [live, merged] = [live, merged].map(serde_saphyr::from_str::<Value>);
+        let (live, merged) = (live?, merged?);
+        let left_out = ["/metadata/resourceVersion"];
+        Ok(differences(&without(&merged, &left_out), &without(&live, &left_out)))
+    }
+}
