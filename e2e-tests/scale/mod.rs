@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
-use crate::cluster::{Cluster, Options};
+use crate::cluster::{Cluster, Options, eventually};
 use crate::installation::Controllers;
 use fleet::Fleet;
 
@@ -36,9 +36,14 @@ async fn three_hundred_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<
     let before = [controller.usage()?, cluster.usage("kube-controller-manager")?];
     let first = fleet.roll("2Gi").await?;
     let after = [controller.usage()?, cluster.usage("kube-controller-manager")?];
-    let (_, metrics) = controller.get("/metrics")?;
+    // A write is seen by others a moment before its reply is counted.
+    let counted = eventually("as many records as sets to be counted", PATIENCE, async || {
+        let (_, metrics) = controller.get("/metrics")?;
+        let writes = Writes::read(&metrics)?;
+        Ok((writes.records >= fleet.sets.len()).then_some(writes))
+    });
+    let writes = counted.await?;
     controller.terminate().await?;
-    let writes = Writes::read(&metrics)?;
     println!("by the controller: {:.1} s; {writes:?}", first.as_secs_f64());
     let names = ["claim-rollout", "kube-controller-manager"];
     for ((name, before), after) in names.iter().zip(before).zip(after) {
