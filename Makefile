@@ -14,6 +14,8 @@ CLAIM_ROLLOUT_POLICY := $(CURDIR)/policy.wasm
 export K8S CLAIM_ROLLOUT_POLICY
 # How many times as much the simulation tries as in `test`
 TIMES ?= 1
+# The schedule that it goes on with, after a run that ended there
+FIRST ?=
 
 # What is mutated
 FILES ?= src/templates/** src/claims/compatible.rs src/admission/** src/rollout/**
@@ -75,10 +77,10 @@ wasm-test: needs-cargo ## The tests of the guest's own code, in Node
 
 .PHONY: sim
 sim: needs-cargo ## Crashes, stale views and everything else that may go wrong, in a model of a cluster; TIMES=1
-	$(CARGO) run --quiet --profile sim --no-default-features --features sim-run --bin sim -- $(TIMES)
+	$(CARGO) run --quiet --profile sim --no-default-features --features sim-run --bin sim -- $(TIMES) $(FIRST)
 
 .PHONY: deep
-deep: ## The same fifty times as long, with pairs of faults
+deep: ## The same fifty times as long, with pairs of faults; FIRST=SEED goes on with that schedule
 	@$(MAKE) --no-print-directory sim TIMES=50
 
 # The dependencies that the tests have built already serve here as well, whatever copy of the tree is compiled.

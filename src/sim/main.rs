@@ -1,12 +1,17 @@
-//! The long run of the simulation as a program of its own: `sim [TIMES]`, TIMES as long as the run that is part of the tests.
+//! The long run of the simulation as a program of its own: `sim [TIMES [FIRST]]`, TIMES as long as the run that is part of the
+//! tests, or what is left of it from the schedule FIRST on.
 
 use std::process::ExitCode;
 
 use claim_rollout::sim::{Effort, prove};
 
 fn main() -> ExitCode {
-    let times = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1);
-    match prove(&Effort::times(times), &|line| eprintln!("{line}")) {
+    let number = |place| std::env::args().nth(place).and_then(|text| text.parse().ok());
+    let effort = Effort {
+        first: number(2).unwrap_or(0),
+        ..Effort::times(number(1).unwrap_or(1))
+    };
+    match prove(&effort, &|line| eprintln!("{line}")) {
         Ok(numbers) => {
             println!("{numbers}");
             ExitCode::SUCCESS
