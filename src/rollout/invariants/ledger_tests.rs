@@ -69,6 +69,7 @@ const AROUND: &[Row] = &[
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
+                then.claim(12).mounted_by_another = false;
                 then.without_pod(12);
                 then.set().uid = 2;
             });
@@ -79,7 +80,10 @@ const AROUND: &[Row] = &[
         "which a Pod of the set before it mounted",
         |it| {
             it.before.claim(12).mounted_by_another = true;
-            it.once(|then| then.set().uid = 2);
+            it.once(|then| {
+                then.claim(12).mounted_by_another = false;
+                then.set().uid = 2;
+            });
         },
         &[S5],
     ),
