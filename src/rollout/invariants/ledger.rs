@@ -225,7 +225,9 @@ impl Ledger {
             return Ok(());
         };
         match request.what {
-            What::Apply { ordinal, revision, .. } if self.of == Some((set.uid, Some(revision))) => {
+            What::Apply { ordinal, revision, .. }
+                if self.of == Some((set.uid, Some(revision))) && request.is_for(before) =>
+            {
                 if set.index(ordinal) < self.lowest_partition && !self.by_hand {
                     return Broken::of(
                         Rule::S6,

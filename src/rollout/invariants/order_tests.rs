@@ -24,6 +24,14 @@ fn parallel(history: &mut History) {
 const ORDER: &[Row] = &[
     ("the one above was not written", |it| behind(&mut it.before), &[S6]),
     (
+        "what was decided for a set that is no more had the order of that set",
+        |it| {
+            behind(&mut it.before);
+            it.request.set = Some(2);
+        },
+        &[],
+    ),
+    (
         "the one above is not ready",
         |it| it.before.claim(12).capacity = 19,
         &[S6],
