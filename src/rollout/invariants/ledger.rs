@@ -34,6 +34,8 @@ pub struct Ledger {
     lowest_partition: u32,
     /// The last wishes of this set, the present one first.
     wishes: [Option<Id>; 16],
+    /// Those of the set before it that had its name: a view may still show claims as they were then.
+    former: [Option<Id>; 4],
     /// The user has let it go on.
     let_go: bool,
     /// Pods have been replaced in order; by hand.
@@ -97,6 +99,7 @@ impl Ledger {
             lowest_partition: set.users_partition,
             unmounted: self.unused,
             unused: self.unused,
+            former: self.former,
             ..Self::default()
         };
         if self.of.is_some_and(|(uid, _)| uid == set.uid) {
@@ -110,6 +113,11 @@ impl Ledger {
                 (next.let_go, next.rolled, next.by_hand) = (true, true, true);
                 (next.lowest_partition, next.most_replicas) = (0, u32::MAX);
             }
+        } else {
+            next.former.copy_from_slice(&self.wishes[..4]);
+        }
+        if set.wish.is_some() && next.former.contains(&set.wish) {
+            (next.passed, next.ready) = (u128::MAX, u128::MAX);
         }
         next.wishes.rotate_right(1);
         next.wishes[0] = set.wish;

@@ -65,6 +65,26 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
+        "it was ready in the set before, for which the same was wished",
+        |it| {
+            it.once(|then| then.set().uid = 2);
+            it.once(|then| then.set().wish = None);
+            behind(&mut it.before);
+        },
+        &[],
+    ),
+    (
+        "it was ready in the set before, for which something else was wished",
+        |it| {
+            it.once(|then| {
+                then.set().uid = 2;
+                then.set().wish = Some(EARLIER);
+            });
+            behind(&mut it.before);
+        },
+        &[S6],
+    ),
+    (
         "one of its claims was not written",
         |it| {
             it.before.wanted.push(Wanted { size: 20, class: None });
