@@ -1,4 +1,7 @@
-use super::{MAX_REFUSAL, MAX_WARNING, MAX_WARNINGS, bound, claims_refused, faults, some, staged, warning};
+use super::{
+    ALLOWED, MAX_REFUSAL, MAX_WARNING, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_refused, faults, some, staged,
+    warning,
+};
 use crate::admission::checks::Cause;
 use crate::templates::rules::Metadata;
 use crate::templates::{Change, Diff, Fault, FaultKind, TemplateChange, UpdatePolicy};
@@ -126,6 +129,9 @@ fn a_refusal_of_any_length_ends_with_how_many_more_there_are() {
         let line = faults(&(0..200).map(fault).collect::<Vec<_>>(), Metadata::MayChange);
         assert!(line.chars().count() <= MAX_REFUSAL, "{line}");
         assert!(line.ends_with("metadata.labels and metadata.annotations"), "{line}");
+        let (named, _) = line.split_once("; and ").expect("more than are named");
+        let room = MAX_REFUSAL - ALLOWED.len() - ROOM_FOR_COUNT;
+        assert!(named.chars().count() <= room, "no room for any number: {line}");
     }
 }
 
