@@ -135,7 +135,7 @@ krew: ## The manifest for krew of the archives in dist/, VERSION=v0.1.0
 sbom: needs-cargo ## What is in the binary, as CycloneDX in dist/
 	@$(CARGO) cyclonedx --version >/dev/null 2>&1 || { echo 'cargo-cyclonedx is missing: cargo install --locked cargo-cyclonedx' >&2; exit 2; }
 	$(CARGO) cyclonedx --format json --describe binaries
-	mkdir -p dist && mv claim-rollout_bin.cdx.json dist/claim-rollout.cdx.json && rm -f sim_bin.cdx.json
+	mkdir -p dist && mv claim-rollout_bin.cdx.json dist/claim-rollout.cdx.json && rm -f sim_bin.cdx.json claim_rollout_*.cdx.json
 
 .PHONY: playground
 playground: policy.wasm control-plane
