@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::book::text;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -42,7 +44,7 @@ fn every_link_leads_to_a_file_of_the_repository() -> anyhow::Result<()> {
 
 #[test]
 fn every_document_is_listed_in_the_readme() -> anyhow::Result<()> {
-    let readme = std::fs::read_to_string(root().join("README.md"))?;
+    let readme = text("README.md")?;
     for entry in std::fs::read_dir(root().join("docs"))? {
         let file = entry?
             .file_name()
@@ -76,16 +78,19 @@ const NOT_OURS: [&str; 3] = [
 /// People search for what they see, so what stands there must be what they see.
 #[test]
 fn every_symptom_is_in_the_words_of_the_program() -> anyhow::Result<()> {
-    let mut text = String::new();
-    sources(&root().join("src"), &mut text)?;
-    let document = std::fs::read_to_string(root().join("docs/troubleshooting.md"))?;
+    let mut program = String::new();
+    sources(&root().join("src"), &mut program)?;
+    let document = text("docs/troubleshooting.md")?;
     let mut count = 0;
     for row in document.lines().filter(|line| line.starts_with("| `")) {
         let first = row.split(" | ").next().unwrap_or_default();
         for symptom in first.split('`').skip(1).step_by(2) {
             for part in symptom.split('…').map(str::trim).filter(|part| !part.is_empty()) {
                 let part = part.trim_start_matches("; ");
-                assert!(NOT_OURS.contains(&part) || text.contains(part), "nothing says {part:?}");
+                assert!(
+                    NOT_OURS.contains(&part) || program.contains(part),
+                    "nothing says {part:?}"
+                );
                 count += 1;
             }
         }

@@ -7,14 +7,9 @@ use super::argo::respecting_ignored_differences;
 use super::others::planned;
 use super::paths::differences;
 use super::story::{in_git, with_image};
-use super::tools::Sync;
+use super::tools::{Sync, TERRAFORM};
 use crate::scenarios::scene::{STAGED, Scene, text};
 use crate::stage::Stage;
-
-const TERRAFORM: Sync = Sync::ServerSide {
-    manager: "Terraform",
-    force: false,
-};
 
 /// A fresh namespace without a controller, and in it the set of 1Gi, as this request makes it.
 async fn scene<'a>(stage: &'a Stage, namespace: &str, sync: Sync) -> anyhow::Result<Scene<'a>> {

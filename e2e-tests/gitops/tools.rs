@@ -49,6 +49,11 @@ const ARGO_SERVER_SIDE: Sync = Sync::ServerSide {
     force: true,
 };
 
+pub(super) const TERRAFORM: Sync = Sync::ServerSide {
+    manager: "Terraform",
+    force: false,
+};
+
 pub(super) const TOOLS: [Tool; 11] = [
     Tool {
         name: "`kubectl diff`, `kubectl apply`",
@@ -116,10 +121,7 @@ pub(super) const TOOLS: [Tool; 11] = [
     Tool {
         name: "Terraform, `kubernetes_manifest`",
         namespace: "terraform",
-        sync: Sync::ServerSide {
-            manager: "Terraform",
-            force: false,
-        },
+        sync: TERRAFORM,
         compare: Compare::Plan,
     },
     Tool {

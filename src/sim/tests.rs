@@ -56,27 +56,22 @@ fn any_fault_at_any_request_of_a_held_rollout_changes_nothing_in_the_end() {
     assert!(tried.as_ref().is_ok_and(|points| *points > 100), "{tried:?}");
 }
 
+fn breaks_nothing(seed: u64, mind: &mut Mind) {
+    let broken = schedule::run(seed, schedule::workload_of(seed), mind, &mut Log::default()).err();
+    assert!(broken.is_none(), "claim-rollout simulate --seed {seed}: {broken:?}");
+}
+
 #[test]
 fn random_schedules_break_nothing() {
     let mut mind = Mind::default();
-    for seed in 0..300 {
-        let broken = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut Log::default()).err();
-        assert!(broken.is_none(), "claim-rollout simulate --seed {seed}: {broken:?}");
-    }
+    (0..300).for_each(|seed| breaks_nothing(seed, &mut mind));
 }
 
 /// Each of them broke a guarantee, or was judged wrongly, for longer than a hundred thousand others.
 #[test]
 fn schedules_that_were_hard_to_find_break_nothing() {
     for seed in [76_412, 171_002, 1_892_876, 2_554_754, 2_850_110, 3_125_204] {
-        let broken = schedule::run(
-            seed,
-            schedule::workload_of(seed),
-            &mut Mind::default(),
-            &mut Log::default(),
-        )
-        .err();
-        assert!(broken.is_none(), "claim-rollout simulate --seed {seed}: {broken:?}");
+        breaks_nothing(seed, &mut Mind::default());
     }
 }
 
