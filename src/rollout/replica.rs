@@ -176,10 +176,15 @@ impl<'a> Replica<'a> {
     }
 
     /// True iff its Pod is still to be replaced or made, which with `OrderedReady` Kubernetes does when every lower one is
-    /// Ready.
+    /// Ready. Whether it is to be replaced can only be told by a status from after the last change of the set.
     #[must_use]
     pub fn waits_for_lower_pods(&self, set: &SetView) -> bool {
-        set.pod_management == PodManagement::OrderedReady && At::of_pod(self.pod, set) != At::B
+        let waits = match At::of_pod(self.pod, set) {
+            At::Absent => true,
+            At::A => set.status_is_current,
+            At::B => false,
+        };
+        waits && set.pod_management == PodManagement::OrderedReady
     }
 
     /// True iff nothing here keeps the next replica waiting.

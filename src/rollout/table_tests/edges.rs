@@ -110,6 +110,26 @@ const HOLDS: &[Row] = &[
         "grow 0",
     ),
     (
+        "unless a status from before the last change of the set says that one is to be replaced",
+        |web| {
+            middle_of_pods(web);
+            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
+            web.set.status_is_current = false;
+            unready(web, 0);
+        },
+        "",
+    ),
+    (
+        "which does not matter where there is no Pod",
+        |web| {
+            middle_of_pods(web);
+            web.pods.remove("web-2");
+            web.set.status_is_current = false;
+            unready(web, 0);
+        },
+        "grow 0",
+    ),
+    (
         "and when that one is Ready again, the order is as it was",
         |web| {
             middle_of_pods(web);
