@@ -145,15 +145,15 @@ fn record(wish: Wish<'_>, remarks: &mut Remarks) -> Result<(Record, String), Ref
     Ok((record, text))
 }
 
-/// The asked templates in the order of the live ones, the only one that the API server accepts.
+/// The asked templates in the order of the live ones, the only one that the API server accepts. None is added or removed:
+/// that is refused before.
 fn in_order_of(live: &[ClaimTemplate], asked: Vec<ClaimTemplate>) -> Vec<ClaimTemplate> {
     if live.iter().map(|one| &one.name).eq(asked.iter().map(|one| &one.name)) {
         return asked;
     }
     let of_name = |name: &str| asked.iter().find(|template| template.name == name);
-    let ordered = live.iter().filter_map(|template| of_name(&template.name));
-    let added = asked
-        .iter()
-        .filter(|template| live.iter().all(|other| other.name != template.name));
-    ordered.chain(added).cloned().collect()
+    live.iter()
+        .filter_map(|template| of_name(&template.name))
+        .cloned()
+        .collect()
 }
