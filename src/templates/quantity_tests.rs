@@ -190,6 +190,20 @@ const SUFFIXES: [(&str, u128, i32); 16] = [
     ("e5", 1, 14),
 ];
 
+#[test]
+fn every_suffix_is_read() {
+    for (suffix, factor, tens) in SUFFIXES {
+        let text = format!("1{suffix}");
+        let nanos = model("1", "", factor, tens).and_then(|nanos| i128::try_from(nanos).ok());
+        assert_eq!(
+            text.parse::<Quantity>().ok().map(|quantity| quantity.nanos),
+            nanos,
+            "{text}"
+        );
+    }
+    assert_eq!(q("1Ei"), q("1024Pi"));
+}
+
 proptest! {
     #[test]
     fn parsing_agrees_with_schoolbook_arithmetic(integer in "[0-9]{0,12}", fraction in "[0-9]{0,9}", suffix in 0..SUFFIXES.len()) {

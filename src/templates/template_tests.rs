@@ -44,6 +44,22 @@ fn the_canonical_text_has_no_defaults_sorted_keys_and_canonical_quantities() {
 }
 
 #[test]
+fn the_canonical_text_has_only_what_there_is() {
+    for spec in [
+        "",
+        r#","spec":{"accessModes":["ReadWriteOnce"]}"#,
+        r#","spec":{"volumeAttributesClassName":"fast"}"#,
+        r#","spec":{"resources":{"limits":{"storage":"5Gi"}}}"#,
+        r#","spec":{"resources":{"requests":{"storage":"5Gi"}}}"#,
+        r#","spec":{"resources":{"requests":{"storage":"5Gi"}},"volumeAttributesClassName":"fast"}"#,
+        r#","spec":{"accessModes":["ReadWriteOnce"],"volumeAttributesClassName":"fast"}"#,
+    ] {
+        let text = format!(r#"[{{"metadata":{{"name":"data"}}{spec}}}]"#);
+        assert_eq!(canonical_list(&read(&text)), text);
+    }
+}
+
+#[test]
 fn fields_that_are_unknown_today_are_kept() {
     let text = r#"[{"metadata":{"name":"data","newer":{"a":[]}},"spec":{"alsoNewer":[1,{"b":null}],"resources":{"claims":[{"name":"x"}]}}}]"#;
     let expected =
