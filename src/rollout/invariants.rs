@@ -26,6 +26,8 @@
 mod facts;
 mod ledger;
 mod liveness;
+mod marks;
+mod pods;
 mod requests;
 
 pub use facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts, Wanted};
@@ -40,6 +42,8 @@ pub use requests::{
 mod by_hand_tests;
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod in_the_way_tests;
 #[cfg(test)]
 mod ledger_tests;
 #[cfg(test)]

@@ -43,6 +43,18 @@ const BY_HAND: &[Row] = &[
         &[],
     ),
     (
+        "Pods were replaced in order in an earlier wish",
+        |it| {
+            it.before.pods.push(going(11));
+            it.before.pod(11).going = false;
+            it.once(|then| {
+                then.set().wish = Some(EARLIER);
+                then.set().by_hand = false;
+            });
+        },
+        &[S6],
+    ),
+    (
         "a partition is nothing to Pods that are replaced by hand",
         |it| it.before.set().users_partition = 2,
         &[],

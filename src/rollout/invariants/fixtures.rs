@@ -253,6 +253,7 @@ fn request(what: What, uid: Id, version: Id) -> Request {
         before: Some((uid, version)),
         changed: true,
         set: Some(1),
+        pods: Some(PODS),
     }
 }
 

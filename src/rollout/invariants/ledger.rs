@@ -4,33 +4,38 @@
 //! ready since the wish was made": what a decision saw was true once, and no decision may rest on what never was.
 
 use super::facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts, Wanted};
+use super::marks::{bit, mark};
+use super::pods::PodsSeen;
 use super::requests::{Request, What};
 
 /// What has been since the wish was made. Fits sets of at most 128 claims and 128 replicas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ledger {
     of: Option<(Id, Option<Id>)>,
-    /// The last revisions of the set's Pods, the present one first.
-    pods: [Option<Id>; 4],
-    /// Claims that have let the next replica pass.
-    passed: u128,
-    /// Claims of the set that have not been there for a time, or had no volume, whatever was wished then: a view may still
-    /// show that.
+    /// Claims that have been at the wish and ready.
+    done: u128,
+    /// Claims that have been at the wish and wanted only a Pod that mounts them.
+    mountable: u128,
+    // The next ones are of the set, whatever was wished then, because a view may still show it; and each of them by itself,
+    // because two views may be of different times.
+    /// Claims that have not been there.
     absent: u128,
-    /// Claims that no Pod of another has mounted for a time, and whose names were the set's alone for a time.
+    /// Claims that have had no volume.
+    unbound: u128,
+    /// Claims for which only the node had something to do.
+    on_the_node: u128,
+    /// Claims that have stopped nobody.
+    idle: u128,
+    /// Claims that no Pod of another has mounted, and whose names were the set's alone.
     unmounted: u128,
     unambiguous: u128,
     /// Claims that no Pod has mounted for a time, in this set or in one before it that had its name: a view may still show
     /// that after the Pod, and after the set.
     unused: u128,
-    /// Claims that have let their Pod go.
-    ready: u128,
-    /// Pods that have run what they are to run, by index.
-    over: u128,
-    /// Pods that have not been there, or were on their way out, whatever was wished then.
-    gone: u128,
-    /// Pods that have not been Ready at a time when a higher one was still to be replaced, whatever was wished then.
-    in_the_way: u128,
+    pods: PodsSeen,
+    /// Where the set's ordinals begin, and how many templates it has.
+    first_ordinal: u32,
+    templates: usize,
     lowest_partition: u32,
     /// The last wishes of this set, the present one first.
     wishes: [Option<Id>; 16],
@@ -49,75 +54,82 @@ impl Ledger {
     /// Takes down what there is. To be called whenever something has changed.
     pub fn observe(&mut self, scene: &Scene<'_>) {
         let Some(set) = scene.set else {
-            return;
+            return self.observe_what_is_left(scene);
         };
         if self.of != Some((set.uid, set.wish)) {
             *self = self.anew(&set);
         }
+        (self.first_ordinal, self.templates) = (set.first_ordinal, scene.wanted.len());
         self.let_go |= !set.paused;
         self.rolled |= !set.by_hand;
         self.by_hand |= set.by_hand;
-        let pods = Some(set.pod_revision);
-        if self.pods[0] != pods {
-            // Pods that go back to a revision may be seen as they were at it the first time.
-            self.over = if self.pods.contains(&pods) { u128::MAX } else { 0 };
-            self.pods.rotate_right(1);
-            self.pods[0] = pods;
-        }
+        self.pods.turn_to(set.pod_revision);
         self.lowest_partition = self.lowest_partition.min(set.users_partition);
         self.most_replicas = self.most_replicas.max(set.replicas);
         // What is out of range keeps nobody waiting.
         let in_range = bit(set.replicas, 0, scene.wanted.len()).wrapping_sub(1);
-        self.absent |= !in_range;
+        mark(&mut self.absent, !in_range, true);
+        mark(&mut self.idle, !in_range, true);
         // A view may still show what is out of range by now.
         for ordinal in set.first_ordinal..set.first_ordinal.saturating_add(self.most_replicas.min(128)) {
             self.observe_replica(scene, &set, ordinal);
         }
-        self.observe_what_is_in_the_way(scene, &set);
+        // And what is not in range yet, as it is now, when it is.
+        let most = self.most_replicas;
+        for claim in scene.claims.iter().filter(|claim| set.index(claim.ordinal) >= most) {
+            let mut templates = scene.templates();
+            if let Some((template, wanted)) = templates.find(|(template, _)| *template == claim.template) {
+                let place = bit(set.index(claim.ordinal), template, scene.wanted.len());
+                self.observe_claim(claim, scene.pod(claim.ordinal), &set, wanted, place);
+            }
+        }
     }
 
-    /// With `OrderedReady` no Pod is replaced, nor made, while a lower one is not Ready.
-    fn observe_what_is_in_the_way(&mut self, scene: &Scene<'_>, set: &SetFacts) {
-        if set.parallel {
-            return;
-        }
-        let mut waits = false;
-        for ordinal in set.ordinals().rev() {
-            let pod = scene.pod(ordinal);
-            if waits && pod.is_some_and(|pod| !pod.ready) {
-                self.in_the_way |= bit(set.index(ordinal), 0, 1);
-            }
-            waits |= pod.is_none_or(|pod| pod.going || pod.revision != set.pod_revision);
+    /// There is no set: a view may still show what is not mounted now when there is one again.
+    fn observe_what_is_left(&mut self, scene: &Scene<'_>) {
+        for claim in scene.claims {
+            let place = bit(
+                claim.ordinal.saturating_sub(self.first_ordinal),
+                claim.template,
+                self.templates,
+            );
+            let unused = !claim.mounted_by_another && scene.pod(claim.ordinal).is_none();
+            mark(&mut self.unused, place, unused);
         }
     }
 
     /// The ledger of another wish, or of another set.
     fn anew(&self, set: &SetFacts) -> Self {
         let of = Some((set.uid, set.wish));
-        let mut next = Self {
-            of,
-            lowest_partition: set.users_partition,
-            unmounted: self.unused,
-            unused: self.unused,
-            former: self.former,
-            ..Self::default()
-        };
-        if self.of.is_some_and(|(uid, _)| uid == set.uid) {
+        let mut next = if self.of.is_some_and(|(uid, _)| uid == set.uid) {
+            // What is wished again may be seen as it was the first time.
             let again = set.wish.is_some() && self.wishes.contains(&set.wish);
-            (next.wishes, next.pods) = (self.wishes, self.pods);
-            (next.absent, next.gone, next.in_the_way) = (self.absent, self.gone, self.in_the_way);
-            (next.unmounted, next.unambiguous) = (self.unmounted, self.unambiguous);
-            if again {
-                // What is wished again may be seen as it was the first time.
-                (next.passed, next.ready) = (u128::MAX, u128::MAX);
-                (next.let_go, next.rolled, next.by_hand) = (true, true, true);
-                (next.lowest_partition, next.most_replicas) = (0, u32::MAX);
+            let marks = if again { u128::MAX } else { 0 };
+            Self {
+                of,
+                done: marks,
+                mountable: marks,
+                lowest_partition: if again { 0 } else { set.users_partition },
+                most_replicas: if again { u32::MAX } else { 0 },
+                let_go: again,
+                rolled: again,
+                by_hand: again,
+                ..*self
             }
         } else {
-            next.former.copy_from_slice(&self.wishes[..4]);
-        }
+            let mut former = [None; 4];
+            former.copy_from_slice(&self.wishes[..4]);
+            Self {
+                of,
+                lowest_partition: set.users_partition,
+                unmounted: self.unused,
+                unused: self.unused,
+                former,
+                ..Self::default()
+            }
+        };
         if set.wish.is_some() && next.former.contains(&set.wish) {
-            (next.passed, next.ready) = (u128::MAX, u128::MAX);
+            (next.done, next.mountable) = (u128::MAX, u128::MAX);
         }
         next.wishes.rotate_right(1);
         next.wishes[0] = set.wish;
@@ -127,34 +139,46 @@ impl Ledger {
     fn observe_replica(&mut self, scene: &Scene<'_>, set: &SetFacts, ordinal: u32) {
         let pod = scene.pod(ordinal);
         let place = bit(set.index(ordinal), 0, 1);
-        if pod.is_some_and(|pod| pod.ready && pod.revision == set.pod_revision) {
-            self.over |= place;
-        }
-        if pod.is_none_or(|pod| pod.going) {
-            self.gone |= place;
-        }
+        self.pods.observe(pod, place);
         for (template, wanted) in scene.templates() {
-            let claim = scene.claim(template, ordinal);
             let place = bit(set.index(ordinal), template, scene.wanted.len());
-            if claim.is_none_or(|claim| !claim.bound) {
-                self.absent |= place;
+            match scene.claim(template, ordinal) {
+                Some(claim) => self.observe_claim(claim, pod, set, wanted, place),
+                None => self.observe_none(pod, place),
             }
-            if claim.is_some_and(|claim| !claim.mounted_by_another) {
-                self.unmounted |= place;
-                self.unused |= if pod.is_none() { place } else { 0 };
-            }
-            if claim.is_some_and(|claim| !claim.ambiguous) {
-                self.unambiguous |= place;
-            }
-            let Some(wish) = set.wish else {
-                continue;
-            };
-            if lets_pass(claim, wish, wanted, pod, set.parallel) {
-                self.passed |= place;
-            }
-            if lets_pod_go(claim, wish, wanted, pod, set) {
-                self.ready |= place;
-            }
+        }
+    }
+
+    /// There is no claim; whose it will be, a view may show as it is now.
+    fn observe_none(&mut self, pod: Option<&PodFacts>, place: u128) {
+        mark(&mut self.absent, place, true);
+        mark(&mut self.idle, place, true);
+        mark(&mut self.unmounted, place, true);
+        mark(&mut self.unused, place, pod.is_none());
+        mark(&mut self.unambiguous, place, true);
+    }
+
+    fn observe_claim(
+        &mut self,
+        claim: &ClaimFacts,
+        pod: Option<&PodFacts>,
+        set: &SetFacts,
+        wanted: Wanted,
+        place: u128,
+    ) {
+        mark(&mut self.unbound, place, !claim.bound);
+        mark(&mut self.on_the_node, place, claim.on_the_node);
+        mark(&mut self.idle, place, stops_nobody(claim, set.parallel));
+        mark(&mut self.unmounted, place, !claim.mounted_by_another);
+        mark(&mut self.unused, place, !claim.mounted_by_another && pod.is_none());
+        mark(&mut self.unambiguous, place, !claim.ambiguous);
+        if let Some(wish) = set.wish {
+            mark(&mut self.done, place, claim.is_done(wish, wanted));
+            mark(
+                &mut self.mountable,
+                place,
+                claim.on_the_node && claim.revision == Some(wish),
+            );
         }
     }
 
@@ -243,17 +267,21 @@ impl Ledger {
                     );
                 }
                 let place = bit(set.index(ordinal), 0, 1);
-                if !self.rolled && self.gone & place == 0 {
+                if !self.rolled && self.pods.gone & place == 0 {
                     return Broken::of(
                         Rule::S6,
                         format!("wrote to ordinal {ordinal}, whose Pod nobody has deleted"),
                     );
                 }
-                if self.by_hand || self.in_the_way & place != 0 {
+                if self.by_hand || self.is_in_the_way(&set, request.pods, place) {
                     return Ok(());
                 }
                 for higher in set.ordinals().filter(|higher| *higher > ordinal) {
-                    if !self.all(self.passed | self.absent, &set, higher, before.wanted.len()) {
+                    // What only a Pod could move on stops nobody while there is no Pod.
+                    let gone = self.pods.gone & bit(set.index(higher), 0, 1) != 0;
+                    let waits = |marks| if gone { marks } else { 0 };
+                    let passed = [self.done, self.idle, waits(self.unbound), waits(self.on_the_node)];
+                    if !all(&passed, &set, higher, before.wanted.len()) {
                         let why = format!("wrote to ordinal {ordinal} before ordinal {higher} was ready");
                         return Broken::of(Rule::S6, why);
                     }
@@ -275,6 +303,12 @@ impl Ledger {
         }
     }
 
+    /// With `OrderedReady` no Pod is replaced, nor made, while a lower one is not Ready.
+    fn is_in_the_way(&self, set: &SetFacts, pods: Option<Id>, place: u128) -> bool {
+        let higher = self.pods.awaited(pods).leading_zeros() < place.leading_zeros();
+        !set.parallel && self.pods.unready & place != 0 && higher
+    }
+
     /// S7: with `LockStep` a Pod is released only when each of its claims has been absent or at the wish and ready, and
     /// when the Pods above it have been replaced. A hold that ends while the wish is being rolled out releases all.
     ///
@@ -288,49 +322,34 @@ impl Ledger {
             return Ok(());
         }
         let to = to.unwrap_or(set.users_partition).max(set.users_partition);
+        let over = self.pods.over();
+        let awaited = self.pods.awaited(Some(set.pod_revision));
         for ordinal in set.ordinals().filter(|ordinal| set.index(*ordinal) >= to) {
-            if !self.all(self.ready | self.absent, &set, ordinal, before.wanted.len()) {
+            let place = bit(set.index(ordinal), 0, 1);
+            // What a Pod may cure lets it go, if it is to be replaced.
+            let cured = |marks| if awaited & place != 0 { marks } else { 0 };
+            let ready = [self.done, self.absent, cured(self.unbound), cured(self.mountable)];
+            if !all(&ready, &set, ordinal, before.wanted.len()) {
                 return Broken::of(Rule::S7, format!("released Pod {ordinal} before its claims were ready"));
             }
-            if set.index(ordinal) > to && self.over & bit(set.index(ordinal), 0, 1) == 0 {
+            if set.index(ordinal) > to && over & place == 0 {
                 return Broken::of(Rule::S7, format!("partition {to} before Pod {ordinal} was replaced"));
             }
         }
         Ok(())
     }
-
-    fn all(&self, marks: u128, set: &SetFacts, ordinal: u32, templates: usize) -> bool {
-        (0..)
-            .take(templates)
-            .all(|template| marks & bit(set.index(ordinal), template, templates) != 0)
-    }
 }
 
-fn bit(index: u32, template: u32, templates: usize) -> u128 {
-    let templates = u32::try_from(templates).unwrap_or(1);
-    let place = index.saturating_mul(templates).saturating_add(template);
-    1_u128.checked_shl(place).unwrap_or(0)
+/// Every claim of a replica has one of these marks.
+fn all(marks: &[u128], set: &SetFacts, ordinal: u32, templates: usize) -> bool {
+    (0..).take(templates).all(|template| {
+        let place = bit(set.index(ordinal), template, templates);
+        marks.iter().any(|marks| marks & place != 0)
+    })
 }
 
-/// Done, or not there, or about to go. What is stuck stops only itself with `Parallel`; what only a Pod could move on stops
-/// nobody while there is no Pod.
-fn lets_pass(claim: Option<&ClaimFacts>, wish: Id, wanted: Wanted, pod: Option<&PodFacts>, parallel: bool) -> bool {
-    let Some(claim) = claim else {
-        return true;
-    };
-    let waits_for_pod = pod.is_none_or(|pod| pod.going) && (!claim.bound || claim.on_the_node);
-    let stopped =
-        parallel && (claim.stuck || !claim.bound || !claim.ours || claim.mounted_by_another || claim.ambiguous);
-    claim.terminating || claim.is_done(wish, wanted) || waits_for_pod || stopped
-}
-
-/// Ready, or not there; or one that has no volume, or for which only the node still has to do something, before the Pod is
-/// replaced.
-fn lets_pod_go(claim: Option<&ClaimFacts>, wish: Id, wanted: Wanted, pod: Option<&PodFacts>, set: &SetFacts) -> bool {
-    let Some(claim) = claim else {
-        return true;
-    };
-    let on_the_node = claim.on_the_node && claim.revision == Some(wish);
-    let replaced = pod.is_some_and(|pod| !pod.going && pod.revision == set.pod_revision);
-    claim.is_done(wish, wanted) || ((on_the_node || !claim.bound) && !replaced)
+/// About to go. What is stuck stops only itself with `Parallel`.
+fn stops_nobody(claim: &ClaimFacts, parallel: bool) -> bool {
+    let stuck = claim.stuck || !claim.bound || !claim.ours || claim.mounted_by_another || claim.ambiguous;
+    claim.terminating || (parallel && stuck)
 }

@@ -77,12 +77,76 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
+        "nor before there was the set before it",
+        |it| {
+            it.before.claim(12).mounted_by_another = true;
+            it.once(|then| {
+                then.claim(12).mounted_by_another = false;
+                then.without_pod(12);
+                then.set().uid = 3;
+            });
+            it.once(|then| then.set().uid = 2);
+        },
+        &[],
+    ),
+    (
+        "nor between the set before it and this one",
+        |it| {
+            it.before.claim(12).mounted_by_another = true;
+            it.once(|then| then.set().uid = 2);
+            it.once(|then| {
+                then.claim(12).mounted_by_another = false;
+                then.without_pod(12);
+                then.set = None;
+            });
+        },
+        &[],
+    ),
+    (
+        "which another's Pod mounted between the set before it and this one",
+        |it| {
+            it.before.claim(12).mounted_by_another = true;
+            it.once(|then| then.set().uid = 2);
+            it.once(|then| {
+                then.without_pod(12);
+                then.set = None;
+            });
+            it.once(|then| {
+                then.claim(12).mounted_by_another = false;
+                then.set = None;
+            });
+        },
+        &[S5],
+    ),
+    (
         "which a Pod of the set before it mounted",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
                 then.claim(12).mounted_by_another = false;
                 then.set().uid = 2;
+            });
+        },
+        &[S5],
+    ),
+    (
+        "which it did not while it was out of range",
+        |it| {
+            it.before.claim(12).mounted_by_another = true;
+            it.once(|then| {
+                then.claim(12).mounted_by_another = false;
+                then.set().replicas = 2;
+            });
+        },
+        &[],
+    ),
+    (
+        "which it did while it was out of range",
+        |it| {
+            it.before.claim(12).mounted_by_another = true;
+            it.once(|then| {
+                then.claim(10).mounted_by_another = false;
+                then.set().replicas = 2;
             });
         },
         &[S5],
@@ -99,6 +163,34 @@ const AROUND: &[Row] = &[
             it.once(|then| {
                 then.claim(12).ambiguous = false;
                 then.set().wish = Some(EARLIER);
+            });
+        },
+        &[],
+    ),
+    (
+        "which did not when there was no claim yet",
+        |it| {
+            it.before.claim(12).ambiguous = true;
+            it.once(|then| then.without_claim(12));
+        },
+        &[],
+    ),
+    (
+        "which another's Pod did not mount when there was no claim yet",
+        |it| {
+            it.before.claim(12).mounted_by_another = true;
+            it.once(|then| then.without_claim(12));
+        },
+        &[],
+    ),
+    (
+        "nor in the set before",
+        |it| {
+            it.before.claim(12).mounted_by_another = true;
+            it.once(|then| {
+                then.without_claim(12);
+                then.without_pod(12);
+                then.set().uid = 2;
             });
         },
         &[],

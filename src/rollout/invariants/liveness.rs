@@ -96,14 +96,15 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-/// L5, within a set: where what is stuck stops only itself (`Parallel`), every claim that is not stuck reaches the wish.
+/// L5, within a set: where what is stuck stops only itself (`Parallel`), every claim that is not stuck reaches the wish. What
+/// somebody does to a claim when the rollout is complete is seen when the set changes.
 ///
 /// # Errors
 /// [`Broken`] names the claim that was stopped.
 pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     let Some(set) = scene
         .set
-        .filter(|set| set.parallel && !set.held && !set.paused && !set.by_hand)
+        .filter(|set| set.parallel && !set.held && !set.paused && !set.by_hand && !set.complete)
     else {
         return Ok(());
     };

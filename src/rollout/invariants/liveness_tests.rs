@@ -166,7 +166,7 @@ fn stuck() -> Known {
     let mut known = reached();
     let claim = known.claim(12);
     (claim.revision, claim.request, claim.capacity, claim.stuck) = (None, 10, 10, true);
-    known.set().parallel = true;
+    (known.set().parallel, known.set().complete) = (true, false);
     known
 }
 
@@ -265,6 +265,14 @@ const STUCK: &[Row] = &[
         |it| {
             behind(it);
             it.set().parallel = false;
+        },
+        &[L1],
+    ),
+    (
+        "the rollout is complete, and its claims are not watched",
+        |it| {
+            behind(it);
+            it.set().complete = true;
         },
         &[L1],
     ),

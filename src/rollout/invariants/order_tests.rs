@@ -2,16 +2,16 @@
 
 use super::Rule::S6;
 use super::Wanted;
-use super::fixtures::{EARLIER, History, Known, OLD_PODS, Row, check, claim};
+use super::fixtures::{EARLIER, History, Known, Row, check, claim};
 
 /// Replica 12 is done, and 11 is next.
-fn grow_the_next() -> History {
+pub(super) fn grow_the_next() -> History {
     let mut history = History::of_apply(11);
     history.before.done(12);
     history
 }
 
-fn behind(known: &mut Known) {
+pub(super) fn behind(known: &mut Known) {
     let claim = known.claim(12);
     (claim.revision, claim.request, claim.capacity) = (None, 10, 10);
 }
@@ -130,10 +130,31 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "the one above has or had no volume",
+        "the one above has no volume",
         |it| {
-            it.once(|then| then.claim(12).bound = false);
             behind(&mut it.before);
+            it.before.claim(12).bound = false;
+        },
+        &[S6],
+    ),
+    (
+        "and there is no Pod that it could be for",
+        |it| {
+            behind(&mut it.before);
+            it.before.claim(12).bound = false;
+            it.before.without_pod(12);
+        },
+        &[],
+    ),
+    (
+        "or was none at another time, whatever was wished then",
+        |it| {
+            behind(&mut it.before);
+            it.once(|then| {
+                then.without_pod(12);
+                then.set().wish = Some(EARLIER);
+            });
+            it.before.claim(12).bound = false;
         },
         &[],
     ),
@@ -197,6 +218,25 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
+        "nor one that has no volume",
+        |it| {
+            parallel(it);
+            it.before.claim(12).bound = false;
+        },
+        &[],
+    ),
+    (
+        "nor one that was somebody else's, whatever was wished then",
+        |it| {
+            parallel(it);
+            it.once(|then| {
+                then.claim(12).ours = false;
+                then.set().wish = Some(EARLIER);
+            });
+        },
+        &[],
+    ),
+    (
         "nor one that another's Pod mounts",
         |it| {
             parallel(it);
@@ -217,88 +257,6 @@ const ORDER: &[Row] = &[
 #[test]
 fn s6_is_broken_by_a_replica_whose_turn_it_is_not() {
     check(grow_the_next, ORDER);
-}
-
-/// The Pod above is to be replaced, and this one is not Ready.
-fn in_the_way(known: &mut Known) {
-    behind(known);
-    known.pod(12).revision = OLD_PODS;
-    known.pod(11).ready = false;
-}
-
-const IN_THE_WAY: &[Row] = &[
-    (
-        "Kubernetes replaces no Pod while a lower one is not Ready",
-        |it| in_the_way(&mut it.before),
-        &[],
-    ),
-    (
-        "which this one was not, whatever was wished then",
-        |it| {
-            it.once(|then| {
-                in_the_way(then);
-                then.set().wish = Some(EARLIER);
-            });
-            behind(&mut it.before);
-        },
-        &[],
-    ),
-    (
-        "the one above is not there yet",
-        |it| {
-            in_the_way(&mut it.before);
-            it.before.without_pod(12);
-        },
-        &[],
-    ),
-    (
-        "the one above is on its way out",
-        |it| {
-            in_the_way(&mut it.before);
-            it.before.pod(12).revision = it.before.set().pod_revision;
-            it.before.pod(12).going = true;
-        },
-        &[],
-    ),
-    (
-        "the one above was replaced",
-        |it| {
-            in_the_way(&mut it.before);
-            it.before.pod(12).revision = it.before.set().pod_revision;
-        },
-        &[S6],
-    ),
-    (
-        "this one is Ready, and another is not",
-        |it| {
-            in_the_way(&mut it.before);
-            it.before.pod(11).ready = true;
-            it.before.pod(10).ready = false;
-        },
-        &[S6],
-    ),
-    (
-        "it is this one that is to be replaced",
-        |it| {
-            in_the_way(&mut it.before);
-            it.before.pod(12).revision = it.before.set().pod_revision;
-            it.before.pod(11).revision = OLD_PODS;
-        },
-        &[S6],
-    ),
-    (
-        "with Parallel it does not wait",
-        |it| {
-            in_the_way(&mut it.before);
-            it.before.set().parallel = true;
-        },
-        &[S6],
-    ),
-];
-
-#[test]
-fn s6_is_not_broken_by_a_replica_that_the_one_above_waits_for() {
-    check(grow_the_next, IN_THE_WAY);
 }
 
 const PARTITIONS: &[Row] = &[

@@ -76,6 +76,14 @@ const CLAIMS_FIRST: &[Row] = &[
         &[],
     ),
     (
+        "which this Pod is not to be replaced for",
+        |it| {
+            not_bound(&mut it.before);
+            replaced(&mut it.before);
+        },
+        &[S7],
+    ),
+    (
         "only the node has something left to do, perhaps with the next Pod",
         |it| waits_for_the_node(&mut it.before),
         &[],
@@ -98,10 +106,47 @@ const CLAIMS_FIRST: &[Row] = &[
         &[],
     ),
     (
+        "or was to be replaced at another time",
+        |it| {
+            waits_for_the_node(&mut it.before);
+            replaced(&mut it.before);
+            it.once(|then| then.pod(12).revision = OLD_PODS);
+        },
+        &[],
+    ),
+    (
+        "when Pods were to run something else",
+        |it| {
+            waits_for_the_node(&mut it.before);
+            replaced(&mut it.before);
+            it.once(|then| then.set().pod_revision = OLD_PODS);
+        },
+        &[S7],
+    ),
+    (
+        "for which they are to run again what they ran",
+        |it| {
+            waits_for_the_node(&mut it.before);
+            it.once(|_| ());
+            replaced(&mut it.before);
+            it.once(|then| then.set().pod_revision = OLD_PODS);
+        },
+        &[],
+    ),
+    (
         "the node has something left to do for an earlier wish",
         |it| {
             waits_for_the_node(&mut it.before);
             it.before.claim(12).revision = Some(EARLIER);
+        },
+        &[S7],
+    ),
+    (
+        "as it had then",
+        |it| {
+            waits_for_the_node(&mut it.before);
+            it.before.claim(12).revision = Some(EARLIER);
+            it.once(|then| then.set().wish = Some(EARLIER));
         },
         &[S7],
     ),
@@ -203,6 +248,35 @@ const PODS_ABOVE: &[Row] = &[
                 then.set().pod_revision = OLD_PODS;
                 then.pod(12).revision = OLD_PODS;
             });
+            it.before.pod(12).ready = false;
+        },
+        &[S7],
+    ),
+    (
+        "which is what they are to run again",
+        |it| {
+            it.once(|_| ());
+            it.once(|then| then.set().pod_revision = OLD_PODS);
+            it.before.pod(12).ready = false;
+        },
+        &[],
+    ),
+    (
+        "or what they ran when they were to run something else",
+        |it| {
+            it.once(|then| then.set().pod_revision = OLD_PODS);
+            it.before.pod(12).ready = false;
+        },
+        &[],
+    ),
+    (
+        "four revisions ago",
+        |it| {
+            it.once(|_| ());
+            it.once(|then| then.set().pod_revision = OLD_PODS);
+            it.once(|then| then.set().pod_revision = OLD_PODS - 1);
+            it.once(|then| then.set().pod_revision = OLD_PODS - 2);
+            it.once(|then| then.set().pod_revision = OLD_PODS - 3);
             it.before.pod(12).ready = false;
         },
         &[S7],
