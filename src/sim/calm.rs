@@ -26,8 +26,7 @@ impl World {
             let (before, reports) = (self.api.last_version, log.reports());
             let told = self.round(mind, log)?;
             let written = self.api.last_version - before;
-            // Two controllers may tell different things of what only one of them has tried.
-            let moved = if self.instances[1].alive {
+            let moved = if self.may_tell_different_things() {
                 written > log.reports() - reports
             } else {
                 told || written > 0
@@ -45,6 +44,22 @@ impl World {
         }
         let why = format!("nothing has come to rest after {ROUNDS} rounds");
         Err(Broken { rule: Rule::L1, why })
+    }
+
+    /// One of two controllers, or each, remembers a refusal of what is still to be written. They may tell different things of
+    /// it, and do so in turns.
+    fn may_tell_different_things(&self) -> bool {
+        let Some(set) = self.api.set.filter(|set| !set.spec.paused) else {
+            return false;
+        };
+        let from = if set.spec.on_delete {
+            0
+        } else {
+            usize::from(set.users_partition())
+        };
+        let refused = |slot: usize| self.instances.iter().any(|one| one.memory.refusals[slot].is_some());
+        let mut slots = (0..SLOTS).filter(|slot| super::objects::place(*slot).1 >= from);
+        self.instances[1].alive && slots.any(refused)
     }
 
     /// One turn for everybody; true if a controller was shown anything.
@@ -79,8 +94,8 @@ impl World {
         Ok(told)
     }
 
-    /// Takes away what was in the way, without a change of what is wished.
-    pub(crate) fn heal(&mut self, mind: &mut Mind, log: &mut Log) -> Result<(), Broken> {
+    /// Takes away what was in the way, without a change of what is wished; true if anything was.
+    fn heal(&mut self, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
         let mut deeds = vec![
             Deed::Limit(u8::MAX),
             Deed::BadClass(0),
@@ -105,8 +120,9 @@ impl World {
                 .map(Deed::DeletePod),
         );
         deeds.extend((0..ORDINALS).flat_map(|ordinal| self.first_aid(ordinal)));
+        let mut healed = false;
         for deed in deeds {
-            self.step(Step::Deed(deed), mind, log)?;
+            healed |= self.step(Step::Deed(deed), mind, log)?;
         }
         // Claims of a rollout that is complete are not watched: what somebody does to them is seen when the set changes.
         if self
@@ -116,7 +132,7 @@ impl World {
         {
             touch(&mut self.api);
         }
-        Ok(())
+        Ok(healed)
     }
 
     /// What a person has to do for a Pod: only where a growth of its claims will not do, or waits for the Pod by design.
@@ -147,9 +163,13 @@ impl World {
         self.settle(mind, log)?;
         self.blocks_quietly(log)?;
         l5_stops_no_other(&self.facts().scene())?;
-        for _ in 0..=ORDINALS {
+        for time in 0..=ORDINALS {
             log.line(|| "-- what was in the way is gone".to_owned());
-            self.heal(mind, log)?;
+            // What is still waited for then, nobody would bring.
+            let healed = self.heal(mind, log)?;
+            if !healed && time > 0 {
+                break;
+            }
             self.settle(mind, log)?;
             if l1_reached(&self.facts().scene()).is_ok() {
                 break;

@@ -3,7 +3,8 @@
 use super::log::Log;
 use super::mind::Mind;
 use super::objects::{Claim, ORDINALS, SLOTS, SetSpec, place};
-use super::workloads::{ALL, Workload};
+use super::workload::Workload;
+use super::workloads::ALL;
 use super::world::{Fate, World};
 
 /// What a run came to: what is left, but for uids and versions, and how often each object was written.

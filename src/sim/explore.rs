@@ -19,7 +19,7 @@ use super::log::Log;
 use super::mind::Mind;
 use super::objects::{ORDINALS, SLOTS};
 use super::watch::Kind;
-use super::workloads::Workload;
+use super::workload::Workload;
 use super::world::{Fate, Step, World};
 use crate::rollout::invariants::{Broken, Rule, l1_reached};
 

@@ -1,7 +1,7 @@
 //! From the objects of the model to what the guarantees are about.
 
 use super::api::{Answer, Api, Write};
-use super::objects::{Modify, Owner, Resize, SLOTS, Set, Uid, Wish, place, slot};
+use super::objects::{Modify, Owner, Resize, SLOTS, Set, Wish, place, slot};
 use super::world::World;
 use crate::rollout::invariants::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, Wanted, What, s1_never_smaller, s2_four_fields,
@@ -47,7 +47,7 @@ impl Facts {
         let number = |number: usize| u32::try_from(number).unwrap_or(0);
         let claims = (0..SLOTS).filter_map(|slot| {
             let (claim, (template, ordinal)) = (api.claims[slot]?, place(slot));
-            if template >= wanted.wants().len() {
+            if api.set.is_some() && template >= wanted.wants().len() {
                 return None;
             }
             Some(ClaimFacts {
@@ -178,7 +178,7 @@ pub(crate) fn request(
     write: &Write,
     answer: Answer,
     recover: bool,
-    set: Uid,
+    set: &Set,
 ) -> Result<(), Broken> {
     if answer != Answer::Done || matches!(write, Write::Report { .. }) {
         return Ok(());
@@ -186,7 +186,8 @@ pub(crate) fn request(
     let (was, is) = (Facts::of(before, &|_| false), Facts::of(after, &|_| false));
     let (was, is) = (was.scene(), is.scene());
     let request = Request {
-        set: Some(set.into()),
+        set: Some(set.uid.into()),
+        pods: Some(set.spec.image.into()),
         ..request_of(before, after, write)
     };
     s4_nothing_dies(&request)?;
@@ -241,5 +242,6 @@ fn request_of(before: &Api, after: &Api, write: &Write) -> Request {
         before: found,
         changed,
         set: None,
+        pods: None,
     }
 }

@@ -17,7 +17,7 @@
 //! | `world` | all of it, and what may happen next |
 //! | `judge` | the adapter to the invariants |
 //! | `calm` | faults stop: is the wish reached? |
-//! | `workloads` | what users do |
+//! | `workload`, `workloads` | what users do |
 //! | `schedule` | seeded schedules, and the shortest part of one that fails |
 //! | `crash` | every fault at every request of every workload |
 //! | `explore` | every order of things in a small scope |
@@ -50,6 +50,7 @@ mod seen;
 mod snapshot;
 mod story;
 mod watch;
+mod workload;
 mod workloads;
 mod world;
 

@@ -6,7 +6,7 @@
 use super::api::{Apply, Write};
 use super::controller::Instance;
 use super::mind::Decision;
-use super::objects::{Claim, ORDINALS, Owner, Record, Resize, SLOTS, Share, Want, place};
+use super::objects::{Claim, ORDINALS, Owner, Record, Resize, SLOTS, Share, Want, place, slot};
 use super::seen::{Refused, SEEN, Seen};
 use crate::rollout::invariants::Rule;
 
@@ -62,6 +62,12 @@ planted! {
     FifthField: "prometheus-operator#5067: more fields than the four are written", [Rule::S2];
     DropsClass: "an apply that leaves the attributes class out takes it away", [Rule::S2, Rule::L1];
     ConflictIsFinal: "percona-server-mongodb-operator#2220: a conflict is taken for the last word", [Rule::L1];
+    RecordsAgain: "prometheus-operator#4519: what is there already is written again, in each look", [Rule::S12];
+    StatusOfBefore: "ours, once: a status from before the last change of the set says which Pods are to be replaced", [Rule::S6, Rule::S7];
+    UnreadyWaits: "ours, once: a claim waits for a Pod that Kubernetes replaces when the Pod of this claim, whose disk is full, is Ready", [Rule::L1];
+    UnboundStopsAll: "ours, once: with Parallel a claim that has no volume stops all the others", [Rule::L5];
+    ClockSetBack: "ours, once: what was refused waits until a clock that was set back is where it was", [Rule::L1];
+    RefusalOfOne: "ours, once: of two controllers the one that was refused reports it where nothing is to be written any more", [Rule::L1];
 }
 
 impl Planted {
@@ -99,6 +105,7 @@ impl Planted {
             }
             Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
             Self::SaysAgain => seen.earlier = None,
+            Self::StatusOfBefore => seen.set.status.observed = true,
             Self::DropsClass => claims.for_each(|claim| claim.our_class = Share::None),
             _ => {}
         }
@@ -118,14 +125,7 @@ impl Planted {
                     complete: true,
                     ..record
                 };
-                decision.writes.insert(
-                    0,
-                    Write::Record {
-                        uid: Some(SEEN),
-                        version: Some(1),
-                        record: note,
-                    },
-                );
+                decision.writes.insert(0, write_record(note));
             }
             (Self::Unobserved, _) => decision.wake = None,
             (Self::MissingIsAnError, Some(_)) if self.pods(seen).any(|pod| pod.is_none()) => stop(decision),
@@ -150,6 +150,31 @@ impl Planted {
                 .retain(|write| !matches!(write, Write::Partition { lift: true, .. })),
             (Self::ForgetsHold, _) if !decision.rolls_out => decision.writes.clear(),
             (Self::DeletesOrphans, _) => decision.writes.extend(orphan(seen)),
+            (Self::RecordsAgain, Some(record)) if record.complete => decision.writes.push(write_record(record)),
+            (_, Some(_)) => self.decides_as_we_did(seen, decision),
+            _ => {}
+        }
+    }
+
+    /// What is decided is bent as our own decision once was, while something is wished.
+    fn decides_as_we_did(self, seen: &Seen, decision: &mut Decision) {
+        match self {
+            Self::UnreadyWaits if !seen.set.spec.parallel => {
+                keep_applies(decision, |ordinal| {
+                    !above(ordinal).any(|above| is_to_be_replaced(seen, above))
+                });
+            }
+            Self::UnboundStopsAll if seen.set.spec.parallel => {
+                let unbound = |slot: usize| seen.claims[slot].is_some_and(|claim| !claim.bound);
+                keep_applies(decision, |ordinal| !above(ordinal).any(|above| unbound(slot(0, above))));
+            }
+            Self::ClockSetBack => {
+                let waits = |ordinal| seen.refusals[slot(0, ordinal)].is_some_and(|refused| refused.age < 0);
+                keep_applies(decision, |ordinal| !waits(ordinal));
+            }
+            Self::RefusalOfOne if seen.set.spec.paused && seen.refusals.iter().any(Option::is_some) => {
+                decision.says += 1;
+            }
             _ => {}
         }
     }
@@ -205,6 +230,21 @@ fn is_apply(write: &Write) -> bool {
     matches!(write, Write::Apply(_))
 }
 
+/// Only claims of such ordinals are written.
+fn keep_applies(decision: &mut Decision, keep: impl Fn(usize) -> bool) {
+    decision
+        .writes
+        .retain(|write| !matches!(write, Write::Apply(apply) if !keep(place(apply.slot.into()).1)));
+}
+
+fn above(ordinal: usize) -> std::ops::Range<usize> {
+    ordinal + 1..ORDINALS
+}
+
+fn is_to_be_replaced(seen: &Seen, ordinal: usize) -> bool {
+    seen.pods[ordinal].is_some_and(|pod| !pod.terminating && pod.image != seen.set.status.update)
+}
+
 fn stop(decision: &mut Decision) {
     decision.writes.clear();
     decision.wake = None;
@@ -216,6 +256,14 @@ fn partition(to: u8, lift: bool) -> Write {
         version: Some(1),
         to: Some(to),
         lift,
+    }
+}
+
+fn write_record(record: Record) -> Write {
+    Write::Record {
+        uid: Some(SEEN),
+        version: Some(1),
+        record,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::coverage::Coverage;
@@ -133,7 +133,8 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
         crash_points(effort, &mut numbers, say)?;
         planted(&mut numbers, say)?;
     }
-    for (steps, coverage) in in_threads(|part| schedules(effort, part))? {
+    let found = AtomicBool::new(false);
+    for (steps, coverage) in in_threads(|part| schedules(effort, part, &found))? {
         numbers.steps += steps;
         numbers.coverage.add(&coverage);
     }
@@ -227,13 +228,18 @@ fn in_threads<T: Send>(work: impl Fn(u64) -> Result<T, String> + Sync) -> Result
     })
 }
 
-fn schedules(effort: &Effort, part: u64) -> Result<(u64, Coverage), String> {
+/// A part of the schedules, until one of any part breaks a guarantee.
+fn schedules(effort: &Effort, part: u64, found: &AtomicBool) -> Result<(u64, Coverage), String> {
     let mut mind = Mind::default();
     let mut steps = 0;
     for seed in (effort.first + part..effort.schedules).step_by(STRIDE) {
+        if found.load(Ordering::Relaxed) {
+            break;
+        }
         let mut log = Log::default();
         let result = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut log);
         result.map_err(|failure| {
+            found.store(true, Ordering::Relaxed);
             let told = story::tell(failure.seed, None, None).map_or_else(|why| why, |story| story.text);
             format!("{told}again: claim-rollout simulate --seed {}", failure.seed)
         })?;

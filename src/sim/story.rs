@@ -6,7 +6,8 @@ use super::log::{self, Log};
 use super::mind::Mind;
 use super::planted::Planted;
 use super::schedule::{self, Failure};
-use super::workloads::{self, Workload};
+use super::workload::Workload;
+use super::workloads;
 
 /// A schedule in words.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,33 +1,11 @@
-//! What users do: how a set begins, and what happens to it.
+//! What users do: every workload.
 
 use super::inhabitants::people::Deed;
-use super::log::Log;
-use super::mind::Mind;
 use super::objects::{Want, Wish};
-use super::world::{Step, World};
-use crate::rollout::invariants::Broken;
+use super::workload::When::{self, Now, Quiet, Written};
+use super::workload::Workload;
+use super::world::World;
 use crate::templates::UpdatePolicy;
-
-/// When something happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
-    /// Now.
-    Now,
-    /// When claims have been written so many times.
-    Written(u8),
-    /// When nothing moves any more.
-    Quiet,
-}
-
-/// How a set begins, and what happens to it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Workload {
-    pub(crate) name: &'static str,
-    pub(crate) replicas: u8,
-    pub(crate) wants: &'static [Want],
-    pub(crate) edit: fn(&mut World),
-    pub(crate) script: &'static [(When, Deed)],
-}
 
 /// One template of this size.
 pub(crate) const fn one(size: u8) -> Wish {
@@ -54,8 +32,6 @@ const fn with(size: u8, class: u8, tier: u8) -> Wish {
 
 const ONE: &[Want] = &[Want::size(1)];
 const TWO: &[Want] = &[Want::size(1), Want::size(2)];
-
-use When::{Now, Quiet, Written};
 
 /// Every workload.
 pub(crate) const ALL: &[Workload] = &[
@@ -291,6 +267,30 @@ pub(crate) const ALL: &[Workload] = &[
         first_consumer,
         &[(Now, Deed::Wish(one(3))), (Now, Deed::Scale(4))],
     ),
+    workload(
+        "no-volume",
+        3,
+        ONE,
+        parallel,
+        &[
+            (Now, Deed::Limit(0)),
+            (Now, Deed::DeleteClaim(2)),
+            (Now, Deed::DeletePod(2)),
+            (Quiet, Deed::Wish(one(3))),
+        ],
+    ),
+    workload(
+        "image-there-and-back",
+        2,
+        ONE,
+        node,
+        &[
+            (Now, Deed::Both(one(3), 1)),
+            (Now, Deed::Image(0)),
+            (Now, Deed::Both(one(4), 2)),
+            (Now, Deed::Image(0)),
+        ],
+    ),
 ];
 
 const fn workload(
@@ -343,47 +343,5 @@ impl Workload {
     /// The one of this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|workload| workload.name == name)
-    }
-
-    /// The set runs, and nothing is wished yet.
-    ///
-    /// # Errors
-    /// [`Broken`] if that alone breaks a guarantee.
-    pub(crate) fn start(&self, mind: &mut Mind, log: &mut Log) -> Result<World, Broken> {
-        let mut world = World::new();
-        world.manifest = (Wish::of(self.wants), 0);
-        world.step(Step::Deed(Deed::CreateSet(self.replicas)), mind, log)?;
-        (self.edit)(&mut world);
-        world.settle(mind, log)?;
-        log.begin();
-        log.line(|| format!("{}: {}", self.name, super::log::state_words(&world.api)));
-        Ok(world)
-    }
-
-    /// Runs it undisturbed: whatever happens, happens in its turn, and the fate of each request is asked for.
-    ///
-    /// # Errors
-    /// [`Broken`] says which guarantee does not hold.
-    pub(crate) fn run(&self, mind: &mut Mind, log: &mut Log) -> Result<World, Broken> {
-        let mut world = self.start(mind, log)?;
-        for (when, deed) in self.script {
-            match when {
-                Now => {}
-                Quiet => world.settle(mind, log)?,
-                Written(times) => {
-                    for _ in 0..60 {
-                        let written: u16 = log.writes[..super::objects::SLOTS].iter().sum();
-                        if written >= u16::from(*times) {
-                            break;
-                        }
-                        world.round(mind, log)?;
-                        world.step(Step::Tick(1), mind, log)?;
-                    }
-                }
-            }
-            world.step(Step::Deed(*deed), mind, log)?;
-        }
-        world.end(mind, log)?;
-        Ok(world)
     }
 }

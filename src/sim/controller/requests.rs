@@ -49,7 +49,7 @@ impl World {
             &write,
             answer,
             self.recover,
-            look.set.uid,
+            &look.set,
         );
         log.sent(who, &write, fate, answer, &before, &self.api);
         log.stepped(Step::Send(who, fate));
