@@ -25,6 +25,7 @@ mod commands;
 mod driver;
 mod folder;
 mod objects;
+mod options;
 mod processes;
 mod programs;
 mod users;
@@ -48,6 +49,7 @@ pub(crate) use certificates::Authority;
 pub(crate) use commands::Output;
 pub(crate) use driver::Driver;
 pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};
+pub(crate) use options::Options;
 pub(crate) use processes::{Process, Usage, in_foreground};
 pub(crate) use programs::DRIVER;
 pub(crate) use users::base64;
@@ -59,44 +61,6 @@ use users::{ADMIN, Tokens};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The claims of this name that [`Cluster::audit`] tries to delete are never there.
 const MARK: &str = "audit-mark-";
-
-/// What control plane to start.
-#[derive(Clone, Debug)]
-pub(crate) struct Options {
-    /// The minor version, such as `1.37`. Default: the environment variable `K8S`, or 1.37.
-    pub(crate) minor: String,
-    /// Keep the folder with the logs although all went well. Default: whether the environment variable `E2E_KEEP` is set.
-    pub(crate) keep: bool,
-    /// How the CSI driver behaves, to begin with.
-    pub(crate) driver: Driver,
-    /// Whether anybody but the tests acts. Default: yes. Without controllers there is only the API server, and what it
-    /// needs.
-    pub(crate) controllers: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            minor: std::env::var("K8S").unwrap_or_else(|_| "1.37".to_owned()),
-            keep: std::env::var_os("E2E_KEEP").is_some(),
-            driver: Driver::default(),
-            controllers: true,
-        }
-    }
-}
-
-impl Options {
-    /// Disks take so long to grow: long enough that something can happen meanwhile.
-    pub(crate) fn expanding_in(millis: u64) -> Self {
-        Self {
-            driver: Driver {
-                expand_delay_millis: millis,
-                ..Driver::default()
-            },
-            ..Self::default()
-        }
-    }
-}
 
 /// A running control plane.
 ///
