@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::api::Write;
 use super::controller::memory::Memory;
 use super::controller::{Instance, Wake};
-use super::objects::{Claims, ORDINALS, Owner, Pods, Record, SLOTS, Set, Uid, Version};
+use super::objects::{Age, Claims, ORDINALS, Owner, Pod, Pods, Record, SLOTS, Set, Uid, Version};
 use super::watch::Views;
 use super::world::World;
 
@@ -45,18 +45,14 @@ pub(crate) fn canonical(world: &World) -> World {
     world
 }
 
-/// What does not matter in a small scope: how long ago something was, and how often it failed. A controller may look at any
-/// time.
+/// What does not matter in a small scope: how long ago something was, but for Pods that are Ready and not available yet, and
+/// how often it failed. A controller may look at any time.
 pub(crate) fn simplify(world: &mut World) {
-    let timeless = world.api.set.is_none_or(|set| set.spec.min_ready == 0);
-    if timeless {
-        stop_clocks(&mut world.api.pods);
-    }
+    let longest = world.api.set.map_or(0, |set| Age::from(set.spec.min_ready));
+    stop_clocks(&mut world.api.pods, longest);
     for instance in world.instances.iter_mut().filter(|instance| instance.alive) {
         instance.wake = Wake::Now;
-        if timeless {
-            stop_clocks(&mut instance.views.pods);
-        }
+        stop_clocks(&mut instance.views.pods, longest);
         if instance.memory.failures > 0 || instance.memory.refusals.iter().any(Option::is_some) {
             let memory = Arc::make_mut(&mut instance.memory);
             memory.failures = 0;
@@ -68,15 +64,12 @@ pub(crate) fn simplify(world: &mut World) {
     }
 }
 
-fn stop_clocks(pods: &mut Pods) {
-    if pods
-        .iter()
-        .flatten()
-        .any(|pod| pod.age != 0 || pod.ready.is_some_and(|age| age != 0))
-    {
+/// Pods are as old as each other, and Ready for no longer than is asked for.
+fn stop_clocks(pods: &mut Pods, longest: Age) {
+    let stopped = |pod: &Pod| (0, pod.ready.map(|age| age.clamp(0, longest)));
+    if pods.iter().flatten().any(|pod| (pod.age, pod.ready) != stopped(pod)) {
         for pod in Arc::make_mut(pods).iter_mut().flatten() {
-            pod.age = 0;
-            pod.ready = pod.ready.map(|_| 0);
+            (pod.age, pod.ready) = stopped(pod);
         }
     }
 }

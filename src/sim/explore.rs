@@ -17,7 +17,7 @@ use super::inhabitants::people::Deed;
 use super::inhabitants::storage::Resizing;
 use super::log::Log;
 use super::mind::Mind;
-use super::objects::{ORDINALS, SLOTS};
+use super::objects::{Age, ORDINALS, SLOTS};
 use super::watch::Kind;
 use super::workload::Workload;
 use super::world::{Fate, Step, World};
@@ -242,6 +242,11 @@ impl Search<'_> {
             .any(|instance| instance.memory.refusals.iter().any(Option::is_some))
         {
             add(Step::Tick(301));
+        }
+        let longest = world.api.set.map_or(0, |set| Age::from(set.spec.min_ready));
+        let ready = world.api.pods.iter().flatten().filter_map(|pod| pod.ready);
+        if ready.min().is_some_and(|age| age < longest) {
+            add(Step::Tick(longest));
         }
         self.disturbances(world, budget, &mut steps);
         steps

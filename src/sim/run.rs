@@ -144,7 +144,10 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
         numbers.schedules, numbers.steps
     ));
     let begun = AtomicUsize::new(0);
-    for (explored, coverage) in in_threads(|_| scopes(effort, &begun, say))?.into_iter().flatten() {
+    for (explored, coverage) in in_threads(|_| scopes(effort, &begun, &found, say))?
+        .into_iter()
+        .flatten()
+    {
         numbers.scopes += 1;
         numbers.states += explored.states;
         numbers.transitions += explored.transitions;
@@ -248,20 +251,29 @@ fn schedules(effort: &Effort, part: u64, found: &AtomicBool) -> Result<(u64, Cov
     Ok((steps, mind.coverage))
 }
 
-/// The scopes that nobody has begun yet, one after the other.
-fn scopes(effort: &Effort, begun: &AtomicUsize, say: Say<'_>) -> Result<Vec<(Explored, Coverage)>, String> {
+/// The scopes that nobody has begun yet, one after the other, until one of any part breaks a guarantee.
+fn scopes(
+    effort: &Effort,
+    begun: &AtomicUsize,
+    found: &AtomicBool,
+    say: Say<'_>,
+) -> Result<Vec<(Explored, Coverage)>, String> {
     let mut all = Vec::new();
-    loop {
+    while !found.load(Ordering::Relaxed) {
         let next = begun.fetch_add(1, Ordering::Relaxed);
         let further = further_scopes().take(effort.further_scopes);
         let Some(scope) = SCOPES.iter().cloned().chain(further).nth(next) else {
-            return Ok(all);
+            break;
         };
         let mut mind = Mind::default();
-        let explored = explore::explore(scope, effort.states, &mut mind).map_err(|path| path_words(&path))?;
+        let explored = explore::explore(scope, effort.states, &mut mind).map_err(|path| {
+            found.store(true, Ordering::Relaxed);
+            path_words(&path)
+        })?;
         say(&explored.to_string());
         all.push((explored, mind.coverage));
     }
+    Ok(all)
 }
 
 fn path_words(path: &Path) -> String {

@@ -104,15 +104,21 @@ fn from_every_state_of_a_small_scope_the_wish_is_reached() {
         wants: [Want::size(2), Want::size(0)],
         templates: 1,
     };
-    let scope = Scope {
-        workload: "newcomers",
-        deeds: vec![Deed::Wish(WISH)].into(),
-        faults: 1,
-        travels: 0,
-        second: false,
-    };
-    let explored = explore(scope, 100_000, &mut Mind::default()).expect("every guarantee holds");
-    assert!(explored.exhausted && explored.states > 50, "{explored:?}");
+    for (workload, deed, faults) in [
+        ("newcomers", Deed::Wish(WISH), 1),
+        // Pods are available some time after they are Ready.
+        ("min-ready", Deed::Both(WISH, 1), 0),
+    ] {
+        let scope = Scope {
+            workload,
+            deeds: vec![deed].into(),
+            faults,
+            travels: 0,
+            second: false,
+        };
+        let explored = explore(scope, 100_000, &mut Mind::default()).expect("every guarantee holds");
+        assert!(explored.exhausted && explored.states > 50, "{explored:?}");
+    }
 }
 
 /// Those that come to light at once; `make sim` finds each.
