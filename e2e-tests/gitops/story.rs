@@ -74,6 +74,8 @@ async fn is_neither_blind_nor_excited(tool: &Tool, scene: &Scene<'_>, manifest: 
         let patch = wait(seconds);
         let arguments = ["patch", "statefulset/web", "--type=merge", "-p", &patch];
         scene.done(&arguments, "").await?;
+        // Whether Pods are available, which some tools show, follows.
+        scene.settled().await?;
         let mut shown = tool.shows(scene, manifest, manifest).await?;
         // A dry run that changes the spec counts it.
         shown.remove("metadata.generation");
@@ -83,7 +85,7 @@ async fn is_neither_blind_nor_excited(tool: &Tool, scene: &Scene<'_>, manifest: 
             "minReadySeconds {seconds}: expected {expected:?}, but found {shown:?}"
         );
     }
-    scene.settled().await.map(drop)
+    Ok(())
 }
 
 /// The same sync again changes neither record nor spec nor generation, and stores nothing, but that the API server may put
