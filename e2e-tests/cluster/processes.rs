@@ -66,7 +66,11 @@ impl Process {
             return Ok(());
         }
         let pid = self.child.id().to_string();
-        Command::new("kill").args(["-s", signal, &pid]).status().map(drop)
+        let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;
+        if sent.success() || self.status()?.is_some() {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("kill -s {signal} {pid}: {sent}")))
     }
 
     /// How the process ended, if it did.

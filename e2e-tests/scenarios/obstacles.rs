@@ -64,10 +64,10 @@ pub(super) async fn a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_
         count.claims == ["data-web-2", "data-web-1"] && count.records == 0,
         "{count:?}"
     );
-    // After 1, 2 and 4 seconds; the next time would be in 8.
+    // After 1, 2, 4 and 8 seconds; the next time would be in 16.
     let again = eventually("another try", PATIENCE, async || {
         let written = scene.writes_since(begun).await?;
-        Ok((written.refused().len() > 3).then_some(()))
+        Ok((written.refused().len() > 4).then_some(()))
     });
     again.await?;
     told_once(&scene, "FailedToPatchPVC").await?;
@@ -76,7 +76,7 @@ pub(super) async fn a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_
     scene.wish(&quota("6Gi")).await?;
     scene.until_complete(3, "2Gi").await?;
     ensure!(
-        raised.elapsed() < Duration::from_secs(6),
+        raised.elapsed() < Duration::from_secs(12),
         "it took {:?}",
         raised.elapsed()
     );
