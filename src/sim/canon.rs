@@ -48,7 +48,7 @@ pub(crate) fn canonical(world: &World) -> World {
 /// What does not matter in a small scope: how long ago something was, but for Pods that are Ready and not available yet, and
 /// how often it failed. A controller may look at any time.
 pub(crate) fn simplify(world: &mut World) {
-    let longest = world.api.set.map_or(0, |set| Age::from(set.spec.min_ready));
+    let longest = world.api.set.map_or(0, |set| set.min_ready());
     stop_clocks(&mut world.api.pods, longest);
     for instance in world.instances.iter_mut().filter(|instance| instance.alive) {
         instance.wake = Wake::Now;

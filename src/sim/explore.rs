@@ -17,7 +17,7 @@ use super::inhabitants::people::Deed;
 use super::inhabitants::storage::Resizing;
 use super::log::Log;
 use super::mind::Mind;
-use super::objects::{Age, ORDINALS, SLOTS};
+use super::objects::{ORDINALS, SLOTS};
 use super::watch::Kind;
 use super::workload::Workload;
 use super::world::{Fate, Step, World};
@@ -243,7 +243,7 @@ impl Search<'_> {
         {
             add(Step::Tick(301));
         }
-        let longest = world.api.set.map_or(0, |set| Age::from(set.spec.min_ready));
+        let longest = world.api.set.map_or(0, |set| set.min_ready());
         let ready = world.api.pods.iter().flatten().filter_map(|pod| pod.ready);
         if ready.min().is_some_and(|age| age < longest) {
             add(Step::Tick(longest));

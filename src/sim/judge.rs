@@ -69,7 +69,7 @@ impl Facts {
                 stuck: claim.is_infeasible() || refused(slot) || claim.modify == Modify::Infeasible,
             })
         });
-        let min_ready = api.set.map_or(0, |set| i16::from(set.spec.min_ready));
+        let min_ready = api.set.map_or(0, |set| set.min_ready());
         let pods = api.pods.iter().enumerate().filter_map(|(ordinal, pod)| {
             let pod = pod.as_ref()?;
             Some(PodFacts {

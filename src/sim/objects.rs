@@ -279,6 +279,11 @@ impl Set {
         self.spec.policy.or(staged).unwrap_or_default()
     }
 
+    /// How long a Pod is Ready before it is available.
+    pub(crate) fn min_ready(&self) -> Age {
+        self.spec.min_ready.into()
+    }
+
     /// The partition that the user asked for.
     pub(crate) fn users_partition(&self) -> u8 {
         self.spec.held.unwrap_or(self.spec.partition)

@@ -133,8 +133,7 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
         crash_points(effort, &mut numbers, say)?;
         planted(&mut numbers, say)?;
     }
-    let found = AtomicBool::new(false);
-    for (steps, coverage) in in_threads(|part| schedules(effort, part, &found))? {
+    for (steps, coverage) in in_threads(|part, found| schedules(effort, part, found))? {
         numbers.steps += steps;
         numbers.coverage.add(&coverage);
     }
@@ -144,7 +143,7 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
         numbers.schedules, numbers.steps
     ));
     let begun = AtomicUsize::new(0);
-    for (explored, coverage) in in_threads(|_| scopes(effort, &begun, &found, say))?
+    for (explored, coverage) in in_threads(|_, found| scopes(effort, &begun, found, say))?
         .into_iter()
         .flatten()
     {
@@ -213,14 +212,15 @@ pub(crate) fn find(planted: Planted) -> Option<Box<Failure>> {
     })
 }
 
-/// Does a part of the work in each of so many threads.
-fn in_threads<T: Send>(work: impl Fn(u64) -> Result<T, String> + Sync) -> Result<Vec<T>, String> {
+/// Does a part of the work in each of so many threads, and lets each part know when one has found something.
+fn in_threads<T: Send>(work: impl Fn(u64, &AtomicBool) -> Result<T, String> + Sync) -> Result<Vec<T>, String> {
+    let found = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|part| {
                 scope.spawn({
-                    let work = &work;
-                    move || work(part)
+                    let (work, found) = (&work, &found);
+                    move || work(part, found).inspect_err(|_| found.store(true, Ordering::Relaxed))
                 })
             })
             .collect();
@@ -242,7 +242,6 @@ fn schedules(effort: &Effort, part: u64, found: &AtomicBool) -> Result<(u64, Cov
         let mut log = Log::default();
         let result = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut log);
         result.map_err(|failure| {
-            found.store(true, Ordering::Relaxed);
             let told = story::tell(failure.seed, None, None).map_or_else(|why| why, |story| story.text);
             format!("{told}again: claim-rollout simulate --seed {}", failure.seed)
         })?;
@@ -266,10 +265,7 @@ fn scopes(
             break;
         };
         let mut mind = Mind::default();
-        let explored = explore::explore(scope, effort.states, &mut mind).map_err(|path| {
-            found.store(true, Ordering::Relaxed);
-            path_words(&path)
-        })?;
+        let explored = explore::explore(scope, effort.states, &mut mind).map_err(|path| path_words(&path))?;
         say(&explored.to_string());
         all.push((explored, mind.coverage));
     }

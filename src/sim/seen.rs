@@ -96,7 +96,7 @@ fn renamed(uid: Uid, set: &Set) -> Uid {
 
 impl Seen {
     fn see_pods(&mut self, set: &Set, views: &Views, report: Option<Report>) {
-        let longest = Age::from(set.spec.min_ready);
+        let longest = set.min_ready();
         let wish = set.record().map(|record| record.wish);
         let wished = report
             .filter(|report| report.set == set.uid && report.wish == wish)

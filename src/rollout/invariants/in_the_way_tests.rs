@@ -1,7 +1,7 @@
 //! A replica that the one above waits for need not wait for that one (S6).
 
 use super::Rule::S6;
-use super::fixtures::{EARLIER, Known, OLD_PODS, Row, check};
+use super::fixtures::{EARLIER, History, Known, OLD_PODS, Row, check};
 use super::order_tests::{behind, grow_the_next};
 
 /// The Pod above is to be replaced, and this one is not Ready.
@@ -9,6 +9,13 @@ fn in_the_way(known: &mut Known) {
     behind(known);
     known.pod(12).revision = OLD_PODS;
     known.pod(11).ready = false;
+}
+
+/// Pods are to run what the one above runs, and were to run something else.
+fn pods_went_back(it: &mut History) {
+    in_the_way(&mut it.before);
+    it.before.pod(12).revision = it.before.set().pod_revision;
+    it.once(|then| then.set().pod_revision = OLD_PODS);
 }
 
 const IN_THE_WAY: &[Row] = &[
@@ -39,19 +46,13 @@ const IN_THE_WAY: &[Row] = &[
     ),
     (
         "the one above was to be replaced before Pods went back to what they ran",
-        |it| {
-            in_the_way(&mut it.before);
-            it.before.pod(12).revision = it.before.set().pod_revision;
-            it.once(|then| then.set().pod_revision = OLD_PODS);
-        },
+        pods_went_back,
         &[S6],
     ),
     (
         "for which it was decided",
         |it| {
-            in_the_way(&mut it.before);
-            it.before.pod(12).revision = it.before.set().pod_revision;
-            it.once(|then| then.set().pod_revision = OLD_PODS);
+            pods_went_back(it);
             it.request.pods = Some(OLD_PODS);
         },
         &[],
@@ -59,9 +60,7 @@ const IN_THE_WAY: &[Row] = &[
     (
         "or may have been decided",
         |it| {
-            in_the_way(&mut it.before);
-            it.before.pod(12).revision = it.before.set().pod_revision;
-            it.once(|then| then.set().pod_revision = OLD_PODS);
+            pods_went_back(it);
             it.request.pods = None;
         },
         &[],

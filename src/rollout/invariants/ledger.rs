@@ -93,8 +93,7 @@ impl Ledger {
                 claim.template,
                 self.templates,
             );
-            let unused = !claim.mounted_by_another && scene.pod(claim.ordinal).is_none();
-            mark(&mut self.unused, place, unused);
+            mark(&mut self.unused, place, is_unused(claim, scene.pod(claim.ordinal)));
         }
     }
 
@@ -170,7 +169,7 @@ impl Ledger {
         mark(&mut self.on_the_node, place, claim.on_the_node);
         mark(&mut self.idle, place, stops_nobody(claim, set.parallel));
         mark(&mut self.unmounted, place, !claim.mounted_by_another);
-        mark(&mut self.unused, place, !claim.mounted_by_another && pod.is_none());
+        mark(&mut self.unused, place, is_unused(claim, pod));
         mark(&mut self.unambiguous, place, !claim.ambiguous);
         if let Some(wish) = set.wish {
             mark(&mut self.done, place, claim.is_done(wish, wanted));
@@ -346,6 +345,11 @@ fn all(marks: &[u128], set: &SetFacts, ordinal: u32, templates: usize) -> bool {
         let place = bit(set.index(ordinal), template, templates);
         marks.iter().any(|marks| marks & place != 0)
     })
+}
+
+/// No Pod mounts it.
+const fn is_unused(claim: &ClaimFacts, pod: Option<&PodFacts>) -> bool {
+    !claim.mounted_by_another && pod.is_none()
 }
 
 /// About to go. What is stuck stops only itself with `Parallel`.

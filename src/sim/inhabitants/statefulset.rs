@@ -143,7 +143,7 @@ fn replace(api: &mut Api, set: &Set, replicas: usize) -> bool {
         if pod.image != set.spec.image && !pod.terminating {
             return api.edit_pod(ordinal, |pod| pod.terminating = true);
         }
-        if pod.terminating || pod.ready.is_none_or(|age| age < i16::from(set.spec.min_ready)) {
+        if pod.terminating || pod.ready.is_none_or(|age| age < set.min_ready()) {
             return false;
         }
     }
