@@ -14,7 +14,7 @@ use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 /// So many refusals make the next attempt wait for 16 seconds.
 const REFUSALS: usize = 5;
 /// What "at once" means on a machine that does all plays at the same time.
-const AT_ONCE: Duration = Duration::from_secs(12);
+const AT_ONCE: Duration = Duration::from_secs(8);
 
 /// How often an apply on a claim was refused.
 async fn refusals(scene: &Scene<'_>) -> anyhow::Result<usize> {
