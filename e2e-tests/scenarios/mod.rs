@@ -3,6 +3,7 @@
 //! with `grow` in their names.
 
 mod absent;
+pub(crate) mod again;
 mod asynchronous;
 mod attributes;
 mod available;
