@@ -211,6 +211,9 @@ impl<'q> Question<'q> {
     fn look(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Result<Going, CannotAsk>, Refusal> {
         let templates = read_templates(self.set, "oldObject")?;
         let mut going = Going::default();
+        if templates.is_empty() {
+            return Ok(Ok(going));
+        }
         let each = i64::try_from(templates.len()).unwrap_or(i64::MAX);
         let replicas = ordinals
             .iter()

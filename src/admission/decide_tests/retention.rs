@@ -199,6 +199,15 @@ fn r1_replicas_without_end_are_no_longer_looked_at_than_the_bound() {
 }
 
 #[test]
+fn r1_a_set_without_templates_has_no_claims_however_many_replicas_it_has() {
+    let old = replicas(policy(set(&[]), "Delete", "Delete"), i64::MAX);
+    let scale = update(&old, &replicas(old.clone(), 0));
+    for request in [scale, review("DELETE", Some(&old), None)] {
+        assert_eq!(warnings(ask(&request, "Warn", claims(of_set))), [""; 0], "{request:#}");
+    }
+}
+
+#[test]
 fn r1_no_more_claims_are_looked_up_than_the_setting_says() {
     let asked = |request: &Value, most: u32| {
         let settings = format!(r#"{{"mode":"ValidateOnly","retention":"Warn","maxClaimLookups":{most}}}"#);
