@@ -27,6 +27,8 @@ struct World {
 
 /// The update revision.
 const NEW: &str = "web-2";
+/// More often than this nothing has to be looked at until it is at rest.
+const ENOUGH: usize = 100;
 
 impl World {
     /// Claims of 1Gi from so many templates for so many replicas, 2Gi of each are wished; `held`: Pods change as well.
@@ -58,18 +60,19 @@ impl World {
 
     /// Looks until nothing is written any more: a write to the set is seen as a change of it.
     fn settle(&mut self) {
-        loop {
+        for _ in 0..ENOUGH {
             let before = self.writes.clone();
             self.look();
             if self.writes == before {
                 return;
             }
         }
+        panic!("the set is written again and again: {:?}", self.writes);
     }
 
     /// As the controller looks: what is due is written until nothing is, and then reported if it is news.
     fn look(&mut self) {
-        loop {
+        for _ in 0..ENOUGH {
             let plan = plan(&self.web);
             let (mut applied, mut told) = (false, 0);
             for action in plan.actions {
@@ -100,6 +103,7 @@ impl World {
                 return self.report(plan.progress);
             }
         }
+        panic!("claims are written again and again: {:?}", self.writes);
     }
 
     fn report(&mut self, progress: Progress) {
