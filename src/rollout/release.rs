@@ -85,9 +85,12 @@ pub fn without_rollout(set: &SetView, idle: &Idle) -> Option<SetPartition> {
     // What is being deleted is left alone, and what another controller owns is the other's.
     match idle {
         Idle::Terminating | Idle::Owned { .. } => None,
-        Idle::NothingStaged | Idle::Withdrawn | Idle::OnClaimDelete | Idle::ReCreate | Idle::Unsound { .. } => {
-            lift(set)
-        }
+        Idle::NothingStaged
+        | Idle::Withdrawn
+        | Idle::OnClaimDelete
+        | Idle::ReCreate
+        | Idle::TooManyClaims { .. }
+        | Idle::Unsound { .. } => lift(set),
     }
 }
 

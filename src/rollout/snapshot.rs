@@ -304,6 +304,19 @@ impl PodView {
 }
 
 impl SetView {
+    /// More claims than this of one set are not looked at, for each takes time and memory that other sets need, too: a
+    /// cluster of Kubernetes is made for 150,000 Pods (its documentation, "Considerations for large clusters").
+    pub const MOST_CLAIMS: u64 = 150_000;
+
+    /// How many claims the set has of these templates, or replicas without any, if that is more than
+    /// [`Self::MOST_CLAIMS`].
+    #[must_use]
+    pub fn too_many_claims(&self, templates: &[ClaimTemplate]) -> Option<u64> {
+        let each = u64::try_from(templates.len()).unwrap_or(u64::MAX).max(1);
+        let claims = u64::from(self.replicas).saturating_mul(each);
+        (claims > Self::MOST_CLAIMS).then_some(claims)
+    }
+
     /// The ordinals in range, highest first.
     pub fn ordinals(&self) -> impl Iterator<Item = u32> + use<> {
         (self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)).rev()

@@ -24,7 +24,7 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
     let record = snapshot.set.staged.as_ref()?;
     let worth_saying = matches!(
         idle,
-        Idle::OnClaimDelete | Idle::ReCreate | Idle::Unsound { .. } | Idle::Owned { .. }
+        Idle::OnClaimDelete | Idle::ReCreate | Idle::TooManyClaims { .. } | Idle::Unsound { .. } | Idle::Owned { .. }
     );
     let revision = record.revision();
     let known = snapshot

@@ -57,6 +57,11 @@ pub enum Idle {
     OnClaimDelete,
     /// Claims would have to be deleted, which is not enabled.
     ReCreate,
+    /// The set has more replicas than any cluster has room for.
+    TooManyClaims {
+        /// How many claims they have.
+        claims: u64,
+    },
     /// The record asks for what the policy would have refused: somebody else wrote it.
     Unsound {
         /// The first rule that is broken.
@@ -97,6 +102,9 @@ impl<'a> Wish<'a> {
             UpdatePolicy::ReCreate => return Err(Idle::ReCreate),
             UpdatePolicy::InPlace => {}
         }
+        if let Some(claims) = set.too_many_claims(&record.templates) {
+            return Err(Idle::TooManyClaims { claims });
+        }
         let rules = Rules {
             reserved_key_prefixes: &honoured.reserved_key_prefixes,
             ..Rules::default()
@@ -135,6 +143,7 @@ impl Idle {
             Self::Owned { .. } => "SetOwned",
             Self::OnClaimDelete => "OnClaimDelete",
             Self::ReCreate => "ReCreateNotEnabled",
+            Self::TooManyClaims { .. } => "TooManyClaims",
             Self::Unsound { .. } => "RecordUnsound",
         }
     }
@@ -158,7 +167,10 @@ impl Idle {
     /// True iff somebody has to do something before the wish can be reached.
     #[must_use]
     pub const fn is_stalled(&self) -> bool {
-        matches!(self, Self::Unsound { .. } | Self::ReCreate | Self::Owned { .. })
+        matches!(
+            self,
+            Self::Unsound { .. } | Self::TooManyClaims { .. } | Self::ReCreate | Self::Owned { .. }
+        )
     }
 
     /// What there is to report. A set that is going is not ready: its wish was not reached.
@@ -184,6 +196,11 @@ impl fmt::Display for Idle {
             Self::Owned { by } => write!(f, "the set is owned by {} {}", by.kind, by.name),
             Self::OnClaimDelete => f.write_str("only claims created from now on get the new templates"),
             Self::ReCreate => f.write_str("the update policy is ReCreate, which is not enabled"),
+            Self::TooManyClaims { claims } => write!(
+                f,
+                "the replicas have {claims} claims, and of one set no more than {} are looked at",
+                SetView::MOST_CLAIMS
+            ),
             Self::Unsound { why } => write!(f, "the record is not honoured: {why}"),
         }
     }

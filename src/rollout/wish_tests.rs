@@ -13,7 +13,7 @@ use crate::templates::{UpdatePolicy, keys};
 #[test]
 fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
     type Change = (&'static str, fn(&mut Snapshot));
-    let rows: [Change; 7] = [
+    let rows: [Change; 8] = [
         ("NothingStaged", |web| web.set.staged = None),
         ("SetTerminating", |web| web.set.terminating = true),
         ("SetOwned", |web| {
@@ -28,6 +28,7 @@ fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
         ("ReCreateNotEnabled", |web| {
             web.set.update_policy = Some(UpdatePolicy::ReCreate);
         }),
+        ("TooManyClaims", |web| web.set.replicas = u32::MAX),
         ("RecordUnsound", |web| web.set.live = vec![template("data", "3Gi")]),
     ];
     for (reason, change) in rows {
@@ -41,6 +42,39 @@ fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
             "{reason}"
         );
         assert_eq!(plan.progress.ready.reason, reason);
+    }
+}
+
+#[test]
+fn no_more_claims_are_looked_at_than_a_cluster_has_room_for() {
+    let mut set = fixture().set;
+    let two = [template("data", "2Gi"), template("log", "2Gi")];
+    for (replicas, templates, expected) in [
+        (150_000, &two[..1], None),
+        (150_001, &two[..1], Some(150_001)),
+        (75_000, &two, None),
+        (75_001, &two, Some(150_002)),
+        (150_001, &[], Some(150_001)),
+    ] {
+        set.replicas = replicas;
+        let found = set.too_many_claims(templates);
+        assert_eq!(found, expected, "{replicas} replicas, {} templates", templates.len());
+    }
+}
+
+#[test]
+fn a_set_with_too_many_claims_gives_back_its_pods_and_its_user_is_told_why() {
+    let mut web = fixture();
+    (web.set.replicas, web.set.held, web.earlier) = (200_000, Some(3), None);
+    let plan = plan(&web);
+    let said = "the replicas have 200000 claims, and of one set no more than 150000 are looked at";
+    assert_eq!(plan.progress.stalled.message, said);
+    match &plan.actions[..] {
+        [Action::SetPartition(partition), Action::Tell(tell)] => {
+            assert!(partition.lift);
+            assert!(tell.message.ends_with(said), "{}", tell.message);
+        }
+        other => panic!("{other:?}"),
     }
 }
 

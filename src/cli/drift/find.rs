@@ -44,12 +44,17 @@ impl Seen {
 }
 
 /// The names that the claims of a set's replicas have, highest ordinal first, each with its template. A name that cannot
-/// be made is left out: such a template is never staged.
+/// be made is left out: such a template is never staged. None of a set that has too many.
 pub(crate) fn named<'a>(
     set: &'a SetView,
     wish: &'a [ClaimTemplate],
 ) -> impl Iterator<Item = (u32, &'a ClaimTemplate, ClaimName)> {
-    set.ordinals().flat_map(move |ordinal| {
+    let most = if set.too_many_claims(wish).is_none() {
+        usize::MAX
+    } else {
+        0
+    };
+    set.ordinals().take(most).flat_map(move |ordinal| {
         wish.iter().filter_map(move |template| {
             let name = ClaimName::new(&template.name, &set.name, ordinal).ok()?;
             Some((ordinal, template, name))
@@ -67,6 +72,17 @@ pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
     }
     let mut found: Vec<Difference> = of_record(seen).into_iter().collect();
     found.extend(of_staged(&seen.set));
+    if let Some(claims) = seen.set.too_many_claims(seen.wish()) {
+        found.push(Difference {
+            claim: None,
+            kind: Kind::Missing,
+            field: "spec.replicas".to_owned(),
+            wanted: Some(format!("{claims} claims")),
+            found: None,
+            note: format!("not looked at: more than {}", SetView::MOST_CLAIMS),
+        });
+        return found;
+    }
     for (ordinal, template, name) in named(&seen.set, seen.wish()) {
         match seen.claims.get(name.as_str()) {
             None => found.push(Difference {

@@ -181,7 +181,7 @@ const CLAIMS: [Row; 16] = [
     ),
 ];
 
-const SETS: [Row; 8] = [
+const SETS: [Row; 9] = [
     (
         "what is staged, on its way: the first claim is there, the others wait",
         |seen| {
@@ -251,6 +251,11 @@ const SETS: [Row; 8] = [
         "claims out of range, and none in it",
         |seen| (seen.set.replicas, seen.set.first_ordinal) = (1, 3),
         &["Missing data-web-3 metadata.name data-web-3 - | is made with the Pod"],
+    ),
+    (
+        "more replicas than any cluster has room for",
+        |seen| seen.set.replicas = 150_001,
+        &["Missing - spec.replicas 150001 claims - | not looked at: more than 150000"],
     ),
     (
         "a set that is going",
