@@ -22,10 +22,7 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
         });
     }
     let record = snapshot.set.staged.as_ref()?;
-    let worth_saying = matches!(
-        idle,
-        Idle::OnClaimDelete | Idle::ReCreate | Idle::TooManyClaims { .. } | Idle::Unsound { .. } | Idle::Owned { .. }
-    );
+    let worth_saying = *idle == Idle::OnClaimDelete || idle.is_stalled();
     let revision = record.revision();
     let known = snapshot
         .earlier
