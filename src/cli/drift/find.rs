@@ -49,12 +49,8 @@ pub(crate) fn named<'a>(
     set: &'a SetView,
     wish: &'a [ClaimTemplate],
 ) -> impl Iterator<Item = (u32, &'a ClaimTemplate, ClaimName)> {
-    let most = if set.too_many_claims(wish).is_none() {
-        usize::MAX
-    } else {
-        0
-    };
-    set.ordinals().take(most).flat_map(move |ordinal| {
+    let ordinals = set.too_many_claims(wish).is_none().then(|| set.ordinals());
+    ordinals.into_iter().flatten().flat_map(move |ordinal| {
         wish.iter().filter_map(move |template| {
             let name = ClaimName::new(&template.name, &set.name, ordinal).ok()?;
             Some((ordinal, template, name))
@@ -81,7 +77,6 @@ pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
             found: None,
             note: format!("not looked at: more than {}", SetView::MOST_CLAIMS),
         });
-        return found;
     }
     for (ordinal, template, name) in named(&seen.set, seen.wish()) {
         match seen.claims.get(name.as_str()) {
