@@ -77,7 +77,7 @@ pub(crate) fn review(size: Size, edit: Edit) -> Value {
         },
         // No look-up: what is measured is the guest, not the host's answers about rights and claims, which the peer does not
         // ask for either.
-        "settings": {"authority": "TrustSetEditors", "claimChecks": "Off"},
+        "settings": {"authority": "TrustSetEditors", "pvcChecks": "Off"},
     })
 }
 

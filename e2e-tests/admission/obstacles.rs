@@ -51,7 +51,7 @@ pub(super) async fn a_claim_that_would_not_follow_is_named_in_a_warning_or_the_w
         &stage.scene("obstacles-enforced").await?,
     );
     let _warning = Policies::of_sets(&[warns])?.serve(stage).await?;
-    let enforcing = Policies::of_sets(&[enforces])?.with("claimChecks", &json!("Enforce"));
+    let enforcing = Policies::of_sets(&[enforces])?.with("pvcChecks", &json!("Deny"));
     let _enforcing = enforcing.serve(stage).await?;
     for scene in [warns, enforces] {
         make(scene, 2, "fixed").await?;

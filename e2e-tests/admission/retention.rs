@@ -197,10 +197,7 @@ async fn refused(scene: &Scene<'_>, served: &Served<'_>, arguments: &[&str], cla
 
 pub(super) async fn where_they_are_to_be_kept_the_request_is_refused(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("retention-reject").await?;
-    let served = Policies::of_sets(&[scene])?
-        .and_retention("Reject")?
-        .serve(stage)
-        .await?;
+    let served = Policies::of_sets(&[scene])?.and_retention("Deny")?.serve(stage).await?;
     deleting_set(scene).await?;
     for (arguments, claims) in [
         (&["scale", "statefulset", "web", "--replicas=1"][..], "data-web-1"),

@@ -96,12 +96,12 @@ async fn is_what_is_deployed(cluster: &Cluster, values: &[&str], files: &[&str])
 async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyhow::Result<()> {
     let values = [
         "policy.settings.shrink=Recover",
-        "policy.settings.ownedSets=Divert",
+        "policy.settings.ownedSets=Stage",
         "policy.settings.reservedKeyPrefixes={example.com/,example.org/}",
         "policy.retention=true",
     ];
     let settings = json!({
-        "ownedSets": "Divert", "reservedKeyPrefixes": ["example.com/", "example.org/"], "shrink": "Recover",
+        "ownedSets": "Stage", "reservedKeyPrefixes": ["example.com/", "example.org/"], "shrink": "Recover",
     });
     let objects = by_name(render(cluster, &values).await?)?;
     assert_eq!(
@@ -121,7 +121,7 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
     let arguments = [
         "controller",
         "--log-format=json",
-        "--owned-sets=Divert",
+        "--owned-sets=Stage",
         "--shrink=Recover",
         "--reserved-key-prefix=example.com/",
         "--reserved-key-prefix=example.org/",
@@ -155,7 +155,7 @@ async fn another_namespace_is_told_to_the_policy(cluster: &Cluster) -> anyhow::R
         .remove("ClusterAdmissionPolicy claim-rollout")
         .context("the policy")?;
     let account = "system:serviceaccount:storage:claim-rollout-controller";
-    assert_eq!(policy["spec"]["settings"], json!({"controllerAccount": account}));
+    assert_eq!(policy["spec"]["settings"], json!({"controllerAccounts": [account]}));
     Ok(())
 }
 

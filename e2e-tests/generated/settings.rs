@@ -10,23 +10,24 @@ use super::words::trouble;
 fn known() -> Vec<(&'static str, Vec<Value>)> {
     let words = |words: &[&str]| words.iter().map(|word| json!(word)).collect::<Vec<Value>>();
     vec![
-        ("authority", words(&["RequirePatchOnClaims", "TrustSetEditors"])),
+        ("authority", words(&["RequirePatchOnPVCs", "TrustSetEditors"])),
         ("defaultUpdatePolicy", words(&["OnClaimDelete", "InPlace"])),
-        ("controllerAccount", words(&["robot", "alice"])),
-        ("mode", words(&["Divert", "ValidateOnly"])),
+        ("controllerAccounts", vec![json!(["robot"]), json!(["alice", "robot"])]),
+        ("stageOwnedBy", vec![json!([]), json!(["apps/ReplicaSet"])]),
+        ("mode", words(&["Stage", "ValidateOnly"])),
         ("allowReCreate", vec![json!(false), json!(true)]),
-        ("metadataOnlyChanges", words(&["Rollout", "Ignore", "Reject"])),
-        ("shrink", words(&["Refuse", "Recover"])),
+        ("metadataOnlyChanges", words(&["Rollout", "Ignore", "Deny"])),
+        ("shrink", words(&["Deny", "Recover"])),
         (
             "maxStorage",
             vec![json!({"*": "15Gi"}), json!({"fast": "1Ti", "slow": "1Gi"}), json!({})],
         ),
         ("allowedVolumeAttributesClasses", vec![json!(["gold"]), json!([])]),
         ("reservedKeyPrefixes", vec![json!(["example.com/"]), json!([])]),
-        ("claimChecks", words(&["Warn", "Off", "Enforce"])),
-        ("maxClaimLookups", vec![json!(20), json!(0), json!(1)]),
-        ("retention", words(&["Off", "Warn", "Reject"])),
-        ("ownedSets", words(&["Skip", "Divert"])),
+        ("pvcChecks", words(&["Warn", "Off", "Deny"])),
+        ("maxPVCLookups", vec![json!(20), json!(1)]),
+        ("retention", words(&["Off", "Warn", "Deny"])),
+        ("ownedSets", words(&["Skip", "Stage"])),
         ("statefulSetControllerAccounts", vec![json!(["alice"]), json!([])]),
     ]
 }

@@ -29,7 +29,7 @@ pub(super) fn label(door: Door) -> &'static str {
 }
 
 fn settings(shrink: &str) -> Value {
-    json!({"defaultUpdatePolicy": "InPlace", "claimChecks": "Off", "shrink": shrink})
+    json!({"defaultUpdatePolicy": "InPlace", "pvcChecks": "Off", "shrink": shrink})
 }
 
 impl Doors {
@@ -37,7 +37,7 @@ impl Doors {
     pub(super) async fn open(cluster: &Cluster, client: &kube::Client) -> anyhow::Result<Self> {
         let module = policy();
         let (mut policies, mut registrations) = (Vec::new(), Vec::new());
-        for (door, shrink) in [(Door::Refuse, "Refuse"), (Door::Recover, "Recover")] {
+        for (door, shrink) in [(Door::Refuse, "Deny"), (Door::Recover, "Recover")] {
             for shipped in [Shipped::claims()?, Shipped::sets()?] {
                 let name = format!("{}-{}", shipped.name, label(door));
                 let mut policy = shipped.policy(&module)?;

@@ -27,7 +27,6 @@ const TABLE: &[(u16, &str, Cause)] = &[
     (422, "only allowed for updateStrategy 'RollingUpdate'", Cause::Strategy),
     (400, "denied the request", Cause::Webhook),
     (403, "denied the request", Cause::Webhook),
-    (422, "denied the request", Cause::Webhook),
 ];
 
 /// The answer; one that the model does not know is told as it is.

@@ -151,7 +151,7 @@ fn objects() -> Vec<Case> {
         growth(sentence)
             .asking(pointer, value)
             .asking("/object/metadata/annotations/claim-rollout.io~1update-policy", "InPlace")
-            .settings(json!({"claimChecks": "Warn"}))
+            .settings(json!({"pvcChecks": "Warn"}))
             .expects("refuse 400 \"request.object.spec: \"")
     };
     cases.push(checked("a selector that is a list", "/object/spec/selector", json!([])));
@@ -210,17 +210,17 @@ fn lengths() -> Vec<Case> {
             .asking("/object/metadata/name", long(100_000))
             .asking("/oldObject/metadata/name", long(100_000))
             .asking("/name", long(100_000))
-            .expects("refuse 422 \"expected a claim name of at most 253 characters\""),
-        growth("a user without end").by(&long(100_000)).expects("refuse 422 \"expected at most 8192 bytes\""),
+            .expects("refuse 403 \"expected a claim name of at most 253 characters\""),
+        growth("a user without end").by(&long(100_000)).expects("refuse 403 \"expected at most 8192 bytes\""),
         growth("a word without end")
             .asking("/object/metadata/annotations/claim-rollout.io~1sync", long(100_000))
-            .expects("refuse 422 \"expected one of LockStep, Async\""),
+            .expects("refuse 403 \"expected one of LockStep, Async\""),
         growth("a label without end")
             .asking(&format!("/object/spec/volumeClaimTemplates/0/metadata/labels/{}", long(100_000)), "a")
-            .expects("refuse 422 \"expected at most 65536 bytes, but found\""),
+            .expects("refuse 403 \"expected at most 65536 bytes, but found\""),
         growth("a frozen field without end")
             .asking("/object/spec/volumeClaimTemplates/0/spec/volumeName", long(100_000))
-            .expects("refuse 422 \"expected at most 65536 bytes, but found\""),
+            .expects("refuse 403 \"expected at most 65536 bytes, but found\""),
     ]
 }
 
@@ -246,7 +246,7 @@ fn twice() -> Vec<Case> {
     cases.push(escaped.expects(refused));
     for (sentence, find) in [("in a template", "\"storageClassName\":\"standard\""), ("in the requests", "\"storage\":\"20Gi\"")] {
         let case = growth(&format!("a key stands twice {sentence}")).respelt(|text| text.replacen(find, &format!("{find},{find}"), 1));
-        cases.push(case.expects("refuse 422 \"spec.volumeClaimTemplates: expected each key once\""));
+        cases.push(case.expects("refuse 403 \"spec.volumeClaimTemplates: expected each key once\""));
     }
     let ours = growth("an annotation of ours stands twice").respelt(|text| {
         text.replacen("\"example.com/note\":\"kept\"", "\"claim-rollout.io/sync\":\"Async\",\"claim-rollout.io/sync\":\"LockStep\"", 1)

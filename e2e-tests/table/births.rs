@@ -66,7 +66,7 @@ fn wished() -> Vec<Case> {
         ),
         born("the switch alone is staged", &one, &[&web().staged(&web())], "divert revision looks=1"),
         born("in a dry run", &one, &[&growing()], BORN).asking("/dryRun", true),
-        born("where sets of other controllers are looked after", &one, &[&growing().owned()], BORN).settings(json!({"ownedSets": "Divert"})),
+        born("where sets of other controllers are looked after", &one, &[&growing().owned()], BORN).settings(json!({"ownedSets": "Stage"})),
     ]
 }
 
@@ -177,8 +177,8 @@ fn names() -> Vec<Case> {
         odd("a name without a set", "data-0"),
         born("a name with more dashes than there are look-ups", &claim(&dashes), &[&growing()], "pass"),
         born("a name with more dashes, and a setting for it", &claim(&dashes), &[&growing()], "pass looks=21")
-            .settings(json!({"maxClaimLookups": 21})),
-        born("no look-ups", &claim("data-web-0"), &[&growing()], "pass").settings(json!({"maxClaimLookups": 0})),
+            .settings(json!({"maxPVCLookups": 21})),
+        born("no look-ups", &claim("data-web-0"), &[&growing()], "pass").settings(json!({"maxPVCLookups": 1})),
     ]
 }
 

@@ -78,7 +78,7 @@ impl Case {
         let case = Self {
             row,
             sentence: sentence.into(),
-            settings: json!({"authority": "TrustSetEditors", "claimChecks": "Off"}),
+            settings: json!({"authority": "TrustSetEditors", "pvcChecks": "Off"}),
             request,
             payload: None,
             cluster: Cluster::Of(Vec::new()),

@@ -10,7 +10,7 @@ pub(super) fn cases() -> Vec<Case> {
     [obstacles(), no_obstacles(), looks(), policies(), silence(), together()].into_iter().flatten().collect()
 }
 
-const POSITIONS: [&str; 3] = ["Off", "Warn", "Enforce"];
+const POSITIONS: [&str; 3] = ["Off", "Warn", "Deny"];
 
 /// Grows `data`, and asks for nothing else.
 fn growth() -> (Object, Object) {
@@ -52,9 +52,9 @@ fn row((sentence, (old, new), cluster, looks, says): &Row) -> impl Iterator<Item
             ("Warn", false) => {
                 format!("{staged} looks={looks} warns \"staged data\" \"claim-rollout: data-web-2: {says}\"")
             }
-            _ => format!("refuse 422 looks={looks} \"claim-rollout: claims would not follow: data-web-2: {says}\""),
+            _ => format!("refuse 403 looks={looks} \"claim-rollout: claims would not follow: data-web-2: {says}\""),
         };
-        let case = update("U3", format!("{sentence} ({position})"), old, new).settings(json!({"claimChecks": position}));
+        let case = update("U3", format!("{sentence} ({position})"), old, new).settings(json!({"pvcChecks": position}));
         case.cluster(cluster.clone()).expects(expected)
     })
 }
@@ -192,17 +192,17 @@ fn looks() -> Vec<Case> {
     let staged = |looks: &str, unchecked: &str| format!("divert templates staged:InPlace {looks} warns \"staged data\" {unchecked}");
     let grow = |sentence: &str, change: fn(Object) -> Object| {
         let (old, new) = growth();
-        update("U3", sentence, &change(old), &change(new)).settings(json!({"claimChecks": "Warn"})).cluster(cluster())
+        update("U3", sentence, &change(old), &change(new)).settings(json!({"pvcChecks": "Warn"})).cluster(cluster())
     };
     let bound = |most: u32, position: &str| {
         let (old, new) = growth();
         update("U3", format!("at most {most} claims are looked up ({position})"), &old, &new)
-            .settings(json!({"claimChecks": position, "maxClaimLookups": most}))
+            .settings(json!({"pvcChecks": position, "maxPVCLookups": most}))
             .cluster(cluster())
     };
     let more = |count: u64, most: u32| {
         let claims = if count == 1 { "claim was" } else { "claims were" };
-        format!("\"{count} more {claims} not checked (setting maxClaimLookups: {most})\"")
+        format!("\"{count} more {claims} not checked (setting maxPVCLookups: {most})\"")
     };
     let both = |set: Object| set.with("/spec/volumeClaimTemplates/1/metadata/labels/tier", "b");
     let (old, new) = growth();
@@ -217,11 +217,11 @@ fn looks() -> Vec<Case> {
         grow("one replica more than look-ups", |set| set.replicas(21)).expects(staged("looks=21", &more(1, 20))),
         grow("replicas without end", |set| set.replicas(i64::from(i32::MAX))).expects(staged("looks=20", &more(2_147_483_627, 20))),
         update("U3", "two templates change", &old, &both(new))
-            .settings(json!({"claimChecks": "Warn"}))
+            .settings(json!({"pvcChecks": "Warn"}))
             .cluster(cluster())
             .expects(staged("looks=7", "")),
     ];
-    for position in ["Warn", "Enforce"] {
+    for position in ["Warn", "Deny"] {
         cases.push(bound(0, position).expects(staged("", &more(3, 0))));
         cases.push(bound(1, position).expects(staged("looks=2", &more(2, 1))));
         cases.push(bound(2, position).expects(staged("looks=3", &more(1, 2))));
@@ -236,14 +236,14 @@ fn policies() -> Vec<Case> {
     let slow = || [claims(), vec![storage_class("standard", false)]].concat();
     let under = |policy: &str, expected: &str| {
         update("U3", format!("claims that could not follow, under {policy}"), &web().policy(policy), &web().policy(policy).size("20Gi"))
-            .settings(json!({"claimChecks": "Enforce", "allowReCreate": true}))
+            .settings(json!({"pvcChecks": "Deny", "allowReCreate": true}))
             .cluster(slow())
             .expects(expected)
     };
     vec![
         under("OnClaimDelete", "divert templates staged:OnClaimDelete warns \"existing claims stay\""),
         under("ReCreate", "divert templates staged:ReCreate warns \"claims will be deleted\""),
-        under("InPlace", "refuse 422 looks=4 \"data-web-2, data-web-1, data-web-0: storage class standard does not have\""),
+        under("InPlace", "refuse 403 looks=4 \"data-web-2, data-web-1, data-web-0: storage class standard does not have\""),
     ]
 }
 
@@ -251,17 +251,17 @@ fn policies() -> Vec<Case> {
 fn silence() -> Vec<Case> {
     let (old, new) = growth();
     let ask =
-        |sentence: &str, position: &str| update("U3", format!("{sentence} ({position})"), &old, &new).settings(json!({"claimChecks": position}));
-    let grant = "\"grant the policy get on persistentvolumeclaims, storageclasses and volumeattributesclasses, or set claimChecks: Warn\"";
+        |sentence: &str, position: &str| update("U3", format!("{sentence} ({position})"), &old, &new).settings(json!({"pvcChecks": position}));
+    let grant = "\"grant the policy get on persistentvolumeclaims, storageclasses and volumeattributesclasses, or set pvcChecks: Warn\"";
     let unknown = "\"the claims could not be checked (\"";
     let staged = "divert templates staged:InPlace";
     vec![
         ask("there is nobody to ask", "Off").expects(format!("{staged} warns \"staged data\"")),
         ask("there is nobody to ask", "Warn").expects(format!("{staged} looks=1 warns \"staged data\" {unknown}")),
-        ask("there is nobody to ask", "Enforce").expects(format!("refuse 403 looks=1 \"the claims cannot be checked\" {grant}")),
+        ask("there is nobody to ask", "Deny").expects(format!("refuse 403 looks=1 \"the claims cannot be checked\" {grant}")),
         ask("the host grants nothing", "Off").nothing_granted().expects(format!("{staged} warns \"staged data\"")),
         ask("the host grants nothing", "Warn").nothing_granted().expects(format!("{staged} looks=1 warns \"staged data\" {unknown}")),
-        ask("the host grants nothing", "Enforce").nothing_granted().expects(format!("refuse 403 looks=1 \"has not been granted access\" {grant}")),
+        ask("the host grants nothing", "Deny").nothing_granted().expects(format!("refuse 403 looks=1 \"has not been granted access\" {grant}")),
     ]
 }
 
@@ -272,15 +272,15 @@ fn together() -> Vec<Case> {
     found[1]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     let (slow, dying) = ("data-web-2, data-web-0: storage class standard does not have allowVolumeExpansion: true", "data-web-1: being deleted");
     let check =
-        |sentence: &str, position: &str| update("U3", format!("{sentence} ({position})"), &old, &new).settings(json!({"claimChecks": position}));
+        |sentence: &str, position: &str| update("U3", format!("{sentence} ({position})"), &old, &new).settings(json!({"pvcChecks": position}));
     let many: Vec<Value> = (0..20).map(|ordinal| claim(&format!("data-web-{ordinal}")).0).chain([storage_class("standard", false)]).collect();
     let wide = |set: &Object| set.clone().replicas(20);
     vec![
         check("two causes", "Warn")
             .cluster(found.clone())
             .expects(format!("divert templates staged:InPlace looks=4 warns \"staged\" \"{slow}\" \"{dying}\"")),
-        check("two causes", "Enforce").cluster(found).expects(format!("refuse 422 looks=4 \"claims would not follow: {slow}; {dying}\"")),
-        update("U3", "more claims than a line names", &wide(&old), &wide(&new)).settings(json!({"claimChecks": "Warn"})).cluster(many).expects(
+        check("two causes", "Deny").cluster(found).expects(format!("refuse 403 looks=4 \"claims would not follow: {slow}; {dying}\"")),
+        update("U3", "more claims than a line names", &wide(&old), &wide(&new)).settings(json!({"pvcChecks": "Warn"})).cluster(many).expects(
             "divert templates staged:InPlace looks=21 warns \"20 claims\" \"more: storage class standard does not have allowVolumeExpansion: true\"",
         ),
         update("U3", "all is well, with the settings as they ship", &old, &new)

@@ -32,7 +32,6 @@ const WORDS: [&str; 20] = [
     "divert",
     "refuse 400",
     "refuse 403",
-    "refuse 422",
     "templates",
     "kept",
     "-staged",
@@ -204,7 +203,7 @@ fn of_fault(fault: &FaultKind) -> String {
         FaultKind::TooLarge { .. } => "is limited, expected at most".to_owned(),
         FaultKind::AttributesClass { .. } => "volumeAttributesClassName: expected one of".to_owned(),
         FaultKind::Reserved(_) => "is reserved, expected no change".to_owned(),
-        FaultKind::Metadata(_) => "cannot change while the policy's setting metadataOnlyChanges is Reject".to_owned(),
+        FaultKind::Metadata(_) => "cannot change while the policy's setting metadataOnlyChanges is Deny".to_owned(),
     }
 }
 

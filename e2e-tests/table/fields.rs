@@ -140,7 +140,7 @@ fn expected(path: &str, what: &str, policy: &str) -> String {
         "is set" => "cannot change, expected nothing",
         _ => "cannot change, expected ",
     };
-    format!("refuse 422 \"spec.volumeClaimTemplates[data].{path}\" \"{found}\" \"what can change is spec.resources.requests.storage\"")
+    format!("refuse 403 \"spec.volumeClaimTemplates[data].{path}\" \"{found}\" \"what can change is spec.resources.requests.storage\"")
 }
 
 /// `spec.resources.requests`, whose one amount may grow and whose others may not change.
@@ -155,7 +155,7 @@ fn requests() -> Vec<Case> {
             let staged = format!("divert templates staged:{policy} warns \"claim-rollout: staged data \"");
             let recreated = policy == "ReCreate" && refused.contains("iops");
             let allowed = refused.is_empty() || recreated;
-            case.settings(json!({"allowReCreate": true})).expects(if allowed { staged } else { format!("refuse 422 \"{refused}\"") })
+            case.settings(json!({"allowReCreate": true})).expects(if allowed { staged } else { format!("refuse 403 \"{refused}\"") })
         };
         cases.extend([
             row("spec.resources.requests grows", web(), web().size("11Gi"), ""),
@@ -195,41 +195,41 @@ fn tops() -> Vec<Case> {
             "an unknown part of a template",
             "/data",
             json!({}),
-            "refuse 422 \"request.object: spec.volumeClaimTemplates[0].data: expected no such field\"",
+            "refuse 403 \"request.object: spec.volumeClaimTemplates[0].data: expected no such field\"",
         ),
-        top("metadata that is none", "/metadata", json!([]), "refuse 422 \"spec.volumeClaimTemplates[0].metadata: expected an object\""),
-        top("a spec that is none", "/spec", json!("x"), "refuse 422 \"spec.volumeClaimTemplates[0].spec: expected an object\""),
+        top("metadata that is none", "/metadata", json!([]), "refuse 403 \"spec.volumeClaimTemplates[0].metadata: expected an object\""),
+        top("a spec that is none", "/spec", json!("x"), "refuse 403 \"spec.volumeClaimTemplates[0].spec: expected an object\""),
         top(
             "resources that are none",
             "/spec/resources",
             json!([]),
-            "refuse 422 \"spec.volumeClaimTemplates[0].spec.resources: expected an object\"",
+            "refuse 403 \"spec.volumeClaimTemplates[0].spec.resources: expected an object\"",
         ),
         top(
             "requests that are none",
             "/spec/resources/requests",
             json!(["10Gi"]),
-            "refuse 422 \"spec.volumeClaimTemplates[0].spec.resources.requests: expected an object\"",
+            "refuse 403 \"spec.volumeClaimTemplates[0].spec.resources.requests: expected an object\"",
         ),
         top(
             "labels that are none",
             "/metadata/labels",
             json!({"a": 1}),
-            "refuse 422 \"spec.volumeClaimTemplates[0].metadata.labels: expected strings only\"",
+            "refuse 403 \"spec.volumeClaimTemplates[0].metadata.labels: expected strings only\"",
         ),
         top(
             "annotations that are none",
             "/metadata/annotations",
             json!({"a": null}),
-            "refuse 422 \"spec.volumeClaimTemplates[0].metadata.annotations: expected strings only\"",
+            "refuse 403 \"spec.volumeClaimTemplates[0].metadata.annotations: expected strings only\"",
         ),
         top(
             "a class that is no text",
             "/spec/volumeAttributesClassName",
             json!(1),
-            "refuse 422 \"spec.volumeAttributesClassName: expected a string\"",
+            "refuse 403 \"spec.volumeAttributesClassName: expected a string\"",
         ),
-        top("a name that is no text", "/metadata/name", json!(1), "refuse 422 \"metadata.name: expected a string\""),
+        top("a name that is no text", "/metadata/name", json!(1), "refuse 403 \"metadata.name: expected a string\""),
         top("a volume mode that is the default", "/spec/volumeMode", Value::Null, "pass"),
     ]
 }

@@ -173,7 +173,7 @@ fn unread() -> Vec<Case> {
             cases.push(case.expects(if whose.ends_with("record") { "divert -staged" } else { "pass" }));
         }
         let [old, new] = [odd(web()), odd(web()).with("/spec/volumeClaimTemplates/1/metadata/labels/a", "b")];
-        cases.push(update("U3", format!("{what}, and it changes"), &old, &new).expects("refuse 422 \"request.\""));
+        cases.push(update("U3", format!("{what}, and it changes"), &old, &new).expects("refuse 403 \"request.\""));
     }
     cases
 }

@@ -65,7 +65,7 @@ fn of_kruise(case: Case) -> Case {
 fn judged() -> Vec<Case> {
     let mut cases = Vec::new();
     for (sentence, old, new, fault) in changes() {
-        let expected = if fault.is_empty() { "pass".to_owned() } else { format!("refuse 422 \"{fault}\"") };
+        let expected = if fault.is_empty() { "pass".to_owned() } else { format!("refuse 403 \"{fault}\"") };
         let case = update("N1", sentence, &old, &new).settings(json!({"mode": "ValidateOnly"}));
         cases.push(case.expects(&expected));
         for (before, after) in [
@@ -89,9 +89,9 @@ fn validate_only() -> Vec<Case> {
     let grown = web().size("20Gi");
     vec![
         only(create("N1", "a record comes along, and nothing is mutated", &web().staged(&grown))).expects("pass"),
-        only(create("N1", "a word of nobody comes along", &web().policy("Sometimes"))).expects("refuse 422 \"update-policy: expected one of\""),
+        only(create("N1", "a word of nobody comes along", &web().policy("Sometimes"))).expects("refuse 403 \"update-policy: expected one of\""),
         only(update("N1", "a record is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("pass"),
-        only(update("N1", "a word of nobody is written", &web(), &web().note("sync", "x"))).expects("refuse 422 \"sync: expected one of\""),
+        only(update("N1", "a word of nobody is written", &web(), &web().note("sync", "x"))).expects("refuse 403 \"sync: expected one of\""),
         only(update("N1", "the switch to in place", &web(), &web().in_place())).expects("pass"),
         only(update("N1", "an image with a growth is not held", &web().in_place(), &web().in_place().size("20Gi").image("2"))).expects("pass"),
         only(update("N1", "by the controller", &web(), &web().size("5Gi")).by(CONTROLLER)).expects("pass"),
@@ -104,14 +104,14 @@ fn validate_only() -> Vec<Case> {
             .expects("refuse 403 who \"cannot patch\""),
         only(update("N1", "there is nobody to ask", &web(), &grown).shipped()).expects("refuse 403 who \"cannot ask\""),
         only(update("N1", "claims that would not follow are warned of", &web(), &grown))
-            .settings(json!({"claimChecks": "Warn"}))
+            .settings(json!({"pvcChecks": "Warn"}))
             .cluster(slow())
             .expects(format!("pass looks=4 warns {slow_says}")),
         only(update("N1", "claims that would not follow are refused", &web(), &grown))
-            .settings(json!({"claimChecks": "Enforce"}))
+            .settings(json!({"pvcChecks": "Deny"}))
             .cluster(slow())
-            .expects(format!("refuse 422 looks=4 {slow_says}")),
-        only(update("N1", "templates that cannot be read", &web(), &web().size("x"))).expects("refuse 422 \"expected a quantity such as 10Gi\""),
+            .expects(format!("refuse 403 looks=4 {slow_says}")),
+        only(update("N1", "templates that cannot be read", &web(), &web().size("x"))).expects("refuse 403 \"expected a quantity such as 10Gi\""),
     ]
 }
 
@@ -120,7 +120,7 @@ fn kruise() -> Vec<Case> {
     let sizes_only = "\"OpenKruise applies only spec.resources.requests.storage to existing claims; the rest reaches new ones\"";
     let warned = |sentence: &str, new: Object, expected: &str| {
         of_kruise(update("K1", sentence, &follow(web()), &follow(new)))
-            .settings(json!({"claimChecks": "Warn"}))
+            .settings(json!({"pvcChecks": "Warn"}))
             .cluster([claims(), vec![storage_class("standard", true)]].concat())
             .expects(expected)
     };
@@ -132,8 +132,8 @@ fn kruise() -> Vec<Case> {
         warned("a label reaches new claims only", web().data("/metadata/labels/a", "b"), &format!("pass looks=3 warns {sizes_only}")),
         warned("a growth and a label", web().size("20Gi").data("/metadata/labels/a", "b"), &format!("pass looks=4 warns {sizes_only}")),
         // OpenKruise's webhook accepts a class that does not say so; its controller then refuses.
-        missing.clone().settings(json!({"claimChecks": "Warn"})).cluster(nil()).expects(format!("pass looks=4 warns {not_expandable}")),
-        missing.settings(json!({"claimChecks": "Enforce"})).cluster(nil()).expects(format!("refuse 422 looks=4 {not_expandable}")),
+        missing.clone().settings(json!({"pvcChecks": "Warn"})).cluster(nil()).expects(format!("pass looks=4 warns {not_expandable}")),
+        missing.settings(json!({"pvcChecks": "Deny"})).cluster(nil()).expects(format!("refuse 403 looks=4 {not_expandable}")),
         of_kruise(update("K1", "who may not patch claims", &follow(web()), &follow(web().size("20Gi"))).shipped())
             .cluster(vec![access("alice", false)])
             .expects("refuse 403 who \"cannot patch\""),
@@ -141,11 +141,11 @@ fn kruise() -> Vec<Case> {
         of_kruise(update("K1", "a staged set is changed", &follow(web().staged(&web().size("90Gi"))), &follow(web().size("20Gi")))).expects("pass"),
         of_kruise(update("K1", "an owned set", &follow(web().owned()), &follow(web().owned().size("5Gi")))).expects("pass"),
         of_kruise(update("K1", "an owned set that is looked after", &follow(web().owned()), &follow(web().owned().size("5Gi"))))
-            .settings(json!({"ownedSets": "Divert"}))
-            .expects("refuse 422 \"cannot shrink\""),
+            .settings(json!({"ownedSets": "Stage"}))
+            .expects("refuse 403 \"cannot shrink\""),
         of_kruise(update("K1", "where templates are only judged anyway", &follow(web()), &follow(web().size("5Gi"))))
             .settings(json!({"mode": "ValidateOnly"}))
-            .expects("refuse 422 \"cannot shrink\""),
+            .expects("refuse 403 \"cannot shrink\""),
         of_kruise(update("K1", "its kind is another one than it says", &follow(web()), &web()))
             .expects("refuse 400 \"request.object: expected an object of the kind\""),
     ]

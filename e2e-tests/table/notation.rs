@@ -11,7 +11,7 @@
 //! | `by:annotation` | why the audit log says that a change was withdrawn |
 //! | `who looks=4` | it was asked who may, and four objects were looked up |
 //! | `warns "…" "…"` | these are the warnings, one for one; a part of each is enough |
-//! | `refuse 422 "…" "…"` | the message has all of these parts |
+//! | `refuse 403 "…" "…"` | the message has all of these parts |
 //!
 //! Whatever else differs between the object of the request and the one that goes back is written as `!/path`, which no
 //! row expects.
@@ -157,7 +157,7 @@ fn asked(case: &Case, asked: &[String]) -> Result<Vec<String>, String> {
         .iter()
         .filter(|line| line.starts_with("get PersistentVolumeClaim "))
         .count();
-    let most = case.settings["maxClaimLookups"].as_u64().unwrap_or(20);
+    let most = case.settings["maxPVCLookups"].as_u64().unwrap_or(20);
     ensure(
         claims as u64 <= most,
         "no more claims are looked up than the setting allows",

@@ -119,17 +119,17 @@ const REFUSED: [(&str, &str); 28] = [
 
 fn refused() -> Vec<Case> {
     let one = |(size, fault): (&str, &str)| {
-        let expected = format!("refuse 422 \"resources.requests.storage: \" \"{fault}\"");
+        let expected = format!("refuse 403 \"resources.requests.storage: \" \"{fault}\"");
         update("U3", format!("a size {size:?}"), &sized("10Gi"), &sized(size)).expects(expected)
     };
     let mut cases: Vec<Case> = REFUSED.into_iter().map(one).collect();
     for value in [json!(true), json!(["20Gi"]), json!({"Gi": 20})] {
         let new = web().in_place().data("/spec/resources/requests/storage", value.clone());
-        let expected = "refuse 422 \"resources.requests.storage: expected a quantity as a string, such as\"";
+        let expected = "refuse 403 \"resources.requests.storage: expected a quantity as a string, such as\"";
         cases.push(update("U3", format!("a size that is {value}"), &sized("10Gi"), &new).expects(expected));
     }
     let nothing = web().in_place().data("/spec/resources/requests/storage", json!(null));
-    cases.push(update("U3", "a size that is null", &sized("10Gi"), &nothing).expects("refuse 422 \"resources.requests.storage: \""));
+    cases.push(update("U3", "a size that is null", &sized("10Gi"), &nothing).expects("refuse 403 \"resources.requests.storage: \""));
     cases
 }
 
@@ -138,12 +138,12 @@ fn elsewhere() -> Vec<Case> {
     let limit = |amount: &str| web().data("/spec/resources/limits/storage", amount);
     vec![
         update("U0", "a limit in another spelling", &limit("1Ti"), &limit("1024Gi")).expects("pass"),
-        update("U3", "a limit grows", &limit("1Ti"), &limit("2Ti")).expects("refuse 422 \"spec.resources.limits.storage: cannot change\""),
+        update("U3", "a limit grows", &limit("1Ti"), &limit("2Ti")).expects("refuse 403 \"spec.resources.limits.storage: cannot change\""),
         update("U3", "a limit that is no quantity", &limit("1Ti"), &limit("x"))
-            .expects("refuse 422 \"spec.resources.limits.storage: expected a quantity\""),
+            .expects("refuse 403 \"spec.resources.limits.storage: expected a quantity\""),
         update("U3", "the live size is none, and nothing can be said about it", &sized("x"), &sized("20Gi"))
-            .expects("refuse 422 \"request.oldObject: spec.volumeClaimTemplates[0].spec.resources.requests.storage: expected a quantity\""),
+            .expects("refuse 403 \"request.oldObject: spec.volumeClaimTemplates[0].spec.resources.requests.storage: expected a quantity\""),
         update("U3", "the live size is more than a volume can have", &sized("9Ei"), &sized("20Gi"))
-            .expects("refuse 422 \"cannot shrink, expected at least 9Ei\""),
+            .expects("refuse 403 \"cannot shrink, expected at least 9Ei\""),
     ]
 }

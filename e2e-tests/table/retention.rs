@@ -42,14 +42,14 @@ fn with(case: Case, setting: &str, claims: Vec<Value>) -> Case {
 
 /// The same under every position of the setting; `looks` are made unless it is off.
 fn everywhere(case: &Case, cluster: &[Value], looks: usize, says: Option<&str>) -> Vec<Case> {
-    ["Off", "Warn", "Reject"]
+    ["Off", "Warn", "Deny"]
         .map(|setting| {
             let looks = if looks == 0 { String::new() } else { format!("looks={looks}") };
             let expected = match (setting, says) {
                 ("Off", _) => "pass".to_owned(),
                 (_, None) => format!("pass {looks}"),
                 ("Warn", Some(says)) => format!("pass {looks} warns \"claim-rollout: {says}\""),
-                (_, Some(says)) => format!("refuse 422 {looks} \"claim-rollout: {says}\" \"Retain first\" \"(setting retention: Reject)\""),
+                (_, Some(says)) => format!("refuse 403 {looks} \"claim-rollout: {says}\" \"Retain first\" \"(setting retention: Deny)\""),
             };
             let mut case = with(case.clone(), setting, cluster.to_vec()).expects(expected);
             case.sentence = format!("{} ({setting})", case.sentence);
@@ -188,10 +188,10 @@ fn scales() -> Vec<Case> {
     let unknown = "\"cannot say which claims would be deleted (\" ";
     cases.extend([
         with(request("nobody can be asked for the set (Warn)", scale(1)), "Warn", vec![]).expects(format!("pass looks=1 warns {unknown}")),
-        with(request("nobody can be asked for the set (Reject)", scale(1)), "Reject", vec![])
+        with(request("nobody can be asked for the set (Deny)", scale(1)), "Deny", vec![])
             .expects(format!("refuse 403 looks=1 {unknown} \"grant the policy get on statefulsets and persistentvolumeclaims\"")),
         with(request("the host grants nothing (Warn)", scale(1)), "Warn", vec![]).nothing_granted().expects(format!("pass looks=1 warns {unknown}")),
-        with(request("the host grants nothing (Reject)", scale(1)), "Reject", vec![])
+        with(request("the host grants nothing (Deny)", scale(1)), "Deny", vec![])
             .nothing_granted()
             .expects(format!("refuse 403 looks=1 {unknown} \"has not been granted\"")),
         with(request("a set that cannot be read", scale(1)), "Warn", vec![small("Retain", "Delete").with("/spec", 1).0])
@@ -266,20 +266,20 @@ fn owners() -> Vec<Case> {
 
 fn bounds() -> Vec<Case> {
     let set = small("Retain", "Delete");
-    let down = |sentence: &str| update("R1", sentence, &set, &set.clone().replicas(0)).settings(json!({"maxClaimLookups": 1}));
+    let down = |sentence: &str| update("R1", sentence, &set, &set.clone().replicas(0)).settings(json!({"maxPVCLookups": 1}));
     let most = i64::from(i32::MAX);
     let endless = update("R1", "as many replicas as there can be", &set.clone().replicas(most), &set.clone().replicas(0));
     let deletes = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2";
-    let unchecked = "2 more claims were not checked (setting maxClaimLookups: 1)";
+    let unchecked = "2 more claims were not checked (setting maxPVCLookups: 1)";
     vec![
         with(down("more claims than look-ups (Warn)"), "Warn", claims(&Value::Null))
             .expects(format!("pass looks=1 warns \"{deletes}\" \"{unchecked}\"")),
-        with(down("more claims than look-ups (Reject)"), "Reject", claims(&Value::Null))
-            .expects(format!("refuse 422 looks=1 \"{deletes}\" \"{unchecked}\"")),
+        with(down("more claims than look-ups (Deny)"), "Deny", claims(&Value::Null))
+            .expects(format!("refuse 403 looks=1 \"{deletes}\" \"{unchecked}\"")),
         with(endless, "Warn", claims(&Value::Null)).expects("pass looks=20 warns \"2147483627 more claims were not checked\""),
         with(update("R1", "claims that nobody can be asked for (Warn)", &set, &set.clone().replicas(1)), "Warn", vec![])
             .expects("pass looks=1 warns \"cannot say which claims would be deleted\""),
-        with(update("R1", "claims that nobody can be asked for (Reject)", &set, &set.clone().replicas(1)), "Reject", vec![])
+        with(update("R1", "claims that nobody can be asked for (Deny)", &set, &set.clone().replicas(1)), "Deny", vec![])
             .expects("refuse 403 looks=1 \"cannot say which claims would be deleted\""),
     ]
 }

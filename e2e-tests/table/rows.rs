@@ -64,7 +64,7 @@ fn user_keys() -> Vec<Case> {
         }
         for value in unknown {
             let set = web().note(key, value);
-            let refused = format!("refuse 422 \"annotation claim-rollout.io/{key}: expected one of {allowed}, but found {value}\"");
+            let refused = format!("refuse 403 \"annotation claim-rollout.io/{key}: expected one of {allowed}, but found {value}\"");
             cases.push(create("C1", format!("{key}: {value:?} comes along"), &set).expects(&refused));
             cases.push(update("U0", format!("{key}: {value:?} is written"), &web(), &set).expects(&refused));
             let scaled = set.clone().replicas(5);
@@ -84,8 +84,8 @@ fn audits() -> Vec<Case> {
         audit("the audit scanner shows a set that is being rolled out", &live).expects("pass"),
         audit("the audit scanner shows a set with names that no claim can have", &web().data("/metadata/name", "A_b")).expects("pass"),
         audit("what was never stored is judged", &live.clone().without("/metadata/resourceVersion"))
-            .expects("refuse 422 \"update-policy: expected one of\""),
-        audit("another object's uid is no audit", &live).asking("/uid", "another").expects("refuse 422 \"update-policy\""),
+            .expects("refuse 403 \"update-policy: expected one of\""),
+        audit("another object's uid is no audit", &live).asking("/uid", "another").expects("refuse 403 \"update-policy\""),
         audit("a user is no audit", &live.unnoted("update-policy")).by("alice").expects("divert -staged -held"),
     ]
 }
@@ -93,7 +93,7 @@ fn audits() -> Vec<Case> {
 fn controllers() -> Vec<Case> {
     let rolling = web().in_place().staged(&grown());
     let complete = web().in_place().record(&grown(), UpdatePolicy::InPlace, Phase::Complete);
-    let elsewhere = json!({"controllerAccount": "system:serviceaccount:ops:mover"});
+    let elsewhere = json!({"controllerAccounts": ["system:serviceaccount:ops:mover"]});
     let kept = "divert kept";
     vec![
         update("C2", "the controller ends a rollout", &rolling, &complete).by(CONTROLLER).expects("pass"),
@@ -153,7 +153,7 @@ fn owned() -> Vec<Case> {
     let after = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "a"},
         {"apiVersion": "example.com/v1", "kind": "Database", "name": "db", "uid": "d", "controller": true}]);
     let second = |set: Object| set.with("/metadata/ownerReferences", after.clone());
-    let divert = || json!({"ownedSets": "Divert"});
+    let divert = || json!({"ownedSets": "Stage"});
     vec![
         update("C3", "another controller owns the set", &web().owned(), &grown().owned()).expects("pass"),
         update("C3", "the second owner is a controller", &second(web()), &second(grown())).expects("pass"),

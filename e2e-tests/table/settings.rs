@@ -22,15 +22,15 @@ pub(super) fn positions(setting: &str) -> Vec<String> {
 }
 
 /// A value that each setting does not take, and what is said of it.
-const WRONG: [(&str, &str, &str); 31] = [
-    ("mode", "\"divert\"", "expected one of Divert, ValidateOnly"),
-    ("mode", "null", "expected one of Divert, ValidateOnly"),
+const WRONG: [(&str, &str, &str); 33] = [
+    ("mode", "\"divert\"", "expected one of Stage, ValidateOnly"),
+    ("mode", "null", "expected one of Stage, ValidateOnly"),
     ("defaultUpdatePolicy", "\"ReCreate\"", "expected one of OnClaimDelete, InPlace"),
     ("defaultUpdatePolicy", "\"OnDelete\"", "expected one of OnClaimDelete, InPlace"),
     ("allowReCreate", "\"true\"", "expected true or false"),
     ("allowReCreate", "1", "expected true or false"),
-    ("metadataOnlyChanges", "\"Refuse\"", "expected one of Rollout, Ignore, Reject"),
-    ("shrink", "true", "expected one of Refuse, Recover"),
+    ("metadataOnlyChanges", "\"Refuse\"", "expected one of Rollout, Ignore, Deny"),
+    ("shrink", "true", "expected one of Deny, Recover"),
     ("maxStorage", "\"1Ti\"", "expected a size by storage class"),
     ("maxStorage", "{\"*\":\"x\"}", "expected a size by storage class"),
     ("maxStorage", "{\"*\":\"0\"}", "expected a size by storage class"),
@@ -43,17 +43,19 @@ const WRONG: [(&str, &str, &str); 31] = [
     ("reservedKeyPrefixes", "[\"example.com\"]", "expected a list of domains with a slash at the end"),
     ("reservedKeyPrefixes", "[\"/\"]", "expected a list of domains with a slash at the end"),
     ("reservedKeyPrefixes", "[\"a/b/\"]", "expected a list of domains with a slash at the end"),
-    ("authority", "\"Anybody\"", "expected one of RequirePatchOnClaims, TrustSetEditors"),
-    ("claimChecks", "\"On\"", "expected one of Off, Warn, Enforce"),
-    ("maxClaimLookups", "-1", "expected a whole number from 0 to 1000"),
-    ("maxClaimLookups", "1001", "expected a whole number from 0 to 1000"),
-    ("maxClaimLookups", "1.5", "expected a whole number from 0 to 1000"),
-    ("retention", "\"Refuse\"", "expected one of Off, Warn, Reject"),
-    ("ownedSets", "\"Stage\"", "expected one of Skip, Divert"),
-    ("controllerAccount", "\"\"", "expected a user name"),
-    ("controllerAccount", "[]", "expected a user name"),
-    ("statefulSetControllerAccounts", "\"ssc\"", "expected a list of names"),
-    ("statefulSetControllerAccounts", "[1]", "expected a list of names"),
+    ("authority", "\"Anybody\"", "expected one of RequirePatchOnPVCs, TrustSetEditors"),
+    ("pvcChecks", "\"On\"", "expected one of Off, Warn, Deny"),
+    ("maxPVCLookups", "0", "expected a whole number from 1 to 1000"),
+    ("maxPVCLookups", "1001", "expected a whole number from 1 to 1000"),
+    ("maxPVCLookups", "1.5", "expected a whole number from 1 to 1000"),
+    ("retention", "\"Refuse\"", "expected one of Off, Warn, Deny"),
+    ("ownedSets", "\"Divert\"", "expected one of Skip, Stage"),
+    ("stageOwnedBy", "[\"Prometheus\"]", "expected a list of kinds"),
+    ("stageOwnedBy", "[\"a/b/C\"]", "expected a list of kinds"),
+    ("controllerAccounts", "\"robot\"", "expected a list of user names"),
+    ("controllerAccounts", "[]", "expected a list of user names"),
+    ("statefulSetControllerAccounts", "\"ssc\"", "expected a list of user names"),
+    ("statefulSetControllerAccounts", "[1]", "expected a list of user names"),
 ];
 
 /// A setting that is not understood refuses the request: nobody knows what its author wanted.
@@ -75,15 +77,15 @@ fn faults() -> Vec<Case> {
         with("no settings", "{}").expects("pass"),
         with("settings that are null", "null").expects("pass"),
         with("settings that are a list", "[]").expects("refuse 400 \"settings: expected a JSON object without duplicate keys\""),
-        with("a setting stands twice", "{\"mode\":\"Divert\",\"mode\":\"Divert\"}")
+        with("a setting stands twice", "{\"mode\":\"Stage\",\"mode\":\"Stage\"}")
             .expects("refuse 400 \"settings: expected a JSON object without duplicate keys\""),
         with("a setting of nobody", "{\"modes\":1}").expects("refuse 400 \"settings: modes: no such setting\""),
         with("everything is wrong at once", "{\"mode\":1,\"shrink\":2,\"x\":3}").expects(
-            "refuse 400 \"settings: mode: expected one of Divert, ValidateOnly; shrink: expected one of Refuse, Recover; x: no such setting\"",
+            "refuse 400 \"settings: mode: expected one of Stage, ValidateOnly, but found 1; shrink: expected one of Deny, Recover, but found 2; x: no such setting\"",
         ),
-        update("U3", "the usual authority", &web(), &web().size("20Gi")).settings(json!({"authority": "RequirePatchOnClaims"})).expects("refuse 403 who \"cannot ask\""),
-        edit("the usual controller".to_owned()).settings(json!({"controllerAccount": CONTROLLER})).expects("pass"),
-        edit("the usual mode".to_owned()).settings(json!({"mode": "Divert"})).expects("pass"),
+        update("U3", "the usual authority", &web(), &web().size("20Gi")).settings(json!({"authority": "RequirePatchOnPVCs"})).expects("refuse 403 who \"cannot ask\""),
+        edit("the usual controller".to_owned()).settings(json!({"controllerAccounts": [CONTROLLER]})).expects("pass"),
+        edit("the usual mode".to_owned()).settings(json!({"mode": "Stage"})).expects("pass"),
         edit("settings are left out".to_owned()).respelt(|text| text.replacen("\"settings\"", "\"x\"", 1)).expects("pass"),
     ]);
     assert!(NAMES.iter().all(|name| WRONG.iter().any(|(wrong, ..)| wrong == name)), "every setting has a wrong value");
@@ -99,11 +101,11 @@ fn metadata_only() -> Vec<Case> {
     let (size, both) = (labelled("20Gi", "web-1"), labelled("20Gi", "web-2"));
     let note = labelled("10Gi", "web-1").data("/metadata/annotations", json!({"a": "b"}));
     let ignored = "\"ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)\"";
-    let fixed = |path: &str| format!("refuse 422 \"[data].metadata.{path}: cannot change while the policy's setting metadataOnlyChanges is Reject; what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName\"");
+    let fixed = |path: &str| format!("refuse 403 \"[data].metadata.{path}: cannot change while the policy's setting metadataOnlyChanges is Deny; what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName\"");
     let staged = "divert templates staged:InPlace warns \"staged data";
     let mut cases = Vec::new();
     let mut row = |sentence: &str, old: &Object, new: &Object, [rollout, ignore, reject]: [&str; 3]| {
-        for (position, expected) in [("Rollout", rollout), ("Ignore", ignore), ("Reject", reject)] {
+        for (position, expected) in [("Rollout", rollout), ("Ignore", ignore), ("Deny", reject)] {
             let case = update("U3", format!("{sentence} ({position})"), old, new).settings(json!({"metadataOnlyChanges": position}));
             cases.push(case.expects(expected));
         }
@@ -133,10 +135,10 @@ fn metadata_only() -> Vec<Case> {
         "a size shrinks and a label changes",
         &size,
         &label,
-        ["refuse 422 \"cannot shrink\"", "refuse 422 \"cannot shrink\"", "refuse 422 \"cannot shrink\" \"is Reject\""],
+        ["refuse 403 \"cannot shrink\"", "refuse 403 \"cannot shrink\"", "refuse 403 \"cannot shrink\" \"is Deny\""],
     );
     let reserved = labelled("10Gi", "web-1").data("/metadata/labels/k8s.io~1a", "b");
-    row("a reserved label is set", &old, &reserved, ["refuse 422 \"is reserved\"", &alone, "refuse 422 \"is reserved\""]);
+    row("a reserved label is set", &old, &reserved, ["refuse 403 \"is reserved\"", &alone, "refuse 403 \"is reserved\""]);
     cases
 }
 
@@ -154,29 +156,29 @@ fn shrink() -> Vec<Case> {
     let reached = |has: &str| format!("\"already has {has}, and a volume cannot shrink\"");
     vec![
         update("U3", "a wish gets smaller (Refuse)", &rolling, &smaller)
-            .settings(json!({"shrink": "Refuse"}))
-            .expects("refuse 422 \"cannot shrink, expected at least 90Gi, but found 20Gi\""),
+            .settings(json!({"shrink": "Deny"}))
+            .expects("refuse 403 \"cannot shrink, expected at least 90Gi, but found 20Gi\""),
         recover("what no claim has reached", &smaller, vec![sized(2, "90Gi", "10Gi"), sized(1, "10Gi", "10Gi")]).expects(&taken_back),
         recover("what no claim has", &smaller, vec![web().0]).expects(&taken_back),
         recover("where nobody can be asked", &smaller, vec![]).expects(format!("{staged} looks=1")),
         recover("what one claim has reached exactly", &smaller, vec![sized(2, "90Gi", "10Gi"), sized(1, "90Gi", "20Gi")])
-            .expects(format!("refuse 422 looks=3 \"data-web-1: \" {}", reached("20Gi"))),
+            .expects(format!("refuse 403 looks=3 \"data-web-1: \" {}", reached("20Gi"))),
         recover("what two claims are beyond", &smaller, vec![sized(2, "90Gi", "90Gi"), sized(1, "90Gi", "90Gi")])
-            .expects(format!("refuse 422 looks=3 \"data-web-2, data-web-1: \" {}", reached("90Gi"))),
+            .expects(format!("refuse 403 looks=3 \"data-web-2, data-web-1: \" {}", reached("90Gi"))),
         recover("a volume is larger than its claim ever asked for", &smaller, vec![sized(2, "10Gi", "40Gi")]).expects(&taken_back),
         recover("a claim is smaller than it will be", &smaller, vec![sized(2, "15Gi", "15Gi")]).expects(&taken_back),
         recover("below the live template", &smaller.clone().size("5Gi"), vec![])
-            .expects("refuse 422 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
+            .expects("refuse 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
         recover("a frozen field beside it", &smaller.clone().data("/spec/volumeMode", "Block"), vec![])
-            .expects("refuse 422 \"volumeMode: cannot change\""),
+            .expects("refuse 403 \"volumeMode: cannot change\""),
         recover("with claim checks that are enforced, and nobody to ask", &smaller, vec![])
-            .settings(json!({"claimChecks": "Enforce"}))
+            .settings(json!({"pvcChecks": "Deny"}))
             .expects("refuse 403 looks=1 \"the claims cannot be checked\""),
         recover("a growth is a growth", &smaller.clone().size("95Gi"), vec![])
             .expects("divert templates staged:InPlace warns \"staged data 90Gi -> 95Gi\""),
         update("U3", "nothing was staged: there is nothing to take back", &web(), &web().size("5Gi"))
             .settings(json!({"shrink": "Recover"}))
-            .expects("refuse 422 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
+            .expects("refuse 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
     ]
 }
 
@@ -200,7 +202,7 @@ fn sizes() -> Vec<Case> {
         let expected = if most.is_empty() {
             format!("{staged}\"")
         } else {
-            format!("refuse 422 \"requests.storage: is limited, expected at most {most}, but found\"")
+            format!("refuse 403 \"requests.storage: is limited, expected at most {most}, but found\"")
         };
         let case = update("U3", format!("at most 100Gi in fast, 50Gi in the rest: {size} in {class}"), &of(class.clone(), "10Gi"), &of(class, size));
         cases.push(case.settings(limits()).expects(expected));
@@ -227,13 +229,13 @@ fn classes() -> Vec<Case> {
     vec![
         allowed("a class that is allowed", &class("gold"), &class("silver"), json!(["silver", "gold"])).expects(staged),
         allowed("a class that is not allowed", &class("gold"), &class("lead"), json!(["silver", "gold"]))
-            .expects("refuse 422 \"[data].spec.volumeAttributesClassName: expected one of silver, gold, but found lead\""),
-        allowed("no class is allowed", &web(), &class("gold"), json!([])).expects("refuse 422 \"expected one of\""),
+            .expects("refuse 403 \"[data].spec.volumeAttributesClassName: expected one of silver, gold, but found lead\""),
+        allowed("no class is allowed", &web(), &class("gold"), json!([])).expects("refuse 403 \"expected one of\""),
         allowed("any class is allowed", &web(), &class("lead"), Value::Null).expects(staged),
         allowed("a class may go", &class("lead"), &web(), json!(["gold"])).expects(staged),
         allowed("a class that is there may stay", &class("lead"), &class("lead").data("/metadata/labels/a", "b"), json!(["gold"]))
             .expects("divert templates staged:OnClaimDelete warns \"staged data label\""),
-        allowed("an empty class is a class", &class("gold"), &class(""), json!(["gold"])).expects("refuse 422 \"expected one of gold, but found \""),
+        allowed("an empty class is a class", &class("gold"), &class(""), json!(["gold"])).expects("refuse 403 \"expected one of gold, but found \""),
     ]
 }
 
@@ -241,7 +243,7 @@ fn prefixes() -> Vec<Case> {
     let label = |key: &str| web().data(&format!("/metadata/labels/{}", key.replace('/', "~1")), "a");
     let reserved =
         |sentence: &str, key: &str, prefixes: Value| update("U3", sentence, &web(), &label(key)).settings(json!({"reservedKeyPrefixes": prefixes}));
-    let (staged, refused) = ("divert templates staged:OnClaimDelete warns \"staged data label\"", "refuse 422 \"is reserved, expected no change\"");
+    let (staged, refused) = ("divert templates staged:OnClaimDelete warns \"staged data label\"", "refuse 403 \"is reserved, expected no change\"");
     vec![
         reserved("a domain of the administrator's", "example.com/a", json!(["example.com/"])).expects(refused),
         reserved("a domain below it", "x.example.com/a", json!(["example.com/"])).expects(staged),
@@ -272,6 +274,6 @@ fn defaults() -> Vec<Case> {
             .settings(json!({"defaultUpdatePolicy": "InPlace"}))
             .expects("divert templates staged:OnClaimDelete warns \"existing claims stay\""),
         recreate(true, "divert templates staged:ReCreate warns \"staged data spec.storageClassName; claims will be deleted and made anew\""),
-        recreate(false, "refuse 422 \"[data].spec.storageClassName: cannot change\""),
+        recreate(false, "refuse 403 \"[data].spec.storageClassName: cannot change\""),
     ]
 }

@@ -64,20 +64,20 @@ fn whole_lists() -> Vec<Case> {
     let allowed = |case: Case| case.settings(json!({"allowReCreate": true}));
     let anew = |set: &Object| set.clone().policy("ReCreate");
     vec![
-        update("U3", "a template is added", &web(), &more).expects(format!("refuse 422 \"{added}\"")),
-        update("U3", "a template is removed", &more, &web()).expects("refuse 422 \"[more]: a template cannot be removed or renamed\""),
-        update("U3", "a template is renamed", &web(), &renamed).expects(format!("refuse 422 \"[store]: a template cannot be added\" \"{data}\"")),
-        update("U3", "all templates go", &web(), &bare).expects(format!("refuse 422 \"{data}\" \"{logs}\"")),
+        update("U3", "a template is added", &web(), &more).expects(format!("refuse 403 \"{added}\"")),
+        update("U3", "a template is removed", &more, &web()).expects("refuse 403 \"[more]: a template cannot be removed or renamed\""),
+        update("U3", "a template is renamed", &web(), &renamed).expects(format!("refuse 403 \"[store]: a template cannot be added\" \"{data}\"")),
+        update("U3", "all templates go", &web(), &bare).expects(format!("refuse 403 \"{data}\" \"{logs}\"")),
         update("U3", "all templates are null", &web(), &web().with("/spec/volumeClaimTemplates", Value::Null))
-            .expects(format!("refuse 422 \"{data}\" \"{logs}\"")),
-        update("U3", "the first template comes", &bare, &web()).expects("refuse 422 \"[data]: a template cannot be added\""),
+            .expects(format!("refuse 403 \"{data}\" \"{logs}\"")),
+        update("U3", "the first template comes", &bare, &web()).expects("refuse 403 \"[data]: a template cannot be added\""),
         update("U3", "a size grows in another order", &web(), &swapped)
             .expects(format!("divert templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; {STAYS}\"")),
         update("U3", "two templates grow", &web().in_place(), &both.clone().in_place())
             .expects("divert templates staged:InPlace warns \"staged data 10Gi -> 20Gi, logs 5Gi -> 6Gi; 6 claims will be updated\""),
-        update("U3", "two templates of one name", &web(), &twice).expects("refuse 422 \"expected each name once, but found\" \"twice\""),
+        update("U3", "two templates of one name", &web(), &twice).expects("refuse 403 \"expected each name once, but found\" \"twice\""),
         update("U3", "a list that is none", &web(), &web().with("/spec/volumeClaimTemplates", json!({})))
-            .expects("refuse 422 \"spec.volumeClaimTemplates: expected a list\""),
+            .expects("refuse 403 \"spec.volumeClaimTemplates: expected a list\""),
         update(
             "U3",
             "more templates than anybody has",
@@ -86,10 +86,10 @@ fn whole_lists() -> Vec<Case> {
                 templates.extend((0..999).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
             }),
         )
-        .expects("refuse 422 \"expected at most 1000 templates, but found 1001\""),
-        allowed(update("U3", "claims are made anew: a template is added", &anew(&web()), &anew(&more))).expects(format!("refuse 422 \"{added}\"")),
+        .expects("refuse 403 \"expected at most 1000 templates, but found 1001\""),
+        allowed(update("U3", "claims are made anew: a template is added", &anew(&web()), &anew(&more))).expects(format!("refuse 403 \"{added}\"")),
         allowed(update("U3", "claims are made anew: a template is removed", &anew(&more), &anew(&web())))
-            .expects("refuse 422 \"[more]: a template cannot be removed\""),
+            .expects("refuse 403 \"[more]: a template cannot be removed\""),
     ]
 }
 
@@ -103,9 +103,9 @@ fn second_wishes() -> Vec<Case> {
         update("U3", "a second wish after the first", &complete, &complete.clone().size("30Gi")).expects(staged("20Gi", "30Gi")),
         update("U3", "a second wish drops the record, as a replace does", &rolling, &web().in_place().size("30Gi")).expects(staged("20Gi", "30Gi")),
         update("U3", "a second wish is smaller than the first", &rolling, &rolling.clone().size("15Gi"))
-            .expects("refuse 422 \"cannot shrink, expected at least 20Gi, but found 15Gi\""),
+            .expects("refuse 403 \"cannot shrink, expected at least 20Gi, but found 15Gi\""),
         update("U3", "a second wish takes back another part of the first", &rolling, &rolling.clone().data("/metadata/labels/tier", "a"))
-            .expects("refuse 422 \"cannot shrink, expected at least 20Gi, but found 10Gi\""),
+            .expects("refuse 403 \"cannot shrink, expected at least 20Gi, but found 10Gi\""),
         update("U3", "a forged record is nothing to compare with", &web().note("staged", "{}"), &web().size("15Gi"))
             .expects(format!("divert templates staged:OnClaimDelete warns \"staged data 10Gi -> 15Gi; {STAYS}\"")),
         // The policy of the record is history: what is in force now is the setting's.
@@ -130,7 +130,7 @@ fn refusals() -> Vec<Case> {
             }),
         )
         .expects(
-            "refuse 422 \"[more]: a template cannot be added\" \"[logs]: a template cannot be removed or renamed\" \
+            "refuse 403 \"[more]: a template cannot be added\" \"[logs]: a template cannot be removed or renamed\" \
                 \"[data].spec.accessModes: cannot change, expected [\" \"[data].spec.resources.requests.storage: cannot shrink, \
                 expected at least 10Gi, but found 1Gi\" \"what can change is spec.resources.requests.storage (larger only), \
                 spec.volumeAttributesClassName, metadata.labels and metadata.annotations\"",
@@ -138,22 +138,22 @@ fn refusals() -> Vec<Case> {
         update("U3", "more is wrong than a refusal holds", &web(), &list(&web(), |templates| {
             templates.extend((0..500).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
         }))
-        .expects("refuse 422 \"[t0]: a template cannot be added; \" \"; and \" \" more; what can change is spec.resources.requests.storage\""),
+        .expects("refuse 403 \"[t0]: a template cannot be added; \" \"; and \" \" more; what can change is spec.resources.requests.storage\""),
         update("U3", "the size goes", &web(), &web().data("/spec/resources", json!({})))
-            .expects("refuse 422 \"[data].spec.resources.requests.storage: cannot be removed\""),
+            .expects("refuse 403 \"[data].spec.resources.requests.storage: cannot be removed\""),
         update("U3", "a wish that no record holds", &web(), &web().data("/metadata/annotations/a", "x".repeat(9000)))
-            .expects("refuse 422 \"do not fit the annotation claim-rollout.io/staged: expected at most 8192 bytes\""),
+            .expects("refuse 403 \"do not fit the annotation claim-rollout.io/staged: expected at most 8192 bytes\""),
         update("U3", "a name that no claim can have", &web().data("/metadata/name", "Data"), &web().data("/metadata/name", "Data").size("20Gi"))
-            .expects("refuse 422 \"[Data].metadata.name: expected a template name of lower case letters\""),
+            .expects("refuse 403 \"[Data].metadata.name: expected a template name of lower case letters\""),
         update(
             "U3",
             "a name that is too long for a claim",
             &web().data("/metadata/name", "d".repeat(248)),
             &web().data("/metadata/name", "d".repeat(248)).size("20Gi"),
         )
-        .expects("refuse 422 \"expected a claim name of at most 253 characters, but found 254\""),
+        .expects("refuse 403 \"expected a claim name of at most 253 characters, but found 254\""),
         update("U3", "a template without a name", &web(), &web().data("/metadata/name", Value::Null))
-            .expects("refuse 422 \"metadata.name: expected a name\""),
+            .expects("refuse 403 \"metadata.name: expected a name\""),
         update("U3", "a set without a uid", &web().without("/metadata/uid"), &web().without("/metadata/uid").size("20Gi"))
             .expects("refuse 400 \"request.oldObject: expected metadata.uid\""),
     ]
@@ -176,7 +176,7 @@ fn reserved() -> Vec<Case> {
         let key = format!("{domain}/x");
         for (kind, pointer) in [("labels", label(&key)), ("annotations", note(&key))] {
             let new = web().data(&pointer, "a");
-            let refused = format!("refuse 422 \"[data].metadata.{kind}[{key}]: is reserved, expected no change\"");
+            let refused = format!("refuse 403 \"[data].metadata.{kind}[{key}]: is reserved, expected no change\"");
             cases.push(update("U3", format!("a reserved key is set in {kind}: {key}"), &web(), &new).expects(&refused));
             cases.push(update("U3", format!("a reserved key goes from {kind}: {key}"), &new, &web()).expects(&refused));
         }
@@ -231,7 +231,7 @@ fn authority() -> Vec<Case> {
             .expects("refuse 403 who \"cannot ask whether user alice may patch\""),
         grow("there is nobody to ask").expects("refuse 403 who \"cannot ask whether user alice may patch\" \"kubernetes/can_i\" \"TrustSetEditors\""),
         grow("the host grants nothing").nothing_granted().expects("refuse 403 who \"has not been granted access to the 'kubernetes/can_i'\""),
-        update("U3", "a rule is broken: nobody is asked", &web(), &web().size("1Gi")).shipped().expects("refuse 422 \"cannot shrink\""),
+        update("U3", "a rule is broken: nobody is asked", &web(), &web().size("1Gi")).shipped().expects("refuse 403 \"cannot shrink\""),
         update("U0", "nothing is wished: nobody is asked", &web(), &web().image("2")).shipped().expects("pass"),
         update("U5", "a switch by one who may", &web(), &web().in_place())
             .shipped()
@@ -272,7 +272,7 @@ fn switches() -> Vec<Case> {
             .settings(recreate())
             .expects("divert staged:ReCreate warns \"staged the templates as they are; claims will be deleted and made anew\""),
         update("U5", "claims are to be made anew, which is not allowed", &web(), &web().policy("ReCreate"))
-            .expects("refuse 422 \"update-policy: expected one of OnClaimDelete, InPlace, but found ReCreate\""),
+            .expects("refuse 403 \"update-policy: expected one of OnClaimDelete, InPlace, but found ReCreate\""),
         update("U5", "in place after made anew", &web().policy("ReCreate"), &web().in_place()).settings(recreate()).expects(staged),
         update("U5", "the switch and an image", &web(), &web().in_place().image("2")).expects(
             format!("{staged} \"Pods wait for their claims: rollingUpdate.partition is held at 3\"").replace("divert", "divert partition=3 held=0"),

@@ -30,7 +30,7 @@ pub(super) fn create(
     };
     let sets = possible_sets(name);
     // Whoever gives a set a name of twenty dashes gets claims from the live template.
-    if !by_controller || sets.len() > settings.max_claim_lookups as usize {
+    if !by_controller || sets.len() > settings.max_pvc_lookups as usize {
         return Verdict::PASS;
     }
     match wish(review, settings, claim, &sets, lookups) {

@@ -3,7 +3,7 @@
 use super::fields;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
-use super::settings::{ClaimChecks, Settings};
+use super::settings::{PvcChecks, Settings};
 use super::stage::Wish;
 use super::verdict::Refusal;
 use crate::claims::compatible::{changes_class, recoverable};
@@ -14,7 +14,7 @@ use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
 /// What keeps claims from following the wish: one warning for each cause, or a refusal.
 pub(super) fn of(wish: &Wish<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Refusal> {
     let settings = wish.settings;
-    let applied = wish.policy == UpdatePolicy::InPlace && settings.claim_checks != ClaimChecks::Off;
+    let applied = wish.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
     let recovers = diff.changed.iter().flat_map(|change| &change.changes).any(is_smaller);
     if !(applied || recovers) {
         return Ok(Vec::new());
@@ -36,7 +36,7 @@ pub(super) fn of(wish: &Wish<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Res
     let asked = checks.look(diff, first);
     let Checks { causes, reached, .. } = checks;
     if !reached.is_empty() {
-        return Err(Refusal::invalid(message::claims_refused(&reached)));
+        return Err(Refusal::forbidden(message::claims_refused(&reached)));
     }
     if !applied {
         return Ok(Vec::new());
@@ -47,9 +47,9 @@ pub(super) fn of(wish: &Wish<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Res
 /// What the setting makes of what was found.
 fn verdict(settings: &Settings, causes: &[Cause], asked: Result<i64, CannotAsk>) -> Result<Vec<String>, Refusal> {
     let mut warnings = Vec::new();
-    if settings.claim_checks == ClaimChecks::Enforce {
+    if settings.pvc_checks == PvcChecks::Deny {
         if !causes.is_empty() {
-            return Err(Refusal::invalid(message::claims_refused(causes)));
+            return Err(Refusal::forbidden(message::claims_refused(causes)));
         }
         if let Err(error) = &asked {
             return Err(Refusal::forbidden(message::claims_unknown_refused(error)));
@@ -59,7 +59,7 @@ fn verdict(settings: &Settings, causes: &[Cause], asked: Result<i64, CannotAsk>)
     match asked {
         Err(error) => warnings.push(message::claims_unknown(&error)),
         Ok(0) => {}
-        Ok(unchecked) => warnings.push(message::claims_unchecked(unchecked, settings.max_claim_lookups)),
+        Ok(unchecked) => warnings.push(message::claims_unchecked(unchecked, settings.max_pvc_lookups)),
     }
     Ok(warnings)
 }
@@ -103,7 +103,7 @@ impl Checks<'_, '_> {
     fn look(&mut self, diff: &Diff, first: i64) -> Result<i64, CannotAsk> {
         let replicas = self.wish.new.replicas().max(0);
         let templates = i64::try_from(diff.changed.len()).unwrap_or(i64::MAX);
-        let mut left = i64::from(self.wish.settings.max_claim_lookups);
+        let mut left = i64::from(self.wish.settings.max_pvc_lookups);
         let unchecked = replicas.saturating_mul(templates).saturating_sub(left).max(0);
         for ordinal in (0..replicas).rev().map(|index| first.saturating_add(index)) {
             for change in &diff.changed {

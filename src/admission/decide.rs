@@ -11,7 +11,7 @@
 //! | U0 | asked = live, nothing staged | Pass; a forged record is removed |
 //! | U1 | asked = live, staged | the record is kept as it was; or withdrawn, if the request goes back on purpose |
 //! | U2 | asked = staged: the same wish again | live restored, record kept |
-//! | U3 | asked is a new wish | `diff(current, asked)` allowed: Divert; else Refuse |
+//! | U3 | asked is a new wish | `diff(current, asked)` allowed: Stage; else Deny |
 //! | U4 | the rollout ends, or Pods need not wait any more | the user's partition is put back |
 //! | U5 | `update-policy` changed to one that touches claims, nothing staged | the live templates are staged |
 //! | U6 | Pods would run ahead of their claims | the partition is held, the user's own beside it |
@@ -32,7 +32,7 @@ use crate::templates::keys;
 
 /// Decides what becomes of a request.
 ///
-/// Total and deterministic. It asks `lookups` only where a row says so, by name and within `maxClaimLookups`.
+/// Total and deterministic. It asks `lookups` only where a row says so, by name and within `maxPVCLookups`.
 ///
 /// # Guarantees
 /// * S14: a request that changes no template and leaves our annotations alone passes, without any edit.
@@ -41,8 +41,8 @@ use crate::templates::keys;
 /// * S16: what is inconsistent is refused.
 #[must_use]
 pub fn admit(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Verdict {
-    let mut verdict = decide(review, settings, lookups).unwrap_or_else(Verdict::Refuse);
-    if let Verdict::Pass(remarks) | Verdict::Divert(_, remarks) = &mut verdict {
+    let mut verdict = decide(review, settings, lookups).unwrap_or_else(Verdict::Deny);
+    if let Verdict::Pass(remarks) | Verdict::Stage(_, remarks) = &mut verdict {
         message::bound(&mut remarks.warnings);
     }
     verdict
@@ -67,7 +67,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
             }
             validate::update_of_kruise(review, settings, [old, new], lookups)
         }
-        (About::Claim, Operation::Create) if settings.mode == Mode::Divert => {
+        (About::Claim, Operation::Create) if settings.mode == Mode::Stage => {
             let claim = consistent(review, review.object.as_ref(), "object")?;
             Ok(birth::create(review, settings, claim, lookups))
         }
@@ -78,7 +78,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
 /// Row C1.
 fn create(review: &Review<'_>, settings: &Settings) -> Result<Verdict, Refusal> {
     let new = consistent(review, review.object.as_ref(), "object")?;
-    let by_controller = review.user == settings.controller_account;
+    let by_controller = settings.controller_accounts.contains(&review.user);
     if is_skipped(new, settings) || is_audit(review, new) || by_controller {
         return Ok(Verdict::PASS);
     }
@@ -107,7 +107,7 @@ fn is_audit(review: &Review<'_>, object: &Object<'_>) -> bool {
 /// Rows U0 to U6, N1, and R1 beside them.
 fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
     let [old, new] = both(review)?;
-    if review.user == settings.controller_account {
+    if settings.controller_accounts.contains(&review.user) {
         return Ok(Verdict::PASS);
     }
     if is_skipped(old, settings) {
@@ -116,7 +116,7 @@ fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     let warnings = retention::update(review, settings, [old, new], lookups)?;
     let verdict = match settings.mode {
         Mode::ValidateOnly => validate::update(review, settings, [old, new], lookups)?,
-        Mode::Divert => Update {
+        Mode::Stage => Update {
             review,
             settings,
             old,
@@ -134,7 +134,7 @@ fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
         return Ok(Verdict::PASS);
     }
     let old = consistent(review, review.old_object.as_ref(), "oldObject")?;
-    if is_skipped(old, settings) || review.user == settings.controller_account {
+    if is_skipped(old, settings) || settings.controller_accounts.contains(&review.user) {
         return Ok(Verdict::PASS);
     }
     let warnings = retention::delete(review, settings, old, lookups)?;
@@ -143,7 +143,7 @@ fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
 
 /// Row R1: `kubectl scale`, autoscalers.
 fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
-    if !retention::is_on(settings) || review.user == settings.controller_account {
+    if !retention::is_on(settings) || settings.controller_accounts.contains(&review.user) {
         return Ok(Verdict::PASS);
     }
     let [old, new] = both(review)?;
@@ -153,7 +153,8 @@ fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) ->
 
 /// True iff another controller owns the set, and would undo what is staged.
 pub(super) fn is_skipped(set: &Object<'_>, settings: &Settings) -> bool {
-    set.metadata.has_controller && settings.owned_sets == OwnedSets::Skip
+    let owner = set.metadata.controller.as_ref();
+    settings.owned_sets == OwnedSets::Skip && owner.is_some_and(|owner| !owner.is_one_of(&settings.stage_owned_by))
 }
 
 /// Puts back what only the policy may write, where a request on another controller's set writes it: the owner may go, and

@@ -187,7 +187,7 @@ pub(super) fn claims_unknown(error: &CannotAsk) -> String {
 pub(super) fn claims_unknown_refused(error: &CannotAsk) -> String {
     refusal(&format!(
         "the claims cannot be checked ({}); grant the policy get on persistentvolumeclaims, storageclasses and \
-         volumeattributesclasses, or set claimChecks: Warn in its settings",
+         volumeattributesclasses, or set pvcChecks: Warn in its settings",
         answer(error)
     ))
 }
@@ -196,7 +196,7 @@ pub(super) fn claims_unknown_refused(error: &CannotAsk) -> String {
 pub(super) fn claims_unchecked(claims: i64, most: u32) -> String {
     let plural = if claims == 1 { "claim was" } else { "claims were" };
     warning(&format!(
-        "{claims} more {plural} not checked (setting maxClaimLookups: {most})"
+        "{claims} more {plural} not checked (setting maxPVCLookups: {most})"
     ))
 }
 
@@ -228,7 +228,7 @@ pub(super) fn claims_may_go(claims: &[String], why: &str) -> String {
 pub(super) fn claims_kept(lines: &[String], why: &str) -> String {
     let lines: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix(SPEAKER)).collect();
     refusal(&format!(
-        "{}; to keep them set {why}: Retain first, to delete them delete them by name (setting retention: Reject)",
+        "{}; to keep them set {why}: Retain first, to delete them delete them by name (setting retention: Deny)",
         lines.join("; ")
     ))
 }

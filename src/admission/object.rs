@@ -1,6 +1,6 @@
 //! How an object is read: of a request, or one that was looked up. One pass, and what nobody asks for is skipped.
 
-use super::review::{Annotations, Metadata, Object, Spec};
+use super::review::{Annotations, Metadata, Object, Owner, Spec};
 use crate::json::{Error, Fault, Once, Reader};
 use crate::templates::keys;
 
@@ -71,7 +71,7 @@ fn metadata<'a>(reader: &mut Reader<'a>, other: &Metadata<'_>) -> Read<Metadata<
                 metadata.annotations_text = Some(reader.since(place));
             }
             "managedFields" => metadata.managed_fields = once.raw_like(6, reader, other.managed_fields)?,
-            "ownerReferences" => metadata.has_controller = once.read(7, reader, has_controller)?,
+            "ownerReferences" => metadata.controller = once.read(7, reader, controller)?,
             _ => reader.skip()?,
         }
         Ok(())
@@ -107,21 +107,31 @@ fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut Metadata<'a>) -> Read
     Ok(())
 }
 
-fn has_controller(reader: &mut Reader<'_>) -> Read<bool> {
-    let mut found = false;
+/// The owner that is marked as the controller; the API server lets at most one be.
+fn controller<'a>(reader: &mut Reader<'a>) -> Read<Option<Owner<'a>>> {
+    let mut found = None;
     if reader.null()? {
         return Ok(found);
     }
     reader.list(|reader| {
+        let (mut owner, mut is_controller) = (Owner::default(), false);
         let mut once = Once::default();
-        reader.object(|reader, key| match &*key {
-            "controller" => {
-                once.mark(0, reader)?;
-                found |= !reader.null()? && reader.bool()?;
-                Ok(())
+        reader.object(|reader, key| {
+            match &*key {
+                "controller" => {
+                    once.mark(0, reader)?;
+                    is_controller = !reader.null()? && reader.bool()?;
+                }
+                "apiVersion" => owner.api_version = once.text(1, reader)?,
+                "kind" => owner.kind = once.text(2, reader)?,
+                _ => reader.skip()?,
             }
-            _ => reader.skip(),
-        })
+            Ok(())
+        })?;
+        if is_controller {
+            found = Some(owner);
+        }
+        Ok(())
     })?;
     Ok(found)
 }

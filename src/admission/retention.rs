@@ -129,7 +129,7 @@ fn removed(before: &Range<i64>, after: &Range<i64>) -> Vec<Range<i64>> {
 fn unknown(settings: &Settings, error: &CannotAsk) -> Result<Vec<String>, Refusal> {
     let line = message::retention_unknown(error);
     match settings.retention {
-        Retention::Reject => Err(Refusal::forbidden(line)),
+        Retention::Deny => Err(Refusal::forbidden(line)),
         Retention::Off | Retention::Warn => Ok(vec![message::warning(&line)]),
     }
 }
@@ -198,11 +198,11 @@ impl<'q> Question<'q> {
         if going.unchecked > 0 {
             lines.push(message::claims_unchecked(
                 going.unchecked,
-                self.settings.max_claim_lookups,
+                self.settings.max_pvc_lookups,
             ));
         }
-        if found && self.settings.retention == Retention::Reject {
-            return Err(Refusal::invalid(message::claims_kept(&lines, self.why)));
+        if found && self.settings.retention == Retention::Deny {
+            return Err(Refusal::forbidden(message::claims_kept(&lines, self.why)));
         }
         Ok(lines.iter().map(|line| message::warning(line)).collect())
     }
@@ -218,11 +218,11 @@ impl<'q> Question<'q> {
         let replicas = ordinals
             .iter()
             .fold(0_i64, |sum, range| sum.saturating_add(range.end - range.start));
-        let most = i64::from(self.settings.max_claim_lookups);
+        let most = i64::from(self.settings.max_pvc_lookups);
         going.unchecked = replicas.saturating_mul(each).saturating_sub(most).max(0);
         let names = ordinals.iter().flat_map(|range| range.clone().rev());
         let names = names.flat_map(|ordinal| templates.iter().map(move |template| (ordinal, &template.name)));
-        for (ordinal, template) in names.take(self.settings.max_claim_lookups as usize) {
+        for (ordinal, template) in names.take(self.settings.max_pvc_lookups as usize) {
             let set = &self.set.metadata.name;
             let Some(Ok(name)) = u32::try_from(ordinal).ok().map(|at| ClaimName::new(template, set, at)) else {
                 continue;

@@ -107,8 +107,27 @@ pub struct Metadata<'a> {
     pub last_applied: Option<&'a str>,
     /// `managedFields` as they are written, if there are any.
     pub managed_fields: Option<&'a str>,
-    /// Whether another controller manages the object.
-    pub has_controller: bool,
+    /// The controller that owns the object, if one does.
+    pub controller: Option<Owner<'a>>,
+}
+
+/// An owner of an object, as its `ownerReferences` name it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owner<'a> {
+    /// `monitoring.coreos.com/v1`
+    pub api_version: Text<'a>,
+    /// `Prometheus`
+    pub kind: Text<'a>,
+}
+
+impl Owner<'_> {
+    /// True iff one of these names its kind as `group/Kind`.
+    #[must_use]
+    pub fn is_one_of(&self, kinds: &[String]) -> bool {
+        let group = self.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        let names_it = |name: &String| name.split_once('/') == Some((group, &*self.kind));
+        kinds.iter().any(names_it)
+    }
 }
 
 /// What the decision reads of `spec`, all of it as it is written.

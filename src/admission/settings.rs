@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::json::{Error, Reader};
 pub use crate::templates::rules::OwnedSets;
 use crate::templates::rules::{Frozen, Metadata, Shrink};
-use crate::templates::show::cut;
+use crate::templates::show::{cut, shown};
 use crate::templates::{Quantity, Rules, UpdatePolicy, keys};
 
 /// What an administrator may set. The first value named is the default; empty settings work.
@@ -29,22 +29,24 @@ pub struct Settings {
     pub reserved_key_prefixes: Vec<Cow<'static, str>>,
     /// `authority`: who may ask for a change.
     pub authority: Authority,
-    /// `claimChecks`: what becomes of a wish that a claim would not follow.
-    pub claim_checks: ClaimChecks,
-    /// `maxClaimLookups`: how many claims are looked up for one request.
-    pub max_claim_lookups: u32,
+    /// `pvcChecks`: what becomes of a wish that a claim would not follow.
+    pub pvc_checks: PvcChecks,
+    /// `maxPVCLookups`: how many claims are looked up for one request.
+    pub max_pvc_lookups: u32,
     /// `retention`: what becomes of a request by which claims are deleted (KEP-1847).
     pub retention: Retention,
     /// `ownedSets`: whether sets of another controller are looked after.
     pub owned_sets: OwnedSets,
-    /// `controllerAccount`: the user name of the controller, whose own updates always pass.
-    pub controller_account: String,
+    /// `stageOwnedBy`: controllers, each as `group/Kind`, whose StatefulSets are managed although `ownedSets` is `Skip`.
+    pub stage_owned_by: Vec<String>,
+    /// `controllerAccounts`: the user names of the controllers, whose own updates always pass.
+    pub controller_accounts: Vec<Cow<'static, str>>,
     /// `statefulSetControllerAccounts`: the user names of Kubernetes' StatefulSet controller.
     pub stateful_set_controller_accounts: Vec<Cow<'static, str>>,
 }
 
 /// The names of all settings, in the order in which documents list them.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 16] = [
     "mode",
     "defaultUpdatePolicy",
     "allowReCreate",
@@ -54,11 +56,12 @@ pub const NAMES: [&str; 15] = [
     "allowedVolumeAttributesClasses",
     "reservedKeyPrefixes",
     "authority",
-    "claimChecks",
-    "maxClaimLookups",
+    "pvcChecks",
+    "maxPVCLookups",
     "retention",
     "ownedSets",
-    "controllerAccount",
+    "stageOwnedBy",
+    "controllerAccounts",
     "statefulSetControllerAccounts",
 ];
 
@@ -67,7 +70,7 @@ pub const NAMES: [&str; 15] = [
 pub enum Mode {
     /// An allowed change is staged.
     #[default]
-    Divert,
+    Stage,
     /// An allowed change passes as it is; nothing is ever mutated. For servers where templates are mutable, and for
     /// policy groups, which cannot mutate.
     ValidateOnly,
@@ -92,7 +95,7 @@ pub enum MetadataOnlyChanges {
     /// It is taken back; the rest of the request goes on.
     Ignore,
     /// It is refused.
-    Reject,
+    Deny,
 }
 
 /// Who may ask for a change of the templates.
@@ -100,21 +103,21 @@ pub enum MetadataOnlyChanges {
 pub enum Authority {
     /// Who may `patch persistentvolumeclaims` in the namespace: the change reaches them.
     #[default]
-    RequirePatchOnClaims,
+    RequirePatchOnPVCs,
     /// Whoever may update the set.
     TrustSetEditors,
 }
 
 /// What becomes of a wish that a claim would not follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClaimChecks {
+pub enum PvcChecks {
     /// Nothing is looked up.
     Off,
     /// The user is told.
     #[default]
     Warn,
     /// It is refused.
-    Enforce,
+    Deny,
 }
 
 /// What becomes of a request by which claims are deleted.
@@ -126,7 +129,7 @@ pub enum Retention {
     /// The user is told.
     Warn,
     /// It is refused.
-    Reject,
+    Deny,
 }
 
 /// The account that the manifests of this project run the controller as.
@@ -142,10 +145,10 @@ const DEFAULT_STATEFUL_SET_CONTROLLER_ACCOUNTS: [Cow<'static, str>; 2] = [
 const MAX_MESSAGE: usize = 1024;
 
 /// As many as fit into a policy-server's two seconds with room to spare.
-const DEFAULT_CLAIM_LOOKUPS: u32 = 20;
+const DEFAULT_PVC_LOOKUPS: u32 = 20;
 
 /// More would not fit even where each takes a millisecond.
-const MAX_CLAIM_LOOKUPS: i64 = 1000;
+const MAX_PVC_LOOKUPS: i64 = 1000;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -159,11 +162,12 @@ impl Default for Settings {
             allowed_attributes_classes: None,
             reserved_key_prefixes: keys::RESERVED_KEY_PREFIXES.to_vec(),
             authority: Authority::default(),
-            claim_checks: ClaimChecks::default(),
-            max_claim_lookups: DEFAULT_CLAIM_LOOKUPS,
+            pvc_checks: PvcChecks::default(),
+            max_pvc_lookups: DEFAULT_PVC_LOOKUPS,
             retention: Retention::default(),
             owned_sets: OwnedSets::default(),
-            controller_account: DEFAULT_CONTROLLER_ACCOUNT.to_owned(),
+            stage_owned_by: Vec::new(),
+            controller_accounts: vec![Cow::Borrowed(DEFAULT_CONTROLLER_ACCOUNT)],
             stateful_set_controller_accounts: DEFAULT_STATEFUL_SET_CONTROLLER_ACCOUNTS.to_vec(),
         }
     }
@@ -179,7 +183,7 @@ impl Settings {
             max_storage: &self.max_storage,
             attributes_classes: self.allowed_attributes_classes.as_deref(),
             metadata: match self.metadata_only_changes {
-                MetadataOnlyChanges::Reject => Metadata::Fixed,
+                MetadataOnlyChanges::Deny => Metadata::Fixed,
                 MetadataOnlyChanges::Rollout | MetadataOnlyChanges::Ignore => Metadata::MayChange,
             },
             shrink: self.shrink,
@@ -215,9 +219,13 @@ impl Settings {
             if seen.contains(&key) {
                 return Err(reader.error(crate::json::Fault::Duplicate));
             }
-            if let Err(expected) = self.read_field(&key, reader.raw()?) {
-                let key = crate::templates::show::shown(&key);
-                faults.push(format!("{key}: {expected}"));
+            let value = reader.raw()?;
+            match self.read_field(&key, value) {
+                Ok(()) => {}
+                Err(expected) if NAMES.contains(&&*key) => {
+                    faults.push(format!("{key}: {expected}, but found {}", shown(value)));
+                }
+                Err(no_such) => faults.push(format!("{}: {no_such}", shown(&key))),
             }
             seen.push(key);
             Ok(())
@@ -243,15 +251,13 @@ impl Settings {
             "allowedVolumeAttributesClasses" => put(&mut self.allowed_attributes_classes, Some(names(value)?)),
             "reservedKeyPrefixes" => put(&mut self.reserved_key_prefixes, prefixes(value)?),
             "authority" => choose(&mut self.authority, value, &AUTHORITIES),
-            "claimChecks" => choose(&mut self.claim_checks, value, &CLAIM_CHECKS),
-            "maxClaimLookups" => put(&mut self.max_claim_lookups, lookups(value)?),
+            "pvcChecks" => choose(&mut self.pvc_checks, value, &PVC_CHECKS),
+            "maxPVCLookups" => put(&mut self.max_pvc_lookups, lookups(value)?),
             "retention" => choose(&mut self.retention, value, &RETENTIONS),
             "ownedSets" => choose(&mut self.owned_sets, value, &OWNED_SETS),
-            "controllerAccount" => put(&mut self.controller_account, user(value)?),
-            "statefulSetControllerAccounts" => {
-                let accounts = names(value)?.into_iter().map(Cow::Owned).collect();
-                put(&mut self.stateful_set_controller_accounts, accounts)
-            }
+            "stageOwnedBy" => put(&mut self.stage_owned_by, owners(value)?),
+            "controllerAccounts" => put(&mut self.controller_accounts, users(value, 1)?),
+            "statefulSetControllerAccounts" => put(&mut self.stateful_set_controller_accounts, users(value, 0)?),
             _ => Err("no such setting".to_owned()),
         }
     }
@@ -260,7 +266,7 @@ impl Settings {
 /// The values of a setting, the default first.
 type Choices<T, const N: usize> = [(&'static str, T); N];
 
-const MODES: Choices<Mode, 2> = [("Divert", Mode::Divert), ("ValidateOnly", Mode::ValidateOnly)];
+const MODES: Choices<Mode, 2> = [("Stage", Mode::Stage), ("ValidateOnly", Mode::ValidateOnly)];
 /// `ReCreate` deletes claims: it is never a default.
 const DEFAULT_UPDATE_POLICIES: Choices<UpdatePolicy, 2> = [
     ("OnClaimDelete", UpdatePolicy::OnClaimDelete),
@@ -269,24 +275,24 @@ const DEFAULT_UPDATE_POLICIES: Choices<UpdatePolicy, 2> = [
 const METADATA_ONLY_CHANGES: Choices<MetadataOnlyChanges, 3> = [
     ("Rollout", MetadataOnlyChanges::Rollout),
     ("Ignore", MetadataOnlyChanges::Ignore),
-    ("Reject", MetadataOnlyChanges::Reject),
+    ("Deny", MetadataOnlyChanges::Deny),
 ];
-const SHRINKS: Choices<Shrink, 2> = [("Refuse", Shrink::Refuse), ("Recover", Shrink::Recover)];
+const SHRINKS: Choices<Shrink, 2> = [("Deny", Shrink::Deny), ("Recover", Shrink::Recover)];
 const AUTHORITIES: Choices<Authority, 2> = [
-    ("RequirePatchOnClaims", Authority::RequirePatchOnClaims),
+    ("RequirePatchOnPVCs", Authority::RequirePatchOnPVCs),
     ("TrustSetEditors", Authority::TrustSetEditors),
 ];
-const CLAIM_CHECKS: Choices<ClaimChecks, 3> = [
-    ("Off", ClaimChecks::Off),
-    ("Warn", ClaimChecks::Warn),
-    ("Enforce", ClaimChecks::Enforce),
+const PVC_CHECKS: Choices<PvcChecks, 3> = [
+    ("Off", PvcChecks::Off),
+    ("Warn", PvcChecks::Warn),
+    ("Deny", PvcChecks::Deny),
 ];
 const RETENTIONS: Choices<Retention, 3> = [
     ("Off", Retention::Off),
     ("Warn", Retention::Warn),
-    ("Reject", Retention::Reject),
+    ("Deny", Retention::Deny),
 ];
-const OWNED_SETS: Choices<OwnedSets, 2> = [("Skip", OwnedSets::Skip), ("Divert", OwnedSets::Divert)];
+const OWNED_SETS: Choices<OwnedSets, 2> = [("Skip", OwnedSets::Skip), ("Stage", OwnedSets::Stage)];
 
 fn put<T>(target: &mut T, value: T) -> Result<(), String> {
     *target = value;
@@ -309,10 +315,22 @@ fn string(value: &str) -> Option<Cow<'_, str>> {
     Reader::new(value).string().ok()
 }
 
-fn user(value: &str) -> Result<String, String> {
-    let name = string(value).filter(|name| !name.is_empty());
-    name.map(Cow::into_owned)
-        .ok_or_else(|| "expected a user name".to_owned())
+/// A list of at least so many user names.
+fn users(value: &str, least: usize) -> Result<Vec<Cow<'static, str>>, String> {
+    let users = names(value).ok().filter(|users| users.len() >= least);
+    users
+        .map(|users| users.into_iter().map(Cow::Owned).collect())
+        .ok_or_else(|| "expected a list of user names".to_owned())
+}
+
+/// A list of kinds, each as `group/Kind`.
+fn owners(value: &str) -> Result<Vec<String>, String> {
+    let is_kind = |name: &String| {
+        let parts = name.split_once('/');
+        parts.is_some_and(|(group, kind)| !group.is_empty() && !kind.is_empty() && !kind.contains('/'))
+    };
+    let owners = names(value).ok().filter(|names| names.iter().all(is_kind));
+    owners.ok_or_else(|| "expected a list of kinds, such as [\"monitoring.coreos.com/Prometheus\"]".to_owned())
 }
 
 /// A list of names that are not empty.
@@ -362,10 +380,10 @@ fn sizes(value: &str) -> Result<Vec<(String, Quantity)>, String> {
 
 fn lookups(value: &str) -> Result<u32, String> {
     let number = Reader::new(value).integer().ok();
-    let number = number.filter(|number| (0..=MAX_CLAIM_LOOKUPS).contains(number));
+    let number = number.filter(|number| (1..=MAX_PVC_LOOKUPS).contains(number));
     number
         .and_then(|number| u32::try_from(number).ok())
-        .ok_or_else(|| format!("expected a whole number from 0 to {MAX_CLAIM_LOOKUPS}"))
+        .ok_or_else(|| format!("expected a whole number from 1 to {MAX_PVC_LOOKUPS}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,4 @@
-use super::{
-    Authority, ClaimChecks, MetadataOnlyChanges, Mode, NAMES, OwnedSets, ReCreate, Retention, Settings, Shrink,
-};
+use super::{Authority, MetadataOnlyChanges, Mode, NAMES, OwnedSets, PvcChecks, ReCreate, Retention, Settings, Shrink};
 use crate::templates::UpdatePolicy;
 
 #[test]
@@ -14,7 +12,7 @@ fn empty_settings_are_the_defaults() {
 type Position = (&'static str, &'static str, fn(&mut Settings));
 
 const POSITIONS: [Position; 33] = [
-    ("mode", r#""Divert""#, |s| s.mode = Mode::Divert),
+    ("mode", r#""Stage""#, |s| s.mode = Mode::Stage),
     ("mode", r#""ValidateOnly""#, |s| s.mode = Mode::ValidateOnly),
     ("defaultUpdatePolicy", r#""OnClaimDelete""#, |s| {
         s.default_update_policy = UpdatePolicy::OnClaimDelete;
@@ -30,10 +28,10 @@ const POSITIONS: [Position; 33] = [
     ("metadataOnlyChanges", r#""Ignore""#, |s| {
         s.metadata_only_changes = MetadataOnlyChanges::Ignore;
     }),
-    ("metadataOnlyChanges", r#""Reject""#, |s| {
-        s.metadata_only_changes = MetadataOnlyChanges::Reject;
+    ("metadataOnlyChanges", r#""Deny""#, |s| {
+        s.metadata_only_changes = MetadataOnlyChanges::Deny;
     }),
-    ("shrink", r#""Refuse""#, |s| s.shrink = Shrink::Refuse),
+    ("shrink", r#""Deny""#, |s| s.shrink = Shrink::Deny),
     ("shrink", r#""Recover""#, |s| s.shrink = Shrink::Recover),
     ("maxStorage", "{}", |s| s.max_storage = vec![]),
     ("maxStorage", r#"{"fast":"1Ti","*":"100Gi"}"#, |s| {
@@ -57,24 +55,27 @@ const POSITIONS: [Position; 33] = [
     ("reservedKeyPrefixes", r#"["example.com/"]"#, |s| {
         s.reserved_key_prefixes = vec!["example.com/".into()];
     }),
-    ("authority", r#""RequirePatchOnClaims""#, |s| {
-        s.authority = Authority::RequirePatchOnClaims;
+    ("authority", r#""RequirePatchOnPVCs""#, |s| {
+        s.authority = Authority::RequirePatchOnPVCs;
     }),
     ("authority", r#""TrustSetEditors""#, |s| {
         s.authority = Authority::TrustSetEditors;
     }),
-    ("claimChecks", r#""Off""#, |s| s.claim_checks = ClaimChecks::Off),
-    ("claimChecks", r#""Warn""#, |s| s.claim_checks = ClaimChecks::Warn),
-    ("claimChecks", r#""Enforce""#, |s| s.claim_checks = ClaimChecks::Enforce),
-    ("maxClaimLookups", "0", |s| s.max_claim_lookups = 0),
-    ("maxClaimLookups", "1000", |s| s.max_claim_lookups = 1000),
+    ("pvcChecks", r#""Off""#, |s| s.pvc_checks = PvcChecks::Off),
+    ("pvcChecks", r#""Warn""#, |s| s.pvc_checks = PvcChecks::Warn),
+    ("pvcChecks", r#""Deny""#, |s| s.pvc_checks = PvcChecks::Deny),
+    ("maxPVCLookups", "1", |s| s.max_pvc_lookups = 1),
+    ("maxPVCLookups", "1000", |s| s.max_pvc_lookups = 1000),
     ("retention", r#""Off""#, |s| s.retention = Retention::Off),
     ("retention", r#""Warn""#, |s| s.retention = Retention::Warn),
-    ("retention", r#""Reject""#, |s| s.retention = Retention::Reject),
+    ("retention", r#""Deny""#, |s| s.retention = Retention::Deny),
     ("ownedSets", r#""Skip""#, |s| s.owned_sets = OwnedSets::Skip),
-    ("ownedSets", r#""Divert""#, |s| s.owned_sets = OwnedSets::Divert),
-    ("controllerAccount", r#""robot""#, |s| {
-        s.controller_account = "robot".into();
+    ("ownedSets", r#""Stage""#, |s| s.owned_sets = OwnedSets::Stage),
+    ("stageOwnedBy", r#"["example.com/Database"]"#, |s| {
+        s.stage_owned_by = vec!["example.com/Database".into()];
+    }),
+    ("controllerAccounts", r#"["robot"]"#, |s| {
+        s.controller_accounts = vec!["robot".into()];
     }),
     ("statefulSetControllerAccounts", r#"["a","b"]"#, |s| {
         s.stateful_set_controller_accounts = vec!["a".into(), "b".into()];
@@ -98,17 +99,19 @@ fn every_setting_is_read_in_each_of_its_positions() {
 fn a_wrong_value_is_answered_with_what_was_expected() {
     let domains = r#"expected a list of domains with a slash at the end, such as "example.com/""#;
     let sizes = r#"expected a size by storage class, such as {"*": "1Ti"}"#;
+    let users = "expected a list of user names";
+    let owners = r#"expected a list of kinds, such as ["monitoring.coreos.com/Prometheus"]"#;
     let table = [
-        ("mode", r#""divert""#, "expected one of Divert, ValidateOnly"),
-        ("mode", "null", "expected one of Divert, ValidateOnly"),
+        ("mode", r#""divert""#, "expected one of Stage, ValidateOnly"),
+        ("mode", "null", "expected one of Stage, ValidateOnly"),
         (
             "defaultUpdatePolicy",
             r#""ReCreate""#,
             "expected one of OnClaimDelete, InPlace",
         ),
         ("allowReCreate", r#""true""#, "expected true or false"),
-        ("metadataOnlyChanges", "[]", "expected one of Rollout, Ignore, Reject"),
-        ("shrink", "true", "expected one of Refuse, Recover"),
+        ("metadataOnlyChanges", "[]", "expected one of Rollout, Ignore, Deny"),
+        ("shrink", "true", "expected one of Deny, Recover"),
         ("maxStorage", r#"{"*":1}"#, sizes),
         ("maxStorage", r#"{"*":"0"}"#, sizes),
         ("maxStorage", r#"{"*":"1Gi","*":"2Gi"}"#, sizes),
@@ -126,23 +129,32 @@ fn a_wrong_value_is_answered_with_what_was_expected() {
         (
             "authority",
             r#""Everybody""#,
-            "expected one of RequirePatchOnClaims, TrustSetEditors",
+            "expected one of RequirePatchOnPVCs, TrustSetEditors",
         ),
-        ("claimChecks", "1", "expected one of Off, Warn, Enforce"),
-        ("maxClaimLookups", "-1", "expected a whole number from 0 to 1000"),
-        ("maxClaimLookups", "1001", "expected a whole number from 0 to 1000"),
-        ("maxClaimLookups", "1.5", "expected a whole number from 0 to 1000"),
-        ("retention", r#""On""#, "expected one of Off, Warn, Reject"),
-        ("ownedSets", "{}", "expected one of Skip, Divert"),
-        ("controllerAccount", r#""""#, "expected a user name"),
-        ("statefulSetControllerAccounts", "[1]", "expected a list of names"),
+        ("pvcChecks", "1", "expected one of Off, Warn, Deny"),
+        ("maxPVCLookups", "0", "expected a whole number from 1 to 1000"),
+        ("maxPVCLookups", "1001", "expected a whole number from 1 to 1000"),
+        ("maxPVCLookups", "1.5", "expected a whole number from 1 to 1000"),
+        ("retention", r#""On""#, "expected one of Off, Warn, Deny"),
+        ("ownedSets", "{}", "expected one of Skip, Stage"),
+        ("stageOwnedBy", r#"["Prometheus"]"#, owners),
+        ("stageOwnedBy", r#"["a/b/C"]"#, owners),
+        ("controllerAccounts", r#"[""]"#, users),
+        ("controllerAccounts", "[]", users),
+        ("statefulSetControllerAccounts", "[1]", users),
         ("unheardOf", "1", "no such setting"),
     ];
     for (name, value, expected) in table {
         let text = format!(r#"{{"{name}":{value}}}"#);
+        let is_known = NAMES.contains(&name);
+        let found = if is_known {
+            format!(", but found {value}")
+        } else {
+            String::new()
+        };
         assert_eq!(
             Settings::read(&text),
-            Err(format!("settings: {name}: {expected}")),
+            Err(format!("settings: {name}: {expected}{found}")),
             "{text}"
         );
     }
@@ -150,9 +162,10 @@ fn a_wrong_value_is_answered_with_what_was_expected() {
 
 #[test]
 fn all_faults_are_reported_in_one_sentence() {
-    let text = r#"{"authority":"Everybody","controllerAccount":1,"defaultUpdatePolicy":"ReCreate","shrunk":true}"#;
-    let message = "settings: authority: expected one of RequirePatchOnClaims, TrustSetEditors; controllerAccount: expected a \
-                   user name; defaultUpdatePolicy: expected one of OnClaimDelete, InPlace; shrunk: no such setting";
+    let text = r#"{"authority":"Everybody","controllerAccounts":1,"defaultUpdatePolicy":"ReCreate","shrunk":true}"#;
+    let message = "settings: authority: expected one of RequirePatchOnPVCs, TrustSetEditors, but found \"Everybody\"; \
+                   controllerAccounts: expected a list of user names, but found 1; defaultUpdatePolicy: expected one of \
+                   OnClaimDelete, InPlace, but found \"ReCreate\"; shrunk: no such setting";
     assert_eq!(Settings::read(text), Err(message.to_owned()));
 }
 

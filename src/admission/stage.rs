@@ -70,7 +70,7 @@ pub(super) fn judge(wish: &Wish<'_>, diff: &Diff) -> Result<(), Refusal> {
     if faults.is_empty() {
         return Ok(());
     }
-    Err(Refusal::invalid(message::faults(&faults, rules.metadata)))
+    Err(Refusal::forbidden(message::faults(&faults, rules.metadata)))
 }
 
 /// Every claim that a replica could have must have a valid name, or the wish could never be reached.
@@ -79,7 +79,7 @@ fn check_names(wish: &Wish<'_>) -> Result<(), Refusal> {
     for template in &wish.asked {
         if let Err(error) = ClaimName::new(&template.name, set, 0) {
             let path = path(&template.name, "metadata.name");
-            return Err(Refusal::invalid(message::refusal(&format!("{path}: {error}"))));
+            return Err(Refusal::forbidden(message::refusal(&format!("{path}: {error}"))));
         }
     }
     Ok(())
@@ -136,7 +136,7 @@ fn record(wish: Wish<'_>, remarks: &mut Remarks) -> Result<(Record, String), Ref
     }
     let revision = record.revision();
     let text = record.write_as(&revision).map_err(|error| {
-        Refusal::invalid(message::refusal(&format!(
+        Refusal::forbidden(message::refusal(&format!(
             "the wanted templates do not fit the annotation {}: {error}; shorten their labels and annotations",
             keys::STAGED
         )))

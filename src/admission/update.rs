@@ -306,7 +306,7 @@ fn policy(set: &Object<'_>, record: Option<&Record>, settings: &Settings) -> Upd
 /// The templates of a set, or why they cannot be read.
 pub(super) fn read_templates(set: &Object<'_>, which: &str) -> Result<Vec<ClaimTemplate>, Refusal> {
     ClaimTemplate::read_list(set.templates())
-        .map_err(|error| Refusal::invalid(message::refusal(&format!("request.{which}: {error}"))))
+        .map_err(|error| Refusal::forbidden(message::refusal(&format!("request.{which}: {error}"))))
 }
 
 /// Gives every template the labels and annotations that it has in `current`; the names of those that had others.

@@ -38,7 +38,7 @@ pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Setti
         };
         let before = old.and_then(|old| old.metadata.annotations.get(key));
         if before != Some(value) && !is_allowed(value) {
-            return Err(Refusal::invalid(message::refusal(&format!(
+            return Err(Refusal::forbidden(message::refusal(&format!(
                 "annotation {key}: expected one of {allowed}, but found {}",
                 shown(value)
             ))));

@@ -4,7 +4,7 @@ use super::fields;
 use super::lookups::Lookups;
 use super::message;
 use super::review::{Object, Review};
-use super::settings::{ClaimChecks, Settings};
+use super::settings::{PvcChecks, Settings};
 use super::stage::{self, Wish};
 use super::update::read_templates;
 use super::verdict::{Refusal, Remarks, Verdict};
@@ -52,7 +52,7 @@ pub(super) fn update_of_kruise(
         .iter()
         .flat_map(|change| &change.changes)
         .any(|change| !is_size(change));
-    if not_applied && settings.claim_checks != ClaimChecks::Off {
+    if not_applied && settings.pvc_checks != PvcChecks::Off {
         remarks.warnings.push(message::kruise_applies_sizes_only());
     }
     Ok(Verdict::Pass(remarks))

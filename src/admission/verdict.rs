@@ -10,9 +10,9 @@ pub enum Verdict {
     /// It goes on as it came, byte for byte.
     Pass(Remarks),
     /// It goes on with these edits, never none, and nothing else changed.
-    Divert(Vec<Edit>, Remarks),
+    Stage(Vec<Edit>, Remarks),
     /// It is denied.
-    Refuse(Refusal),
+    Deny(Refusal),
 }
 
 /// What is said about a request that goes on.
@@ -48,7 +48,8 @@ pub enum Edit {
 /// Why a request is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The HTTP status: 400 for what cannot be understood, 403 for who may not, 422 for what may not be.
+    /// The HTTP status: 400 for what cannot be understood, else 403. On 409 and 422 `kubectl apply --force`, Flux, Argo CD
+    /// and kapp delete the StatefulSet.
     pub code: u16,
     /// One line: which field, what was expected, what was found, what to do.
     pub message: String,
@@ -67,14 +68,14 @@ impl Verdict {
         if edits.is_empty() {
             Self::Pass(remarks)
         } else {
-            Self::Divert(edits, remarks)
+            Self::Stage(edits, remarks)
         }
     }
 
     /// The same verdict with more to say; a refusal says enough.
     #[must_use]
     pub fn warning(mut self, warnings: Vec<String>) -> Self {
-        if let Self::Pass(remarks) | Self::Divert(_, remarks) = &mut self {
+        if let Self::Pass(remarks) | Self::Stage(_, remarks) = &mut self {
             remarks.warnings.extend(warnings);
         }
         self
@@ -105,20 +106,11 @@ impl Refusal {
         }
     }
 
-    /// The requester may not do this.
+    /// What is asked for may not be, or not by this requester.
     #[must_use]
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self {
             code: 403,
-            message: message.into(),
-        }
-    }
-
-    /// What is asked for may not be.
-    #[must_use]
-    pub fn invalid(message: impl Into<String>) -> Self {
-        Self {
-            code: 422,
             message: message.into(),
         }
     }

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Owned::Skip)]
     owned_sets: Owned,
     /// What becomes of a size that is smaller than the one wished before, as the policy's setting `shrink` says
-    #[arg(long, value_enum, default_value_t = Shrink::Refuse)]
+    #[arg(long, value_enum, default_value_t = Shrink::Deny)]
     shrink: Shrink,
     /// Whether only the holder of a Lease works and others wait for it; by default in a cluster, and not outside of one
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -58,7 +58,7 @@ pub(crate) enum Owned {
     /// They are left alone
     Skip,
     /// As all others
-    Divert,
+    Stage,
 }
 
 /// What becomes of a size that is smaller than the one wished before.
@@ -66,7 +66,7 @@ pub(crate) enum Owned {
 #[value(rename_all = "PascalCase")]
 pub(crate) enum Shrink {
     /// No claim is made smaller
-    Refuse,
+    Deny,
     /// A growth that was not reached is taken back
     Recover,
 }
@@ -103,10 +103,10 @@ fn honoured(args: &Arguments) -> Honoured {
     }
     honoured.owned_sets = match args.owned_sets {
         Owned::Skip => OwnedSets::Skip,
-        Owned::Divert => OwnedSets::Divert,
+        Owned::Stage => OwnedSets::Stage,
     };
     honoured.shrink = match args.shrink {
-        Shrink::Refuse => rules::Shrink::Refuse,
+        Shrink::Deny => rules::Shrink::Deny,
         Shrink::Recover => rules::Shrink::Recover,
     };
     honoured

@@ -90,7 +90,7 @@ fn change(old: Value, new: Value) -> Request {
         new,
         options: json!({"fieldManager": "kubectl"}),
         exists: vec![may_patch("alice", true)],
-        beside: json!({"claimChecks": "Off"}),
+        beside: json!({"pvcChecks": "Off"}),
     }
 }
 
@@ -105,10 +105,10 @@ fn after<'a>(request: &'a str, prefix: &str) -> Option<&'a str> {
 
 /// A change of the templates.
 fn template_change(section: &str, words: &str) -> Option<Request> {
-    if section == "ownedSets" || section == "authority" {
+    if matches!(section, "ownedSets" | "stageOwnedBy" | "authority") {
         let mut request = from_10(&sized(after(words, "storage from 10Gi to ")?));
-        if section == "ownedSets" {
-            let owner = json!([{"kind": "Database", "name": "db", "uid": "db", "controller": true}]);
+        if section != "authority" {
+            let owner = json!([{"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus", "name": "p", "uid": "p", "controller": true}]);
             request.old["metadata"]["ownerReferences"] = owner.clone();
             request.new["metadata"]["ownerReferences"] = owner;
         } else {
@@ -170,7 +170,7 @@ fn checked(words: &str) -> Option<Request> {
     let (replicas, expands) = match words {
         "growth, and the class does not expand" => (3, false),
         "growth of a set with 30 claims" => (30, true),
-        "growth, and one of the 20 would not follow, with `claimChecks: Enforce`" => (30, true),
+        "growth, and one of the 20 would not follow, with `pvcChecks: Deny`" => (30, true),
         _ => return None,
     };
     let [old, new] = ["10Gi", "20Gi"].map(|size| set(replicas, &sized(size)));
@@ -180,8 +180,8 @@ fn checked(words: &str) -> Option<Request> {
         .exists
         .extend((0..replicas).map(|ordinal| claim(ordinal, "10Gi", "10Gi")));
     request.beside = json!({"defaultUpdatePolicy": "InPlace"});
-    if words.ends_with("Enforce`") {
-        request.beside["claimChecks"] = "Enforce".into();
+    if words.ends_with("Deny`") {
+        request.beside["pvcChecks"] = "Deny".into();
         let last = request.exists.last_mut().expect("a claim");
         last["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     }
@@ -283,7 +283,7 @@ fn verdict(request: &Request, setting: &Value) -> Verdict {
 
 /// The record that the verdict writes.
 fn written(verdict: &Verdict) -> Option<Record> {
-    let Verdict::Divert(edits, _) = verdict else {
+    let Verdict::Stage(edits, _) = verdict else {
         return None;
     };
     edits.iter().find_map(|edit| match edit {
@@ -299,20 +299,20 @@ fn is_unchanged(verdict: &Verdict) -> bool {
 /// Whether the verdict is what the answer says.
 fn agrees(verdict: &Verdict, answer: &str) -> bool {
     let warned = |words: &str| match verdict {
-        Verdict::Pass(remarks) | Verdict::Divert(_, remarks) => {
+        Verdict::Pass(remarks) | Verdict::Stage(_, remarks) => {
             remarks.warnings.iter().any(|warning| warning.contains(words))
         }
-        Verdict::Refuse(_) => false,
+        Verdict::Deny(_) => false,
     };
     let record = written(verdict);
     let policy = record.as_ref().map(|record| record.update_policy);
     let edits = match verdict {
-        Verdict::Divert(edits, _) => edits.as_slice(),
+        Verdict::Stage(edits, _) => edits.as_slice(),
         _ => &[],
     };
     match answer {
-        "refused" => matches!(verdict, Verdict::Refuse(_)),
-        "accepted" => !matches!(verdict, Verdict::Refuse(_)),
+        "refused" => matches!(verdict, Verdict::Deny(_)),
+        "accepted" => !matches!(verdict, Verdict::Deny(_)),
         "accepted: staged" => record.is_some() && edits.contains(&Edit::RestoreTemplates),
         "accepted: for claims to come" => policy == Some(UpdatePolicy::OnClaimDelete),
         "accepted: existing claims follow" => policy == Some(UpdatePolicy::InPlace),

@@ -55,8 +55,8 @@ mod tests {
         let read = |text| read_settings(text).expect("settings").get().to_owned();
         assert_eq!(read("{ \"mode\" : 1,\"mode\":2}"), "{ \"mode\" : 1,\"mode\":2}");
         assert_eq!(
-            read("mode: Divert\nmaxStorage:\n  \"*\": 1Ti\n"),
-            r#"{"maxStorage":{"*":"1Ti"},"mode":"Divert"}"#
+            read("mode: Stage\nmaxStorage:\n  \"*\": 1Ti\n"),
+            r#"{"maxStorage":{"*":"1Ti"},"mode":"Stage"}"#
         );
         assert_eq!(read(""), "{}");
         assert_eq!(read("# nothing set\n"), "{}");

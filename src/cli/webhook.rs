@@ -178,8 +178,8 @@ mod tests {
         for (settings, expected) in [
             (json!({}), json!({"mode": "ValidateOnly", "retention": "Warn"})),
             (
-                json!({"mode": "Stage", "retention": "Reject", "shrink": "Recover"}),
-                json!({"mode": "ValidateOnly", "retention": "Reject", "shrink": "Recover"}),
+                json!({"mode": "Stage", "retention": "Deny", "shrink": "Recover"}),
+                json!({"mode": "ValidateOnly", "retention": "Deny", "shrink": "Recover"}),
             ),
         ] {
             let made = of_retention(&to_raw_value(&settings).unwrap()).unwrap();

@@ -159,9 +159,9 @@ fn ask_update(
     recover: Option<Sizes>,
 ) -> Result<SetSpec, Cause> {
     let (old_text, new_text) = (set_text(names, old, owned), set_text(names, new, owned));
-    let shrink = if recover.is_some() { "Recover" } else { "Refuse" };
+    let shrink = if recover.is_some() { "Recover" } else { "Deny" };
     let payload = format!(
-        r#"{{"request":{{"uid":"r","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"resource":{{"group":"apps","version":"v1","resource":"statefulsets"}},"name":"{SET}","namespace":"default","operation":"UPDATE","userInfo":{{"username":"alice"}},"options":{{"fieldManager":"kubectl"}},"object":{new_text},"oldObject":{old_text}}},"settings":{{"defaultUpdatePolicy":"InPlace","claimChecks":"Off","shrink":"{shrink}"}}}}"#
+        r#"{{"request":{{"uid":"r","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"resource":{{"group":"apps","version":"v1","resource":"statefulsets"}},"name":"{SET}","namespace":"default","operation":"UPDATE","userInfo":{{"username":"alice"}},"options":{{"fieldManager":"kubectl"}},"object":{new_text},"oldObject":{old_text}}},"settings":{{"defaultUpdatePolicy":"InPlace","pvcChecks":"Off","shrink":"{shrink}"}}}}"#
     );
     let mut cluster = Cluster {
         set: old_text,

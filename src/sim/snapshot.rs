@@ -40,7 +40,7 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
     let mut snapshot = Snapshot {
         now: NOW,
         honoured: Arc::new(Honoured {
-            shrink: if seen.recover { Shrink::Recover } else { Shrink::Refuse },
+            shrink: if seen.recover { Shrink::Recover } else { Shrink::Deny },
             ..Honoured::default()
         }),
         set: set_view(mind, &seen.set),

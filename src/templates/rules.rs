@@ -42,9 +42,9 @@ pub enum Metadata {
 /// What becomes of a size that is smaller than the one wished before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shrink {
-    /// It is refused.
+    /// It is denied.
     #[default]
-    Refuse,
+    Deny,
     /// It may take back a growth that was not reached (KEP-1790), down to the live template.
     Recover,
 }
@@ -66,7 +66,7 @@ pub enum OwnedSets {
     #[default]
     Skip,
     /// As all others.
-    Divert,
+    Stage,
 }
 
 /// One reason why a wish may not be.
@@ -193,7 +193,7 @@ impl Rules<'_> {
             return (found > most).then_some(FaultKind::TooLarge { most, found });
         };
         match self.shrink {
-            Shrink::Refuse => Some(FaultKind::Shrinks { least, found }),
+            Shrink::Deny => Some(FaultKind::Shrinks { least, found }),
             Shrink::Recover => {
                 let least = live?;
                 (found < least).then_some(FaultKind::Shrinks { least, found })
@@ -287,7 +287,7 @@ impl fmt::Display for Fault {
             }
             FaultKind::Metadata(field) => write!(
                 f,
-                "{}: cannot change while the policy's setting metadataOnlyChanges is Reject",
+                "{}: cannot change while the policy's setting metadataOnlyChanges is Deny",
                 path(&self.template, field)
             ),
         }

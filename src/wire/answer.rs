@@ -15,12 +15,12 @@ pub(super) fn encode((verdict, object): &(Verdict, Option<Edited<'_>>)) -> Vec<u
             push_remarks(&mut text, remarks);
             text.push('}');
         }
-        Verdict::Refuse(refusal) => {
+        Verdict::Deny(refusal) => {
             text.push_str("{\"accepted\":false,\"message\":");
             write_string(&refusal.message, &mut text);
             let _ = write!(text, ",\"code\":{}}}", refusal.code);
         }
-        Verdict::Divert(_, remarks) => {
+        Verdict::Stage(_, remarks) => {
             text.push_str("{\"accepted\":true,\"mutated_object\":");
             match object {
                 Some(object) => object.write(&mut text),

@@ -18,7 +18,7 @@ use crate::admission::{Lookups, Refusal, Settings, Verdict, admit};
 #[must_use]
 pub fn validate(payload: &[u8], lookups: &mut dyn Lookups) -> Vec<u8> {
     let outcome = decide(payload, lookups);
-    answer::encode(&outcome.unwrap_or_else(|refusal| (Verdict::Refuse(refusal), None)))
+    answer::encode(&outcome.unwrap_or_else(|refusal| (Verdict::Deny(refusal), None)))
 }
 
 /// Answers the waPC call `validate_settings`: settings in, `{"valid": bool, "message": string|null}` out.
@@ -39,7 +39,7 @@ fn decide<'p>(payload: &'p [u8], lookups: &mut dyn Lookups) -> Result<(Verdict, 
     let settings = Settings::read(settings).map_err(|faults| Refusal::malformed(format!("claim-rollout: {faults}")))?;
     let verdict = admit(&review, &settings, lookups);
     let object = match &verdict {
-        Verdict::Divert(edits, _) => {
+        Verdict::Stage(edits, _) => {
             let edited = splice::edited_object(&review, edits);
             Some(edited.map_err(|error| Refusal::malformed(format!("claim-rollout: request.object: {error}")))?)
         }

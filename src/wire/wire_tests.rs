@@ -12,7 +12,7 @@ const SET: &str = r#"{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"n
 
 fn payload(old: &str, new: &str) -> String {
     format!(
-        r#"{{"settings":{{"authority":"TrustSetEditors","claimChecks":"Off"}},"request":{{"uid":"1","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},
+        r#"{{"settings":{{"authority":"TrustSetEditors","pvcChecks":"Off"}},"request":{{"uid":"1","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},
         "operation":"UPDATE","name":"web","namespace":"shop","userInfo":{{"username":"alice"}},"oldObject":{old},"object":{new}}}}}"#
     )
 }
@@ -175,7 +175,7 @@ fn settings_are_read_with_the_request_and_their_faults_refused() {
     let wrong = payload(SET, SET).replace("TrustSetEditors", "Nobody");
     assert_eq!(
         answer(&wrong)["message"],
-        "claim-rollout: settings: authority: expected one of RequirePatchOnClaims, TrustSetEditors"
+        "claim-rollout: settings: authority: expected one of RequirePatchOnPVCs, TrustSetEditors"
     );
     assert_eq!(validate_settings(b"{}"), br#"{"valid":true,"message":null}"#);
     assert_eq!(validate_settings(b""), br#"{"valid":true,"message":null}"#);

@@ -15,8 +15,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $account := printf "system:serviceaccount:%s:claim-rollout-controller" .Release.Namespace -}}
 {{- $default := "system:serviceaccount:claim-rollout:claim-rollout-controller" -}}
 {{- $settings := deepCopy .Values.policy.settings -}}
-{{- if and (ne $account $default) (not (hasKey $settings "controllerAccount")) -}}
-{{- $settings = set $settings "controllerAccount" $account -}}
+{{- if and (ne $account $default) (not (hasKey $settings "controllerAccounts")) -}}
+{{- $settings = set $settings "controllerAccounts" (list $account) -}}
 {{- end -}}
 {{ toJson $settings }}
 {{- end }}

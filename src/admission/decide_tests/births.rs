@@ -54,7 +54,7 @@ fn birth_with(claim: &Value, user: &str, settings: &str, cluster: &mut Cluster) 
 #[test]
 fn p1_a_claim_is_born_with_the_wish_in_place_of_the_live_template() {
     let mut cluster = Cluster::of(vec![web()]);
-    let Verdict::Divert(edits, remarks) = birth(&claim("data-web-3"), CONTROLLER, &mut cluster) else {
+    let Verdict::Stage(edits, remarks) = birth(&claim("data-web-3"), CONTROLLER, &mut cluster) else {
         panic!()
     };
     let text = record(&[wish()], Phase::Complete);
@@ -80,8 +80,8 @@ fn p1_only_what_differs_is_written() {
         live["metadata"]["annotations"] = json!({"before": "x"});
         let set = named("web", &[live], std::slice::from_ref(wish));
         match birth(claim, CONTROLLER, &mut Cluster::of(vec![set])) {
-            Verdict::Divert(edits, _) => edits,
-            other => panic!("expected Divert, but found {other:?}"),
+            Verdict::Stage(edits, _) => edits,
+            other => panic!("expected Stage, but found {other:?}"),
         }
     };
     let mut plain = claim("data-web-3");
@@ -128,7 +128,7 @@ fn p1_what_is_edited_in_a_claim_is_found_in_it() {
 
 #[test]
 fn p1_a_claim_is_looked_up_as_often_as_the_setting_says() {
-    let settings = |most: u32| format!(r#"{{"maxClaimLookups":{most}}}"#);
+    let settings = |most: u32| format!(r#"{{"maxPVCLookups":{most}}}"#);
     // data of one-web, and data-one of web.
     let three = claim("data-one-web-3");
     for (most, asked) in [(1, 0), (2, 2), (3, 2)] {
@@ -154,7 +154,7 @@ fn p1_where_templates_are_mutable_a_claim_is_born_as_it_is() {
 fn p1_a_claim_is_never_born_smaller_than_it_was_asked_for() {
     let mut large = claim("data-web-3");
     large["spec"]["resources"]["requests"]["storage"] = "99Gi".into();
-    let Verdict::Divert(edits, _) = birth(&large, CONTROLLER, &mut Cluster::of(vec![web()])) else {
+    let Verdict::Stage(edits, _) = birth(&large, CONTROLLER, &mut Cluster::of(vec![web()])) else {
         panic!()
     };
     assert!(
@@ -230,7 +230,7 @@ fn p1_a_name_that_two_sets_give_is_left_alone() {
     wish["metadata"]["name"] = "data-web".into();
     let other = named("1", &[template("data-web", "10Gi")], &[wish]);
     let born = |sets: Vec<Value>| birth(&claim("data-web-1-0"), CONTROLLER, &mut Cluster::of(sets));
-    assert!(matches!(born(vec![one.clone()]), Verdict::Divert(..)));
+    assert!(matches!(born(vec![one.clone()]), Verdict::Stage(..)));
     assert_eq!(born(vec![one, other]), Verdict::PASS);
 }
 

@@ -30,8 +30,8 @@ fn grow(settings: &str, cluster: &mut Cluster) -> Verdict {
 
 fn warnings(verdict: Verdict) -> Vec<String> {
     match verdict {
-        Verdict::Divert(_, remarks) => remarks.warnings[1..].to_vec(),
-        other => panic!("expected Divert, but found {other:?}"),
+        Verdict::Stage(_, remarks) => remarks.warnings[1..].to_vec(),
+        other => panic!("expected Stage, but found {other:?}"),
     }
 }
 
@@ -41,7 +41,7 @@ fn claims_are_looked_up_by_name_the_highest_ordinal_first_and_their_class_once()
     objects.push(storage_class("fast", Some(true)));
     let mut cluster = Cluster::of(objects);
     assert_eq!(
-        warnings(grow(r#""claimChecks":"Warn""#, &mut cluster)),
+        warnings(grow(r#""pvcChecks":"Warn""#, &mut cluster)),
         Vec::<String>::new()
     );
     let asked = [
@@ -54,7 +54,7 @@ fn claims_are_looked_up_by_name_the_highest_ordinal_first_and_their_class_once()
 
     let mut cluster = Cluster::of(vec![]);
     assert_eq!(
-        warnings(grow(r#""claimChecks":"Off""#, &mut cluster)),
+        warnings(grow(r#""pvcChecks":"Off""#, &mut cluster)),
         Vec::<String>::new()
     );
     assert_eq!(cluster.asked, Vec::<String>::new());
@@ -67,22 +67,22 @@ fn one_warning_for_each_cause_or_one_refusal_for_all() {
     objects.push(storage_class("slow", None));
     let slow = "data-web-2, data-web-1: storage class slow does not have allowVolumeExpansion: true";
     let dying = "data-web-0: being deleted";
-    let warned = warnings(grow(r#""claimChecks":"Warn""#, &mut Cluster::of(objects.clone())));
+    let warned = warnings(grow(r#""pvcChecks":"Warn""#, &mut Cluster::of(objects.clone())));
     assert_eq!(
         warned,
         [format!("claim-rollout: {slow}"), format!("claim-rollout: {dying}")]
     );
-    let refused = refusal(grow(r#""claimChecks":"Enforce""#, &mut Cluster::of(objects)));
+    let refused = refusal(grow(r#""pvcChecks":"Deny""#, &mut Cluster::of(objects)));
     assert_eq!(
         refused,
-        (422, format!("claim-rollout: claims would not follow: {slow}; {dying}"))
+        (403, format!("claim-rollout: claims would not follow: {slow}; {dying}"))
     );
 }
 
 #[test]
 fn a_claim_that_does_not_exist_is_no_obstacle() {
     assert_eq!(
-        warnings(grow(r#""claimChecks":"Enforce""#, &mut Cluster::of(vec![]))),
+        warnings(grow(r#""pvcChecks":"Deny""#, &mut Cluster::of(vec![]))),
         Vec::<String>::new()
     );
 }
@@ -92,10 +92,10 @@ fn beyond_the_bound_claims_are_named_as_unchecked_and_never_refused() {
     let mut objects = claims("fast");
     objects.push(storage_class("fast", Some(true)));
     let mut cluster = Cluster::of(objects);
-    let warned = warnings(grow(r#""claimChecks":"Enforce","maxClaimLookups":1"#, &mut cluster));
+    let warned = warnings(grow(r#""pvcChecks":"Deny","maxPVCLookups":1"#, &mut cluster));
     assert_eq!(
         warned,
-        ["claim-rollout: 2 more claims were not checked (setting maxClaimLookups: 1)"]
+        ["claim-rollout: 2 more claims were not checked (setting maxPVCLookups: 1)"]
     );
     assert_eq!(
         cluster.asked,
@@ -110,16 +110,16 @@ fn where_nobody_answers_the_setting_says_what_follows_and_nobody_is_asked_twice(
         ..Cluster::of(vec![])
     };
     let mut cluster = silent();
-    let warned = warnings(grow(r#""claimChecks":"Warn""#, &mut cluster));
+    let warned = warnings(grow(r#""pvcChecks":"Warn""#, &mut cluster));
     assert_eq!(warned, ["claim-rollout: the claims could not be checked (not granted)"]);
     assert_eq!(cluster.asked.len(), 1);
-    let (code, message) = refusal(grow(r#""claimChecks":"Enforce""#, &mut silent()));
+    let (code, message) = refusal(grow(r#""pvcChecks":"Deny""#, &mut silent()));
     assert_eq!(code, 403);
     assert!(
         message.contains("grant the policy get on persistentvolumeclaims"),
         "{message}"
     );
-    assert!(edits(grow(r#""claimChecks":"Off""#, &mut silent())).len() == 2);
+    assert!(edits(grow(r#""pvcChecks":"Off""#, &mut silent())).len() == 2);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn replicas_without_end_are_looked_at_no_longer_than_the_bound() {
         set["spec"]["replicas"] = json!(i64::MAX);
         set
     };
-    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","maxClaimLookups":1000}"#;
+    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","maxPVCLookups":1000}"#;
     let verdict = decide_with(
         &update(&huge("10Gi"), &huge("20Gi")),
         settings,
@@ -143,7 +143,7 @@ fn a_claim_that_somebody_has_grown_beyond_the_wish_follows_it() {
     let mut larger = claim("data-web-2", "fast");
     larger["spec"]["resources"]["requests"]["storage"] = "30Gi".into();
     larger["status"]["capacity"]["storage"] = "30Gi".into();
-    for setting in [r#""claimChecks":"Warn""#, r#""claimChecks":"Enforce""#] {
+    for setting in [r#""pvcChecks":"Warn""#, r#""pvcChecks":"Deny""#] {
         let mut cluster = Cluster::of(vec![larger.clone()]);
         assert_eq!(warnings(grow(setting, &mut cluster)), Vec::<String>::new(), "{setting}");
     }
@@ -161,12 +161,12 @@ fn as_many_causes_as_claims_fill_no_more_than_the_api_server_shows_and_the_rest_
         set["spec"]["replicas"] = json!(replicas);
         set
     };
-    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","maxClaimLookups":200}"#;
+    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","maxPVCLookups":200}"#;
     for replicas in [10, 200] {
         let review = update(&many("10Gi", replicas), &many("20Gi", replicas));
         let verdict = decide_with(&review, settings, &mut Cluster::of(objects(replicas)));
-        let Verdict::Divert(_, remarks) = verdict else {
-            panic!("expected Divert, but found {verdict:?}");
+        let Verdict::Stage(_, remarks) = verdict else {
+            panic!("expected Stage, but found {verdict:?}");
         };
         let lines = remarks.warnings;
         let sum: usize = lines.iter().map(|line| line.chars().count()).sum();
@@ -192,7 +192,7 @@ fn what_only_new_claims_would_notice_needs_no_class() {
     labelled["metadata"]["labels"] = json!({"tier": "gold"});
     let mut cluster = Cluster::of(claims("fast"));
     let review = update(&set(&[template("data", "10Gi")]), &set(&[labelled]));
-    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","claimChecks":"Enforce"}"#;
+    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","pvcChecks":"Deny"}"#;
     assert_eq!(edits(decide_with(&review, settings, &mut cluster)).len(), 2);
     let asked = [2, 1, 0].map(|ordinal| format!("get PersistentVolumeClaim/data-web-{ordinal}"));
     assert_eq!(cluster.asked, asked);
@@ -212,7 +212,7 @@ fn an_attributes_class_is_looked_up_once_and_ordinals_begin_where_the_set_says()
         .collect();
     objects.push(storage_class("fast", None));
     let mut cluster = Cluster::of(objects);
-    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","claimChecks":"Warn"}"#;
+    let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","pvcChecks":"Warn"}"#;
     let warned = warnings(decide_with(&update(&old, &new), settings, &mut cluster));
     let missing = "claim-rollout: data-web-7, data-web-6, data-web-5: volume attributes class gold does not exist";
     assert_eq!(warned, [missing]);

@@ -68,7 +68,7 @@ fn c2_the_controllers_own_updates_pass() {
     );
     let mut review = update(&old, &new);
     assert!(
-        matches!(decide(&review), Verdict::Divert(..)),
+        matches!(decide(&review), Verdict::Stage(..)),
         "by somebody else the record is put back"
     );
     review["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
@@ -101,7 +101,7 @@ fn c3_what_is_none_of_our_business_passes() {
     let managed = update(&owned(old.clone(), true.into()), &owned(new.clone(), true.into()));
     assert_eq!(decide(&managed), Verdict::PASS);
     let merely_owned = update(&owned(old, Value::Null), &owned(new, Value::Null));
-    assert!(matches!(decide(&merely_owned), Verdict::Divert(..)));
+    assert!(matches!(decide(&merely_owned), Verdict::Stage(..)));
 }
 
 #[test]

@@ -17,8 +17,8 @@ fn staged() -> (Value, String) {
 
 /// What is edited, and by what it was withdrawn.
 fn withdrawn(verdict: Verdict, by: &str) -> Vec<Edit> {
-    let Verdict::Divert(edits, remarks) = verdict else {
-        panic!("expected Divert, but found {verdict:?}")
+    let Verdict::Stage(edits, remarks) = verdict else {
+        panic!("expected Stage, but found {verdict:?}")
     };
     assert_eq!(
         remarks.warnings,
@@ -34,14 +34,14 @@ fn u1_a_withdrawal_names_the_revision_and_is_consumed() {
     let (old, revision) = staged();
     let new = annotated(old.clone(), keys::WITHDRAW, &revision);
     let told = |verdict: Verdict| match verdict {
-        Verdict::Divert(_, remarks) => remarks.warnings,
-        other => panic!("expected Divert, but found {other:?}"),
+        Verdict::Stage(_, remarks) => remarks.warnings,
+        other => panic!("expected Stage, but found {other:?}"),
     };
     let expected = [Edit::no_annotation(keys::STAGED), Edit::no_annotation(keys::WITHDRAW)];
     assert_eq!(withdrawn(decide(&update(&old, &new)), "annotation"), expected);
 
     let wrong = annotated(old.clone(), keys::WITHDRAW, "another");
-    let Verdict::Divert(edits, remarks) = decide(&update(&old, &wrong)) else {
+    let Verdict::Stage(edits, remarks) = decide(&update(&old, &wrong)) else {
         panic!()
     };
     assert_eq!(edits, [Edit::no_annotation(keys::WITHDRAW)]);
@@ -233,11 +233,11 @@ fn u1_server_side_apply_is_told_from_what_is_done_beside_it() {
 
 #[test]
 fn u5_the_switch_to_in_place_stages_what_the_set_has() {
-    let settings = r#"{"authority":"RequirePatchOnClaims"}"#;
+    let settings = r#"{"authority":"RequirePatchOnPVCs"}"#;
     let old = set(&[template("data", "10Gi"), template("log", "1Gi")]);
     let new = annotated(old.clone(), keys::UPDATE_POLICY, "InPlace");
     let mut cluster = Cluster::of(vec![]);
-    let Verdict::Divert(edits, remarks) = decide_with(&update(&old, &new), settings, &mut cluster) else {
+    let Verdict::Stage(edits, remarks) = decide_with(&update(&old, &new), settings, &mut cluster) else {
         panic!()
     };
     let text = record(&[template("data", "10Gi"), template("log", "1Gi")], Phase::RollingOut);
@@ -262,7 +262,7 @@ fn u5_the_switch_to_in_place_stages_what_the_set_has() {
         let off = annotated(old.clone(), keys::UPDATE_POLICY, "OnClaimDelete");
         let anew = annotated(old.clone(), keys::UPDATE_POLICY, "ReCreate");
         let verdict = decide_with(&update(&off, &anew), &settings, &mut NoCluster);
-        assert_eq!(matches!(verdict, Verdict::Divert(..)), touched, "{verdict:?}");
+        assert_eq!(matches!(verdict, Verdict::Stage(..)), touched, "{verdict:?}");
     }
     let switched_off = update(&new, &annotated(old.clone(), keys::UPDATE_POLICY, "OnClaimDelete"));
     assert_eq!(decide_with(&switched_off, settings, &mut NoCluster), Verdict::PASS);
@@ -315,7 +315,7 @@ fn metadata_only_changes_are_rolled_out_ignored_or_refused() {
     let staged = edits(decide_with(&update(&old, &new), &with("Rollout"), &mut NoCluster));
     assert_eq!(staged.len(), 2, "{staged:?}");
 
-    let Verdict::Divert(ignored, remarks) = decide_with(&update(&old, &new), &with("Ignore"), &mut NoCluster) else {
+    let Verdict::Stage(ignored, remarks) = decide_with(&update(&old, &new), &with("Ignore"), &mut NoCluster) else {
         panic!()
     };
     assert_eq!(ignored, [Edit::RestoreTemplates]);
@@ -329,7 +329,7 @@ fn metadata_only_changes_are_rolled_out_ignored_or_refused() {
         set(&[template])
     };
     let only_annotations = update(&annotated("a"), &annotated("b"));
-    let Verdict::Divert(ignored, also) = decide_with(&only_annotations, &with("Ignore"), &mut NoCluster) else {
+    let Verdict::Stage(ignored, also) = decide_with(&only_annotations, &with("Ignore"), &mut NoCluster) else {
         panic!()
     };
     assert_eq!((ignored, also), (vec![Edit::RestoreTemplates], remarks));
@@ -345,17 +345,17 @@ fn metadata_only_changes_are_rolled_out_ignored_or_refused() {
         Some("web-1.0")
     );
 
-    let (code, message) = refusal(decide_with(&update(&old, &new), &with("Reject"), &mut NoCluster));
+    let (code, message) = refusal(decide_with(&update(&old, &new), &with("Deny"), &mut NoCluster));
     let path =
         "spec.volumeClaimTemplates[data].metadata.labels[helm.sh/chart]: cannot change while the policy's setting";
-    assert_eq!((code, message.contains(path)), (422, true), "{message}");
+    assert_eq!((code, message.contains(path)), (403, true), "{message}");
     let allowed = "what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
     assert!(message.ends_with(allowed), "{message}");
 }
 
 #[test]
 fn u1_a_chart_goes_back_also_with_another_version_in_its_labels() {
-    let settings = r#"{"authority":"TrustSetEditors","claimChecks":"Off","metadataOnlyChanges":"Ignore"}"#;
+    let settings = r#"{"authority":"TrustSetEditors","pvcChecks":"Off","metadataOnlyChanges":"Ignore"}"#;
     let applied = |mut set: Value, size: &str, version: &str| {
         let manifest = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"},
             "spec": {"volumeClaimTemplates": [labelled(size, version)]}});
@@ -367,7 +367,7 @@ fn u1_a_chart_goes_back_also_with_another_version_in_its_labels() {
     let old = annotated(set(&[labelled("10Gi", "web-1.0")]), keys::STAGED, &text);
     let new = annotated(set(&[labelled("10Gi", "web-1.2")]), keys::STAGED, &text);
     let review = update(&applied(old, "20Gi", "web-1.1"), &applied(new, "10Gi", "web-1.2"));
-    let Verdict::Divert(edits, remarks) = decide_with(&review, settings, &mut NoCluster) else {
+    let Verdict::Stage(edits, remarks) = decide_with(&review, settings, &mut NoCluster) else {
         panic!()
     };
     assert_eq!(edits, [Edit::RestoreTemplates, Edit::no_annotation(keys::STAGED)]);

@@ -100,7 +100,7 @@ fn decide_with(review: &Value, settings: &str, lookups: &mut dyn Lookups) -> Ver
 fn decide(review: &Value) -> Verdict {
     decide_with(
         review,
-        r#"{"authority":"TrustSetEditors","claimChecks":"Off","defaultUpdatePolicy":"InPlace"}"#,
+        r#"{"authority":"TrustSetEditors","pvcChecks":"Off","defaultUpdatePolicy":"InPlace"}"#,
         &mut NoCluster,
     )
 }
@@ -121,15 +121,15 @@ fn record(templates: &[Value], phase: Phase) -> String {
 
 fn edits(verdict: Verdict) -> Vec<Edit> {
     match verdict {
-        Verdict::Divert(edits, _) => edits,
-        other => panic!("expected Divert, but found {other:?}"),
+        Verdict::Stage(edits, _) => edits,
+        other => panic!("expected Stage, but found {other:?}"),
     }
 }
 
 fn refusal(verdict: Verdict) -> (u16, String) {
     match verdict {
-        Verdict::Refuse(refusal) => (refusal.code, refusal.message),
-        other => panic!("expected Refuse, but found {other:?}"),
+        Verdict::Deny(refusal) => (refusal.code, refusal.message),
+        other => panic!("expected Deny, but found {other:?}"),
     }
 }
 
@@ -158,7 +158,7 @@ fn u0_templates_that_cannot_be_read_are_nobodys_business_until_they_change() {
     scaled["spec"]["replicas"] = 5.into();
     assert_eq!(decide(&update(&twice, &scaled)), Verdict::PASS);
     scaled["spec"]["volumeClaimTemplates"][0] = template("data", "20Gi");
-    assert_eq!(refusal(decide(&update(&twice, &scaled))).0, 422);
+    assert_eq!(refusal(decide(&update(&twice, &scaled))).0, 403);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn authority_is_asked_for_the_requester_and_only_when_something_is_staged() {
 
     let (verdict, asked) = ask(&update(&old, &new), Ok(true));
     assert_eq!(
-        (matches!(verdict, Verdict::Divert(..)), asked.as_slice()),
+        (matches!(verdict, Verdict::Stage(..)), asked.as_slice()),
         (true, question.map(str::to_owned).as_slice())
     );
     let (verdict, _) = ask(&update(&old, &new), Ok(false));
@@ -274,7 +274,7 @@ fn authority_is_asked_for_in_the_namespace_of_the_request_or_else_of_the_object(
     let [mut old, new] = ["10Gi", "20Gi"].map(|size| set(&[template("data", size)]));
     let asked = |request: &Value| {
         let mut cluster = Cluster::of(vec![]);
-        decide_with(request, r#"{"claimChecks":"Off"}"#, &mut cluster);
+        decide_with(request, r#"{"pvcChecks":"Off"}"#, &mut cluster);
         cluster.asked
     };
     let question = ["alice dev,ops patch shop/persistentvolumeclaims"];
@@ -296,8 +296,8 @@ fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
     ] {
         let wrong = annotated(plain.clone(), key, value);
         let expected = format!("claim-rollout: annotation {key}: expected one of {allowed}, but found {value}");
-        assert_eq!(refusal(decide(&update(&plain, &wrong))), (422, expected.clone()));
-        assert_eq!(refusal(decide(&review("CREATE", None, Some(&wrong)))), (422, expected));
+        assert_eq!(refusal(decide(&update(&plain, &wrong))), (403, expected.clone()));
+        assert_eq!(refusal(decide(&review("CREATE", None, Some(&wrong)))), (403, expected));
         assert_eq!(decide(&update(&wrong, &wrong)), Verdict::PASS, "{key} was there before");
     }
 }

@@ -33,7 +33,7 @@ fn held(partition: i64, users: &str) -> Value {
 #[test]
 fn u6_a_new_image_in_the_same_request_as_the_growth_is_held() {
     let wish = pods(set(&[template("data", "20Gi")]), "v2", 0);
-    let Verdict::Divert(found, remarks) = decide(&update(&pods(live(), "v1", 0), &wish)) else {
+    let Verdict::Stage(found, remarks) = decide(&update(&pods(live(), "v1", 0), &wish)) else {
         panic!()
     };
     assert_eq!(found.len(), 4, "{found:?}");
@@ -126,7 +126,7 @@ fn u4_the_users_partition_is_put_back_when_the_rollout_is_given_up() {
     let old = held(2, "1");
     let ends = [Edit::SetPartition(1), Edit::no_annotation(keys::HELD_PARTITION)];
     for (key, value) in [(keys::UPDATE_POLICY, "OnClaimDelete"), (keys::SYNC, "Async")] {
-        let Verdict::Divert(found, remarks) = decide(&update(&old, &annotated(old.clone(), key, value))) else {
+        let Verdict::Stage(found, remarks) = decide(&update(&old, &annotated(old.clone(), key, value))) else {
             panic!("{key}")
         };
         assert_eq!(found, ends, "{key}: {value}");

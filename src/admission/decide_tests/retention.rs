@@ -59,27 +59,27 @@ fn r1_a_scale_down_names_the_claims_that_go_with_it() {
     let scale = |when: &str, to| update(&web("Retain", when), &replicas(web("Retain", when), to));
     assert_eq!(warnings(ask(&scale("Delete", 1), "Warn", claims(|_| None))), [SCALED]);
     let refused = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1; to keep \
-                   them set whenScaled: Retain first, to delete them delete them by name (setting retention: Reject)";
+                   them set whenScaled: Retain first, to delete them delete them by name (setting retention: Deny)";
     assert_eq!(
-        refusal(ask(&scale("Delete", 1), "Reject", claims(|_| None))),
-        (422, refused.to_owned())
+        refusal(ask(&scale("Delete", 1), "Deny", claims(|_| None))),
+        (403, refused.to_owned())
     );
     for (sentence, review, setting) in [
         ("the setting is off", scale("Delete", 1), "Off"),
-        ("claims are retained", scale("Retain", 1), "Reject"),
-        ("nothing is scaled down", scale("Delete", 3), "Reject"),
-        ("it is scaled up", scale("Delete", 5), "Reject"),
+        ("claims are retained", scale("Retain", 1), "Deny"),
+        ("nothing is scaled down", scale("Delete", 3), "Deny"),
+        ("it is scaled up", scale("Delete", 5), "Deny"),
     ] {
         assert_eq!(ask(&review, setting, claims(|_| None)), Verdict::PASS, "{sentence}");
     }
     assert_eq!(
-        ask(&scale("Delete", 1), "Reject", vec![]),
+        ask(&scale("Delete", 1), "Deny", vec![]),
         Verdict::PASS,
         "there are no claims"
     );
     let foreign = claims(|_| Some(owner("Database", "db", "another")));
     assert_eq!(
-        ask(&scale("Delete", 1), "Reject", foreign),
+        ask(&scale("Delete", 1), "Deny", foreign),
         Verdict::PASS,
         "another controller owns them"
     );
@@ -122,7 +122,7 @@ fn r1_the_scale_of_a_set_is_judged_like_the_set() {
                    and persistentvolumeclaims";
     let warned = decide_with(&request, r#"{"retention":"Warn"}"#, &mut silent);
     assert_eq!(warnings(warned), [unknown]);
-    let refused = decide_with(&request, r#"{"retention":"Reject"}"#, &mut silent);
+    let refused = decide_with(&request, r#"{"retention":"Deny"}"#, &mut silent);
     assert_eq!(refusal(refused), (403, unknown.to_owned()));
 }
 
@@ -136,7 +136,7 @@ fn r1_the_deletion_of_a_set_names_its_claims_unless_they_are_orphaned() {
     let goes = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes data-web-2, data-web-1, data-web-0";
     let background = delete("Delete", json!({"propagationPolicy": "Background"}));
     assert_eq!(warnings(ask(&background, "Warn", claims(of_set))), [goes]);
-    assert_eq!(refusal(ask(&background, "Reject", claims(of_set))).0, 422);
+    assert_eq!(refusal(ask(&background, "Deny", claims(of_set))).0, 403);
     let mut by_controller = background.clone();
     by_controller["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
     let mut owned = background.clone();
@@ -149,7 +149,7 @@ fn r1_the_deletion_of_a_set_names_its_claims_unless_they_are_orphaned() {
         ("retained", delete("Retain", json!({}))),
     ] {
         let found = claims(|_| None);
-        assert_eq!(ask(&request, "Reject", found), Verdict::PASS, "{sentence}");
+        assert_eq!(ask(&request, "Deny", found), Verdict::PASS, "{sentence}");
     }
 }
 
@@ -176,7 +176,7 @@ fn r1_another_policy_while_a_scale_down_is_in_progress_names_what_is_on_its_way(
     let other = replicas(web("Retain", "Delete"), 1);
     let mut going = other.clone();
     going["status"] = json!({"replicas": 3});
-    let verdict = ask(&update(&going, &other), "Reject", claims(|_| None));
+    let verdict = ask(&update(&going, &other), "Deny", claims(|_| None));
     assert_eq!(verdict, Verdict::PASS, "the policy stays");
     let of_pod = |ordinal: u32| Some(owner("Pod", &format!("web-{ordinal}"), "p-1"));
     let kept = update(&going, &replicas(web("Retain", "Retain"), 1));
@@ -185,7 +185,7 @@ fn r1_another_policy_while_a_scale_down_is_in_progress_names_what_is_on_its_way(
     assert_eq!(warnings(ask(&kept, "Warn", claims(of_pod))), [may]);
     old["status"]["replicas"] = 1.into();
     assert_eq!(
-        ask(&update(&old, &new), "Reject", claims(|_| None)),
+        ask(&update(&old, &new), "Deny", claims(|_| None)),
         Verdict::PASS,
         "none is in progress"
     );
@@ -210,7 +210,7 @@ fn r1_a_set_without_templates_has_no_claims_however_many_replicas_it_has() {
 #[test]
 fn r1_no_more_claims_are_looked_up_than_the_setting_says() {
     let asked = |request: &Value, most: u32| {
-        let settings = format!(r#"{{"mode":"ValidateOnly","retention":"Warn","maxClaimLookups":{most}}}"#);
+        let settings = format!(r#"{{"mode":"ValidateOnly","retention":"Warn","maxPVCLookups":{most}}}"#);
         let mut cluster = Cluster::of(claims(of_set));
         let lines = warnings(decide_with(request, &settings, &mut cluster));
         (cluster.asked.len(), lines.len())

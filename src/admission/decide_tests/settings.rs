@@ -40,7 +40,7 @@ fn max_storage_is_inclusive_by_class_and_for_growth_only() {
         };
         let (code, message) = refusal(verdict);
         let expected = format!("requests.storage: is limited, expected at most {most}, but found {size}");
-        assert_eq!((code, message.contains(&expected)), (422, true), "{message}");
+        assert_eq!((code, message.contains(&expected)), (403, true), "{message}");
     }
     // What is larger already may stay, and change elsewhere.
     let large = of(json!("slow"), "90Gi");
@@ -60,9 +60,9 @@ fn attributes_classes_may_be_limited_and_taking_one_away_needs_no_entry() {
     );
     let (code, message) = refusal(decide(&class("silver"), &class("lead"), allowed));
     let expected = "spec.volumeAttributesClassName: expected one of gold, silver, but found lead";
-    assert_eq!((code, message.contains(expected)), (422, true), "{message}");
+    assert_eq!((code, message.contains(expected)), (403, true), "{message}");
     assert_eq!(
-        edits(decide(&class("silver"), &class("lead"), r#""mode":"Divert""#)).len(),
+        edits(decide(&class("silver"), &class("lead"), r#""mode":"Stage""#)).len(),
         2,
         "any"
     );
@@ -77,7 +77,7 @@ fn reserved_keys_are_the_administrators_but_ours_stay_reserved() {
     };
     let old = set(&[template("data", "10Gi")]);
     let mine = r#""reservedKeyPrefixes":["example.com/"]"#;
-    assert_eq!(refusal(decide(&old, &labelled("example.com/a"), mine)).0, 422);
+    assert_eq!(refusal(decide(&old, &labelled("example.com/a"), mine)).0, 403);
     assert_eq!(edits(decide(&old, &labelled("sub.example.com/a"), mine)).len(), 2);
     assert_eq!(edits(decide(&old, &labelled("k8s.io/a"), mine)).len(), 2);
     assert_eq!(
@@ -87,7 +87,7 @@ fn reserved_keys_are_the_administrators_but_ours_stay_reserved() {
             r#""reservedKeyPrefixes":[]"#
         ))
         .0,
-        422
+        403
     );
 }
 
@@ -99,9 +99,9 @@ fn frozen_fields_may_change_where_claims_are_made_anew() {
         recreate(with("storageClassName", "fast".into())),
     );
     assert_eq!(edits(decide(&old, &new, r#""allowReCreate":true"#)).len(), 2);
-    assert_eq!(refusal(decide(&old, &new, r#""allowReCreate":false"#)).0, 422);
+    assert_eq!(refusal(decide(&old, &new, r#""allowReCreate":false"#)).0, 403);
     let added = recreate(set(&[template("data", "10Gi"), template("log", "1Gi")]));
-    assert_eq!(refusal(decide(&old, &added, r#""allowReCreate":true"#)).0, 422);
+    assert_eq!(refusal(decide(&old, &added, r#""allowReCreate":true"#)).0, 403);
 }
 
 fn claim(ordinal: u32, request: &str, capacity: &str) -> Value {
@@ -120,10 +120,10 @@ fn shrink_recover_takes_back_what_was_not_reached() {
     );
     let smaller = set(&[template("data", "20Gi")]);
     let recover = |claims: Vec<Value>, new: &Value| {
-        let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","claimChecks":"Off"}"#;
+        let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","pvcChecks":"Off"}"#;
         decide_with(&update(&old, new), settings, &mut Cluster::of(claims))
     };
-    assert_eq!(refusal(decide(&old, &smaller, r#""shrink":"Refuse""#)).0, 422);
+    assert_eq!(refusal(decide(&old, &smaller, r#""shrink":"Deny""#)).0, 403);
     assert_eq!(
         edits(decide(&old, &smaller, r#""shrink":"Recover""#)).len(),
         2,
@@ -139,7 +139,7 @@ fn shrink_recover_takes_back_what_was_not_reached() {
     );
     let (code, message) = refusal(recover(vec![claim(2, "99Ti", "20Gi")], &smaller));
     let expected = "claim-rollout: claims would not follow: data-web-2: already has 20Gi, and a volume cannot shrink";
-    assert_eq!((code, message.as_str()), (422, expected));
+    assert_eq!((code, message.as_str()), (403, expected));
     // A larger volume than was asked for is nothing to take back.
     assert_eq!(edits(recover(vec![claim(2, "10Gi", "40Gi")], &smaller)).len(), 2);
     let mut as_before = template("data", "10Gi");
@@ -152,7 +152,7 @@ fn shrink_recover_takes_back_what_was_not_reached() {
     let (code, message) = refusal(recover(vec![], &set(&[template("data", "5Gi")])));
     assert_eq!(
         (code, message.contains("expected at least 10Gi, but found 5Gi")),
-        (422, true),
+        (403, true),
         "{message}"
     );
 }
@@ -167,9 +167,9 @@ fn shrink_recover_looks_at_capacities_only_where_claims_are_not_checked() {
     let mut growing = claim(2, "10Gi", "10Gi");
     growing["spec"]["storageClassName"] = "fast".into();
     let mut cluster = Cluster::of(vec![growing, claim(1, "99Ti", "20Gi")]);
-    let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","claimChecks":"Off"}"#;
+    let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","pvcChecks":"Off"}"#;
     let verdict = decide_with(&update(&old, &set(&[template("data", "20Gi")])), settings, &mut cluster);
-    assert_eq!(refusal(verdict).0, 422);
+    assert_eq!(refusal(verdict).0, 403);
     let asked = [2, 1, 0].map(|ordinal| format!("get PersistentVolumeClaim/data-web-{ordinal}"));
     assert_eq!(cluster.asked, asked);
 }
@@ -186,7 +186,7 @@ fn n1_where_templates_are_mutable_a_change_is_judged_and_nothing_mutated() {
         1,
         "the claims could not be checked: {remarks:?}"
     );
-    assert_eq!(refusal(decide(&old, &set(&[template("data", "5Gi")]), only)).0, 422);
+    assert_eq!(refusal(decide(&old, &set(&[template("data", "5Gi")]), only)).0, 403);
     let forged = annotated(old.clone(), keys::STAGED, "x");
     assert_eq!(decide(&old, &forged, only), Verdict::PASS);
 }
@@ -202,7 +202,7 @@ fn k1_openkruise_is_judged_if_claims_follow_before_or_after() {
     let verdict = |old: &Value, new: &Value| {
         let mut review = update(old, new);
         review["kind"] = json!({"group": "apps.kruise.io", "version": "v1beta1", "kind": "StatefulSet"});
-        let settings = r#"{"authority":"TrustSetEditors","claimChecks":"Off"}"#;
+        let settings = r#"{"authority":"TrustSetEditors","pvcChecks":"Off"}"#;
         decide_with(&review, settings, &mut NoCluster)
     };
     let (follow, leave) = ("OnPodRollingUpdate", "OnDelete");
@@ -210,7 +210,7 @@ fn k1_openkruise_is_judged_if_claims_follow_before_or_after() {
     assert_eq!(verdict(&kruise("10Gi", follow), &kruise("20Gi", follow)), Verdict::PASS);
     for [before, after] in [[follow, follow], [leave, follow], [follow, leave]] {
         let code = refusal(verdict(&kruise("10Gi", before), &kruise("5Gi", after))).0;
-        assert_eq!(code, 422, "{before} {after}");
+        assert_eq!(code, 403, "{before} {after}");
     }
 }
 
@@ -226,7 +226,7 @@ fn k1_what_openkruise_does_not_apply_is_said() {
     let said = |new: &Value, checks: &str| {
         let mut review = update(&kruise("10Gi", Value::Null), new);
         review["kind"] = json!({"group": "apps.kruise.io", "version": "v1beta1", "kind": "StatefulSet"});
-        let settings = format!(r#"{{"authority":"TrustSetEditors","claimChecks":"{checks}"}}"#);
+        let settings = format!(r#"{{"authority":"TrustSetEditors","pvcChecks":"{checks}"}}"#);
         match decide_with(&review, &settings, &mut Cluster::of(vec![])) {
             Verdict::Pass(remarks) => remarks.warnings,
             other => panic!("expected Pass, but found {other:?}"),
@@ -250,6 +250,6 @@ fn owned_sets_are_looked_after_where_the_setting_says_so() {
         decide(&owned("10Gi"), &owned("20Gi"), r#""ownedSets":"Skip""#),
         Verdict::PASS
     );
-    let staged = edits(decide(&owned("10Gi"), &owned("20Gi"), r#""ownedSets":"Divert""#));
+    let staged = edits(decide(&owned("10Gi"), &owned("20Gi"), r#""ownedSets":"Stage""#));
     assert_eq!(staged[0], Edit::RestoreTemplates);
 }

@@ -10,7 +10,7 @@ use crate::templates::{Phase, Record, UpdatePolicy, keys};
 fn u3_a_growth_is_staged_with_who_asked_for_it_and_how() {
     let old = set(&[template("data", "10Gi")]);
     let new = set(&[template("data", "20Gi")]);
-    let Verdict::Divert(found, remarks) = decide(&update(&old, &new)) else {
+    let Verdict::Stage(found, remarks) = decide(&update(&old, &new)) else {
         panic!()
     };
     let text = record(&[template("data", "20Gi")], Phase::RollingOut);
@@ -28,7 +28,7 @@ fn u3_a_growth_is_staged_with_who_asked_for_it_and_how() {
 fn u3_the_annotation_rules_over_the_default_update_policy() {
     let old = annotated(set(&[template("data", "10Gi")]), keys::UPDATE_POLICY, "OnDelete");
     let new = annotated(set(&[template("data", "20Gi")]), keys::UPDATE_POLICY, "OnDelete");
-    let Verdict::Divert(found, remarks) = decide(&update(&old, &new)) else {
+    let Verdict::Stage(found, remarks) = decide(&update(&old, &new)) else {
         panic!()
     };
     let Edit::SetAnnotation(_, text) = &found[1] else {
@@ -59,7 +59,7 @@ fn u3_a_second_wish_is_compared_with_the_first_one() {
         [Edit::RestoreTemplates, Edit::annotation(keys::STAGED, text)]
     );
     let (code, message) = refusal(decide(&update(&old, &set(&[template("data", "15Gi")]))));
-    assert_eq!(code, 422);
+    assert_eq!(code, 403);
     assert!(
         message.contains("cannot shrink, expected at least 20Gi, but found 15Gi"),
         "{message}"
@@ -86,7 +86,7 @@ fn u3_every_offending_path_is_named_and_what_is_allowed() {
     other["spec"]["storageClassName"] = "fast".into();
     let old = set(&[template("data", "10Gi"), template("log", "1Gi")]);
     let (code, message) = refusal(decide(&update(&old, &set(&[other, template("new", "1Gi")]))));
-    assert_eq!(code, 422);
+    assert_eq!(code, 403);
     assert_eq!(
         message,
         "claim-rollout: spec.volumeClaimTemplates[new]: a template cannot be added; \
@@ -113,7 +113,7 @@ fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not()
     ] {
         let (code, message) = refusal(decide(&update(&labelled(key, "a"), &labelled(key, "b"))));
         let path = format!("spec.volumeClaimTemplates[data].metadata.labels[{key}]: is reserved, expected no change");
-        assert_eq!((code, message.contains(&path)), (422, true), "{message}");
+        assert_eq!((code, message.contains(&path)), (403, true), "{message}");
         assert_eq!(
             decide(&update(&labelled(key, "a"), &labelled(key, "a"))),
             Verdict::PASS,
@@ -122,7 +122,7 @@ fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not()
     }
     for key in ["app.kubernetes.io/version", "helm.sh/chart", "tier"] {
         let verdict = decide(&update(&labelled(key, "a"), &labelled(key, "b")));
-        assert!(matches!(verdict, Verdict::Divert(..)), "{key}: {verdict:?}");
+        assert!(matches!(verdict, Verdict::Stage(..)), "{key}: {verdict:?}");
     }
 }
 
@@ -142,7 +142,7 @@ fn u3_an_amount_that_no_volume_can_have_is_refused() {
         ("20 Gi", "expected a quantity such as 10Gi"),
     ] {
         let (code, message) = refusal(decide(&update(&old, &set(&[template("data", size)]))));
-        assert_eq!(code, 422);
+        assert_eq!(code, 403);
         assert!(message.contains(fault), "{message}");
     }
 }
@@ -153,7 +153,7 @@ fn u3_a_name_that_forms_no_claim_name_and_a_wish_that_does_not_fit_are_refused()
     let (code, message) = refusal(decide(&update(&old, &set(&[template("Data", "20Gi")]))));
     assert_eq!(
         (code, message.contains("metadata.name: expected a template name")),
-        (422, true),
+        (403, true),
         "{message}"
     );
     let mut long = template("data", "20Gi");
@@ -161,7 +161,7 @@ fn u3_a_name_that_forms_no_claim_name_and_a_wish_that_does_not_fit_are_refused()
     let (code, message) = refusal(decide(&update(&set(&[template("data", "10Gi")]), &set(&[long]))));
     assert_eq!(
         (code, message.contains("expected at most 8192 bytes")),
-        (422, true),
+        (403, true),
         "{message}"
     );
 }

@@ -78,7 +78,7 @@ fn only_a_growth_that_is_ours_and_was_not_reached_is_taken_back_and_only_above_t
         let mut web = failed(Shrink::Recover);
         change(web.claim("data-web-2"));
         assert_eq!(writes(&web), sized(&web, storage, taken_back), "{sentence}");
-        let mut web = failed(Shrink::Refuse);
+        let mut web = failed(Shrink::Deny);
         change(web.claim("data-web-2"));
         assert_eq!(
             writes(&web),
@@ -106,7 +106,7 @@ fn a_claim_that_was_brought_back_is_waited_for_and_the_rest_follow() {
 
 #[test]
 fn a_record_below_the_live_templates_is_not_honoured_whatever_the_setting() {
-    for shrink in [Shrink::Refuse, Shrink::Recover] {
+    for shrink in [Shrink::Deny, Shrink::Recover] {
         let mut web = failed(shrink);
         web.stage(vec![template("data", "500Mi")]);
         assert_eq!(writes(&web), []);
