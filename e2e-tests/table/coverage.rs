@@ -27,7 +27,7 @@ const HOLDS: [&str; 5] = [
     "ends without one",
 ];
 /// Every way to say no, every way to go back, and every way to write.
-const WORDS: [&str; 20] = [
+const WORDS: [&str; 19] = [
     "pass",
     "divert",
     "refuse 400",

@@ -175,7 +175,7 @@ fn settings_are_read_with_the_request_and_their_faults_refused() {
     let wrong = payload(SET, SET).replace("TrustSetEditors", "Nobody");
     assert_eq!(
         answer(&wrong)["message"],
-        "claim-rollout: settings: authority: expected one of RequirePatchOnPVCs, TrustSetEditors"
+        "claim-rollout: settings: authority: expected one of RequirePatchOnPVCs, TrustSetEditors, but found \"Nobody\""
     );
     assert_eq!(validate_settings(b"{}"), br#"{"valid":true,"message":null}"#);
     assert_eq!(validate_settings(b""), br#"{"valid":true,"message":null}"#);
