@@ -5,15 +5,23 @@
 //! certain, the claim is born from the live template, and the controller brings it to the wish afterwards.
 
 use super::decide::is_skipped;
-use super::fields::{self, Strings};
+use super::fields::{self, Strategy, StrategyType, Strings};
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::object::read;
 use super::review::{Object, Review};
 use super::settings::Settings;
+use super::update::policy;
 use super::verdict::{Edit, Remarks, Verdict};
-use crate::json::Error;
-use crate::templates::{ClaimTemplate, Record, Revision, keys};
+use crate::json::{Error, Map};
+use crate::templates::{ClaimTemplate, Diff, Record, Revision, keys};
+
+/// A claim whose name could be of more sets than this is born from the live template. Each is a look-up, and all of
+/// them together must fit into a policy-server's two seconds.
+const MAX_SETS: usize = 20;
+
+/// The longest name of a template: that of a volume.
+const MAX_TEMPLATE_NAME: usize = 63;
 
 /// The claim as it is born.
 pub(super) fn create(
@@ -28,12 +36,25 @@ pub(super) fn create(
     } else {
         &claim.metadata.name
     };
-    let sets = possible_sets(name);
-    // Whoever gives a set a name of twenty dashes gets claims from the live template.
-    if !by_controller || sets.len() > settings.max_pvc_lookups as usize {
+    if !by_controller {
         return Verdict::PASS;
     }
-    match wish(review, settings, claim, &sets, lookups) {
+    let Some((stem, ordinal)) = stem_and_ordinal(name) else {
+        return Verdict::PASS;
+    };
+    let sets = possible_sets(stem);
+    if sets.len() > MAX_SETS {
+        let warnings = vec![message::birth_of_too_many(name, sets.len())];
+        let audit = Vec::new();
+        return Verdict::Pass(Remarks { warnings, audit });
+    }
+    let born = Born {
+        review,
+        settings,
+        claim,
+        ordinal,
+    };
+    match born.wish(&sets, lookups) {
         Ok(Some(wish)) => wish.edits(claim).map_or(Verdict::PASS, |edits| {
             let audit = vec![("revision", wish.revision.to_string())];
             let warnings = Vec::new();
@@ -47,17 +68,18 @@ pub(super) fn create(
     }
 }
 
+/// A claim's name without its ordinal, and the ordinal as the StatefulSet controller writes it.
+fn stem_and_ordinal(claim: &str) -> Option<(&str, i64)> {
+    let (stem, digits) = claim.rsplit_once('-')?;
+    let ordinal: i64 = digits.parse().ok()?;
+    (ordinal.to_string() == digits).then_some((stem, ordinal))
+}
+
 /// The templates and sets that could have given this name to a claim: `<template>-<set>-<ordinal>` can be cut at each
-/// dash before the ordinal.
-fn possible_sets(claim: &str) -> Vec<(&str, &str)> {
-    let Some((stem, ordinal)) = claim.rsplit_once('-') else {
-        return Vec::new();
-    };
-    if ordinal.is_empty() || !ordinal.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Vec::new();
-    }
+/// dash before the ordinal. A template's name is a label, so longer ones are none.
+fn possible_sets(stem: &str) -> Vec<(&str, &str)> {
     let cuts = stem.match_indices('-').map(|(at, _)| (&stem[..at], &stem[at + 1..]));
-    cuts.filter(|(template, set)| !template.is_empty() && !set.is_empty())
+    cuts.filter(|(template, set)| !template.is_empty() && template.len() <= MAX_TEMPLATE_NAME && !set.is_empty())
         .collect()
 }
 
@@ -65,66 +87,85 @@ fn possible_sets(claim: &str) -> Vec<(&str, &str)> {
 struct Wish {
     template: ClaimTemplate,
     live: ClaimTemplate,
-    match_labels: Vec<String>,
+    match_labels: Map<()>,
     revision: Revision,
 }
 
-/// The wish of the one set that the claim can be of; nothing if there is none, or more than one.
-fn wish(
-    review: &Review<'_>,
-    settings: &Settings,
-    claim: &Object<'_>,
-    sets: &[(&str, &str)],
-    lookups: &mut dyn Lookups,
-) -> Result<Option<Wish>, CannotAsk> {
-    let labels = fields::strings(claim.metadata.labels).unwrap_or_default();
-    let mut found = None;
-    let mut claimants = 0;
-    for (template, set) in sets {
-        let question = Get {
-            api_version: "apps/v1",
-            kind: "StatefulSet",
-            namespace: Some(review.namespace()),
-            name: set,
-        };
-        let Some(text) = lookups.get(&question)? else {
-            continue;
-        };
-        let Some(set) = read(&text) else {
-            continue;
-        };
-        let Ok(live) = ClaimTemplate::read_list(set.templates()) else {
-            continue;
-        };
-        let Some(live) = live.into_iter().find(|live| live.name == *template) else {
-            continue;
-        };
-        claimants += 1;
-        if !is_skipped(&set, settings) {
-            found = of_set(&set, live, &labels);
-        }
-    }
-    Ok(found.filter(|_| claimants == 1))
+/// The claim that is created.
+struct Born<'b> {
+    review: &'b Review<'b>,
+    settings: &'b Settings,
+    claim: &'b Object<'b>,
+    ordinal: i64,
 }
 
-/// The wish of a set for the claims of one of its templates, if it has a record and its selector selects the claim.
-fn of_set(set: &Object<'_>, live: ClaimTemplate, labels: &Strings<'_>) -> Option<Wish> {
-    let record = Record::read(set.metadata.annotations.get(keys::STAGED)?, &set.metadata.uid).ok()?;
-    let match_labels = fields::match_labels(set).ok()?;
-    if !match_labels.iter().all(|label| labels.contains(label)) {
-        return None;
+impl Born<'_> {
+    /// The wish of the one set that the claim can be of; nothing if there is none, or more than one.
+    fn wish(&self, sets: &[(&str, &str)], lookups: &mut dyn Lookups) -> Result<Option<Wish>, CannotAsk> {
+        let labels = fields::strings(self.claim.metadata.labels).unwrap_or_default();
+        let mut found = None;
+        let mut claimants = 0;
+        for (template, set) in sets {
+            let question = Get {
+                api_version: "apps/v1",
+                kind: "StatefulSet",
+                namespace: Some(self.review.namespace()),
+                name: set,
+            };
+            let Some(text) = lookups.get(&question)? else {
+                continue;
+            };
+            let Some(set) = read(&text) else {
+                continue;
+            };
+            let Ok(live) = ClaimTemplate::read_list(set.templates()) else {
+                continue;
+            };
+            if live.iter().any(|live| live.name == *template) {
+                claimants += 1;
+                found = self.of_set(&set, &live, template, &labels);
+            }
+        }
+        Ok(found.filter(|_| claimants == 1))
     }
-    let revision = record.revision();
-    let template = record
-        .templates
-        .into_iter()
-        .find(|template| template.name == live.name)?;
-    Some(Wish {
-        template,
-        live,
-        match_labels: match_labels.into_iter().map(|(key, _)| key.into_owned()).collect(),
-        revision,
-    })
+
+    /// The wish of a set for the claims of one of its templates: if it has a record that the settings still allow, its
+    /// selector selects the claim, and the replica is one that the rollout reaches.
+    fn of_set(&self, set: &Object<'_>, live: &[ClaimTemplate], template: &str, labels: &Strings<'_>) -> Option<Wish> {
+        let record = Record::read(set.metadata.annotations.get(keys::STAGED)?, &set.metadata.uid).ok()?;
+        let rules = self.settings.rules(policy(set, Some(&record), self.settings));
+        let diff = Diff::between(live, &record.templates);
+        let is_allowed = !is_skipped(set, self.settings) && rules.faults(&diff, &record.templates, live).is_empty();
+        if !is_allowed || self.ordinal < first_reached(set).ok()? {
+            return None;
+        }
+        let match_labels = fields::match_labels(set).ok()?;
+        if match_labels.iter().any(|(key, value)| labels.get(key) != Some(value)) {
+            return None;
+        }
+        let match_labels = match_labels.into_iter().map(|(key, _)| (key, ())).collect();
+        let of_name = |templates: &[ClaimTemplate]| templates.iter().find(|one| one.name == template).cloned();
+        Some(Wish {
+            template: of_name(&record.templates)?,
+            live: of_name(live)?,
+            match_labels: Map::from_unsorted(match_labels)?,
+            revision: record.revision(),
+        })
+    }
+}
+
+/// The lowest ordinal that a rollout reaches, by the partition of the user (KEP-4650).
+fn first_reached(set: &Object<'_>) -> Result<i64, Error> {
+    let strategy = Strategy::of(set)?;
+    let held = set.metadata.annotations.get(keys::HELD_PARTITION);
+    let users = held
+        .and_then(|partition| partition.parse().ok())
+        .unwrap_or(strategy.partition);
+    let partition = match strategy.kind {
+        StrategyType::RollingUpdate => users,
+        StrategyType::Other => 0,
+    };
+    Ok(fields::first_ordinal(set)?.saturating_add(partition))
 }
 
 impl Wish {
@@ -144,7 +185,7 @@ impl Wish {
             edits.push(Edit::SetAttributesClass(wanted));
         }
         let labels = fields::strings(claim.metadata.labels)?;
-        let is_selectors = |key: &str| self.match_labels.iter().any(|label| label == key);
+        let is_selectors = |key: &str| self.match_labels.contains_key(key);
         for key in self.live.labels.keys().filter(|key| !is_selectors(key)) {
             if !self.template.labels.contains_key(key) && get(&labels, key).is_some() {
                 edits.push(Edit::RemoveLabel(key.clone().into()));
@@ -179,8 +220,5 @@ impl Wish {
 }
 
 fn get<'s>(strings: &'s Strings<'_>, key: &str) -> Option<&'s str> {
-    strings
-        .iter()
-        .find(|(found, _)| found == key)
-        .map(|(_, value)| &**value)
+    strings.get(key).map(|value| &**value)
 }

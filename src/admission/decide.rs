@@ -5,30 +5,30 @@
 //!
 //! | # | request | verdict |
 //! |---|---|---|
-//! | C3 | other kinds and subresources, CONNECT, set of another controller | Pass; a record that such a request writes is put back |
-//! | C2 | by the controller's account | Pass |
-//! | C1 | CREATE | what only the policy may write is removed; user keys are checked |
+//! | C1 | CREATE | what only the policy may write is removed; templates that were staged in a backup are the templates; user keys are checked |
+//! | C2 | UPDATE by one of the controller's accounts | Pass |
+//! | C3 | other kinds and subresources, CONNECT, a set that another controller owns before and after | Pass; what only the policy may write is put back, and while a change is staged so is what could make it roll out |
+//! | S1 | UPDATE of the status | our annotations are put back |
 //! | U0 | asked = live, nothing staged | Pass; a forged record is removed |
 //! | U1 | asked = live, staged | the record is kept as it was; or withdrawn, if the request goes back on purpose |
 //! | U2 | asked = staged: the same wish again | live restored, record kept |
 //! | U3 | asked is a new wish | `diff(current, asked)` allowed: Stage; else Deny |
 //! | U4 | the rollout ends, or Pods need not wait any more | the user's partition is put back |
-//! | U5 | `update-policy` changed to one that touches claims, nothing staged | the live templates are staged |
+//! | U5 | what is staged would roll out from now on, or the update policy does with nothing staged | authority is asked as for U3; the live templates are staged |
 //! | U6 | Pods would run ahead of their claims | the partition is held, the user's own beside it |
-//! | P1 | a claim is made for a set with a record | it is born as wished |
-//! | R1 | claims are about to be deleted (KEP-1847) | a warning or a refusal names them |
-//! | K1 | OpenKruise's StatefulSet | as U3, but nothing is diverted |
-//! | N1 | `mode: ValidateOnly` | as U3, but what is allowed passes |
+//! | P1 | a claim is made for a replica at or above the partition, with a record | it is born as wished, if the settings still allow that |
+//! | R1 | claims are about to be deleted (KEP-1847) | a warning or a denial names them |
+//! | K1 | OpenKruise's StatefulSet | as U3, but nothing is staged |
+//! | N1 | `mode: ValidateOnly` | as U3, but what is allowed passes; who writes what only the policy may write is denied |
 
+use super::create::create;
 use super::lookups::Lookups;
 use super::message::{self, SPEAKER};
-use super::retention;
 use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, OwnedSets, Settings};
 use super::update::Update;
-use super::verdict::{Edit, Refusal, Remarks, Verdict};
-use super::{birth, user_keys, validate};
-use crate::templates::keys;
+use super::verdict::{Refusal, Verdict};
+use super::{birth, ours, retention, validate};
 
 /// Decides what becomes of a request.
 ///
@@ -56,10 +56,12 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     })?;
     let about = review.about();
     match (about, operation) {
-        (About::Set, Operation::Create) => create(review, settings),
+        (About::Set, Operation::Create) => create(review, settings, lookups),
         (About::Set, Operation::Update) => update(review, settings, lookups),
         (About::Set, Operation::Delete) => delete(review, settings, lookups),
+        (About::Status, Operation::Update) => status(review, settings),
         (About::Scale, Operation::Update) => scale(review, settings, lookups),
+        (About::KruiseSet, Operation::Create) => validate::create_of_kruise(review, settings),
         (About::KruiseSet, Operation::Update) => {
             let [old, new] = both(review)?;
             if is_skipped(old, settings) {
@@ -75,43 +77,15 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
 }
 
-/// Row C1.
-fn create(review: &Review<'_>, settings: &Settings) -> Result<Verdict, Refusal> {
-    let new = consistent(review, review.object.as_ref(), "object")?;
-    let by_controller = settings.controller_accounts.contains(&review.user);
-    if is_skipped(new, settings) || is_audit(review, new) || by_controller {
-        return Ok(Verdict::PASS);
-    }
-    user_keys::check(None, new, settings)?;
-    if settings.mode == Mode::ValidateOnly {
-        return Ok(Verdict::PASS);
-    }
-    let edits = [keys::STAGED, keys::HELD_PARTITION, keys::WITHDRAW]
-        .into_iter()
-        .filter(|key| new.metadata.annotations.get(key).is_some())
-        .map(Edit::no_annotation)
-        .collect();
-    Ok(Verdict::with(edits, Remarks::default()))
-}
-
-/// True iff this is Kubewarden's audit scanner, which shows a stored object as if it were being created. What is there
-/// already is never judged: rows are about changes.
-fn is_audit(review: &Review<'_>, object: &Object<'_>) -> bool {
-    let metadata = &object.metadata;
-    review.user.is_empty()
-        && !metadata.uid.is_empty()
-        && metadata.uid == review.uid
-        && !metadata.resource_version.is_empty()
-}
-
 /// Rows U0 to U6, N1, and R1 beside them.
 fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
     let [old, new] = both(review)?;
-    if settings.controller_accounts.contains(&review.user) {
+    if is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
     }
-    if is_skipped(old, settings) {
-        return Ok(Verdict::with(forged(old, new, settings), Remarks::default()));
+    // A request that takes the owner away is judged as if there had been none.
+    if is_skipped(old, settings) && is_skipped(new, settings) {
+        return ours::put_back(settings, Some(old), new, &ours::of_another_controller(old));
     }
     let warnings = retention::update(review, settings, [old, new], lookups)?;
     let verdict = match settings.mode {
@@ -134,7 +108,7 @@ fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
         return Ok(Verdict::PASS);
     }
     let old = consistent(review, review.old_object.as_ref(), "oldObject")?;
-    if is_skipped(old, settings) || settings.controller_accounts.contains(&review.user) {
+    if is_skipped(old, settings) || is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
     }
     let warnings = retention::delete(review, settings, old, lookups)?;
@@ -143,7 +117,7 @@ fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
 
 /// Row R1: `kubectl scale`, autoscalers.
 fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
-    if !retention::is_on(settings) || settings.controller_accounts.contains(&review.user) {
+    if !retention::is_on(settings) || is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
     }
     let [old, new] = both(review)?;
@@ -151,28 +125,24 @@ fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) ->
     Ok(Verdict::PASS.warning(warnings))
 }
 
+/// Row S1: an update of the status stores annotations as well, and asks for no right to update StatefulSets.
+fn status(review: &Review<'_>, settings: &Settings) -> Result<Verdict, Refusal> {
+    if is_by_controller(review, settings) {
+        return Ok(Verdict::PASS);
+    }
+    let [old, new] = both(review)?;
+    ours::put_back(settings, Some(old), new, &|_, _| true)
+}
+
+/// Row C2.
+pub(super) fn is_by_controller(review: &Review<'_>, settings: &Settings) -> bool {
+    settings.controller_accounts.contains(&review.user)
+}
+
 /// True iff another controller owns the set, and would undo what is staged.
 pub(super) fn is_skipped(set: &Object<'_>, settings: &Settings) -> bool {
     let owner = set.metadata.controller.as_ref();
     settings.owned_sets == OwnedSets::Skip && owner.is_some_and(|owner| !owner.is_one_of(&settings.stage_owned_by))
-}
-
-/// Puts back what only the policy may write, where a request on another controller's set writes it: the owner may go, and
-/// then it would be believed. What such a request drops stays dropped, so that nobody fights over it.
-fn forged(old: &Object<'_>, new: &Object<'_>, settings: &Settings) -> Vec<Edit> {
-    if settings.mode == Mode::ValidateOnly {
-        return Vec::new();
-    }
-    let keys = [keys::STAGED, keys::HELD_PARTITION].into_iter();
-    let written = keys.filter_map(|key| {
-        let found = new.metadata.annotations.get(key)?;
-        match old.metadata.annotations.get(key) {
-            Some(before) if before == found => None,
-            Some(before) => Some(Edit::annotation(key, before.to_owned())),
-            None => Some(Edit::no_annotation(key)),
-        }
-    });
-    written.collect()
 }
 
 fn both<'r, 'a>(review: &'r Review<'a>) -> Result<[&'r Object<'a>; 2], Refusal> {
@@ -182,7 +152,7 @@ fn both<'r, 'a>(review: &'r Review<'a>) -> Result<[&'r Object<'a>; 2], Refusal> 
 }
 
 /// The object, if it is there and is what the request says it is.
-fn consistent<'r, 'a>(
+pub(super) fn consistent<'r, 'a>(
     review: &Review<'a>,
     object: Option<&'r Object<'a>>,
     which: &str,

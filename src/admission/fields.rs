@@ -2,7 +2,7 @@
 
 use super::object::Read;
 use super::review::{Object, Text};
-use crate::json::{Fault, Once, Reader};
+use crate::json::{Fault, Map, Once, Reader};
 
 /// `spec.updateStrategy` of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub(super) enum StrategyType {
 /// The largest partition.
 pub(super) const MAX_PARTITION: i64 = i32::MAX as i64;
 
-/// A map of strings, in its order.
-pub(super) type Strings<'a> = Vec<(Text<'a>, Text<'a>)>;
+/// A map of strings.
+pub(super) type Strings<'a> = Map<Text<'a>>;
 
 impl Strategy {
     /// The strategy of a set; what is absent has Kubernetes' default.
@@ -143,22 +143,16 @@ pub(super) fn retention<'a>(set: &Object<'a>) -> Read<(Text<'a>, Text<'a>)> {
 
 /// A map of strings; empty for nothing and `null`.
 pub(super) fn strings(text: Option<&str>) -> Read<Strings<'_>> {
-    let mut strings = Strings::new();
-    let Some(text) = text else {
-        return Ok(strings);
-    };
-    let mut reader = Reader::new(text);
+    let mut reader = Reader::new(text.unwrap_or("null"));
     if reader.null()? {
-        return Ok(strings);
+        return Ok(Map::new());
     }
+    let mut members = Vec::new();
     reader.object(|reader, key| {
-        if strings.iter().any(|(other, _)| *other == key) {
-            return Err(reader.error(Fault::Duplicate));
-        }
-        strings.push((key, reader.string()?));
+        members.push((key.into_owned(), reader.string()?));
         Ok(())
     })?;
-    Ok(strings)
+    Map::from_unsorted(members).ok_or_else(|| reader.error(Fault::Duplicate))
 }
 
 /// Calls `member` with each member of an object; nothing and `null` have none.

@@ -29,18 +29,24 @@ pub struct Get<'a> {
 }
 
 /// A question of authority: a SubjectAccessReview of the requester.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CanI<'a> {
     /// `userInfo.username`
     pub user: &'a str,
+    /// `userInfo.uid`
+    pub uid: &'a str,
     /// `userInfo.groups`
     pub groups: Vec<&'a str>,
+    /// `userInfo.extra` as it is written: a token may be for less than its user may do (OpenShift's scopes).
+    pub extra: Option<&'a str>,
     /// The namespace.
     pub namespace: &'a str,
     /// The API group, empty for the core group.
     pub group: &'a str,
     /// The plural resource, such as `persistentvolumeclaims`.
     pub resource: &'a str,
+    /// Such as `eviction`; empty for the resource itself.
+    pub subresource: &'a str,
     /// The verb, such as `patch`.
     pub verb: &'a str,
 }
@@ -73,11 +79,9 @@ mod tests {
         let unknown = CannotAsk("there is no cluster to ask".to_owned());
         let may = CanI {
             user: "alice",
-            groups: vec![],
-            namespace: "shop",
-            group: "",
             resource: "persistentvolumeclaims",
             verb: "patch",
+            ..CanI::default()
         };
         let set = Get {
             api_version: "apps/v1",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::checks::Cause;
 use super::lookups::CannotAsk;
 use crate::templates::show::{cut, in_short, printable, shown};
-use crate::templates::{Diff, Fault, Revision, UpdatePolicy, rules};
+use crate::templates::{Diff, Fault, Revision, UpdatePolicy, keys, rules};
 
 /// The API server cuts a warning here.
 pub(super) const MAX_WARNING: usize = 256;
@@ -33,6 +33,44 @@ const ALLOWED: &str = "what can change is spec.resources.requests.storage (large
                        metadata.labels and metadata.annotations";
 const ALLOWED_IN_SPEC: &str =
     "what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
+
+/// What becomes of PVCs under an update policy that nothing carries out.
+const NOT_RECREATED: &str = "; existing claims stay as they are: this version does not carry out ReCreate";
+
+/// The denial of a request that writes an annotation which only the policy and the controller write.
+pub(super) fn ours_only(key: &str) -> String {
+    refusal(&format!(
+        "annotation {}: is written by claim-rollout alone, expected no change; leave it out",
+        shown(key)
+    ))
+}
+
+/// The line about an annotation of our domain that means nothing.
+pub(super) fn unknown_key(key: &str) -> String {
+    warning(&format!("annotation {} is not known and has no effect", shown(key)))
+}
+
+/// The line about a replacement that does not happen.
+pub(super) fn not_replaced() -> String {
+    warning("annotation claim-rollout.io/replace-set: this version does not replace StatefulSets")
+}
+
+/// The line about a staged change that came along with a new StatefulSet, and became its templates.
+pub(super) fn restored(set: &str, diff: &Diff) -> String {
+    warning(&format!(
+        "StatefulSet {} gets the templates that were staged where it comes from: {}",
+        shown(set),
+        summary(diff)
+    ))
+}
+
+/// The line about one that did not.
+pub(super) fn not_restored(why: &str) -> String {
+    warning(&format!(
+        "the annotation {} that came along is removed: {why}",
+        keys::STAGED
+    ))
+}
 
 /// A refusal, in one line and cut to a bounded length, whatever names it quotes.
 pub(super) fn refusal(text: &str) -> String {
@@ -85,7 +123,7 @@ pub(super) fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy
         UpdatePolicy::OnClaimDelete => line.push_str(
             "; existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
         ),
-        UpdatePolicy::ReCreate => line.push_str("; claims will be deleted and made anew, one replica at a time"),
+        UpdatePolicy::ReCreate => line.push_str(NOT_RECREATED),
     }
     cut(&line, MAX_WARNING)
 }
@@ -94,7 +132,7 @@ pub(super) fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy
 pub(super) fn switched(set: &str, claims: i64, policy: UpdatePolicy) -> String {
     warning(&match policy {
         UpdatePolicy::InPlace => format!("staged the templates as they are; {}", in_place(set, claims)),
-        _ => "staged the templates as they are; claims will be deleted and made anew".to_owned(),
+        _ => format!("staged the templates as they are{NOT_RECREATED}"),
     })
 }
 
@@ -206,6 +244,14 @@ pub(super) fn kruise_applies_sizes_only() -> String {
 }
 
 /// A claim whose set cannot be asked for.
+pub(super) fn birth_of_too_many(claim: &str, sets: usize) -> String {
+    warning(&format!(
+        "{} is created from the live template: its name could be of {sets} StatefulSets",
+        shown(claim)
+    ))
+}
+
+/// The line about a claim that is born from the live template because its set cannot be looked up.
 pub(super) fn birth_unknown(claim: &str, error: &CannotAsk) -> String {
     warning(&format!(
         "claim {} is made from the live template: its set cannot be read ({})",

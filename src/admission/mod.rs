@@ -8,8 +8,10 @@
 //! | [`review`], `object`, `fields` | the request, and how it is read |
 //! | [`settings`] | what an administrator may set |
 //! | [`decide`] | the table: which row a request is |
+//! | `create` | row C1 |
+//! | `ours` | what becomes of our annotations in rows C3, S1 and N1 |
 //! | `update`, `withdraw`, `hold` | rows U0 to U6 |
-//! | `stage`, `checks`, `user_keys` | what is asked before a wish is staged |
+//! | `stage`, `authority`, `checks`, `user_keys` | what is asked before a wish is staged |
 //! | `birth` | row P1 |
 //! | `retention` | row R1 |
 //! | `validate` | rows N1 and K1 |
@@ -22,12 +24,15 @@ pub mod review;
 pub mod settings;
 pub mod verdict;
 
+mod authority;
 mod birth;
 mod checks;
+mod create;
 mod fields;
 mod hold;
 mod message;
 pub(crate) mod object;
+mod ours;
 mod retention;
 mod stage;
 mod update;

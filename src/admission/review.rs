@@ -24,8 +24,12 @@ pub struct Review<'a> {
     pub operation: Text<'a>,
     /// Who does it; empty where the request does not say (as the audit scanner's).
     pub user: Text<'a>,
+    /// The user's uid, if the API server knows one.
+    pub user_uid: Text<'a>,
     /// The groups that the user is in.
     pub groups: Vec<Text<'a>>,
+    /// What else the authenticator said of the user, as it is written.
+    pub user_extra: Option<&'a str>,
     /// What the client says about how to do it.
     pub options: Options<'a>,
     /// The object as it would become.
@@ -197,6 +201,8 @@ pub enum About {
     KruiseSet,
     /// The scale of an `apps/v1` StatefulSet.
     Scale,
+    /// The status of an `apps/v1` StatefulSet, by which annotations can be written.
+    Status,
     /// A PersistentVolumeClaim.
     Claim,
     /// Anything else.
@@ -207,12 +213,13 @@ impl About {
     /// What a request is about, as it says itself.
     #[must_use]
     pub fn of(kind: &Kind<'_>, resource: &Resource<'_>, sub_resource: &str) -> Self {
-        if sub_resource == "scale" {
-            let of_sets = resource.group == "apps" && resource.resource == "statefulsets";
-            return if of_sets { Self::Scale } else { Self::Other };
-        }
         if !sub_resource.is_empty() {
-            return Self::Other;
+            let of_sets = resource.group == "apps" && resource.resource == "statefulsets";
+            return match sub_resource {
+                "scale" if of_sets => Self::Scale,
+                "status" if of_sets => Self::Status,
+                _ => Self::Other,
+            };
         }
         match (&*kind.group, &*kind.version, &*kind.kind) {
             ("apps", "v1", "StatefulSet") => Self::Set,
@@ -226,7 +233,7 @@ impl About {
     #[must_use]
     pub const fn object_kind(self) -> (&'static str, &'static str) {
         match self {
-            Self::Set => ("apps/v1", "StatefulSet"),
+            Self::Set | Self::Status => ("apps/v1", "StatefulSet"),
             Self::KruiseSet => ("apps.kruise.io/v1beta1", "StatefulSet"),
             Self::Scale => ("autoscaling/v1", "Scale"),
             Self::Claim => ("v1", "PersistentVolumeClaim"),

@@ -1,12 +1,12 @@
 //! Row U3, and U5 where it stages: is a wish allowed, may this user make it, would the claims follow it; then the record.
 
-use super::checks;
-use super::lookups::{CanI, Lookups};
+use super::lookups::Lookups;
 use super::message::{self, SPEAKER};
 use super::review::{Object, Review};
-use super::settings::{Authority, Settings};
+use super::settings::Settings;
 use super::verdict::{Refusal, Remarks};
-use crate::templates::show::{cut, path, shown};
+use super::{authority, checks};
+use crate::templates::show::path;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Record, UpdatePolicy, keys};
 
 /// A wish that may be staged.
@@ -34,7 +34,7 @@ pub(super) fn stage(
 ) -> Result<(Record, String), Refusal> {
     judge(&wish, diff)?;
     check_names(&wish)?;
-    check_authority(wish.review, wish.settings, lookups)?;
+    authority::check(wish.review, wish.settings, authority::rollout(wish.policy), lookups)?;
     let checked = checks::of(&wish, diff, lookups)?;
     let set = &wish.new.metadata.name;
     remarks
@@ -51,7 +51,7 @@ pub(super) fn switch(
     remarks: &mut Remarks,
 ) -> Result<(Record, String), Refusal> {
     check_names(&wish)?;
-    check_authority(wish.review, wish.settings, lookups)?;
+    authority::check(wish.review, wish.settings, authority::rollout(wish.policy), lookups)?;
     let claims = wish.new.replicas().saturating_mul(count(wish.live));
     remarks
         .warnings
@@ -83,41 +83,6 @@ fn check_names(wish: &Wish<'_>) -> Result<(), Refusal> {
         }
     }
     Ok(())
-}
-
-/// Whoever changes templates changes claims, so must be allowed to.
-pub(super) fn check_authority(
-    review: &Review<'_>,
-    settings: &Settings,
-    lookups: &mut dyn Lookups,
-) -> Result<(), Refusal> {
-    if settings.authority == Authority::TrustSetEditors {
-        return Ok(());
-    }
-    let question = CanI {
-        user: &review.user,
-        groups: review.groups.iter().map(|group| &**group).collect(),
-        namespace: review.namespace(),
-        group: "",
-        resource: "persistentvolumeclaims",
-        verb: "patch",
-    };
-    let message = match lookups.can_i(&question) {
-        Ok(true) => return Ok(()),
-        Ok(false) => format!(
-            "user {} cannot patch persistentvolumeclaims in namespace {}, and a change of volumeClaimTemplates changes \
-             them; grant that (ClusterRole edit has it), or set authority: TrustSetEditors in the policy's settings",
-            shown(question.user),
-            shown(question.namespace)
-        ),
-        Err(error) => format!(
-            "cannot ask whether user {} may patch persistentvolumeclaims ({}); grant the policy the host capability \
-             kubernetes/can_i, or set authority: TrustSetEditors in its settings",
-            shown(question.user),
-            cut(&error.0, 160)
-        ),
-    };
-    Err(Refusal::forbidden(message::refusal(&message)))
 }
 
 fn record(wish: Wish<'_>, remarks: &mut Remarks) -> Result<(Record, String), Refusal> {

@@ -2,15 +2,15 @@
 
 use std::mem;
 
+use super::decide::is_skipped;
 use super::hold::{Claims, Hold, Pods};
 use super::lookups::Lookups;
 use super::message;
 use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage::{self, Wish};
-use super::user_keys;
 use super::verdict::{Edit, Refusal, Remarks, Verdict};
-use super::withdraw;
+use super::{authority, user_keys, withdraw};
 use crate::json::Error;
 use crate::templates::{ClaimTemplate, Diff, Phase, Record, Sync, UpdatePolicy, keys};
 
@@ -52,6 +52,7 @@ impl Update<'_, '_> {
             return Ok(Verdict::PASS);
         }
         user_keys::check(Some(self.old), self.new, self.settings)?;
+        user_keys::check_authority(self.review, Some(self.old), self.new, self.settings, lookups)?;
         let text = self.old.metadata.annotations.get(keys::STAGED);
         let uid = &self.old.metadata.uid;
         let staged = text.and_then(|text| Some((Record::read(text, uid).ok()?, text.to_owned())));
@@ -88,6 +89,10 @@ impl Update<'_, '_> {
             }
             Asked::New(asked, diff) => self.new_wish(&live, asked, diff, staged, lookups)?,
         };
+        outcome
+            .remarks
+            .warnings
+            .extend(user_keys::warnings(Some(self.old), self.new));
         self.annotate(&mut outcome);
         self.hold(&mut outcome)?;
         Ok(Verdict::with(outcome.edits, outcome.remarks))
@@ -157,9 +162,10 @@ impl Update<'_, '_> {
         if let Some((record, _)) = &staged
             && self.is_switched_on(Some(record))
         {
-            stage::check_authority(self.review, self.settings, lookups)?;
+            let policy = self.policy_after(Some(record));
+            authority::check(self.review, self.settings, authority::rollout(policy), lookups)?;
             let (set, replicas) = (&self.new.metadata.name, self.new.replicas());
-            let (diff, policy) = (Diff::between(live, &record.templates), self.policy_after(Some(record)));
+            let diff = Diff::between(live, &record.templates);
             outcome
                 .remarks
                 .warnings
@@ -223,9 +229,19 @@ impl Update<'_, '_> {
         policy(self.new, record, self.settings)
     }
 
-    /// True iff the request switches to a policy under which claims are touched.
+    /// True iff what is staged reaches existing claims from this request on: the update policy in force changes, or an
+    /// owner goes that kept the set from being staged. With nothing staged only an annotation that is set is such a wish.
     fn is_switched_on(&self, record: Option<&Record>) -> bool {
-        let (before, after) = (policy(self.old, record, self.settings), self.policy_after(record));
+        let annotation = |set: &Object<'_>| set.metadata.annotations.get(keys::UPDATE_POLICY).map(str::to_owned);
+        if record.is_none() && (annotation(self.new).is_none() || annotation(self.old) == annotation(self.new)) {
+            return false;
+        }
+        let before = if is_skipped(self.old, self.settings) {
+            UpdatePolicy::OnClaimDelete
+        } else {
+            policy(self.old, record, self.settings)
+        };
+        let after = self.policy_after(record);
         let touches = match after {
             UpdatePolicy::OnClaimDelete => false,
             UpdatePolicy::InPlace => true,
@@ -237,6 +253,20 @@ impl Update<'_, '_> {
     /// Puts the annotations that are not the user's to what they have to be.
     fn annotate(&self, outcome: &mut Outcome) {
         let found = |key: &str| self.new.metadata.annotations.get(key);
+        // What was said of the staged change stays with it, and goes with it.
+        let was = |key: &str| self.old.metadata.annotations.get(key);
+        let is_kept = outcome
+            .record
+            .as_ref()
+            .is_some_and(|(_, text)| was(keys::STAGED) == Some(text));
+        for key in [keys::PHASE, keys::READY] {
+            let before = was(key).filter(|_| is_kept);
+            match before {
+                _ if before == found(key) => {}
+                Some(value) => outcome.edits.push(Edit::annotation(key, value.to_owned())),
+                None => outcome.edits.push(Edit::no_annotation(key)),
+            }
+        }
         match &mut outcome.record {
             // Nobody asks for the text any more.
             Some((_, text)) if found(keys::STAGED) != Some(text) => {
@@ -295,7 +325,7 @@ impl Update<'_, '_> {
 }
 
 /// The update policy of a set: its annotation, else the record's, else the setting.
-fn policy(set: &Object<'_>, record: Option<&Record>, settings: &Settings) -> UpdatePolicy {
+pub(super) fn policy(set: &Object<'_>, record: Option<&Record>, settings: &Settings) -> UpdatePolicy {
     if let Some(annotation) = set.metadata.annotations.get(keys::UPDATE_POLICY) {
         // One that nobody knows stands from before the policy was there; the controller leaves claims alone then, too.
         return annotation.parse().unwrap_or(UpdatePolicy::OnClaimDelete);

@@ -1,16 +1,26 @@
 //! The annotations that users write, and the values that they may give them.
 
-use super::message;
-use super::review::Object;
+use super::lookups::Lookups;
+use super::review::{Object, Review};
 use super::settings::{ReCreate, Settings};
 use super::verdict::Refusal;
+use super::{authority, message, ours};
 use crate::templates::show::shown;
 use crate::templates::{ReplaceSet, Sync, UpdatePolicy, keys};
 
 /// A key, the values that it may have in words, and whether a value is one of them.
 type Rule<'r> = (&'static str, &'static str, &'r dyn Fn(&str) -> bool);
 
-/// Refuses an unknown value. Only values that the request sets or changes are judged: a set that was there before the
+/// The keys that users write.
+const KEYS: [&str; 5] = [
+    keys::UPDATE_POLICY,
+    keys::SYNC,
+    keys::REPLACE_SET,
+    keys::PAUSED,
+    keys::WITHDRAW,
+];
+
+/// Denies an unknown value. Only values that the request sets or changes are judged: a set that was there before the
 /// policy can still be scaled.
 pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Settings) -> Result<(), Refusal> {
     let recreate = settings.recreate == ReCreate::Allowed;
@@ -45,4 +55,40 @@ pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Setti
         }
     }
     Ok(())
+}
+
+/// True iff the request gives the annotation a value that it did not have.
+fn is_written(old: Option<&Object<'_>>, new: &Object<'_>, key: &str) -> bool {
+    let before = old.and_then(|old| old.metadata.annotations.get(key));
+    let now = new.metadata.annotations.get(key);
+    now.is_some() && now != before
+}
+
+/// Whoever has the StatefulSet replaced must be able to replace it.
+pub(super) fn check_authority(
+    review: &Review<'_>,
+    old: Option<&Object<'_>>,
+    new: &Object<'_>,
+    settings: &Settings,
+    lookups: &mut dyn Lookups,
+) -> Result<(), Refusal> {
+    let replaces = new.metadata.annotations.get(keys::REPLACE_SET) == Some(ReplaceSet::WhenComplete.as_str());
+    if replaces && is_written(old, new, keys::REPLACE_SET) {
+        return authority::check(review, settings, authority::REPLACE, lookups);
+    }
+    Ok(())
+}
+
+/// A line for each annotation of our domain that the request writes and nobody reads, and for what is not carried out.
+pub(super) fn warnings(old: Option<&Object<'_>>, new: &Object<'_>) -> Vec<String> {
+    let is_known = |key: &str| KEYS.contains(&key) || ours::OURS.contains(&key);
+    let written = new.metadata.annotations.0.iter();
+    let written = written.filter(|(key, _)| is_written(old, new, key));
+    written
+        .filter_map(|(key, value)| match &**key {
+            keys::REPLACE_SET if value == ReplaceSet::WhenComplete.as_str() => Some(message::not_replaced()),
+            key if is_known(key) => None,
+            key => Some(message::unknown_key(key)),
+        })
+        .collect()
 }

@@ -1,5 +1,6 @@
 //! Rows N1 and K1: where templates are mutable, a change is judged and passes as it is.
 
+use super::decide::{consistent, is_by_controller, is_skipped};
 use super::fields;
 use super::lookups::Lookups;
 use super::message;
@@ -8,7 +9,7 @@ use super::settings::{PvcChecks, Settings};
 use super::stage::{self, Wish};
 use super::update::read_templates;
 use super::verdict::{Refusal, Remarks, Verdict};
-use super::{checks, user_keys};
+use super::{authority, checks, ours, user_keys};
 use crate::json::Error;
 use crate::templates::{Change, Diff, UpdatePolicy};
 
@@ -22,8 +23,18 @@ pub(super) fn update(
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
 ) -> Result<Verdict, Refusal> {
+    ours::put_back(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))?;
     user_keys::check(Some(old), new, settings)?;
     judge(review, settings, [old, new], lookups).map(|(_, remarks)| Verdict::Pass(remarks))
+}
+
+/// Row K1: an unknown value of a user key is denied here as well.
+pub(super) fn create_of_kruise(review: &Review<'_>, settings: &Settings) -> Result<Verdict, Refusal> {
+    let new = consistent(review, review.object.as_ref(), "object")?;
+    if !is_skipped(new, settings) && !is_by_controller(review, settings) {
+        user_keys::check(None, new, settings)?;
+    }
+    Ok(Verdict::PASS)
 }
 
 /// Row K1: judged if claims followed their templates before the request, or do after it. Looking at one of the two
@@ -82,7 +93,7 @@ fn judge(
     let diff = Diff::between(wish.current, &wish.asked);
     stage::judge(&wish, &diff)?;
     if !diff.is_empty() {
-        stage::check_authority(review, settings, lookups)?;
+        authority::check(review, settings, authority::rollout(wish.policy), lookups)?;
         remarks.warnings = checks::of(&wish, &diff, lookups)?;
     }
     Ok((diff, remarks))

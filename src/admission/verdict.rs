@@ -29,6 +29,8 @@ pub struct Remarks {
 pub enum Edit {
     /// `spec.volumeClaimTemplates` becomes what the old object has, byte for byte.
     RestoreTemplates,
+    /// `spec.volumeClaimTemplates` becomes this JSON text.
+    SetTemplates(String),
     /// An annotation gets this value.
     SetAnnotation(Cow<'static, str>, String),
     /// An annotation goes.

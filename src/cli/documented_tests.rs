@@ -236,6 +236,11 @@ fn by_account(words: &str) -> Option<Request> {
         "the annotation is set to `ReCreate`" => {
             let mut request = from_10(&sized("10Gi"));
             request.new["metadata"]["annotations"][keys::UPDATE_POLICY] = "ReCreate".into();
+            let mut may_do_all = may_patch("alice", true);
+            for part in ["verb", "resource", "subresource"] {
+                may_do_all["spec"]["resourceAttributes"][part] = "*".into();
+            }
+            request.exists = vec![may_do_all];
             request
         }
         _ => return None,

@@ -83,7 +83,10 @@ fn the_options_and_limits_are_those_of_the_code() {
                 }
                 // The refusal of a value names all that are allowed.
                 let refused = read(name, &json!("?")).expect_err(name);
-                assert!(refused.contains(&format!("{}, but", options(&question).join(", "))), "{refused}");
+                assert!(
+                    refused.contains(&format!("{}, but", options(&question).join(", "))),
+                    "{refused}"
+                );
             }
             "int" => {
                 let [min, max] = ["min", "max"].map(|key| question[key].as_i64().expect(key));

@@ -143,7 +143,7 @@ impl AccessReview {
                     && same(&attributes.group, question.group)
                     && same(&attributes.resource, question.resource)
                     && same(&attributes.verb, question.verb)
-                    && attributes.subresource.is_empty()
+                    && same(&attributes.subresource, question.subresource)
                     && attributes.name.is_empty()
             })
     }
@@ -184,9 +184,9 @@ mod tests {
             user,
             groups: groups.to_vec(),
             namespace: "shop",
-            group: "",
             resource: "persistentvolumeclaims",
             verb: "patch",
+            ..CanI::default()
         }
     }
 

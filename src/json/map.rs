@@ -23,6 +23,13 @@ impl<V> Map<V> {
         Self(Vec::new())
     }
 
+    /// The map of these members, whatever their order; nothing if a key is there twice.
+    #[must_use]
+    pub fn from_unsorted(members: Vec<(String, V)>) -> Option<Self> {
+        let mut map = Self(members);
+        map.sort().then_some(map)
+    }
+
     /// True iff there are no members.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -73,7 +73,8 @@ fn get_resource_request(question: &Get<'_>) -> String {
     json
 }
 
-/// Kubewarden's CanIRequest. The SDK's own type comes with the whole of k8s-openapi.
+/// Kubewarden's CanIRequest. The SDK's own type comes with the whole of k8s-openapi. It has no field for `extra` and the
+/// uid: what a scoped token may do is seen by the guard.
 fn can_i_request(question: &CanI<'_>) -> String {
     let mut json = String::from("{\"subject_access_review\":{\"groups\":[");
     for (index, group) in question.groups.iter().enumerate() {
@@ -87,9 +88,11 @@ fn can_i_request(question: &CanI<'_>) -> String {
         ("group", question.group),
         ("namespace", question.namespace),
         ("resource", question.resource),
+        ("subresource", question.subresource),
         ("verb", question.verb),
     ];
-    for (index, (key, value)) in attributes.into_iter().enumerate() {
+    let is_said = |(key, value): &(&str, &str)| *key != "subresource" || !value.is_empty();
+    for (index, (key, value)) in attributes.into_iter().filter(is_said).enumerate() {
         json.push(if index == 0 { '{' } else { ',' });
         write_string(key, &mut json);
         json.push(':');
@@ -115,9 +118,9 @@ mod tests {
             user,
             groups: groups.to_vec(),
             namespace: "shop",
-            group: "",
             resource: "persistentvolumeclaims",
             verb: "patch",
+            ..CanI::default()
         };
         serde_json::from_str(&can_i_request(&question)).expect("JSON")
     }

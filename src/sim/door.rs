@@ -18,8 +18,11 @@ const MOST: usize = 50_000;
 #[derive(Debug, Default)]
 pub(crate) struct Door {
     updates: FxHashMap<Update, Result<SetSpec, Cause>>,
-    births: FxHashMap<(SetSpec, Uid, usize, bool, Claim), Claim>,
+    births: FxHashMap<Birth, Claim>,
 }
+
+/// A claim that is born: the set, whether another controller owns it, template and ordinal, whether there is a neighbour.
+type Birth = (SetSpec, Uid, (usize, usize), bool, Claim);
 
 /// What each claim asks for and has: with `shrink: Recover` the policy looks whether a growth was reached.
 type Sizes = [Option<(u8, u8)>; SLOTS];
@@ -130,7 +133,7 @@ impl Door {
             version: 0,
             ..*claim
         };
-        let key = (spec, Uid::from(set.owned), template, neighbour, asked);
+        let key = (spec, Uid::from(set.owned), (template, ordinal), neighbour, asked);
         let born = match self.births.get(&key) {
             Some(born) => *born,
             None => {

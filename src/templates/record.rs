@@ -104,6 +104,18 @@ impl Record {
     /// # Errors
     /// A text with an error is no record: it stands for no wish at all.
     pub fn read(text: &str, uid: &str) -> Result<Self, RecordError> {
+        let record = Self::read_of_any(text)?;
+        if uid.is_empty() || record.uid != uid {
+            return Err(RecordError::Uid);
+        }
+        Ok(record)
+    }
+
+    /// As [`Record::read`], of whatever set it is: one that was restored from a backup has another uid.
+    ///
+    /// # Errors
+    /// All of [`RecordError`] but [`RecordError::Uid`].
+    pub fn read_of_any(text: &str) -> Result<Self, RecordError> {
         if text.len() > MAX_BYTES {
             return Err(RecordError::TooLong { found: text.len() });
         }
@@ -119,9 +131,7 @@ impl Record {
             Some(Value::String(text)) => Ok(text),
             _ => Err(RecordError::Malformed { found }),
         };
-        if uid.is_empty() || text_of("uid", "no uid")? != uid {
-            return Err(RecordError::Uid);
-        }
+        let uid = text_of("uid", "no uid")?;
         let by = text_of("by", "no user")?;
         let manager = text_of("manager", "no manager")?;
         let revision = text_of("revision", "no revision")?;
@@ -153,7 +163,7 @@ impl Record {
             manager,
             phase,
             templates: ClaimTemplate::list_from_value(templates)?,
-            uid: uid.to_owned(),
+            uid,
             update_policy,
         };
         if record.revision().as_str() != revision {

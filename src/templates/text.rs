@@ -90,7 +90,7 @@ pub fn canonical_list(templates: &[ClaimTemplate]) -> String {
 }
 
 /// Appends [`canonical_list`].
-pub(super) fn write_list(templates: &[ClaimTemplate], text: &mut String) {
+pub(crate) fn write_list(templates: &[ClaimTemplate], text: &mut String) {
     text.push('[');
     for (index, template) in templates.iter().enumerate() {
         if index > 0 {

@@ -27,23 +27,13 @@ impl std::fmt::Debug for Cluster {
     }
 }
 
-/// May this user, who is in these groups, do this?
+/// May this user do this?
 ///
 /// # Errors
 /// If the API server does not answer, or not to this client.
-pub(crate) async fn may(
-    client: &Client,
-    user: String,
-    groups: Vec<String>,
-    attributes: ResourceAttributes,
-) -> kube::Result<bool> {
+pub(crate) async fn may(client: &Client, spec: SubjectAccessReviewSpec) -> kube::Result<bool> {
     let review = SubjectAccessReview {
-        spec: SubjectAccessReviewSpec {
-            user: Some(user),
-            groups: Some(groups),
-            resource_attributes: Some(attributes),
-            ..SubjectAccessReviewSpec::default()
-        },
+        spec,
         ..SubjectAccessReview::default()
     };
     let reviews: Api<SubjectAccessReview> = Api::all(client.clone());
@@ -77,16 +67,26 @@ impl Cluster {
 
 impl Lookups for Cluster {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
-        let owned = |text: &str| Some(text.to_owned());
+        let owned = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let extra = question.extra.map(serde_json::from_str).transpose();
+        let extra = extra.map_err(|error| CannotAsk(format!("userInfo.extra: {error}")))?;
         let attributes = ResourceAttributes {
             namespace: owned(question.namespace),
-            group: owned(question.group),
+            group: Some(question.group.to_owned()),
             resource: owned(question.resource),
+            subresource: owned(question.subresource),
             verb: owned(question.verb),
             ..ResourceAttributes::default()
         };
-        let groups = question.groups.iter().map(|&group| group.to_owned()).collect();
-        self.wait(may(&self.client, question.user.to_owned(), groups, attributes))
+        let spec = SubjectAccessReviewSpec {
+            user: Some(question.user.to_owned()),
+            uid: owned(question.uid),
+            groups: Some(question.groups.iter().map(|&group| group.to_owned()).collect()),
+            extra: extra.flatten(),
+            resource_attributes: Some(attributes),
+            ..SubjectAccessReviewSpec::default()
+        };
+        self.wait(may(&self.client, spec))
     }
 
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {

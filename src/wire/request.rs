@@ -52,7 +52,7 @@ fn request<'a>(reader: &mut Reader<'a>) -> Read<Review<'a>> {
             "name" => review.name = once.text(4, reader)?,
             "namespace" => review.namespace = once.text(5, reader)?,
             "operation" => review.operation = once.text(6, reader)?,
-            "userInfo" => (review.user, review.groups) = once.read(7, reader, user_info)?,
+            "userInfo" => once.read(7, reader, |reader| user_info(reader, &mut review))?,
             "options" => review.options = once.read(8, reader, options)?,
             "object" => {
                 let other = review.old_object.as_ref();
@@ -107,15 +107,15 @@ fn resource<'a>(reader: &mut Reader<'a>) -> Read<Resource<'a>> {
     Ok(resource)
 }
 
-fn user_info<'a>(reader: &mut Reader<'a>) -> Read<(Text<'a>, Vec<Text<'a>>)> {
-    let (mut user, mut groups) = (Text::default(), Vec::new());
+fn user_info<'a>(reader: &mut Reader<'a>, review: &mut Review<'a>) -> Read<()> {
     if reader.null()? {
-        return Ok((user, groups));
+        return Ok(());
     }
+    let groups = &mut review.groups;
     let mut once = Once::default();
     reader.object(|reader, key| {
         match &*key {
-            "username" => user = once.text(0, reader)?,
+            "username" => review.user = once.text(0, reader)?,
             "groups" => {
                 once.mark(1, reader)?;
                 if !reader.null()? {
@@ -128,11 +128,12 @@ fn user_info<'a>(reader: &mut Reader<'a>) -> Read<(Text<'a>, Vec<Text<'a>>)> {
                     })?;
                 }
             }
+            "uid" => review.user_uid = once.text(2, reader)?,
+            "extra" => review.user_extra = once.raw(3, reader)?,
             _ => reader.skip()?,
         }
         Ok(())
-    })?;
-    Ok((user, groups))
+    })
 }
 
 fn options<'a>(reader: &mut Reader<'a>) -> Read<Options<'a>> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::admission::review::Object;
 use crate::admission::{Edit, Review};
-use crate::json::{Error, Reader, with_member, write_string};
+use crate::json::{Error, Fault, Map, Reader, with_member, write_string};
 
 /// One replacement of bytes.
 struct Splice {
@@ -101,6 +101,7 @@ fn in_spec(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Opti
             let old = review.old_object.as_ref().map_or("null", Object::templates);
             ("volumeClaimTemplates", spec.templates, old.to_owned())
         }
+        Edit::SetTemplates(templates) => ("volumeClaimTemplates", spec.templates, templates.clone()),
         Edit::SetPartition(partition) => {
             let path = ["rollingUpdate", "partition"];
             let there = spec.update_strategy;
@@ -182,11 +183,17 @@ fn map(
     let mut text = String::from("{");
     let mut done = vec![false; edits.len()];
     let mut reader = Reader::new(there.unwrap_or("null"));
+    // Both a claim and its template may have thousands of labels.
+    let places = edits
+        .iter()
+        .enumerate()
+        .map(|(place, (key, _))| ((*key).to_owned(), place));
+    let places = Map::from_unsorted(places.collect()).ok_or_else(|| reader.error(Fault::Duplicate))?;
     if !reader.null()? {
         reader.object(|reader, key| {
             let value = reader.raw()?;
-            match edits.iter().position(|(edited, _)| *edited == key) {
-                Some(index) => {
+            match places.get(&key) {
+                Some(&index) => {
                     done[index] = true;
                     write_set(edits[index], &mut text);
                 }

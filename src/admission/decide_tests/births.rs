@@ -127,14 +127,80 @@ fn p1_what_is_edited_in_a_claim_is_found_in_it() {
 }
 
 #[test]
-fn p1_a_claim_is_looked_up_as_often_as_the_setting_says() {
-    let settings = |most: u32| format!(r#"{{"maxPVCLookups":{most}}}"#);
-    // data of one-web, and data-one of web.
-    let three = claim("data-one-web-3");
-    for (most, asked) in [(1, 0), (2, 2), (3, 2)] {
+fn p1_each_set_that_may_have_given_the_name_is_looked_up() {
+    for (name, asked) in [
+        // data of one-web, and data-one of web.
+        ("data-one-web-3".to_owned(), 2),
+        (format!("data{}-web-3", "-a".repeat(19)), 20),
+        (format!("data{}-web-3", "-a".repeat(20)), 0),
+        // No template has a name of more than 63 characters.
+        (format!("{}-b{}-web-3", "a".repeat(61), "-c".repeat(20)), 2),
+        ("data-web-03".to_owned(), 0),
+        ("data-web-99999999999999999999".to_owned(), 0),
+    ] {
         let mut cluster = Cluster::of(vec![]);
-        let verdict = birth_with(&three, CONTROLLER, &settings(most), &mut cluster);
-        assert_eq!((verdict, cluster.asked.len()), (Verdict::PASS, asked), "at most {most}");
+        let verdict = birth_with(&claim(&name), CONTROLLER, r#"{"maxPVCLookups":1}"#, &mut cluster);
+        let Verdict::Pass(remarks) = verdict else {
+            panic!("{name}")
+        };
+        let expected = usize::from(name.len() > 40 && asked == 0);
+        assert_eq!(
+            (cluster.asked.len(), remarks.warnings.len()),
+            (asked, expected),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn p1_below_the_partition_a_claim_is_born_from_the_live_template() {
+    let strategy = |kind: &str, partition: u32| json!({"type": kind, "rollingUpdate": {"partition": partition}});
+    for (sentence, strategy, held, start, born) in [
+        ("no partition", json!({}), None, 0, true),
+        ("at the partition", strategy("RollingUpdate", 3), None, 0, true),
+        ("below it", strategy("RollingUpdate", 4), None, 0, false),
+        ("ordinals begin later", strategy("RollingUpdate", 3), None, 1, false),
+        ("Pods are held", strategy("RollingUpdate", 5), Some("3"), 0, true),
+        (
+            "Pods are held below the user's own",
+            strategy("RollingUpdate", 5),
+            Some("4"),
+            0,
+            false,
+        ),
+        ("no strategy that has one", strategy("OnDelete", 9), None, 0, true),
+        (
+            "one that cannot be read",
+            strategy("RollingUpdate", u32::MAX),
+            None,
+            0,
+            false,
+        ),
+    ] {
+        let mut set = web();
+        set["spec"]["updateStrategy"] = strategy;
+        set["spec"]["ordinals"] = json!({"start": start});
+        if let Some(held) = held {
+            set = annotated(set, keys::HELD_PARTITION, held);
+        }
+        let verdict = birth(&claim("data-web-3"), CONTROLLER, &mut Cluster::of(vec![set]));
+        assert_eq!(matches!(verdict, Verdict::Stage(..)), born, "{sentence}: {verdict:?}");
+    }
+}
+
+#[test]
+fn p1_what_the_settings_do_not_allow_any_more_is_not_born() {
+    for (settings, born) in [
+        ("{}", true),
+        (r#"{"maxStorage":{"*":"20Gi"}}"#, true),
+        (r#"{"maxStorage":{"*":"19Gi"}}"#, false),
+        (r#"{"allowedVolumeAttributesClasses":["slow"]}"#, false),
+        (r#"{"metadataOnlyChanges":"Deny"}"#, false),
+        (r#"{"mode":"ValidateOnly"}"#, false),
+    ] {
+        let mut cluster = Cluster::of(vec![web()]);
+        let verdict = birth_with(&claim("data-web-3"), CONTROLLER, settings, &mut cluster);
+        assert_eq!(matches!(verdict, Verdict::Stage(..)), born, "{settings}: {verdict:?}");
     }
 }
 

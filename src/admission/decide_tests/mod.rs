@@ -7,6 +7,7 @@ mod going_back;
 mod pods;
 mod retention;
 mod settings;
+mod trust;
 mod wishes;
 
 use serde_json::{Value, json};
@@ -38,12 +39,14 @@ impl Cluster {
 impl Lookups for Cluster {
     fn can_i(&mut self, q: &CanI<'_>) -> Result<bool, CannotAsk> {
         self.asked.push(format!(
-            "{} {} {} {}/{}",
+            "{} {} {} {}/{}{}{}",
             q.user,
             q.groups.join(","),
             q.verb,
             q.namespace,
-            q.resource
+            q.resource,
+            if q.subresource.is_empty() { "" } else { "/" },
+            q.subresource
         ));
         self.answer.clone()
     }

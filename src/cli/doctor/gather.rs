@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::authorization::v1::ResourceAttributes;
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReviewSpec};
 use k8s_openapi::api::coordination::v1;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::{Client, CustomResourceExt as _};
@@ -166,7 +166,13 @@ impl Place {
             name: right.name.clone(),
             ..ResourceAttributes::default()
         };
-        may(&self.client, user, groups, attributes).await
+        let spec = SubjectAccessReviewSpec {
+            user: Some(user),
+            groups: Some(groups),
+            resource_attributes: Some(attributes),
+            ..SubjectAccessReviewSpec::default()
+        };
+        may(&self.client, spec).await
     }
 
     /// Asks for a set with a value that the policy refuses, as a dry run.

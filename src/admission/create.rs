@@ -1,0 +1,83 @@
+//! Row C1: a StatefulSet is created.
+//!
+//! A staged change that comes along was copied: from a backup that is restored, or from another cluster. Its PVCs are
+//! still to be made, so there is nothing to roll out: the new StatefulSet simply gets the templates.
+
+use super::decide::{consistent, is_by_controller, is_skipped};
+use super::lookups::Lookups;
+use super::ours::{OURS, put_back};
+use super::review::{Object, Review};
+use super::settings::{Mode, Settings};
+use super::update::policy;
+use super::verdict::{Edit, Refusal, Remarks, Verdict};
+use super::{message, user_keys};
+use crate::templates::show::path_of;
+use crate::templates::text::write_list;
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, keys};
+
+pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+    let new = consistent(review, review.object.as_ref(), "object")?;
+    if is_audit(review, new) || is_by_controller(review, settings) {
+        return Ok(Verdict::PASS);
+    }
+    let is_skipped = is_skipped(new, settings);
+    if !is_skipped {
+        user_keys::check(None, new, settings)?;
+        user_keys::check_authority(review, None, new, settings, lookups)?;
+    }
+    if is_skipped || settings.mode == Mode::ValidateOnly {
+        return put_back(settings, None, new, &|key, _| OURS.contains(&key));
+    }
+    let mut remarks = Remarks::default();
+    let mut edits = Vec::new();
+    if let Some(text) = new.metadata.annotations.get(keys::STAGED) {
+        match restored(new, settings, text) {
+            Ok(None) => {}
+            Ok(Some((templates, diff))) => {
+                remarks.warnings.push(message::restored(&new.metadata.name, &diff));
+                let mut text = String::new();
+                write_list(&templates, &mut text);
+                edits.push(Edit::SetTemplates(text));
+            }
+            Err(why) => remarks.warnings.push(message::not_restored(&why)),
+        }
+    }
+    remarks.warnings.extend(user_keys::warnings(None, new));
+    edits.extend(
+        OURS.into_iter()
+            .chain([keys::WITHDRAW])
+            .filter(|key| new.metadata.annotations.get(key).is_some())
+            .map(Edit::no_annotation),
+    );
+    Ok(Verdict::with(edits, remarks))
+}
+
+/// The templates of a staged change that came along, and how they differ from those that the request asks for; nothing
+/// if they do not.
+fn restored(new: &Object<'_>, settings: &Settings, text: &str) -> Result<Option<(Vec<ClaimTemplate>, Diff)>, String> {
+    let record = Record::read_of_any(text).map_err(|error| error.to_string())?;
+    let asked = ClaimTemplate::read_list(new.templates()).map_err(|error| error.to_string())?;
+    let diff = Diff::between(&asked, &record.templates);
+    if diff.is_empty() {
+        return Ok(None);
+    }
+    let rules = settings.rules(policy(new, Some(&record), settings));
+    if let Some(fault) = rules.faults(&diff, &record.templates, &asked).first() {
+        return Err(fault.to_string());
+    }
+    for template in &record.templates {
+        ClaimName::new(&template.name, &new.metadata.name, 0)
+            .map_err(|error| format!("{}: {error}", path_of(&template.name)))?;
+    }
+    Ok(Some((record.templates, diff)))
+}
+
+/// True iff this is Kubewarden's audit scanner, which shows a stored object as if it were being created. What is there
+/// already is never judged: rows are about changes.
+fn is_audit(review: &Review<'_>, object: &Object<'_>) -> bool {
+    let metadata = &object.metadata;
+    review.user.is_empty()
+        && !metadata.uid.is_empty()
+        && metadata.uid == review.uid
+        && !metadata.resource_version.is_empty()
+}
