@@ -47,6 +47,19 @@ async fn every_denial_is_403(stage: &Stage, denials: usize) -> anyhow::Result<()
     Ok(())
 }
 
+/// Annotations of ours that are of other kinds.
+const ELSEWHERE: [&str; 4] = ["revision", "by", "manager", "rollout-uid"];
+
+#[test]
+fn guard_of_the_status_names_every_annotation_of_ours() {
+    let keys = include_str!("../../src/templates/keys.rs");
+    let guard = include_str!("../../deploy/guard/staged.yaml");
+    let keys = keys.lines().filter_map(|line| line.split_once(": &str = \"claim-rollout.io/")?.1.strip_suffix("\";"));
+    let keys = keys.filter(|key| !key.is_empty() && !ELSEWHERE.contains(key));
+    let [named, unnamed]: [Vec<&str>; 2] = keys.partition(|key| guard.contains(&format!("'{key}'"))).into();
+    assert!(named.len() > 5 && unnamed.is_empty(), "{named:?} {unnamed:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn guard_on_a_real_api_server_allows_and_denies_as_tabled() -> anyhow::Result<()> {
     let stage = Stage::build().await?;

@@ -15,6 +15,8 @@ pub(super) const GUARDED: &str = "guarded";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How many annotations `large` has.
 const MANY: usize = 10_000;
+/// The first number of finalizers, and of owners, that are not walked through.
+const TOO_MANY: usize = 101;
 
 pub(super) struct Stage {
     pub(super) cluster: Cluster,
@@ -89,6 +91,7 @@ fn objects(uid: &str) -> Value {
     };
     let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "controller": true}]);
     let many: Value = (0..MANY).map(|number| (format!("{number:x}"), json!(""))).collect();
+    let finalizers: Vec<String> = (0..TOO_MANY).map(|number| format!("example.com/{number}")).collect();
     json!({"apiVersion": "v1", "kind": "List", "items": [
         set(&json!({"name": "plain"})),
         set(&json!({"name": "replacing"})),
@@ -96,7 +99,7 @@ fn objects(uid: &str) -> Value {
         set(&json!({"name": "left", "annotations": staged("OnClaimDelete", "Staged")})),
         set(&json!({"name": "rolling", "annotations": staged("InPlace", "RollingOut")})),
         set(&json!({"name": "owned", "annotations": staged("OnClaimDelete", "Staged"), "ownerReferences": owner})),
-        set(&json!({"name": "large", "annotations": many})),
+        set(&json!({"name": "large", "annotations": many, "finalizers": finalizers})),
         claim("data", "expandable"),
         claim("waiting", "absent"),
     ]})
@@ -177,7 +180,9 @@ impl Stage {
 
     /// What somebody types, as the table has it.
     pub(super) async fn ask(&self, who: Who, typed: &str, dry_run: bool) -> anyhow::Result<Output> {
-        let typed = typed.replace("UID", &self.uid);
+        let owner = |number: usize| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": number.to_string()});
+        let many: Value = (0..TOO_MANY).map(owner).collect();
+        let typed = typed.replace("UID", &self.uid).replace("MANY", &many.to_string());
         let (typed, input) = match typed.split_once(" -f - ") {
             Some((verb, object)) => (
                 format!("{verb} -f -"),
@@ -225,7 +230,8 @@ impl Stage {
             Who::Controller => USER,
         };
         let message = format!(" denied request: claim-rollout: user {user} {expected}\n");
-        let denied = output.stderr.contains("Error from server (Forbidden): ") && output.stderr.ends_with(&message);
+        let denied =
+            output.stderr.contains(" is forbidden: ValidatingAdmissionPolicy ") && output.stderr.ends_with(&message);
         ensure!(!output.success && denied, "{who:?} {typed}: {output:?}");
         ensure!(self.stored().await? == before, "{who:?} {typed}: something was written");
         Ok(())

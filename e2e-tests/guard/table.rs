@@ -2,7 +2,7 @@
 //!
 //! The StatefulSets: `plain`; `staged` and `rolling`, with a staged change under OnClaimDelete and InPlace; `owned`, as `staged`
 //! but with a ConfigMap as its controller; `left`, with a phase that nothing belongs to; `replacing`, with our finalizer; `large`,
-//! with thousands of annotations. The PVCs: `data`, bound, and `waiting`, for a class that is not there.
+//! with thousands of annotations and with 101 finalizers. The PVCs: `data`, bound, and `waiting`, for a class that is not there.
 
 /// Who asks. All may do everything with StatefulSets; PVCs may be patched by alice, and written in every way by the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub(super) enum Who {
 use Who::{Admin, Alice, Bob, Controller};
 
 /// Who types what into kubectl, and what is denied with: what stands behind the name of the user, or nothing where it is
-/// allowed. UID is that of the ConfigMap. What is created is the last word: an object, or the metadata of a StatefulSet.
+/// allowed. UID is that of the ConfigMap,
+/// MANY are 101 owners. What is created is the last word: an object, or the metadata of a StatefulSet.
 pub(super) type Row = (Who, &'static str, &'static str);
 
 const YES: &str = "";
@@ -29,7 +30,8 @@ const PHASE: &str =
 const FINALIZER: &str = "may not add or remove the finalizer claim-rollout.io/replacing: only the controller may";
 const REPLACING: &str = "may not delete StatefulSet replacing now: it is being replaced, try again in a moment";
 const VERBS: &str = "may not create, delete or scale a StatefulSet, nor write its status";
-const METADATA: &str = "may change no metadata of a StatefulSet but annotations and the finalizer of claim-rollout.io";
+const METADATA: &str = "may change no metadata of a StatefulSet but annotations (if there are at most 1000) and the finalizer of \
+                        claim-rollout.io";
 const SPEC: &str = "may change nothing in the spec of a StatefulSet but the partition";
 const CLAIM_VERBS: &str = "may not create or delete a PVC, nor write its status";
 const CLAIM_METADATA: &str = "may change no metadata of a PVC but labels and annotations";
@@ -101,11 +103,15 @@ pub(super) const STAGED: &[Row] = &[
     (Alice, "annotate statefulset/plain claim-rollout.io/phase=Complete", PHASE),
     (Bob, "annotate statefulset/left claim-rollout.io/phase-", YES),
     (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Complete claim-rollout.io/ready=1.0", YES),
-    // Whoever fills a StatefulSet with annotations changes nothing.
+    // Whoever fills a StatefulSet with annotations makes nobody wait.
     (Bob, "annotate statefulset/large example.com/note=a", YES),
     (Bob, r#"patch statefulset/large --subresource=status --type=merge -p {"metadata":{"annotations":{"example.com/note":"a"}}}"#, YES),
     (Bob, "annotate statefulset/large claim-rollout.io/staged={}", RIGHT),
-    (Controller, "annotate statefulset/large claim-rollout.io/ready=1.0", YES),
+    (Controller, "annotate statefulset/large claim-rollout.io/ready=1.0", METADATA),
+    (Controller, r#"patch statefulset/large --type=json -p [{"op":"add","path":"/metadata/finalizers/-","value":"claim-rollout.io/replacing"}]"#, METADATA),
+    (Controller, r#"patch statefulset/large --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
+    (Bob, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":MANY}}"#, RIGHT),
+    (Alice, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":MANY}}"#, YES),
 ];
 
 /// Whose finalizer it is.
