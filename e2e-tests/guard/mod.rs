@@ -54,7 +54,9 @@ const ELSEWHERE: [&str; 4] = ["revision", "by", "manager", "rollout-uid"];
 fn guard_of_the_status_names_every_annotation_of_ours() {
     let keys = include_str!("../../src/templates/keys.rs");
     let guard = include_str!("../../deploy/guard/staged.yaml");
-    let keys = keys.lines().filter_map(|line| line.split_once(": &str = \"claim-rollout.io/")?.1.strip_suffix("\";"));
+    let keys = keys
+        .lines()
+        .filter_map(|line| line.split_once(": &str = \"claim-rollout.io/")?.1.strip_suffix("\";"));
     let keys = keys.filter(|key| !key.is_empty() && !ELSEWHERE.contains(key));
     let [named, unnamed]: [Vec<&str>; 2] = keys.partition(|key| guard.contains(&format!("'{key}'"))).into();
     assert!(named.len() > 5 && unnamed.is_empty(), "{named:?} {unnamed:?}");
