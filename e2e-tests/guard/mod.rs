@@ -67,7 +67,10 @@ async fn guard_on_a_real_api_server_allows_and_denies_as_tabled() -> anyhow::Res
     let stage = Stage::build().await?;
     no_expression_is_warned_of(&stage).await?;
     let before = stage.stored().await?;
-    let rows: Vec<_> = [table::STAGED, table::OURS, table::CONTROLLER].concat();
+    let mut rows: Vec<_> = [table::STAGED, table::OURS, table::CONTROLLER].concat();
+    if stage.cluster.minor() >= 35 {
+        rows.extend(table::SINCE_35);
+    }
     let mut wrong = Vec::new();
     for row in &rows {
         wrong.extend(stage.play(row, &before).await.err().map(|error| error.to_string()));

@@ -91,6 +91,9 @@ fn objects(uid: &str) -> Value {
     };
     let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "controller": true}]);
     let many: Value = (0..MANY).map(|number| (format!("{number:x}"), json!(""))).collect();
+    let owners: Value = (0..TOO_MANY)
+        .map(|_| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}))
+        .collect();
     let finalizers: Vec<String> = (0..TOO_MANY).map(|number| format!("example.com/{number}")).collect();
     json!({"apiVersion": "v1", "kind": "List", "items": [
         set(&json!({"name": "plain"})),
@@ -99,6 +102,7 @@ fn objects(uid: &str) -> Value {
         set(&json!({"name": "left", "annotations": staged("OnClaimDelete", "Staged")})),
         set(&json!({"name": "rolling", "annotations": staged("InPlace", "RollingOut")})),
         set(&json!({"name": "owned", "annotations": staged("OnClaimDelete", "Staged"), "ownerReferences": owner})),
+        set(&json!({"name": "crowded", "annotations": staged("OnClaimDelete", "Staged"), "ownerReferences": owners})),
         set(&json!({"name": "large", "annotations": many, "finalizers": finalizers})),
         claim("data", "expandable"),
         claim("waiting", "absent"),

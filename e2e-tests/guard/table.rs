@@ -2,7 +2,8 @@
 //!
 //! The StatefulSets: `plain`; `staged` and `rolling`, with a staged change under OnClaimDelete and InPlace; `owned`, as `staged`
 //! but with a ConfigMap as its controller; `left`, with a phase that nothing belongs to; `replacing`, with our finalizer; `large`,
-//! with thousands of annotations and with 101 finalizers. The PVCs: `data`, bound, and `waiting`, for a class that is not there.
+//! with thousands of annotations and with 101 finalizers; `crowded`, as
+//! `staged` but with 101 owners. The PVCs: `data`, bound, and `waiting`, for a class that is not there.
 
 /// Who asks. All may do everything with StatefulSets; PVCs may be patched by alice, and written in every way by the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,9 @@ pub(super) const STAGED: &[Row] = &[
     (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null}}"#, RIGHT),
     (Bob, r#"patch statefulset/owned --subresource=status --type=merge -p {"metadata":{"ownerReferences":null}}"#, RIGHT),
     (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"UID"}]}}"#, RIGHT),
-    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"Database","name":"owner","uid":"UID","controller":true}]}}"#, RIGHT),
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"ConfigMap","name":"owner","uid":"UID","controller":true}]}}"#, RIGHT),
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"owner","uid":"UID","controller":true}]}}"#, RIGHT),
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"another","uid":"1","controller":true}]}}"#, YES),
     (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null,"annotations":{"claim-rollout.io/update-policy":"InPlace"}}}"#, RIGHT),
     (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null,"annotations":{"claim-rollout.io/staged":null}}}"#, YES),
     (Alice, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null}}"#, YES),
@@ -100,6 +103,9 @@ pub(super) const STAGED: &[Row] = &[
     (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/staged={} claim-rollout.io/phase=Staged", YES),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Complete", PHASE),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged claim-rollout.io/ready=1.0", PHASE),
+    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Staged", PHASE),
+    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate claim-rollout.io/phase=Staged", PHASE),
+    (Bob, "annotate statefulset/plain claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged", PHASE),
     (Alice, "annotate statefulset/plain claim-rollout.io/phase=Complete", PHASE),
     (Bob, "annotate statefulset/left claim-rollout.io/phase-", YES),
     (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Complete claim-rollout.io/ready=1.0", YES),
@@ -112,6 +118,7 @@ pub(super) const STAGED: &[Row] = &[
     (Controller, r#"patch statefulset/large --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
     (Bob, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":MANY}}"#, RIGHT),
     (Alice, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":MANY}}"#, YES),
+    (Bob, "annotate statefulset/crowded example.com/note=a", YES),
 ];
 
 /// Whose finalizer it is.
@@ -162,6 +169,11 @@ pub(super) const CONTROLLER: &[Row] = &[
     (Controller, r#"patch pvc/data --subresource=status --type=merge -p {"status":{"phase":"Lost"}}"#, CLAIM_VERBS),
     (Controller, "delete pvc/data --wait=false", CLAIM_VERBS),
     (Controller, CLAIM, CLAIM_VERBS),
+];
+
+/// What StatefulSets have since 1.35.
+pub(super) const SINCE_35: &[Row] = &[
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":2}}}}"#, SPEC),
 ];
 
 const CLAIM: &str = r#"create -f - {"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"new"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}"#;
