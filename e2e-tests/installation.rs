@@ -34,6 +34,8 @@ const MANIFESTS: [&str; 4] = [
     "controller/rbac.yaml",
     "policy-server-rbac.yaml",
 ];
+/// The guard.
+const GUARD: [&str; 3] = ["guard/staged.yaml", "guard/replacing.yaml", "guard/controller.yaml"];
 /// How long the controller may take to start or to stop, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -142,6 +144,14 @@ impl Installation {
 impl Controllers {
     /// Applies what `deploy/` holds but the policies. No controller runs yet.
     pub(crate) async fn install(cluster: &Cluster) -> anyhow::Result<Self> {
+        for file in GUARD {
+            manifest_applied(cluster, file).await?;
+        }
+        Self::without_the_guard(cluster).await
+    }
+
+    /// The same, but what the API server lets through is for it alone to say.
+    pub(crate) async fn without_the_guard(cluster: &Cluster) -> anyhow::Result<Self> {
         apply_manifests(cluster).await?;
         Self::of(cluster).await
     }

@@ -160,7 +160,7 @@ async fn the_controller_starts_with_the_rights_that_deploy_gives_and_has_no_othe
     // What needs a container runtime or Kubewarden is not applied, but everything else of it is checked.
     let team = cluster.kubectl(&["create", "namespace", "team-a"], "").await?;
     assert!(team.success, "{team:?}");
-    for folder in ["controller", "namespaced"] {
+    for folder in ["controller", "guard", "namespaced"] {
         let path = deployed(folder);
         let path = path.to_str().context("a path in UTF-8")?;
         let applied = cluster

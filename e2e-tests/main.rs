@@ -16,6 +16,7 @@ mod documents;
 mod examples;
 mod generated;
 mod gitops;
+mod guard;
 mod guest_memory;
 mod host_is_faithful;
 mod installation;

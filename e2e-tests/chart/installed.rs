@@ -85,7 +85,8 @@ async fn carry_out_the_hook(cluster: &Cluster) -> anyhow::Result<()> {
 
 async fn nothing_is_left_but_the_definition(cluster: &Cluster) -> anyhow::Result<()> {
     let kinds = "deployments,services,serviceaccounts,roles,rolebindings,poddisruptionbudgets,configmaps,clusterroles,\
-                 clusterrolebindings,priorityclasses,mutatingwebhookconfigurations,validatingwebhookconfigurations";
+                 clusterrolebindings,priorityclasses,mutatingwebhookconfigurations,validatingwebhookconfigurations,\
+                 validatingadmissionpolicies,validatingadmissionpolicybindings";
     let get = [
         "get",
         kinds,

@@ -151,16 +151,64 @@ async fn another_namespace_is_told_to_the_policy(cluster: &Cluster) -> anyhow::R
         .filter(|object| object["metadata"]["namespace"] == "claim-rollout")
         .count();
     assert_eq!(elsewhere, 0, "an object is in another namespace than the release");
-    let policy = by_name(objects)?
+    let mut objects = by_name(objects)?;
+    let account = "system:serviceaccount:storage:claim-rollout-controller";
+    assert_eq!(guards_with(&objects, &format!(r#"in [\"{account}\"]"#)).len(), 4);
+    let policy = objects
         .remove("ClusterAdmissionPolicy claim-rollout")
         .context("the policy")?;
-    let account = "system:serviceaccount:storage:claim-rollout-controller";
     assert_eq!(policy["spec"]["settings"], json!({"controllerAccounts": [account]}));
     Ok(())
 }
 
+/// What of the guard's expressions has this in it: names of policies, as they are rendered.
+fn guards_with<'a>(objects: &'a Objects, text: &str) -> Vec<&'a str> {
+    let policies = objects.iter().filter(|(name, object)| {
+        name.starts_with("ValidatingAdmissionPolicy ") && object["spec"].to_string().contains(text)
+    });
+    policies
+        .map(|(name, _)| name.split(' ').next_back().unwrap_or_default())
+        .collect()
+}
+
+/// The guard follows the settings: the accounts, and who may ask for a change.
+async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
+    let guard = [
+        "claim-rollout-controller-persistentvolumeclaims",
+        "claim-rollout-controller-statefulsets",
+        "claim-rollout-replacing",
+        "claim-rollout-staged",
+    ];
+    let accounts = [
+        "policy.settings.controllerAccounts={system:serviceaccount:storage:rollouts,system:serviceaccount:claim-rollout:claim-rollout-controller}",
+    ];
+    let objects = by_name(render(cluster, &accounts).await?)?;
+    // As JSON within JSON.
+    let both = r#"request.userInfo.username in [\"system:serviceaccount:claim-rollout:claim-rollout-controller\",\"system:serviceaccount:storage:rollouts\"]"#;
+    assert_eq!(guards_with(&objects, both), guard);
+    let right = "!variables.isStaged ||";
+    assert_eq!(guards_with(&objects, right), ["claim-rollout-staged"]);
+
+    for (authority, expected) in [
+        ("RequirePatchOnPVCs", &["claim-rollout-staged"][..]),
+        ("TrustSetEditors", &[]),
+    ] {
+        let value = format!("policy.settings.authority={authority}");
+        let objects = by_name(render(cluster, &[&value]).await?)?;
+        assert_eq!(guards_with(&objects, right), expected, "{authority}");
+        assert_eq!(guards_with(&objects, ""), guard, "{authority}");
+    }
+    let objects = by_name(render(cluster, &["guard.enabled=false"]).await?)?;
+    let left = objects
+        .keys()
+        .filter(|name| name.starts_with("ValidatingAdmissionPolicy"));
+    assert_eq!(left.count(), 0);
+    Ok(())
+}
+
 /// A value, and what Helm says of it.
-const WRONG: [(&str, &str); 8] = [
+const WRONG: [(&str, &str); 9] = [
+    ("guard.enabled=maybe", "at '/guard/enabled': got string, want boolean"),
     (
         "admission=kubewarden2",
         "at '/admission': value must be one of 'kubewarden', 'builtin', 'none'",
@@ -230,7 +278,14 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let namespace = cluster.kubectl(&["create", "namespace", "claim-rollout"], "").await?;
     ensure!(namespace.success, "{namespace:?}");
-    let both = ["crd.yaml", "controller/rbac.yaml", "controller/deployment.yaml"];
+    let both = [
+        "crd.yaml",
+        "controller/rbac.yaml",
+        "controller/deployment.yaml",
+        "guard/staged.yaml",
+        "guard/replacing.yaml",
+        "guard/controller.yaml",
+    ];
     let kubewarden = [
         &both[..],
         &["policy-server-rbac.yaml", "policy.yaml", "policy-retention.yaml"],
@@ -250,6 +305,7 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
     is_what_is_deployed(&cluster, &["policy.retention=true", "admission=builtin"], &builtin).await?;
     is_what_is_deployed(&cluster, &["admission=none"], &both).await?;
     settings_reach_the_policy_and_the_controller(&cluster).await?;
+    settings_reach_the_guard(&cluster).await?;
     another_namespace_is_told_to_the_policy(&cluster).await?;
     a_wrong_value_is_refused_and_named(&cluster).await?;
     for admission in ["admission=kubewarden", "admission=builtin", "admission=none"] {

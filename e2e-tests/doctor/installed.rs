@@ -74,6 +74,39 @@ pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result
     stage.until_healthy().await
 }
 
+pub(super) async fn the_guard(stage: &mut Stage) -> anyhow::Result<()> {
+    let policy = "validatingadmissionpolicy/claim-rollout-staged";
+    let binding = "validatingadmissionpolicybinding/claim-rollout-staged";
+    let other = "!(request.userInfo.username in [\"system:serviceaccount:other:claim-rollout-controller\"])";
+    for (object, operations, subject) in [
+        (
+            policy,
+            json!([{"op": "replace", "path": "/spec/matchConditions/0/expression", "value": other}]),
+            policy,
+        ),
+        (
+            policy,
+            json!([{"op": "replace", "path": "/spec/failurePolicy", "value": "Ignore"}]),
+            policy,
+        ),
+        (
+            binding,
+            json!([{"op": "replace", "path": "/spec/validationActions", "value": ["Audit"]}]),
+            binding,
+        ),
+    ] {
+        stage.edit(object, &operations).await?;
+        stage.healed(("Error", subject)).await?;
+    }
+    for object in [binding, policy] {
+        stage.done(&["delete", object], "").await?;
+        stage.healed(("Error", object)).await?;
+    }
+    let all = "validatingadmissionpolicies,validatingadmissionpolicybindings";
+    stage.done(&["delete", all, "--all"], "").await?;
+    stage.healed(("Warning", "validatingadmissionpolicies")).await
+}
+
 pub(super) async fn the_rights_of_the_controller(stage: &mut Stage) -> anyhow::Result<()> {
     let role = "clusterrole/claim-rollout-controller";
     let saved: Value = serde_json::from_str(&stage.saved(role).await?)?;
@@ -142,6 +175,7 @@ pub(super) async fn who_may_not_look_is_told(stage: &mut Stage) -> anyhow::Resul
     let expected = [
         ASKED,
         "rights",
+        "validatingadmissionpolicies",
         "storageclasses",
         "customresourcedefinitions",
         "webhook configurations",

@@ -29,6 +29,7 @@ async fn each_fault_is_one_finding_and_heals() -> anyhow::Result<()> {
         drifts::what_is_staged_is_found,
         installed::the_definition,
         installed::how_the_policy_is_asked,
+        installed::the_guard,
         installed::the_rights_of_the_controller,
         installed::who_leads,
         sets::annotations,

@@ -168,7 +168,7 @@ async fn the_model_and_a_real_api_server_answer_the_same() -> anyhow::Result<()>
         ..Options::default()
     })
     .await?;
-    Controllers::install(&cluster).await?;
+    Controllers::without_the_guard(&cluster).await?;
     let clients = Clients::new(&cluster).await?;
     let doors = Doors::open(&cluster, &clients.admin).await?;
     let stage = Stage { cluster, clients };

@@ -21,6 +21,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ toJson $settings }}
 {{- end }}
 
+{{- /* The accounts of controllers, as a list in CEL: the one that this chart makes, and those of the settings. */}}
+{{- define "claim-rollout.accounts" -}}
+{{- $account := printf "system:serviceaccount:%s:claim-rollout-controller" .Release.Namespace -}}
+{{ prepend (.Values.policy.settings.controllerAccounts | default list) $account | uniq | toJson }}
+{{- end }}
+
 {{- /* What the controller must know of them. */}}
 {{- define "claim-rollout.honoured" -}}
 {{- with .Values.policy.settings.ownedSets }}

@@ -6,6 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
 use super::admission::{Probe, Webhook};
+use super::guard::Policy;
 use super::rights::{Account, Right};
 use crate::claims::class::Known;
 use crate::cli::drift::find::Seen;
@@ -24,6 +25,8 @@ pub(crate) struct Facts {
     pub(crate) probe: Probe,
     /// The webhooks that lead to claim-rollout.
     pub(crate) webhooks: Known<Vec<Webhook>>,
+    /// The policies of the guard.
+    pub(crate) guard: Known<Vec<Policy>>,
     /// What accounts may not do although they need to.
     pub(crate) lacking: Vec<(Account, Vec<Right>)>,
     pub(crate) lease: Known<Lease>,

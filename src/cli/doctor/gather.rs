@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::admission::{By, Probe, Webhook};
 use super::facts::{Facts, Lease, Stalled};
+use super::guard::Policy;
 use super::rights::{Account, Right};
 use crate::claims::class::Known;
 use crate::cli::cluster;
@@ -55,6 +56,7 @@ impl Place {
             let answer = self.lacking(account, account.rights()?).await;
             lacking.extend(readable("rights", answer, &mut unread)?.map(|rights| (account, rights)));
         }
+        let guard = readable("validatingadmissionpolicies", self.guard().await, &mut unread)?;
         let classes = readable("storageclasses", self.classes().await, &mut unread)?;
         let stalled = absent(self.stalled().await);
         Ok(Facts {
@@ -64,6 +66,7 @@ impl Place {
             own_definition: serde_json::to_value(ClaimRollout::crd())?,
             probe: self.probe().await?,
             webhooks: readable("webhook configurations", webhooks, &mut unread)?.map_or(Known::Unknown, Known::Found),
+            guard: guard.map_or(Known::Unknown, Known::Found),
             lacking,
             lease: known("leases", self.lease().await, &mut unread)?,
             classes: classes.unwrap_or_default(),
@@ -93,6 +96,19 @@ impl Place {
             }
         }
         Ok(found)
+    }
+
+    async fn guard(&self) -> Answer<Vec<Policy>> {
+        let mut listed = [Vec::new(), Vec::new()];
+        let kinds = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
+        for (kind, listed) in kinds.into_iter().zip(&mut listed) {
+            let objects = self.api("admissionregistration.k8s.io", "v1", kind, None);
+            for object in objects.list(&ListParams::default()).await? {
+                listed.push(value(object)?);
+            }
+        }
+        let [policies, bindings] = listed;
+        Ok(Policy::list(&policies, &bindings))
     }
 
     /// Whether volumes of each class can grow.
@@ -151,7 +167,7 @@ impl Place {
         } else {
             self.sets.clone()
         };
-        let user = format!("system:serviceaccount:{}:{}", self.home, account.name());
+        let user = account.user(&self.home);
         let groups = vec![
             "system:serviceaccounts".to_owned(),
             format!("system:serviceaccounts:{}", self.home),

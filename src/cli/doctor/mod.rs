@@ -6,6 +6,7 @@
 //! | [`finding`] | what is said |
 //! | [`definition`] | is ClaimRollout defined |
 //! | [`admission`] | is the policy asked |
+//! | [`guard`] | does the API server itself keep the rules of the guard |
 //! | [`rights`] | may the accounts do what they need to |
 //! | [`leader`] | does a controller lead |
 //! | [`classes`], [`sets`] | what keeps the claims of sets from following |
@@ -16,6 +17,7 @@ mod definition;
 mod facts;
 mod finding;
 mod gather;
+mod guard;
 mod leader;
 mod rights;
 mod sets;
@@ -37,7 +39,7 @@ const NAMESPACE: &str = "claim-rollout";
 /// Say what is wrong with an installation, and what heals it
 ///
 /// `--namespace` is that of the installation, claim-rollout if none is named. Looks at the definition of ClaimRollout, at how the
-/// policy is asked, at the rights of the accounts, at the Lease of the controller, at storage classes, and at every set. Nothing
+/// policy is asked, at the guard, at the rights of the accounts, at the Lease of the controller, at storage classes, and at every set. Nothing
 /// is written: that the policy is asked is tried by a dry run.
 ///
 /// Exits with 0 if there is no error, with 1 if there is, and with 2 if it could not look.
@@ -96,6 +98,7 @@ fn diagnose(facts: &Facts) -> Vec<Finding> {
     });
     let mut findings: Vec<Finding> = definition::judge(facts).into_iter().collect();
     findings.extend(admission::judge(facts));
+    findings.extend(guard::judge(facts));
     findings.extend(rights::judge(facts));
     findings.extend(leader::judge(facts));
     findings.extend(classes::judge(facts));

@@ -39,6 +39,11 @@ impl Account {
         }
     }
 
+    /// The user name that an API server knows it by, if it is in this namespace.
+    pub(crate) fn user(self, namespace: &str) -> String {
+        format!("system:serviceaccount:{namespace}:{}", self.name())
+    }
+
     const fn file(self) -> &'static str {
         match self {
             Self::Controller => "deploy/controller/rbac.yaml",

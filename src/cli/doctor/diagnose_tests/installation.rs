@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{definition, time, webhook, webhooks};
+use super::{definition, policies, time, webhook, webhooks};
 use crate::claims::class::Known;
 use crate::cli::doctor::admission::{By, Part, Probe};
 use crate::cli::doctor::facts::{Facts, Lease, Stalled};
@@ -83,6 +83,36 @@ pub(super) const ROWS: &[Row] = &[
         |facts| drop(webhooks(facts).pop()),
         "Warning mutatingwebhookconfiguration/claim-rollout-webhook | none: a new claim gets the old template, and has to be brought up later",
         "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml",
+    ),
+    (
+        "no guard",
+        |facts| policies(facts).clear(),
+        "Warning validatingadmissionpolicies | none: what is staged is as safe as the policy alone makes it",
+        "kubectl apply --server-side --force-conflicts -k deploy/guard",
+    ),
+    (
+        "a policy of the guard is missing",
+        |facts| drop(policies(facts).remove(1)),
+        "Error validatingadmissionpolicy/claim-rollout-replacing | none, although other parts of the guard are there",
+        "kubectl apply --server-side --force-conflicts -f deploy/guard/replacing.yaml",
+    ),
+    (
+        "a policy of the guard that is not bound",
+        |facts| policies(facts)[0].denies = false,
+        "Error validatingadmissionpolicybinding/claim-rollout-staged | none: nothing is denied",
+        "kubectl apply --server-side --force-conflicts -f deploy/guard/staged.yaml",
+    ),
+    (
+        "a policy of the guard that fails open",
+        |facts| policies(facts)[2].fails_closed = false,
+        "Error validatingadmissionpolicy/claim-rollout-controller-statefulsets | Ignore: what cannot be evaluated is let through",
+        "kubectl apply --server-side --force-conflicts -f deploy/guard/controller.yaml",
+    ),
+    (
+        "a policy of the guard for another account",
+        |facts| policies(facts)[3].conditions = "['system:serviceaccount:other:claim-rollout-controller']".to_owned(),
+        "Error validatingadmissionpolicy/claim-rollout-controller-persistentvolumeclaims | that it is not there: the guard takes the controller for somebody else",
+        "kubectl apply --server-side --force-conflicts -f deploy/guard/controller.yaml, with that account in its matchConditions",
     ),
     (
         "a right is missing",

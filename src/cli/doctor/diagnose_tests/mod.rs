@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::admission::{By, Part, Probe, Webhook};
 use super::facts::{Facts, Lease};
+use super::guard::Policy;
 use super::rights::Account;
 use super::{Output, Severity, diagnose, summary, text};
 use crate::claims::class::Known;
@@ -44,6 +45,23 @@ fn webhook(part: Part, by: By) -> Webhook {
     }
 }
 
+/// The policies of the guard, as they are installed.
+fn guard() -> Vec<Policy> {
+    let names = [
+        "claim-rollout-staged",
+        "claim-rollout-replacing",
+        "claim-rollout-controller-statefulsets",
+        "claim-rollout-controller-persistentvolumeclaims",
+    ];
+    let policy = |name: &str| Policy {
+        name: name.to_owned(),
+        fails_closed: true,
+        denies: true,
+        conditions: "['system:serviceaccount:claim-rollout:claim-rollout-controller']".to_owned(),
+    };
+    names.map(policy).into()
+}
+
 /// All is well: the webhook of this program, a controller that leads, and a set whose claims are as its templates.
 fn healthy() -> Facts {
     let own = serde_json::to_value(ClaimRollout::crd()).expect("JSON");
@@ -59,6 +77,7 @@ fn healthy() -> Facts {
             webhook(Part::Sets, By::BuiltIn),
             webhook(Part::Claims, By::BuiltIn),
         ]),
+        guard: Known::Found(guard()),
         lacking: vec![(Account::Controller, Vec::new()), (Account::Webhook, Vec::new())],
         lease: Known::Found(Lease {
             holder: "one".to_owned(),
@@ -79,6 +98,13 @@ fn webhooks(facts: &mut Facts) -> &mut Vec<Webhook> {
     match &mut facts.webhooks {
         Known::Found(webhooks) => webhooks,
         _ => panic!("webhooks of the fixture"),
+    }
+}
+
+fn policies(facts: &mut Facts) -> &mut Vec<Policy> {
+    match &mut facts.guard {
+        Known::Found(policies) => policies,
+        _ => panic!("the guard of the fixture"),
     }
 }
 
@@ -119,8 +145,11 @@ type Harmless = (&'static str, fn(&mut Facts));
 
 #[test]
 fn what_is_as_it_should_be_is_no_finding() {
-    let rows: [Harmless; 8] = [
+    let rows: [Harmless; 9] = [
         ("a healthy installation", |_| {}),
+        ("an account beside ours", |facts| {
+            policies(facts)[0].conditions.insert_str(1, "'somebody', ");
+        }),
         ("Kubewarden's", |facts| {
             facts.webhooks = Known::Found(
                 [Part::Sets, Part::Claims, Part::Retention]

@@ -1,0 +1,83 @@
+//! The guard of `deploy/guard` on a real API server: for each of its rules, requests that are allowed and requests that are
+//! denied.
+
+mod stage;
+// A row is a line.
+#[rustfmt::skip]
+mod table;
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use crate::cluster::eventually;
+use crate::installation::USER;
+use stage::{GUARDED, Stage};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the API server has found in the types of the expressions.
+async fn no_expression_is_warned_of(stage: &Stage) -> anyhow::Result<()> {
+    let get = ["get", "validatingadmissionpolicies", "-o", "json"];
+    let mut last = Value::Null;
+    let checked = eventually("the types to be checked", PATIENCE, async || {
+        last = serde_json::from_str(&stage.done(&get, "").await?.stdout)?;
+        let policies = last["items"].as_array().context("items")?;
+        ensure!(policies.len() == 4, "{last:#}");
+        let is_checked = |policy: &Value| policy["status"]["observedGeneration"] == policy["metadata"]["generation"];
+        Ok(policies.iter().all(is_checked).then_some(()))
+    });
+    checked.await?;
+    for policy in last["items"].as_array().into_iter().flatten() {
+        let warnings = &policy["status"]["typeChecking"]["expressionWarnings"];
+        ensure!(warnings.is_null(), "{}: {warnings:#}", policy["metadata"]["name"]);
+    }
+    Ok(())
+}
+
+/// Every answer that says no has the code 403: clients delete and re-create a StatefulSet on other codes.
+async fn every_denial_is_403(stage: &Stage, denials: usize) -> anyhow::Result<()> {
+    let asked = ["admin", "alice", "bob", USER];
+    let mut entries = stage.cluster.audit().await?;
+    entries.retain(|entry| entry.namespace == GUARDED && asked.contains(&entry.user.as_str()));
+    entries.retain(|entry| !entry.dry_run() && entry.code >= 300);
+    let answers: Vec<u16> = entries.iter().map(|entry| entry.code).collect();
+    ensure!(answers == vec![403; denials], "{answers:?}");
+    Ok(())
+}
+
+/// Annotations of ours that are of other kinds.
+const ELSEWHERE: [&str; 4] = ["revision", "by", "manager", "rollout-uid"];
+
+#[test]
+fn guard_of_the_status_names_every_annotation_of_ours() {
+    let keys = include_str!("../../src/templates/keys.rs");
+    let guard = include_str!("../../deploy/guard/staged.yaml");
+    let keys = keys
+        .lines()
+        .filter_map(|line| line.split_once(": &str = \"claim-rollout.io/")?.1.strip_suffix("\";"));
+    let keys = keys.filter(|key| !key.is_empty() && !ELSEWHERE.contains(key));
+    let [named, unnamed]: [Vec<&str>; 2] = keys.partition(|key| guard.contains(&format!("'{key}'"))).into();
+    assert!(named.len() > 5 && unnamed.is_empty(), "{named:?} {unnamed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guard_on_a_real_api_server_allows_and_denies_as_tabled() -> anyhow::Result<()> {
+    let stage = Stage::build().await?;
+    no_expression_is_warned_of(&stage).await?;
+    let before = stage.stored().await?;
+    let mut rows: Vec<_> = [table::STAGED, table::OURS, table::CONTROLLER].concat();
+    if stage.cluster.minor() >= 35 {
+        rows.extend(table::SINCE_35);
+    }
+    let mut wrong = Vec::new();
+    for row in &rows {
+        wrong.extend(stage.play(row, &before).await.err().map(|error| error.to_string()));
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let denials = rows.iter().filter(|(.., expected)| !expected.is_empty()).count();
+    every_denial_is_403(&stage, denials).await?;
+    stage.cluster.stop();
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Who asks for what, and what the guard says. The policy itself is not there: the guard stands alone.
+//!
+//! The StatefulSets: `plain`; `staged` and `rolling`, with a staged change under OnClaimDelete and InPlace; `owned`, as `staged`
+//! but with a ConfigMap as its controller; `left`, with a phase that nothing belongs to; `replacing`, with our finalizer; `large`,
+//! with thousands of annotations and with 101 finalizers; `crowded`, as
+//! `staged` but with 101 owners. The PVCs: `data`, bound, and `waiting`, for a class that is not there.
+
+/// Who asks. All may do everything with StatefulSets; PVCs may be patched by alice, and written in every way by the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    Alice,
+    Bob,
+    Admin,
+    /// With the token of its account.
+    Controller,
+}
+
+use Who::{Admin, Alice, Bob, Controller};
+
+/// Who types what into kubectl, and what is denied with: what stands behind the name of the user, or nothing where it is
+/// allowed. UID is that of the ConfigMap,
+/// MANY are 101 owners. What is created is the last word: an object, or the metadata of a StatefulSet.
+pub(super) type Row = (Who, &'static str, &'static str);
+
+const YES: &str = "";
+const STATUS: &str = "may not change annotations of claim-rollout.io through the status of a StatefulSet";
+const RIGHT: &str = "may not patch persistentvolumeclaims in namespace guarded, which is needed to bring or change a staged change, \
+                     or to have one rolled out";
+const PHASE: &str =
+    "may not change claim-rollout.io/phase or claim-rollout.io/ready: they change with the staged change";
+const FINALIZER: &str = "may not add or remove the finalizer claim-rollout.io/replacing: only the controller may";
+const REPLACING: &str = "may not delete StatefulSet replacing now: it is being replaced, try again in a moment";
+const VERBS: &str = "may not create, delete or scale a StatefulSet, nor write its status";
+const METADATA: &str = "may change no metadata of a StatefulSet but annotations (if there are at most 1000) and the finalizer of \
+                        claim-rollout.io";
+const SPEC: &str = "may change nothing in the spec of a StatefulSet but the partition";
+const CLAIM_VERBS: &str = "may not create or delete a PVC, nor write its status";
+const CLAIM_METADATA: &str = "may change no metadata of a PVC but labels and annotations";
+const CLAIM_LABELS: &str =
+    "may change labels and annotations of a PVC only together with the label claim-rollout.io/revision";
+const CLAIM_SPEC: &str =
+    "may change nothing in the spec of a PVC but the requested storage and the volumeAttributesClassName";
+
+/// One request that each policy denies: when all are, the guard is in force.
+pub(super) const IN_FORCE: &[Row] = &[
+    (Bob, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{}"}}"#, RIGHT),
+    (Bob, r#"create -f - {"finalizers":["claim-rollout.io/replacing"]}"#, FINALIZER),
+    (Controller, "create -f - {}", VERBS),
+    (Controller, CLAIM, CLAIM_VERBS),
+    (Alice, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{}"}}"#, YES),
+];
+
+/// Who may bring or change a staged change, or have one rolled out.
+pub(super) const STAGED: &[Row] = &[
+    // Nothing of ours through the status.
+    (Bob, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/staged":"{}"}}}"#, STATUS),
+    (Alice, r#"patch statefulset/staged --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/update-policy":"InPlace"}}}"#, STATUS),
+    (Admin, r#"patch statefulset/staged --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/staged":null}}}"#, STATUS),
+    (Bob, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/paused":"true"}}}"#, STATUS),
+    (Bob, r#"patch statefulset/staged --subresource=status --type=merge -p {"metadata":{"annotations":{"example.com/note":"a"}}}"#, YES),
+    (Bob, r#"patch statefulset/staged --subresource=status --type=merge -p {"status":{"observedGeneration":7}}"#, YES),
+    // A staged change comes, changes, goes.
+    (Bob, "annotate statefulset/plain claim-rollout.io/staged={}", RIGHT),
+    (Alice, "annotate statefulset/plain claim-rollout.io/staged={}", YES),
+    (Bob, "annotate --overwrite statefulset/staged claim-rollout.io/staged={}", RIGHT),
+    (Alice, "annotate --overwrite statefulset/staged claim-rollout.io/staged={}", YES),
+    (Bob, "annotate statefulset/staged claim-rollout.io/staged- claim-rollout.io/phase-", YES),
+    (Bob, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{}"}}"#, RIGHT),
+    (Alice, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{}","claim-rollout.io/phase":"Complete"}}"#, YES),
+    (Bob, r#"create -f - {"annotations":{"claim-rollout.io/update-policy":"InPlace"}}"#, YES),
+    // The update policy.
+    (Bob, "annotate statefulset/plain claim-rollout.io/update-policy=InPlace", YES),
+    (Bob, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=InPlace", RIGHT),
+    (Bob, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=inplace", RIGHT),
+    (Alice, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=InPlace", YES),
+    (Bob, "annotate statefulset/staged claim-rollout.io/update-policy-", RIGHT),
+    (Bob, "annotate statefulset/owned claim-rollout.io/update-policy-", RIGHT),
+    (Bob, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=OnDelete", YES),
+    (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete", YES),
+    (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged", YES),
+    // The other escapes, and what has nothing to do with it.
+    (Bob, "annotate statefulset/rolling claim-rollout.io/paused=true", YES),
+    (Bob, "annotate statefulset/rolling claim-rollout.io/withdraw=1", YES),
+    (Bob, "label statefulset/rolling team=a", YES),
+    (Bob, "annotate statefulset/rolling example.com/note=a", YES),
+    (Bob, "set image statefulset/rolling main=example/main:2", YES),
+    (Bob, "scale statefulset/rolling --replicas=0", YES),
+    // The owner that keeps it from being rolled out.
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null}}"#, RIGHT),
+    (Bob, r#"patch statefulset/owned --subresource=status --type=merge -p {"metadata":{"ownerReferences":null}}"#, RIGHT),
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"UID"}]}}"#, RIGHT),
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"ConfigMap","name":"owner","uid":"UID","controller":true}]}}"#, RIGHT),
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"owner","uid":"UID","controller":true}]}}"#, RIGHT),
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"another","uid":"1","controller":true}]}}"#, YES),
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null,"annotations":{"claim-rollout.io/update-policy":"InPlace"}}}"#, RIGHT),
+    (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null,"annotations":{"claim-rollout.io/staged":null}}}"#, YES),
+    (Alice, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null}}"#, YES),
+    (Bob, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"UID","controller":true}]}}"#, YES),
+    // What goes with a staged change.
+    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Complete", PHASE),
+    (Alice, "annotate statefulset/rolling claim-rollout.io/ready=1.0", PHASE),
+    (Alice, "annotate statefulset/rolling claim-rollout.io/phase-", PHASE),
+    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/staged={} claim-rollout.io/phase=Staged", YES),
+    (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Complete", PHASE),
+    (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged claim-rollout.io/ready=1.0", PHASE),
+    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Staged", PHASE),
+    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate claim-rollout.io/phase=Staged", PHASE),
+    (Bob, "annotate statefulset/plain claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged", PHASE),
+    (Alice, "annotate statefulset/plain claim-rollout.io/phase=Complete", PHASE),
+    (Bob, "annotate statefulset/left claim-rollout.io/phase-", YES),
+    (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Complete claim-rollout.io/ready=1.0", YES),
+    // Whoever fills a StatefulSet with annotations makes nobody wait.
+    (Bob, "annotate statefulset/large example.com/note=a", YES),
+    (Bob, r#"patch statefulset/large --subresource=status --type=merge -p {"metadata":{"annotations":{"example.com/note":"a"}}}"#, YES),
+    (Bob, "annotate statefulset/large claim-rollout.io/staged={}", RIGHT),
+    (Controller, "annotate statefulset/large claim-rollout.io/ready=1.0", METADATA),
+    (Controller, r#"patch statefulset/large --type=json -p [{"op":"add","path":"/metadata/finalizers/-","value":"claim-rollout.io/replacing"}]"#, METADATA),
+    (Controller, r#"patch statefulset/large --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
+    (Bob, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":MANY}}"#, RIGHT),
+    (Alice, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":MANY}}"#, YES),
+    (Bob, "annotate statefulset/crowded example.com/note=a", YES),
+];
+
+/// Whose finalizer it is.
+pub(super) const OURS: &[Row] = &[
+    (Admin, r#"patch statefulset/plain --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#, FINALIZER),
+    (Bob, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#, FINALIZER),
+    (Bob, r#"create -f - {"finalizers":["claim-rollout.io/replacing"]}"#, FINALIZER),
+    (Bob, r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":null}}"#, FINALIZER),
+    (Admin, r#"patch statefulset/replacing --subresource=status --type=merge -p {"metadata":{"finalizers":null}}"#, FINALIZER),
+    (Bob, "delete statefulset/replacing --wait=false", REPLACING),
+    (Admin, "delete statefulset/replacing --cascade=orphan --wait=false", REPLACING),
+    (Bob, "delete statefulset/plain --wait=false", YES),
+    (Bob, r#"patch statefulset/plain --type=merge -p {"metadata":{"finalizers":["example.com/mine"]}}"#, YES),
+    (Bob, r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing","example.com/mine"]}}"#, YES),
+    (Bob, "label statefulset/replacing team=a", YES),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#, YES),
+    (Controller, r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":null}}"#, YES),
+];
+
+/// What the account of the controller may change, whatever its roles say.
+pub(super) const CONTROLLER: &[Row] = &[
+    (Controller, "set image statefulset/plain main=example/main:2", SPEC),
+    (Controller, "scale statefulset/plain --replicas=3", VERBS),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"replicas":3}}"#, SPEC),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"minReadySeconds":3}}"#, SPEC),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}"#, SPEC),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
+    (Controller, "annotate statefulset/plain claim-rollout.io/staged={}", YES),
+    (Controller, "annotate statefulset/staged claim-rollout.io/staged- claim-rollout.io/phase-", YES),
+    (Controller, "annotate statefulset/plain example.com/note=a", METADATA),
+    (Controller, "label statefulset/plain team=a", METADATA),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"metadata":{"finalizers":["example.com/mine"]}}"#, METADATA),
+    (Controller, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null}}"#, METADATA),
+    (Controller, r#"patch statefulset/plain --subresource=status --type=merge -p {"status":{"observedGeneration":7}}"#, VERBS),
+    (Controller, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/ready":"1.0"}}}"#, VERBS),
+    (Controller, "delete statefulset/plain --wait=false", VERBS),
+    (Controller, "delete statefulset/plain --cascade=orphan --wait=false", VERBS),
+    (Controller, "create -f - {}", VERBS),
+    (Controller, r#"patch pvc/data --type=merge -p {"spec":{"resources":{"requests":{"storage":"2Gi"}}}}"#, YES),
+    (Controller, r#"patch pvc/data --type=merge -p {"spec":{"volumeAttributesClassName":"silver"}}"#, YES),
+    (Controller, r#"patch pvc/data --type=merge -p {"metadata":{"labels":{"claim-rollout.io/revision":"2","tier":"a"},"annotations":{"example.com/note":"a"}}}"#, YES),
+    (Controller, "label pvc/data tier=a", CLAIM_LABELS),
+    (Controller, "annotate pvc/data example.com/note=a", CLAIM_LABELS),
+    (Controller, "label pvc/data claim-rollout.io/revision-", CLAIM_LABELS),
+    (Controller, r#"patch pvc/data --type=merge -p {"metadata":{"finalizers":null}}"#, CLAIM_METADATA),
+    (Controller, r#"patch pvc/data --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"UID"}]}}"#, CLAIM_METADATA),
+    (Controller, r#"patch pvc/waiting --type=merge -p {"spec":{"volumeName":"another"}}"#, CLAIM_SPEC),
+    (Controller, r#"patch pvc/data --subresource=status --type=merge -p {"status":{"phase":"Lost"}}"#, CLAIM_VERBS),
+    (Controller, "delete pvc/data --wait=false", CLAIM_VERBS),
+    (Controller, CLAIM, CLAIM_VERBS),
+];
+
+/// What StatefulSets have since 1.35.
+pub(super) const SINCE_35: &[Row] = &[
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":2}}}}"#, SPEC),
+];
+
+const CLAIM: &str = r#"create -f - {"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"new"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}"#;

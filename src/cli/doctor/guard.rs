@@ -1,0 +1,114 @@
+//! Is the guard there, does it deny, and does it know the account of the controller?
+
+use serde_json::Value;
+
+use super::facts::Facts;
+use super::finding::Finding;
+use super::rights::Account;
+use crate::claims::class::Known;
+
+/// The policies of the guard, and the manifests that they and their bindings come from.
+const POLICIES: [(&str, &str); 4] = [
+    ("claim-rollout-staged", "deploy/guard/staged.yaml"),
+    ("claim-rollout-replacing", "deploy/guard/replacing.yaml"),
+    ("claim-rollout-controller-statefulsets", "deploy/guard/controller.yaml"),
+    (
+        "claim-rollout-controller-persistentvolumeclaims",
+        "deploy/guard/controller.yaml",
+    ),
+];
+
+/// A ValidatingAdmissionPolicy of the guard, as far as it decides whether the guard works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Policy {
+    pub(crate) name: String,
+    /// `failurePolicy: Fail`.
+    pub(crate) fails_closed: bool,
+    /// A binding has `validationActions: [Deny]`.
+    pub(crate) denies: bool,
+    /// The expressions of its `matchConditions`, where the accounts stand.
+    pub(crate) conditions: String,
+}
+
+impl Policy {
+    /// Those of the guard, of all policies and bindings of a cluster.
+    pub(super) fn list(policies: &[Value], bindings: &[Value]) -> Vec<Self> {
+        let named = |name: &str| POLICIES.iter().any(|(ours, _)| *ours == name);
+        let read = |policy: &Value| {
+            let name = policy["metadata"]["name"].as_str().filter(|name| named(name))?;
+            let conditions = policy["spec"]["matchConditions"].as_array().into_iter().flatten();
+            let conditions = conditions.filter_map(|condition| condition["expression"].as_str());
+            Some(Self {
+                name: name.to_owned(),
+                // The default of the API.
+                fails_closed: policy["spec"]["failurePolicy"] != "Ignore",
+                denies: bindings.iter().any(|binding| denies(&binding["spec"], name)),
+                conditions: conditions.collect::<Vec<_>>().join("\n"),
+            })
+        };
+        policies.iter().filter_map(read).collect()
+    }
+
+    /// True iff a condition has this user name as a text of CEL, and not as a part of one.
+    fn knows(&self, account: &str) -> bool {
+        ['"', '\'']
+            .iter()
+            .any(|quote| self.conditions.contains(&format!("{quote}{account}{quote}")))
+    }
+}
+
+/// True iff this is the `spec` of a binding of this policy that denies.
+fn denies(binding: &Value, policy: &str) -> bool {
+    let mut actions = binding["validationActions"].as_array().into_iter().flatten();
+    binding["policyName"] == policy && actions.any(|action| action == "Deny")
+}
+
+/// What is wrong with the guard. To do without it is a choice, to have a part of it is not.
+pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+    let Known::Found(policies) = &facts.guard else {
+        return Vec::new();
+    };
+    if policies.is_empty() {
+        let found = "none: what is staged is as safe as the policy alone makes it";
+        let finding = Finding::warning("validatingadmissionpolicies").but("those of the guard", found);
+        return vec![finding.heal("kubectl apply --server-side --force-conflicts -k deploy/guard")];
+    }
+    let account = Account::Controller.user(&facts.namespace);
+    let of_policy = |(name, file): &(&str, &str)| {
+        let policy = policies.iter().find(|policy| policy.name == *name);
+        of_policy(name, file, policy, &account)
+    };
+    POLICIES.iter().flat_map(of_policy).collect()
+}
+
+fn of_policy(name: &str, file: &str, policy: Option<&Policy>, account: &str) -> Vec<Finding> {
+    let error = |kind: &str| Finding::error(format!("{kind}/{name}"));
+    let apply = format!("kubectl apply --server-side --force-conflicts -f {file}");
+    let Some(policy) = policy else {
+        let none = "none, although other parts of the guard are there";
+        return vec![error("validatingadmissionpolicy").but("it", none).heal(apply)];
+    };
+    let mut found = Vec::new();
+    if !policy.denies {
+        let none = "none: nothing is denied";
+        let finding = error("validatingadmissionpolicybinding").but("a binding that denies", none);
+        found.push(finding.heal(apply.clone()));
+    }
+    if !policy.fails_closed {
+        let ignored = "Ignore: what cannot be evaluated is let through";
+        let finding = error("validatingadmissionpolicy").but("failurePolicy Fail", ignored);
+        found.push(finding.heal(apply.clone()));
+    }
+    if !policy.knows(account) {
+        let finding = error("validatingadmissionpolicy").but(
+            format!("{account} in its matchConditions"),
+            "that it is not there: the guard takes the controller for somebody else",
+        );
+        found.push(finding.heal(format!("{apply}, with that account in its matchConditions")));
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;

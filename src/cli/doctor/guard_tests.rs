@@ -1,0 +1,95 @@
+use serde_json::{Value, json};
+
+use super::{POLICIES, Policy};
+
+const ACCOUNT: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
+
+/// What the manifests hold: policies and bindings.
+fn shipped() -> [Vec<Value>; 2] {
+    let files = [
+        include_str!("../../../deploy/guard/staged.yaml"),
+        include_str!("../../../deploy/guard/replacing.yaml"),
+        include_str!("../../../deploy/guard/controller.yaml"),
+    ];
+    let objects = files.map(|file| serde_saphyr::from_multiple::<Value>(file).expect("objects"));
+    objects
+        .concat()
+        .into_iter()
+        .partition::<Vec<Value>, _>(|object| object["kind"] == "ValidatingAdmissionPolicy")
+        .into()
+}
+
+#[test]
+fn policy_list_of_manifests_denies_and_knows_the_account() {
+    let [policies, bindings] = shipped();
+    let found = Policy::list(&policies, &bindings);
+    let names: Vec<&str> = found.iter().map(|policy| policy.name.as_str()).collect();
+    assert_eq!(names, POLICIES.map(|(name, _)| name));
+    for policy in found {
+        assert!(policy.denies && policy.fails_closed, "{policy:?}");
+        assert!(policy.knows(ACCOUNT), "{policy:?}");
+    }
+}
+
+#[test]
+fn policy_list_of_a_cluster_reads_what_is_stored() {
+    let name = "claim-rollout-staged";
+    let policy = |name: &str, spec: Value| json!({"metadata": {"name": name}, "spec": spec});
+    let binding = |policy: &str, actions: Value| json!({"spec": {"policyName": policy, "validationActions": actions}});
+    let plain = || policy(name, json!({}));
+    for (what, policy, binding, expected) in [
+        (
+            "somebody else's",
+            policy("other", json!({})),
+            binding("other", json!(["Deny"])),
+            None,
+        ),
+        (
+            "bound",
+            plain(),
+            binding(name, json!(["Audit", "Deny"])),
+            Some((true, true)),
+        ),
+        (
+            "only audited",
+            plain(),
+            binding(name, json!(["Audit"])),
+            Some((false, true)),
+        ),
+        (
+            "another's binding",
+            plain(),
+            binding("other", json!(["Deny"])),
+            Some((false, true)),
+        ),
+        (
+            "fails open",
+            policy(name, json!({"failurePolicy": "Ignore"})),
+            binding(name, json!(["Deny"])),
+            Some((true, false)),
+        ),
+    ] {
+        let found = Policy::list(&[policy], &[binding]).pop();
+        let found = found.map(|policy| (policy.denies, policy.fails_closed));
+        assert_eq!(found, expected, "{what}");
+    }
+}
+
+#[test]
+fn policy_knows_an_account_only_as_a_whole() {
+    for (conditions, expected) in [
+        (format!("request.userInfo.username in [\"{ACCOUNT}\"]"), true),
+        (format!("!(request.userInfo.username in ['a', '{ACCOUNT}'])"), true),
+        (format!("request.userInfo.username == '{ACCOUNT}-2'"), false),
+        (format!("request.userInfo.username == 'my-{ACCOUNT}'"), false),
+        (String::new(), false),
+    ] {
+        let policy = Policy {
+            name: String::new(),
+            fails_closed: true,
+            denies: true,
+            conditions,
+        };
+        assert_eq!(policy.knows(ACCOUNT), expected, "{}", policy.conditions);
+    }
+}
