@@ -6,7 +6,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`review`], `object`, `fields` | the request, and how it is read |
-//! | [`settings`] | what an administrator may set |
+//! | [`settings`](crate::api::settings) | what an administrator may set |
 //! | [`decide`] | the table: which row a request is |
 //! | `update`, `withdraw`, `hold` | rows U0 to U6 |
 //! | `stage`, `checks`, `user_keys` | what is asked before a wish is staged |
@@ -19,7 +19,6 @@
 pub mod decide;
 pub mod lookups;
 pub mod review;
-pub mod settings;
 pub mod verdict;
 
 mod birth;
@@ -35,6 +34,7 @@ mod user_keys;
 mod validate;
 mod withdraw;
 
+pub use crate::api::settings;
 pub use decide::admit;
 pub use lookups::{CanI, CannotAsk, Get, Lookups, NoCluster};
 pub use review::{Operation, Review};

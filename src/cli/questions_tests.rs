@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::QUESTIONS;
-use crate::admission::Settings;
-use crate::admission::settings::NAMES;
+use crate::api::Settings;
+use crate::api::settings::NAMES;
 
 const DOCUMENT: &str = include_str!("../../docs/settings.md");
 
@@ -83,7 +83,10 @@ fn the_options_and_limits_are_those_of_the_code() {
                 }
                 // The refusal of a value names all that are allowed.
                 let refused = read(name, &json!("?")).expect_err(name);
-                assert!(refused.contains(&format!("{}, but", options(&question).join(", "))), "{refused}");
+                assert!(
+                    refused.contains(&format!("{}, but", options(&question).join(", "))),
+                    "{refused}"
+                );
             }
             "int" => {
                 let [min, max] = ["min", "max"].map(|key| question[key].as_i64().expect(key));

@@ -48,7 +48,7 @@ impl Context {
         };
         Ok(Snapshot {
             now: (self.clock)(),
-            honoured: Arc::clone(&self.honoured),
+            settings: Arc::clone(&self.settings),
             set: view.clone(),
             claims,
             pods,

@@ -42,7 +42,7 @@ pub(super) async fn lead(
     let context = Arc::new(Context {
         client: client.clone(),
         clock,
-        honoured: Arc::new(config.honoured.clone()),
+        settings: Arc::new(config.settings.clone()),
         sets: sets.clone(),
         rollouts: rollouts.clone(),
         namespaces: Namespaces::new(client.clone(), wake.clone(), Arc::clone(&metrics)),

@@ -52,7 +52,8 @@ use tokio::time::timeout_at;
 
 use lease::{Candidate, Term};
 
-use crate::rollout::{Honoured, Seconds};
+use crate::api::Settings;
+use crate::rollout::Seconds;
 
 pub(crate) use act::partition_patch;
 pub use client::Budget;
@@ -69,14 +70,14 @@ pub const SILENCE: Duration = Duration::from_secs(75);
 type Clock = fn() -> Seconds;
 
 /// How the controller runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Only sets of this namespace; of all if there is none.
     pub namespace: Option<String>,
     /// How many sets are looked at at the same time.
     pub max_concurrent: u16,
-    /// What the policy's settings let through.
-    pub honoured: Honoured,
+    /// The settings document, the same that the policy has.
+    pub settings: Settings,
     /// How several controllers agree who works; none: this one does.
     pub election: Option<Election>,
     /// How much it writes at most.
@@ -88,7 +89,7 @@ impl Default for Config {
         Self {
             namespace: None,
             max_concurrent: 16,
-            honoured: Honoured::default(),
+            settings: Settings::default(),
             election: None,
             budget: Budget::DEFAULT,
         }

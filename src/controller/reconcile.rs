@@ -19,7 +19,8 @@ use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
 use super::watch::{Namespaces, lock};
 use super::{Clock, inquire, views};
-use crate::rollout::{Action, ApplyClaim, Honoured, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
+use crate::api::Settings;
+use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
 use crate::templates::{RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -35,7 +36,7 @@ const LONGEST_PAUSE: u32 = 60;
 pub(super) struct Context {
     pub(super) client: Client,
     pub(super) clock: Clock,
-    pub(super) honoured: Arc<Honoured>,
+    pub(super) settings: Arc<Settings>,
     pub(super) sets: Store<Set>,
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
@@ -104,7 +105,7 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
         return Ok(Next::await_change());
     }
     let view = views::set(set)?;
-    let opened = if Wish::of(&view, &context.honoured).is_ok() {
+    let opened = if Wish::of(&view, &context.settings).is_ok() {
         let opened = context
             .namespaces
             .open(&view.namespace, &view.name, set.template_names());

@@ -44,7 +44,7 @@ pub const LOOK_AGAIN: Seconds = 300;
 /// * At the wish there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
-    let wish = match Wish::of(&snapshot.set, &snapshot.honoured) {
+    let wish = match Wish::of(&snapshot.set, &snapshot.settings) {
         Ok(wish) => wish,
         Err(idle) => {
             let idle = idle.after(snapshot.earlier.as_ref(), &Revision::of(&snapshot.set.live));

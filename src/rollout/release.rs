@@ -87,6 +87,7 @@ pub fn without_rollout(set: &SetView, idle: &Idle) -> Option<SetPartition> {
         Idle::Terminating | Idle::Owned { .. } => None,
         Idle::NothingStaged
         | Idle::Withdrawn
+        | Idle::ValidateOnly
         | Idle::OnClaimDelete
         | Idle::ReCreate
         | Idle::TooManyClaims { .. }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::wish::Honoured;
+use crate::api::Settings;
 use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, Quantity, Record, Revision, Sync, UpdatePolicy};
 
@@ -18,8 +18,8 @@ pub type Seconds = u64;
 pub struct Snapshot {
     /// The time.
     pub now: Seconds,
-    /// What of the policy's settings the record is judged by.
-    pub honoured: Arc<Honoured>,
+    /// The settings, by which a staged change is judged again.
+    pub settings: Arc<Settings>,
     /// The set.
     pub set: SetView,
     /// Claims of the namespace that may be the set's, by name.
@@ -105,6 +105,8 @@ pub enum PodManagement {
 /// One entry of `metadata.ownerReferences`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
+    /// The group of `apiVersion`; empty for the core group.
+    pub group: String,
     /// `kind`
     pub kind: String,
     /// `name`
