@@ -12,8 +12,8 @@ use crate::policy_host::documents;
 /// By kind and name, without what a release adds.
 type Objects = BTreeMap<String, Value>;
 
-/// What the chart has beyond `deploy/`: the settings of the webhook as a file, and what runs before an uninstallation.
-const BEYOND: [&str; 2] = ["ConfigMap claim-rollout-webhook", "Job claim-rollout-lift-holds"];
+/// What the chart has beyond `deploy/`: what runs before an uninstallation.
+const BEYOND: [&str; 1] = ["Job claim-rollout-lift-holds"];
 
 /// Every switch that adds objects.
 const EVERYTHING: [&str; 4] = [
@@ -53,14 +53,7 @@ fn plain(object: &mut Value) {
         Some("Deployment") => {
             let template = &mut object["spec"]["template"];
             remove(&mut template["metadata"], "annotations");
-            remove(&mut template["spec"], "volumes");
-            let container = &mut template["spec"]["containers"][0];
-            for key in ["imagePullPolicy", "volumeMounts"] {
-                remove(container, key);
-            }
-            if let Some(arguments) = container["args"].as_array_mut() {
-                arguments.retain(|argument| argument != "--settings=/settings/settings.json");
-            }
+            remove(&mut template["spec"]["containers"][0], "imagePullPolicy");
         }
         _ => {}
     }
@@ -92,7 +85,7 @@ async fn is_what_is_deployed(cluster: &Cluster, values: &[&str], files: &[&str])
     Ok(())
 }
 
-/// What the settings say, the controller is told as well.
+/// One document, whoever reads it.
 async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyhow::Result<()> {
     let values = [
         "policy.settings.shrink=Recover",
@@ -118,23 +111,18 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
         objects["ClusterAdmissionPolicy claim-rollout-retention"]["spec"]["settings"],
         of_retention
     );
-    let arguments = [
-        "controller",
-        "--log-format=json",
-        "--owned-sets=Stage",
-        "--shrink=Recover",
-        "--reserved-key-prefix=example.com/",
-        "--reserved-key-prefix=example.org/",
-    ];
-    let controller = &objects["Deployment claim-rollout-controller"]["spec"]["template"]["spec"]["containers"][0];
-    assert_eq!(controller["args"], json!(arguments));
-
     let values = [&values[..], &["admission=builtin"]].concat();
-    let objects = by_name(render(cluster, &values).await?)?;
-    let file = objects["ConfigMap claim-rollout-webhook"]["data"]["settings.json"]
-        .as_str()
-        .context("a file")?;
-    assert_eq!(serde_json::from_str::<Value>(file)?, settings);
+    let builtin = by_name(render(cluster, &values).await?)?;
+    for (objects, readers) in [(&objects, &["controller"][..]), (&builtin, &["controller", "webhook"])] {
+        let file = objects["ConfigMap claim-rollout-settings"]["data"]["settings.yaml"].as_str();
+        assert_eq!(serde_json::from_str::<Value>(file.context("a file")?)?, settings);
+        for reader in readers {
+            let pod = &objects[&format!("Deployment claim-rollout-{reader}")]["spec"]["template"]["spec"];
+            let arguments = json!([reader, "--log-format=json", "--settings=/settings/settings.yaml"]);
+            assert_eq!(pod["containers"][0]["args"], arguments);
+            assert_eq!(pod["volumes"][0]["configMap"]["name"], "claim-rollout-settings");
+        }
+    }
     Ok(())
 }
 
@@ -230,7 +218,12 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let namespace = cluster.kubectl(&["create", "namespace", "claim-rollout"], "").await?;
     ensure!(namespace.success, "{namespace:?}");
-    let both = ["crd.yaml", "controller/rbac.yaml", "controller/deployment.yaml"];
+    let both = [
+        "crd.yaml",
+        "controller/rbac.yaml",
+        "controller/settings.yaml",
+        "controller/deployment.yaml",
+    ];
     let kubewarden = [
         &both[..],
         &["policy-server-rbac.yaml", "policy.yaml", "policy-retention.yaml"],

@@ -10,7 +10,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
-{{- /* The settings of the policy: the account of the controller is the one that this chart makes. */}}
+{{- /* The settings document, the same for all parts: the account of the controller is the one that this chart makes. */}}
 {{- define "claim-rollout.settings" -}}
 {{- $account := printf "system:serviceaccount:%s:claim-rollout-controller" .Release.Namespace -}}
 {{- $default := "system:serviceaccount:claim-rollout:claim-rollout-controller" -}}
@@ -19,19 +19,6 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $settings = set $settings "controllerAccounts" (list $account) -}}
 {{- end -}}
 {{ toJson $settings }}
-{{- end }}
-
-{{- /* What the controller must know of them. */}}
-{{- define "claim-rollout.honoured" -}}
-{{- with .Values.policy.settings.ownedSets }}
-- --owned-sets={{ . }}
-{{- end }}
-{{- with .Values.policy.settings.shrink }}
-- --shrink={{ . }}
-{{- end }}
-{{- range .Values.policy.settings.reservedKeyPrefixes }}
-- --reserved-key-prefix={{ . }}
-{{- end }}
 {{- end }}
 
 {{- define "claim-rollout.podSecurity" -}}
