@@ -13,7 +13,7 @@ use super::ClusterArguments;
 use super::files::{self, read_settings};
 use super::service::{self, LogFormat};
 use crate::api::Settings;
-use crate::controller::{self, Budget, Config, Election};
+use crate::controller::{self, Budget, Config, Election, WithoutPolicy};
 
 /// Roll out staged changes of volumeClaimTemplates to the claims of StatefulSets, of all namespaces if none is named.
 #[derive(Args, Clone, Debug)]
@@ -34,6 +34,10 @@ pub(crate) struct Arguments {
     /// is checked again before anything is rolled out
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
+    /// Roll out also in namespaces for which neither the policy nor the guard is registered, where anybody who edits a
+    /// StatefulSet can stage a change; nothing of admission is read then
+    #[arg(long)]
+    allow_without_policy: bool,
     /// Whether only the holder of a Lease works and others wait for it; by default in a cluster, and not outside of one
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     leader_elect: Option<bool>,
@@ -62,6 +66,11 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
         namespace: cluster.namespace.clone(),
         max_concurrent: args.max_concurrent,
         settings,
+        without_policy: if args.allow_without_policy {
+            WithoutPolicy::RollOut
+        } else {
+            WithoutPolicy::Stall
+        },
         election: election(&args)?,
         budget: Budget {
             per_second: args.kube_api_qps,

@@ -49,6 +49,7 @@ impl Context {
         Ok(Snapshot {
             now: (self.clock)(),
             settings: Arc::clone(&self.settings),
+            halted: None,
             set: view.clone(),
             claims,
             pods,

@@ -7,7 +7,8 @@
 //! | `watch`, `unblock` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
 //! | `reconcile`, `gather`, `inquire` | one look at one set, and what is seen |
-//! | `act` | the writes, and what became of them |
+//! | `act`, `undone` | the writes, and what became of them |
+//! | `admission`, `registered` | whether anybody judges who stages a change, and by which settings |
 //! | `memory` | replies that the watches have not caught up with |
 //! | `report`, `status`, `history`, `events` | the reports |
 //! | `client` | what every request passes through |
@@ -18,6 +19,7 @@ pub mod crd;
 pub(crate) mod objects;
 
 mod act;
+mod admission;
 mod census;
 mod client;
 mod events;
@@ -32,10 +34,12 @@ mod lease;
 mod memory;
 mod metrics;
 mod reconcile;
+mod registered;
 mod report;
 mod slim;
 mod status;
 mod unblock;
+mod undone;
 mod views;
 mod watch;
 
@@ -56,6 +60,7 @@ use crate::api::Settings;
 use crate::rollout::Seconds;
 
 pub(crate) use act::partition_patch;
+pub use admission::WithoutPolicy;
 pub use client::Budget;
 pub use lease::Election;
 pub(crate) use lease::NAME as LEASE;
@@ -78,6 +83,8 @@ pub struct Config {
     pub max_concurrent: u16,
     /// The settings document, the same that the policy has.
     pub settings: Settings,
+    /// What becomes of StatefulSets in namespaces for which neither the policy nor the guard is registered.
+    pub without_policy: WithoutPolicy,
     /// How several controllers agree who works; none: this one does.
     pub election: Option<Election>,
     /// How much it writes at most.
@@ -90,6 +97,7 @@ impl Default for Config {
             namespace: None,
             max_concurrent: 16,
             settings: Settings::default(),
+            without_policy: WithoutPolicy::default(),
             election: None,
             budget: Budget::DEFAULT,
         }

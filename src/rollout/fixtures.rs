@@ -70,6 +70,7 @@ pub(crate) fn web() -> Snapshot {
     let mut snapshot = Snapshot {
         now: 1000,
         settings: Arc::default(),
+        halted: None,
         set,
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

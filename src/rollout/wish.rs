@@ -3,11 +3,14 @@
 use std::fmt;
 
 use super::course::Course;
-use super::snapshot::{Earlier, Owner, SetView};
+use super::snapshot::{Earlier, Owner, Seconds, SetView};
 use crate::api::Settings;
 use crate::api::settings::Mode;
 use crate::templates::show::path_of;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy};
+
+/// For how many seconds it is believed that the policy is registered, or is not.
+pub const POLICY_RECHECK: Seconds = 15;
 
 /// A wish that is to be rolled out to existing claims.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +45,18 @@ pub enum Idle {
     TooManyClaims {
         /// How many claims they have.
         claims: u64,
+    },
+    /// Nobody judges who stages a change in this namespace: neither the policy nor the guard is registered there.
+    PolicyMissing {
+        /// What may not be read, if that is why nothing is known of them.
+        unread: Option<String>,
+    },
+    /// What the controller wrote was put back, so that it would never come to an end.
+    WriteUndone {
+        /// What it wrote.
+        what: String,
+        /// When it is tried again.
+        retry_at: Seconds,
     },
     /// The record asks for what the policy would have refused: somebody else wrote it.
     Unsound {
@@ -126,6 +141,8 @@ impl Idle {
             Self::OnClaimDelete => "OnClaimDelete",
             Self::ReCreate => "ReCreateNotEnabled",
             Self::TooManyClaims { .. } => "TooManyClaims",
+            Self::PolicyMissing { .. } => "PolicyMissing",
+            Self::WriteUndone { .. } => "WriteUndone",
             Self::Unsound { .. } => "RecordUnsound",
         }
     }
@@ -156,7 +173,19 @@ impl Idle {
                 | Self::ReCreate
                 | Self::Owned { .. }
                 | Self::ValidateOnly
+                | Self::PolicyMissing { .. }
+                | Self::WriteUndone { .. }
         )
+    }
+
+    /// After how many seconds it is looked at again, although nothing of the StatefulSet changes.
+    #[must_use]
+    pub fn wake(&self, now: Seconds) -> Option<Seconds> {
+        match self {
+            Self::PolicyMissing { .. } => Some(POLICY_RECHECK),
+            Self::WriteUndone { retry_at, .. } => Some(retry_at.saturating_sub(now).max(1)),
+            _ => None,
+        }
     }
 
     /// What there is to report. A set that is going is not ready: its wish was not reached.
@@ -187,6 +216,18 @@ impl fmt::Display for Idle {
                 f,
                 "the replicas have {claims} claims, and of one set no more than {} are looked at",
                 SetView::MOST_CLAIMS
+            ),
+            Self::PolicyMissing { unread: None } => f.write_str(
+                "neither the policy nor the guard is registered for this namespace, so anybody could have staged this: \
+                 register one of them, or start the controller with --allow-without-policy",
+            ),
+            Self::PolicyMissing { unread: Some(why) } => write!(
+                f,
+                "the controller cannot see whether the policy or the guard is registered for this namespace: {why}"
+            ),
+            Self::WriteUndone { what, .. } => write!(
+                f,
+                "the policy put back what this controller wrote ({what}): name its account in the setting controllerAccounts"
             ),
             Self::Unsound { why } => write!(f, "the record is not honoured: {why}"),
         }

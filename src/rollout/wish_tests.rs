@@ -8,6 +8,7 @@ use crate::rollout::action::{Action, ApplyClaim};
 use crate::rollout::fixtures::{apply, gi, owner, template, web as fixture, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
+use crate::rollout::wish::Idle;
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, UpdatePolicy, keys};
 
@@ -245,6 +246,46 @@ fn staged_change_is_judged_again_by_each_rule() {
         let only_tells = |action: &Action| matches!(action, Action::Tell(_));
         assert!(denied.actions.iter().all(only_tells), "{}", rule.denies);
     }
+}
+
+#[test]
+fn halted_rollout_stalls_and_is_looked_at_again() {
+    let undone = Idle::WriteUndone {
+        what: "the annotation x".to_owned(),
+        retry_at: 1008,
+    };
+    let missing = |unread: Option<&str>| Idle::PolicyMissing {
+        unread: unread.map(str::to_owned),
+    };
+    for (halted, wake, words, lifts) in [
+        (missing(None), 15, "register one of them", true),
+        (missing(Some("not allowed to list")), 15, "not allowed to list", true),
+        (
+            undone.clone(),
+            8,
+            "put back what this controller wrote (the annotation x)",
+            false,
+        ),
+    ] {
+        let mut web = fixture();
+        web.halted = Some(halted.clone());
+        web.set.held = Some(3);
+        let plan = plan(&web);
+        let stalled = &plan.progress.stalled;
+        assert_eq!((stalled.holds, stalled.reason), (true, halted.as_str()));
+        assert!(stalled.message.contains(words), "{}", stalled.message);
+        assert_eq!((plan.wake, plan.settled), (Some(wake), false), "{words}");
+        let lift = |action: &Action| matches!(action, Action::SetPartition(partition) if partition.lift);
+        assert_eq!(writes(&web).iter().any(lift), lifts, "{words}");
+        assert!(writes(&web).iter().all(lift), "{words}");
+    }
+    // Nothing is to be rolled out any more: what was put back is not written again before its time all the same.
+    let mut web = fixture();
+    (web.set.held, web.set.update_policy) = (Some(3), Some(UpdatePolicy::OnClaimDelete));
+    assert_eq!(writes(&web).len(), 1);
+    web.halted = Some(undone);
+    assert_eq!((writes(&web), plan(&web).wake), (vec![], Some(8)));
+    assert_eq!(plan(&web).progress.ready.reason, "OnClaimDelete");
 }
 
 #[test]

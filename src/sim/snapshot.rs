@@ -52,6 +52,7 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
     let mut snapshot = Snapshot {
         now: NOW,
         settings: Arc::clone(&SETTINGS[usize::from(seen.recover)]),
+        halted: None,
         set: set_view(mind, &seen.set),
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

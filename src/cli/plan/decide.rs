@@ -226,6 +226,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
     Ok(Snapshot {
         now: AT_LAST,
         settings: Arc::new(settings),
+        halted: None,
         set,
         claims,
         pods,
