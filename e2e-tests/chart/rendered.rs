@@ -15,9 +15,12 @@ type Objects = BTreeMap<String, Value>;
 /// What the chart has beyond `deploy/`: what runs before an uninstallation.
 const BEYOND: [&str; 1] = ["Job claim-rollout-lift-holds"];
 
+/// With this the objects for retention policies are rendered as `deploy/` has them.
+const WARN: &str = "policy.settings.retention=Warn";
+
 /// Every switch that adds objects.
 const EVERYTHING: [&str; 4] = [
-    "policy.retention=true",
+    "policy.settings.retention=Deny",
     "serviceMonitor.enabled=true",
     "prometheusRule.enabled=true",
     "dashboard.enabled=true",
@@ -76,6 +79,22 @@ fn deployed(files: &[&str]) -> anyhow::Result<Objects> {
 async fn is_what_is_deployed(cluster: &Cluster, values: &[&str], files: &[&str]) -> anyhow::Result<()> {
     let mut rendered = by_name(render(cluster, values).await?)?;
     rendered.retain(|name, _| !BEYOND.contains(&name.as_str()));
+    for (name, object) in &mut rendered {
+        match name.as_str() {
+            // In `deploy/` only the object that is about it says so.
+            "ClusterAdmissionPolicy claim-rollout" | "ClusterAdmissionPolicy claim-rollout-claims" => {
+                remove(&mut object["spec"]["settings"], "retention");
+            }
+            "ConfigMap claim-rollout-settings" if values.contains(&WARN) => {
+                ensure!(
+                    object["data"]["settings.yaml"] == "{\"retention\":\"Warn\"}\n",
+                    "{object:#}"
+                );
+                object["data"]["settings.yaml"] = "{}\n".into();
+            }
+            _ => {}
+        }
+    }
     let deployed = deployed(files)?;
     let names = |objects: &Objects| objects.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&rendered), names(&deployed), "{values:?}");
@@ -91,10 +110,11 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
         "policy.settings.shrink=Recover",
         "policy.settings.ownedSets=Stage",
         "policy.settings.reservedKeyPrefixes={example.com/,example.org/}",
-        "policy.retention=true",
+        WARN,
     ];
     let settings = json!({
-        "ownedSets": "Stage", "reservedKeyPrefixes": ["example.com/", "example.org/"], "shrink": "Recover",
+        "ownedSets": "Stage", "reservedKeyPrefixes": ["example.com/", "example.org/"], "retention": "Warn",
+        "shrink": "Recover",
     });
     let objects = by_name(render(cluster, &values).await?)?;
     assert_eq!(
@@ -106,7 +126,7 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
         settings
     );
     let mut of_retention = settings.clone();
-    (of_retention["mode"], of_retention["retention"]) = ("ValidateOnly".into(), "Warn".into());
+    of_retention["mode"] = "ValidateOnly".into();
     assert_eq!(
         objects["ClusterAdmissionPolicy claim-rollout-retention"]["spec"]["settings"],
         of_retention
@@ -121,6 +141,60 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
             let arguments = json!([reader, "--log-format=json", "--settings=/settings/settings.yaml"]);
             assert_eq!(pod["containers"][0]["args"], arguments);
             assert_eq!(pod["volumes"][0]["configMap"]["name"], "claim-rollout-settings");
+        }
+    }
+    Ok(())
+}
+
+/// `Deny` holds also while nobody answers; without the setting nobody is asked.
+async fn retention_decides_what_is_asked_and_whether_it_may_be_skipped(cluster: &Cluster) -> anyhow::Result<()> {
+    for (setting, expected) in [("Off", None), ("Warn", Some("Ignore")), ("Deny", Some("Fail"))] {
+        let value = format!("policy.settings.retention={setting}");
+        let kubewarden = by_name(render(cluster, &[&value]).await?)?;
+        let policy = kubewarden.get("ClusterAdmissionPolicy claim-rollout-retention");
+        let of_policy = policy.and_then(|policy| policy["spec"]["failurePolicy"].as_str());
+        let builtin = by_name(render(cluster, &[&value, "admission=builtin"]).await?)?;
+        let configuration = builtin.get("ValidatingWebhookConfiguration claim-rollout-webhook");
+        let of_webhook = configuration.and_then(|object| object["webhooks"][0]["failurePolicy"].as_str());
+        assert_eq!((of_policy, of_webhook), (expected, expected), "{setting}");
+    }
+    Ok(())
+}
+
+/// The controller looks there, has rights there, and the policy is called for it alone.
+async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::Result<()> {
+    let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "team-a"}});
+    let values = [WARN, "onlyNamespace=team-a"];
+    let objects = by_name(render(cluster, &values).await?)?;
+    for policy in ["", "-claims", "-retention"] {
+        let policy = &objects[&format!("ClusterAdmissionPolicy claim-rollout{policy}-team-a")];
+        assert_eq!(policy["spec"]["namespaceSelector"], selector);
+    }
+    for kind in ["Role", "RoleBinding"] {
+        let object = &objects[&format!("{kind} claim-rollout-controller")];
+        assert_eq!(object["metadata"]["namespace"], "team-a");
+    }
+    let deployment = &objects["Deployment claim-rollout-controller"];
+    let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+    assert!(
+        arguments
+            .as_array()
+            .is_some_and(|all| all.contains(&json!("--namespace=team-a")))
+    );
+    // What is of the cluster and has a name that another release could have.
+    let own = |name: &&String| {
+        let is_of_cluster = ["ClusterRole", "ClusterAdmissionPolicy"]
+            .iter()
+            .any(|kind| name.starts_with(kind));
+        is_of_cluster && !name.ends_with("-team-a")
+    };
+    assert_eq!(objects.keys().filter(own).collect::<Vec<_>>(), [""; 0]);
+
+    let builtin = by_name(render(cluster, &[&values[..], &["admission=builtin"]].concat()).await?)?;
+    for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
+        let webhooks = builtin[&format!("{kind} claim-rollout-webhook")]["webhooks"].as_array();
+        for webhook in webhooks.context("webhooks")? {
+            assert_eq!(webhook["namespaceSelector"], selector, "{webhook:#}");
         }
     }
     Ok(())
@@ -148,7 +222,7 @@ async fn another_namespace_is_told_to_the_policy(cluster: &Cluster) -> anyhow::R
 }
 
 /// A value, and what Helm says of it.
-const WRONG: [(&str, &str); 8] = [
+const WRONG: [(&str, &str); 11] = [
     (
         "admission=kubewarden2",
         "at '/admission': value must be one of 'kubewarden', 'builtin', 'none'",
@@ -167,8 +241,20 @@ const WRONG: [(&str, &str); 8] = [
     ),
     ("image.repository=", "at '/image/repository': minLength: got 0, want 1"),
     (
-        "policy.retention=Warn",
-        "at '/policy/retention': got string, want boolean",
+        "policy.retention=true",
+        "at '/policy': additional properties 'retention' not allowed",
+    ),
+    (
+        "policy.settings.retention=On",
+        "at '/policy/settings/retention': value must be one of 'Off', 'Warn', 'Deny'",
+    ),
+    (
+        "policy.settings.stageOwnedBy={Prometheus}",
+        "at '/policy/settings/stageOwnedBy/0': 'Prometheus' does not match pattern",
+    ),
+    (
+        "policy.settings.shrinks=Recover",
+        "at '/policy/settings': additional properties 'shrinks' not allowed",
     ),
     (
         "policy.module=policy.wasm",
@@ -239,12 +325,15 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
         ],
     ]
     .concat();
-    is_what_is_deployed(&cluster, &["policy.retention=true"], &kubewarden).await?;
-    is_what_is_deployed(&cluster, &["policy.retention=true", "admission=builtin"], &builtin).await?;
+    is_what_is_deployed(&cluster, &[WARN], &kubewarden).await?;
+    is_what_is_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
     is_what_is_deployed(&cluster, &["admission=none"], &both).await?;
     settings_reach_the_policy_and_the_controller(&cluster).await?;
+    retention_decides_what_is_asked_and_whether_it_may_be_skipped(&cluster).await?;
+    one_namespace_is_all_that_is_asked_about(&cluster).await?;
     another_namespace_is_told_to_the_policy(&cluster).await?;
     a_wrong_value_is_refused_and_named(&cluster).await?;
+    is_clean(&cluster, &["onlyNamespace=default"]).await?;
     for admission in ["admission=kubewarden", "admission=builtin", "admission=none"] {
         is_clean(&cluster, &[&EVERYTHING[..], &[admission]].concat()).await?;
         is_clean(&cluster, &[admission]).await?;

@@ -9,3 +9,6 @@ pub mod difference;
 pub mod settings;
 
 pub use settings::Settings;
+
+#[cfg(test)]
+mod schema_tests;

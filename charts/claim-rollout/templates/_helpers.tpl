@@ -21,6 +21,24 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ toJson $settings }}
 {{- end }}
 
+{{- /* At the end of the names of objects of the cluster. */}}
+{{- define "claim-rollout.suffix" -}}
+{{- with .Values.onlyNamespace }}-{{ . }}{{ end }}
+{{- end }}
+
+{{- define "claim-rollout.namespaceSelector" -}}
+{{- with .Values.onlyNamespace }}
+namespaceSelector:
+  matchLabels:
+    kubernetes.io/metadata.name: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- /* Off, unless the settings say otherwise. */}}
+{{- define "claim-rollout.retention" -}}
+{{- .Values.policy.settings.retention | default "Off" }}
+{{- end }}
+
 {{- define "claim-rollout.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
