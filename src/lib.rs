@@ -16,7 +16,9 @@
 //!
 //! `sim` (feature `sim`) is a model of a cluster in which both decisions are tried against everything that may go wrong.
 //!
-//! Dependencies point inwards: faces → [`wire`] → decisions → [`claims`] (what is known of the claims that exist) →
+//! [`api`] holds what other programs and people write: the settings document.
+//!
+//! Dependencies point inwards: faces → [`wire`] → decisions → [`api`], [`claims`] (what is known of the claims that exist) →
 //! [`templates`], the vocabulary. A reader starts there.
 
 // The exports of a waPC guest need an unsafe attribute; everywhere else there is none.
@@ -24,6 +26,7 @@
 #![deny(unsafe_code)]
 
 pub mod admission;
+pub mod api;
 pub mod claims;
 #[cfg(all(feature = "cli", not(target_family = "wasm")))]
 pub mod cli;

@@ -12,12 +12,15 @@ use crate::policy_host::documents;
 /// By kind and name, without what a release adds.
 type Objects = BTreeMap<String, Value>;
 
-/// What the chart has beyond `deploy/`: the settings of the webhook as a file, and what runs before an uninstallation.
-const BEYOND: [&str; 2] = ["ConfigMap claim-rollout-webhook", "Job claim-rollout-lift-holds"];
+/// What the chart has beyond `deploy/`: what runs before an uninstallation.
+const BEYOND: [&str; 1] = ["Job claim-rollout-lift-holds"];
+
+/// With this the objects for retention policies are rendered as `deploy/` has them.
+const WARN: &str = "policy.settings.retention=Warn";
 
 /// Every switch that adds objects.
 const EVERYTHING: [&str; 4] = [
-    "policy.retention=true",
+    "policy.settings.retention=Deny",
     "serviceMonitor.enabled=true",
     "prometheusRule.enabled=true",
     "dashboard.enabled=true",
@@ -53,14 +56,7 @@ fn plain(object: &mut Value) {
         Some("Deployment") => {
             let template = &mut object["spec"]["template"];
             remove(&mut template["metadata"], "annotations");
-            remove(&mut template["spec"], "volumes");
-            let container = &mut template["spec"]["containers"][0];
-            for key in ["imagePullPolicy", "volumeMounts"] {
-                remove(container, key);
-            }
-            if let Some(arguments) = container["args"].as_array_mut() {
-                arguments.retain(|argument| argument != "--settings=/settings/settings.json");
-            }
+            remove(&mut template["spec"]["containers"][0], "imagePullPolicy");
         }
         _ => {}
     }
@@ -83,6 +79,22 @@ fn deployed(files: &[&str]) -> anyhow::Result<Objects> {
 async fn is_what_is_deployed(cluster: &Cluster, values: &[&str], files: &[&str]) -> anyhow::Result<()> {
     let mut rendered = by_name(render(cluster, values).await?)?;
     rendered.retain(|name, _| !BEYOND.contains(&name.as_str()));
+    for (name, object) in &mut rendered {
+        match name.as_str() {
+            // In `deploy/` only the object that is about it says so.
+            "ClusterAdmissionPolicy claim-rollout" | "ClusterAdmissionPolicy claim-rollout-claims" => {
+                remove(&mut object["spec"]["settings"], "retention");
+            }
+            "ConfigMap claim-rollout-settings" if values.contains(&WARN) => {
+                ensure!(
+                    object["data"]["settings.yaml"] == "{\"retention\":\"Warn\"}\n",
+                    "{object:#}"
+                );
+                object["data"]["settings.yaml"] = "{}\n".into();
+            }
+            _ => {}
+        }
+    }
     let deployed = deployed(files)?;
     let names = |objects: &Objects| objects.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&rendered), names(&deployed), "{values:?}");
@@ -92,16 +104,17 @@ async fn is_what_is_deployed(cluster: &Cluster, values: &[&str], files: &[&str])
     Ok(())
 }
 
-/// What the settings say, the controller is told as well.
+/// One document, whoever reads it.
 async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyhow::Result<()> {
     let values = [
         "policy.settings.shrink=Recover",
         "policy.settings.ownedSets=Stage",
         "policy.settings.reservedKeyPrefixes={example.com/,example.org/}",
-        "policy.retention=true",
+        WARN,
     ];
     let settings = json!({
-        "ownedSets": "Stage", "reservedKeyPrefixes": ["example.com/", "example.org/"], "shrink": "Recover",
+        "ownedSets": "Stage", "reservedKeyPrefixes": ["example.com/", "example.org/"], "retention": "Warn",
+        "shrink": "Recover",
     });
     let objects = by_name(render(cluster, &values).await?)?;
     assert_eq!(
@@ -113,28 +126,77 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
         settings
     );
     let mut of_retention = settings.clone();
-    (of_retention["mode"], of_retention["retention"]) = ("ValidateOnly".into(), "Warn".into());
+    of_retention["mode"] = "ValidateOnly".into();
     assert_eq!(
         objects["ClusterAdmissionPolicy claim-rollout-retention"]["spec"]["settings"],
         of_retention
     );
-    let arguments = [
-        "controller",
-        "--log-format=json",
-        "--owned-sets=Stage",
-        "--shrink=Recover",
-        "--reserved-key-prefix=example.com/",
-        "--reserved-key-prefix=example.org/",
-    ];
-    let controller = &objects["Deployment claim-rollout-controller"]["spec"]["template"]["spec"]["containers"][0];
-    assert_eq!(controller["args"], json!(arguments));
-
     let values = [&values[..], &["admission=builtin"]].concat();
+    let builtin = by_name(render(cluster, &values).await?)?;
+    for (objects, readers) in [(&objects, &["controller"][..]), (&builtin, &["controller", "webhook"])] {
+        let file = objects["ConfigMap claim-rollout-settings"]["data"]["settings.yaml"].as_str();
+        assert_eq!(serde_json::from_str::<Value>(file.context("a file")?)?, settings);
+        for reader in readers {
+            let pod = &objects[&format!("Deployment claim-rollout-{reader}")]["spec"]["template"]["spec"];
+            let arguments = json!([reader, "--log-format=json", "--settings=/settings/settings.yaml"]);
+            assert_eq!(pod["containers"][0]["args"], arguments);
+            assert_eq!(pod["volumes"][0]["configMap"]["name"], "claim-rollout-settings");
+        }
+    }
+    Ok(())
+}
+
+/// `Deny` holds also while nobody answers; without the setting nobody is asked.
+async fn retention_decides_what_is_asked_and_whether_it_may_be_skipped(cluster: &Cluster) -> anyhow::Result<()> {
+    for (setting, expected) in [("Off", None), ("Warn", Some("Ignore")), ("Deny", Some("Fail"))] {
+        let value = format!("policy.settings.retention={setting}");
+        let kubewarden = by_name(render(cluster, &[&value]).await?)?;
+        let policy = kubewarden.get("ClusterAdmissionPolicy claim-rollout-retention");
+        let of_policy = policy.and_then(|policy| policy["spec"]["failurePolicy"].as_str());
+        let builtin = by_name(render(cluster, &[&value, "admission=builtin"]).await?)?;
+        let configuration = builtin.get("ValidatingWebhookConfiguration claim-rollout-webhook");
+        let of_webhook = configuration.and_then(|object| object["webhooks"][0]["failurePolicy"].as_str());
+        assert_eq!((of_policy, of_webhook), (expected, expected), "{setting}");
+    }
+    Ok(())
+}
+
+/// The controller looks there, has rights there, and the policy is called for it alone.
+async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::Result<()> {
+    let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "team-a"}});
+    let values = [WARN, "onlyNamespace=team-a"];
     let objects = by_name(render(cluster, &values).await?)?;
-    let file = objects["ConfigMap claim-rollout-webhook"]["data"]["settings.json"]
-        .as_str()
-        .context("a file")?;
-    assert_eq!(serde_json::from_str::<Value>(file)?, settings);
+    for policy in ["", "-claims", "-retention"] {
+        let policy = &objects[&format!("ClusterAdmissionPolicy claim-rollout{policy}-team-a")];
+        assert_eq!(policy["spec"]["namespaceSelector"], selector);
+    }
+    for kind in ["Role", "RoleBinding"] {
+        let object = &objects[&format!("{kind} claim-rollout-controller")];
+        assert_eq!(object["metadata"]["namespace"], "team-a");
+    }
+    let deployment = &objects["Deployment claim-rollout-controller"];
+    let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+    assert!(
+        arguments
+            .as_array()
+            .is_some_and(|all| all.contains(&json!("--namespace=team-a")))
+    );
+    // What is of the cluster and has a name that another release could have.
+    let own = |name: &&String| {
+        let is_of_cluster = ["ClusterRole", "ClusterAdmissionPolicy"]
+            .iter()
+            .any(|kind| name.starts_with(kind));
+        is_of_cluster && !name.ends_with("-team-a")
+    };
+    assert_eq!(objects.keys().filter(own).collect::<Vec<_>>(), [""; 0]);
+
+    let builtin = by_name(render(cluster, &[&values[..], &["admission=builtin"]].concat()).await?)?;
+    for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
+        let webhooks = builtin[&format!("{kind} claim-rollout-webhook")]["webhooks"].as_array();
+        for webhook in webhooks.context("webhooks")? {
+            assert_eq!(webhook["namespaceSelector"], selector, "{webhook:#}");
+        }
+    }
     Ok(())
 }
 
@@ -207,7 +269,7 @@ async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
 }
 
 /// A value, and what Helm says of it.
-const WRONG: [(&str, &str); 9] = [
+const WRONG: [(&str, &str); 12] = [
     ("guard.enabled=maybe", "at '/guard/enabled': got string, want boolean"),
     (
         "admission=kubewarden2",
@@ -227,8 +289,20 @@ const WRONG: [(&str, &str); 9] = [
     ),
     ("image.repository=", "at '/image/repository': minLength: got 0, want 1"),
     (
-        "policy.retention=Warn",
-        "at '/policy/retention': got string, want boolean",
+        "policy.retention=true",
+        "at '/policy': additional properties 'retention' not allowed",
+    ),
+    (
+        "policy.settings.retention=On",
+        "at '/policy/settings/retention': value must be one of 'Off', 'Warn', 'Deny'",
+    ),
+    (
+        "policy.settings.stageOwnedBy={Prometheus}",
+        "at '/policy/settings/stageOwnedBy/0': 'Prometheus' does not match pattern",
+    ),
+    (
+        "policy.settings.shrinks=Recover",
+        "at '/policy/settings': additional properties 'shrinks' not allowed",
     ),
     (
         "policy.module=policy.wasm",
@@ -281,6 +355,7 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
     let both = [
         "crd.yaml",
         "controller/rbac.yaml",
+        "controller/settings.yaml",
         "controller/deployment.yaml",
         "guard/staged.yaml",
         "guard/replacing.yaml",
@@ -301,13 +376,16 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
         ],
     ]
     .concat();
-    is_what_is_deployed(&cluster, &["policy.retention=true"], &kubewarden).await?;
-    is_what_is_deployed(&cluster, &["policy.retention=true", "admission=builtin"], &builtin).await?;
+    is_what_is_deployed(&cluster, &[WARN], &kubewarden).await?;
+    is_what_is_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
     is_what_is_deployed(&cluster, &["admission=none"], &both).await?;
     settings_reach_the_policy_and_the_controller(&cluster).await?;
     settings_reach_the_guard(&cluster).await?;
+    retention_decides_what_is_asked_and_whether_it_may_be_skipped(&cluster).await?;
+    one_namespace_is_all_that_is_asked_about(&cluster).await?;
     another_namespace_is_told_to_the_policy(&cluster).await?;
     a_wrong_value_is_refused_and_named(&cluster).await?;
+    is_clean(&cluster, &["onlyNamespace=default"]).await?;
     for admission in ["admission=kubewarden", "admission=builtin", "admission=none"] {
         is_clean(&cluster, &[&EVERYTHING[..], &[admission]].concat()).await?;
         is_clean(&cluster, &[admission]).await?;

@@ -9,7 +9,7 @@ use super::asked::Asked::{Claim, Lease};
 use super::script::Fault::{Answer, Late, Unheard};
 use super::script::To::Only;
 use super::script::{Fault, Rule};
-use super::trial::{Network, Stage, Trial};
+use super::trial::{ASKS_NO_MORE, Network, Stage, Trial};
 use crate::cluster::{Entry, eventually};
 use crate::installation::{Controller, USER};
 use crate::scenarios::scene::PATIENCE;
@@ -46,7 +46,7 @@ impl<'a> Pair<'a> {
         let elected = ["--leader-elect", "--lease-namespace", namespace];
         let trial = Trial::begin_with(stage, namespace, &elected).await?;
         let network = Network::start(&stage.house.cluster, "network-second").await?;
-        let arguments = [&["--namespace", namespace], &elected[..]].concat();
+        let arguments = [&["--namespace", namespace, ASKS_NO_MORE], &elected[..]].concat();
         let second = stage
             .house
             .installation

@@ -36,6 +36,15 @@ async fn scene<'a>(stage: &'a Stage, name: &str, driver: &Driver, extra: &[&str]
     Ok(scene)
 }
 
+/// A file with the settings that the policy of that scene has.
+fn recover(stage: &Stage) -> anyhow::Result<String> {
+    let file = stage.cluster.folder().join("recover.yaml");
+    std::fs::write(&file, "shrink: Recover\n")?;
+    file.into_os_string()
+        .into_string()
+        .map_err(|_| anyhow::anyhow!("a path in UTF-8"))
+}
+
 fn at_most(gib: u64) -> Driver {
     Driver {
         maximum_bytes: gib * GIB,
@@ -73,7 +82,7 @@ pub(super) async fn when_the_driver_can_after_all_the_rollout_goes_on_and_nothin
 pub(super) async fn under_recover_a_smaller_wish_takes_back_a_growth_that_was_never_reached(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let mut scene = scene(stage, "recover", &at_most(2), &["--shrink", "Recover"]).await?;
+    let mut scene = scene(stage, "recover", &at_most(2), &["--settings", &recover(stage)?]).await?;
     scene.exceptions.recovers = true;
     let _served = Served::start(stage, &scene, &json!({"shrink": "Recover"})).await?;
     too_much(&scene).await?;

@@ -6,7 +6,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`review`], `object`, `fields` | the request, and how it is read |
-//! | [`settings`] | what an administrator may set |
+//! | [`settings`](crate::api::settings) | what an administrator may set |
 //! | [`decide`] | the table: which row a request is |
 //! | `create` | row C1 |
 //! | `ours` | what becomes of our annotations in rows C3, S1 and N1 |
@@ -21,7 +21,6 @@
 pub mod decide;
 pub mod lookups;
 pub mod review;
-pub mod settings;
 pub mod verdict;
 
 mod authority;
@@ -40,6 +39,7 @@ mod user_keys;
 mod validate;
 mod withdraw;
 
+pub use crate::api::settings;
 pub use decide::admit;
 pub use lookups::{CanI, CannotAsk, Get, Lookups, NoCluster};
 pub use review::{Operation, Review};

@@ -3,16 +3,17 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tokio::net::TcpListener;
 
 use super::ClusterArguments;
+use super::files::{self, read_settings};
 use super::service::{self, LogFormat};
-use crate::controller::{self, Budget, Config, Election};
-use crate::rollout::Honoured;
-use crate::templates::rules::{self, OwnedSets};
+use crate::api::Settings;
+use crate::controller::{self, Budget, Config, Election, WithoutPolicy};
 
 /// Roll out staged changes of volumeClaimTemplates to the claims of StatefulSets, of all namespaces if none is named.
 #[derive(Args, Clone, Debug)]
@@ -29,16 +30,14 @@ pub(crate) struct Arguments {
     /// How many writes it makes at once after a quiet time
     #[arg(long, default_value_t = Budget::DEFAULT.burst, value_name = "NUMBER")]
     kube_api_burst: NonZeroU32,
-    /// A domain of keys that no template may set on claims, such as `example.com/`; may be repeated, and then replaces the
-    /// default list. Must be what the policy's setting `reservedKeyPrefixes` says
-    #[arg(long, value_name = "DOMAIN/")]
-    reserved_key_prefix: Vec<String>,
-    /// Whether StatefulSets of another controller are looked after, as the policy's setting `ownedSets` says
-    #[arg(long, value_enum, default_value_t = Owned::Skip)]
-    owned_sets: Owned,
-    /// What becomes of a size that is smaller than the one wished before, as the policy's setting `shrink` says
-    #[arg(long, value_enum, default_value_t = Shrink::Deny)]
-    shrink: Shrink,
+    /// The settings document of the policy, in JSON or YAML; none are the defaults. Every rule in it that needs no requester
+    /// is checked again before anything is rolled out
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    /// Roll out also in namespaces for which neither the policy nor the guard is registered, where anybody who edits a
+    /// StatefulSet can stage a change; nothing of admission is read then
+    #[arg(long)]
+    allow_without_policy: bool,
     /// Whether only the holder of a Lease works and others wait for it; by default in a cluster, and not outside of one
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     leader_elect: Option<bool>,
@@ -51,32 +50,13 @@ pub(crate) struct Arguments {
     log_format: LogFormat,
 }
 
-/// Whether StatefulSets of another controller are looked after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "PascalCase")]
-pub(crate) enum Owned {
-    /// They are left alone
-    Skip,
-    /// As all others
-    Stage,
-}
-
-/// What becomes of a size that is smaller than the one wished before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "PascalCase")]
-pub(crate) enum Shrink {
-    /// No claim is made smaller
-    Deny,
-    /// A growth that was not reached is taken back
-    Recover,
-}
-
 /// Runs the controller until SIGTERM or SIGINT.
 ///
 /// # Errors
 /// If it cannot begin (no cluster is configured, the address is taken) or cannot go on.
 pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::Result<()> {
     service::log(args.log_format);
+    let settings = settings(args.settings.as_deref())?;
     let client = cluster.connect_quietly().await?;
     let listener = TcpListener::bind(args.health_address)
         .await
@@ -85,7 +65,12 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
     let config = Config {
         namespace: cluster.namespace.clone(),
         max_concurrent: args.max_concurrent,
-        honoured: honoured(&args),
+        settings,
+        without_policy: if args.allow_without_policy {
+            WithoutPolicy::RollOut
+        } else {
+            WithoutPolicy::Stall
+        },
         election: election(&args)?,
         budget: Budget {
             per_second: args.kube_api_qps,
@@ -96,20 +81,16 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
     Ok(())
 }
 
-fn honoured(args: &Arguments) -> Honoured {
-    let mut honoured = Honoured::default();
-    if !args.reserved_key_prefix.is_empty() {
-        honoured.reserved_key_prefixes = args.reserved_key_prefix.iter().cloned().map(Into::into).collect();
-    }
-    honoured.owned_sets = match args.owned_sets {
-        Owned::Skip => OwnedSets::Skip,
-        Owned::Stage => OwnedSets::Stage,
+/// The settings in a file; the defaults without one.
+///
+/// # Errors
+/// If it cannot be read, or with every fault in it: a controller that knows less than the policy would be too generous.
+fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
+    let Some(path) = file else {
+        return Ok(Settings::default());
     };
-    honoured.shrink = match args.shrink {
-        Shrink::Deny => rules::Shrink::Deny,
-        Shrink::Recover => rules::Shrink::Recover,
-    };
-    honoured
+    let read = || Settings::read(read_settings(&files::text(path)?)?.get()).map_err(anyhow::Error::msg);
+    read().with_context(|| path.display().to_string())
 }
 
 /// How to agree with other controllers who works, if that is wanted.

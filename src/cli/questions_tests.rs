@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::QUESTIONS;
-use crate::admission::Settings;
-use crate::admission::settings::NAMES;
+use crate::api::Settings;
+use crate::api::settings::NAMES;
 
 const DOCUMENT: &str = include_str!("../../docs/settings.md");
 

@@ -8,7 +8,7 @@ use kube::core::Status;
 use serde_json::{Value, json};
 
 use super::slim::{Claim, Set};
-use super::{FIELD_MANAGER, views};
+use super::{FIELD_MANAGER, undone, views};
 use crate::rollout::{ApplyClaim, ClaimView, SetPartition, SetRecord};
 use crate::templates::{RecordError, keys};
 
@@ -182,12 +182,24 @@ pub(super) async fn set_record(sets: &Api<Set>, name: &str, action: &SetRecord) 
             "annotations": { keys::STAGED: action.record.write()? },
         },
     });
-    Ok(call(sets.patch(name, &merge(), &Patch::Merge(&body))).await)
+    Ok(patch(sets, name, &body).await)
 }
 
 /// Writes the partition of a set, and takes the user's own from beside it where the hold ends.
 pub(super) async fn set_partition(sets: &Api<Set>, name: &str, action: &SetPartition) -> Outcome<Set> {
-    call(sets.patch(name, &merge(), &Patch::Merge(&partition_patch(action)))).await
+    patch(sets, name, &partition_patch(action)).await
+}
+
+/// Writes to a set; what comes back otherwise than it was sent counts as refused.
+async fn patch(sets: &Api<Set>, name: &str, body: &Value) -> Outcome<Set> {
+    let outcome = call(sets.patch(name, &merge(), &Patch::Merge(body))).await;
+    outcome.and_then(|reply| match undone::undone(body, &reply) {
+        Some(message) => Outcome::Refused {
+            cause: undone::CAUSE.to_owned(),
+            message,
+        },
+        None => Outcome::Done(reply),
+    })
 }
 
 /// That write as a merge patch, for the very object that it was decided for.

@@ -48,7 +48,8 @@ impl Context {
         };
         Ok(Snapshot {
             now: (self.clock)(),
-            honoured: Arc::clone(&self.honoured),
+            settings: Arc::clone(&self.settings),
+            halted: None,
             set: view.clone(),
             claims,
             pods,

@@ -10,6 +10,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Event;
 use kube::{Api, Client, ResourceExt};
 
+use super::admission::Admission;
 use super::crd::ClaimRollout;
 use super::health::Health;
 use super::reconcile::{self, Context, Memories};
@@ -38,11 +39,19 @@ pub(super) async fn lead(
     let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), rollout_changed(wake.clone()));
     let _leading = health.leading(rollouts.clone());
 
+    let settings = Arc::new(config.settings.clone());
     let stopping = Arc::new(AtomicBool::new(false));
     let context = Arc::new(Context {
         client: client.clone(),
         clock,
-        honoured: Arc::new(config.honoured.clone()),
+        settings: Arc::clone(&settings),
+        admission: Admission::new(
+            client.clone(),
+            settings,
+            config.namespace.clone(),
+            config.without_policy,
+            Arc::clone(&metrics),
+        ),
         sets: sets.clone(),
         rollouts: rollouts.clone(),
         namespaces: Namespaces::new(client.clone(), wake.clone(), Arc::clone(&metrics)),
@@ -64,6 +73,9 @@ pub(super) async fn lead(
         rollouts = rollouts.len(),
         "the first lists have been read"
     );
+
+    let watched = Arc::clone(&context);
+    let _admission_task = watch::Task::spawn(async move { watched.admission.begin().await });
 
     let stop = stop.inspect(move |()| stopping.store(true, Ordering::Release));
     let queue = woken

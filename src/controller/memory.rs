@@ -9,6 +9,7 @@ use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
 use super::inquire::Hearsay;
+use super::undone::Undone;
 use crate::rollout::{ApplyClaim, ClaimView, Refusal, Seconds};
 
 /// What is remembered of one set.
@@ -27,6 +28,8 @@ pub(super) struct Memory {
     pub(super) said: Hearsay,
     /// Failures in a row.
     pub(super) failures: u32,
+    /// The last write to the set, if it was put back.
+    pub(super) undone: Option<Undone>,
 }
 
 impl Memory {

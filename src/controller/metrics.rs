@@ -54,6 +54,7 @@ pub(super) struct Metrics {
     claims: Family<Label, Gauge>,
     standstill: Gauge,
     leader: Gauge,
+    settings_differ: Gauge,
     looks: Histogram,
     look_failures: Counter,
     requests: Histograms,
@@ -138,6 +139,7 @@ impl Default for Metrics {
             claims: family("state", &ClaimState::ALL.map(ClaimState::as_str)),
             standstill: Gauge::default(),
             leader: Gauge::default(),
+            settings_differ: Gauge::default(),
             looks: histogram(),
             look_failures: Counter::default(),
             requests,
@@ -212,6 +214,11 @@ impl Metrics {
             self.standstill.clone(),
         );
         registry.register("leader", "1 while this controller leads, else 0", self.leader.clone());
+        registry.register(
+            "settings_differ",
+            "Settings in which policy objects of Kubewarden differ from this controller, as it last saw them",
+            self.settings_differ.clone(),
+        );
     }
 
     fn register_histograms(&mut self) {
@@ -267,6 +274,10 @@ impl Metrics {
 
     pub(super) fn leads(&self, leads: bool) {
         self.leader.set(leads.into());
+    }
+
+    pub(super) fn settings_differ(&self, count: usize) {
+        self.settings_differ.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     pub(super) fn look(&self, seconds: f64) {

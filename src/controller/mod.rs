@@ -7,7 +7,8 @@
 //! | `watch`, `unblock` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
 //! | `reconcile`, `gather`, `inquire` | one look at one set, and what is seen |
-//! | `act` | the writes, and what became of them |
+//! | `act`, `undone` | the writes, and what became of them |
+//! | `admission`, `registered` | whether anybody judges who stages a change, and by which settings |
 //! | `memory` | replies that the watches have not caught up with |
 //! | `report`, `status`, `history`, `events` | the reports |
 //! | `client` | what every request passes through |
@@ -18,6 +19,7 @@ pub mod crd;
 pub(crate) mod objects;
 
 mod act;
+mod admission;
 mod census;
 mod client;
 mod events;
@@ -32,10 +34,12 @@ mod lease;
 mod memory;
 mod metrics;
 mod reconcile;
+mod registered;
 mod report;
 mod slim;
 mod status;
 mod unblock;
+mod undone;
 mod views;
 mod watch;
 
@@ -52,9 +56,11 @@ use tokio::time::timeout_at;
 
 use lease::{Candidate, Term};
 
-use crate::rollout::{Honoured, Seconds};
+use crate::api::Settings;
+use crate::rollout::Seconds;
 
 pub(crate) use act::partition_patch;
+pub use admission::WithoutPolicy;
 pub use client::Budget;
 pub use lease::Election;
 pub(crate) use lease::NAME as LEASE;
@@ -69,14 +75,16 @@ pub const SILENCE: Duration = Duration::from_secs(75);
 type Clock = fn() -> Seconds;
 
 /// How the controller runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Only sets of this namespace; of all if there is none.
     pub namespace: Option<String>,
     /// How many sets are looked at at the same time.
     pub max_concurrent: u16,
-    /// What the policy's settings let through.
-    pub honoured: Honoured,
+    /// The settings document, the same that the policy has.
+    pub settings: Settings,
+    /// What becomes of StatefulSets in namespaces for which neither the policy nor the guard is registered.
+    pub without_policy: WithoutPolicy,
     /// How several controllers agree who works; none: this one does.
     pub election: Option<Election>,
     /// How much it writes at most.
@@ -88,7 +96,8 @@ impl Default for Config {
         Self {
             namespace: None,
             max_concurrent: 16,
-            honoured: Honoured::default(),
+            settings: Settings::default(),
+            without_policy: WithoutPolicy::default(),
             election: None,
             budget: Budget::DEFAULT,
         }

@@ -10,6 +10,7 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, Client, ResourceExt};
 
 use super::act::{self, Outcome};
+use super::admission::Admission;
 use super::crd::ClaimRollout;
 use super::memory::Memory;
 use super::metrics::Metrics;
@@ -17,9 +18,11 @@ use super::report::updated;
 use super::slim::{Claim, Set};
 use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
+use super::undone::{self, Undone};
 use super::watch::{Namespaces, lock};
 use super::{Clock, inquire, views};
-use crate::rollout::{Action, ApplyClaim, Honoured, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
+use crate::api::Settings;
+use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
 use crate::templates::{RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -35,11 +38,12 @@ const LONGEST_PAUSE: u32 = 60;
 pub(super) struct Context {
     pub(super) client: Client,
     pub(super) clock: Clock,
-    pub(super) honoured: Arc<Honoured>,
+    pub(super) settings: Arc<Settings>,
     pub(super) sets: Store<Set>,
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
     pub(super) unblock: Unblock,
+    pub(super) admission: Admission,
     pub(super) metrics: Arc<Metrics>,
     pub(super) memories: Memories,
     /// Set once: nothing new is begun.
@@ -58,6 +62,9 @@ pub(super) enum LookError {
     /// The record cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// What is registered for admission is not known.
+    #[error("webhooks and policies: {0}")]
+    Admission(String),
     /// A write did not succeed, or nobody knows.
     #[error("{what}: {why}")]
     Write {
@@ -104,7 +111,13 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
         return Ok(Next::await_change());
     }
     let view = views::set(set)?;
-    let opened = if Wish::of(&view, &context.honoured).is_ok() {
+    let rolls_out = Wish::of(&view, &context.settings).is_ok();
+    let missing = if rolls_out {
+        context.admission.missing(&view.namespace).await?
+    } else {
+        None
+    };
+    let opened = if rolls_out && missing.is_none() {
         let opened = context
             .namespaces
             .open(&view.namespace, &view.name, set.template_names());
@@ -117,7 +130,8 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
         None
     };
     for _ in 0..MAX_ROUNDS {
-        let snapshot = context.snapshot(set, &view, opened.as_deref())?;
+        let mut snapshot = context.snapshot(set, &view, opened.as_deref())?;
+        snapshot.halted = missing.clone().or_else(|| context.undone(set));
         let mut plan = plan(&snapshot);
         context.quote(set, &mut plan.progress);
         if plan.actions.iter().any(is_beginning) {
@@ -236,7 +250,7 @@ impl Context {
             outcome = outcome.as_str(),
             "set record"
         );
-        written("record", outcome)
+        self.written(set, "record", outcome)
     }
 
     async fn set_partition(&self, set: &Set, action: &SetPartition) -> Result<Acted, LookError> {
@@ -251,7 +265,42 @@ impl Context {
             outcome = outcome.as_str(),
             "set partition"
         );
-        written("partition", outcome)
+        self.written(set, "partition", outcome)
+    }
+
+    /// What came of a write to the set. Once done, the set is seen to have changed, and looked at again.
+    fn written(&self, set: &Set, what: &'static str, outcome: Outcome<Set>) -> Result<Acted, LookError> {
+        match outcome {
+            Outcome::Done(_) => {
+                self.remembered(set, |memory| memory.undone = None);
+                Ok(Acted::Nothing)
+            }
+            Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
+            Outcome::Refused { cause, message } if cause == undone::CAUSE => {
+                let now = (self.clock)();
+                self.remember(set, |memory| {
+                    memory.undone = Some(Undone::again(memory.undone.as_ref(), message, now));
+                });
+                Ok(Acted::LookAgain)
+            }
+            Outcome::Refused { message: why, .. } => Err(LookError::Write {
+                what,
+                why,
+                retry_after: None,
+            }),
+            Outcome::Unsure { why, retry_after } => Err(LookError::Write { what, why, retry_after }),
+        }
+    }
+
+    /// The last write to the set was put back, and it is not yet time to try it again.
+    fn undone(&self, set: &Set) -> Option<Idle> {
+        let now = (self.clock)();
+        let undone = self.remembered(set, |memory| memory.undone.clone()).flatten()?;
+        let retry_at = undone.retry_at(now);
+        (retry_at > now).then_some(Idle::WriteUndone {
+            what: undone.what,
+            retry_at,
+        })
     }
 
     /// Forgets the sets that are not there any more; some may have gone while nobody was watching.
@@ -312,19 +361,5 @@ impl Context {
         let (namespace, name) = (set.namespace().unwrap_or_default(), set.name_any());
         self.namespaces.close(&namespace, &name);
         self.unblock.passed(&namespace, &name);
-    }
-}
-
-/// What came of a write to the set. Once done, the set is seen to have changed, and looked at again.
-fn written(what: &'static str, outcome: Outcome<Set>) -> Result<Acted, LookError> {
-    match outcome {
-        Outcome::Done(_) => Ok(Acted::Nothing),
-        Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
-        Outcome::Refused { message: why, .. } => Err(LookError::Write {
-            what,
-            why,
-            retry_after: None,
-        }),
-        Outcome::Unsure { why, retry_after } => Err(LookError::Write { what, why, retry_after }),
     }
 }

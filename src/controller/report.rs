@@ -60,7 +60,7 @@ impl Context {
 
     /// Keeps a new wish in the history. Refused, it is logged and the rollout goes on: nothing depends on it.
     async fn keep(&self, set: &Set, view: &SetView, plan: &Plan, rollout: &ClaimRollout) -> Result<(), LookError> {
-        let record = wish(view, &self.honoured).filter(|record| history::is_due(rollout, &record.revision()));
+        let record = wish(view, &self.settings).filter(|record| history::is_due(rollout, &record.revision()));
         let Some(record) = record else { return Ok(()) };
         let current = &plan.progress.current_revision;
         let outcomes = match history::keep(&self.client, set, rollout, record, current).await {

@@ -223,7 +223,9 @@ pub(super) fn earlier(rollout: &ClaimRollout, set_uid: &str) -> Option<Earlier> 
 fn controller(metadata: &ObjectMeta) -> Option<Owner> {
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
     let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
+    let (group, _) = owner.api_version.rsplit_once('/').unwrap_or_default();
     Some(Owner {
+        group: group.to_owned(),
         kind: owner.kind.clone(),
         name: owner.name.clone(),
         uid: owner.uid.clone(),

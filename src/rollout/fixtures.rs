@@ -33,6 +33,7 @@ pub(crate) fn record(templates: Vec<ClaimTemplate>) -> Record {
 
 pub(crate) fn owner(kind: &str, name: &str, uid: &str) -> Owner {
     Owner {
+        group: "example.com".to_owned(),
         kind: kind.to_owned(),
         name: name.to_owned(),
         uid: uid.to_owned(),
@@ -68,7 +69,8 @@ pub(crate) fn web() -> Snapshot {
     };
     let mut snapshot = Snapshot {
         now: 1000,
-        honoured: Arc::default(),
+        settings: Arc::default(),
+        halted: None,
         set,
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

@@ -4,7 +4,8 @@
 //! controller, so each wish is kept in one of its own; this decides which. It is what `history` and `undo` read.
 
 use super::snapshot::SetView;
-use super::wish::{Honoured, Idle, Wish};
+use super::wish::{Idle, Wish};
+use crate::api::Settings;
 use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, Record, Revision};
 
@@ -49,8 +50,8 @@ pub enum Step {
 
 /// The record whose wish belongs into the history: one that claims are made like, now or when they are born.
 #[must_use]
-pub fn wish<'a>(set: &'a SetView, honoured: &Honoured) -> Option<&'a Record> {
-    match Wish::of(set, honoured) {
+pub fn wish<'a>(set: &'a SetView, settings: &Settings) -> Option<&'a Record> {
+    match Wish::of(set, settings) {
         Ok(wish) => Some(wish.record),
         Err(Idle::OnClaimDelete) => set.staged.as_ref(),
         Err(_) => None,

@@ -41,7 +41,7 @@ pub use plan::{Plan, plan};
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
 pub use readiness::ClaimState;
 pub use snapshot::{ClaimView, Earlier, Neighbour, Owner, PodView, Refusal, Seconds, SetView, Snapshot};
-pub use wish::{Honoured, Idle, Wish};
+pub use wish::{Idle, Wish};
 
 #[cfg(test)]
 pub(crate) mod fixtures;

@@ -9,7 +9,7 @@ use super::release;
 use super::replica::{self, Replica};
 use super::snapshot::{Seconds, Snapshot};
 use super::tell;
-use super::wish::Wish;
+use super::wish::{Idle, Wish};
 use crate::templates::{Phase, Revision};
 
 /// What is to be done, and what is to be reported.
@@ -44,20 +44,12 @@ pub const LOOK_AGAIN: Seconds = 300;
 /// * At the wish there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
-    let wish = match Wish::of(&snapshot.set, &snapshot.honoured) {
-        Ok(wish) => wish,
-        Err(idle) => {
+    let wish = match (Wish::of(&snapshot.set, &snapshot.settings), &snapshot.halted) {
+        (Ok(wish), None) => wish,
+        (Ok(_), Some(idle)) => return nothing(snapshot, idle),
+        (Err(idle), _) => {
             let idle = idle.after(snapshot.earlier.as_ref(), &Revision::of(&snapshot.set.live));
-            let progress = progress::idle(snapshot, &idle);
-            let lift = release::without_rollout(&snapshot.set, &idle).map(Action::SetPartition);
-            let tell = tell::idle(snapshot, &idle).map(Action::Tell);
-            let actions = lift.into_iter().chain(tell).collect();
-            return Plan {
-                actions,
-                progress,
-                wake: None,
-                settled: true,
-            };
+            return nothing(snapshot, &idle);
         }
     };
     let mounting = replica::mounting(snapshot);
@@ -98,6 +90,24 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         progress,
         wake,
         settled,
+    }
+}
+
+/// Nothing is rolled out, and nothing is held.
+fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
+    // What was put back is not written again before its time.
+    let undone = snapshot
+        .halted
+        .as_ref()
+        .filter(|halted| matches!(halted, Idle::WriteUndone { .. }));
+    let lift = release::without_rollout(&snapshot.set, idle).filter(|_| undone.is_none());
+    let tell = tell::idle(snapshot, idle).map(Action::Tell);
+    let wake = undone.unwrap_or(idle).wake(snapshot.now);
+    Plan {
+        actions: lift.map(Action::SetPartition).into_iter().chain(tell).collect(),
+        progress: progress::idle(snapshot, idle),
+        wake,
+        settled: wake.is_none(),
     }
 }
 

@@ -84,12 +84,14 @@ pub fn next(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> O
 pub fn without_rollout(set: &SetView, idle: &Idle) -> Option<SetPartition> {
     // What is being deleted is left alone, and what another controller owns is the other's.
     match idle {
-        Idle::Terminating | Idle::Owned { .. } => None,
+        Idle::Terminating | Idle::Owned { .. } | Idle::WriteUndone { .. } => None,
         Idle::NothingStaged
         | Idle::Withdrawn
+        | Idle::ValidateOnly
         | Idle::OnClaimDelete
         | Idle::ReCreate
         | Idle::TooManyClaims { .. }
+        | Idle::PolicyMissing { .. }
         | Idle::Unsound { .. } => lift(set),
     }
 }

@@ -284,7 +284,7 @@ impl Standing<'_> {
             .iter()
             .filter(|(key, _)| !snapshot.set.match_labels.contains_key(*key));
         let wanted = self.template.storage.unwrap_or(claim.request);
-        let lowers = snapshot.honoured.shrink == Shrink::Recover && may_be_lowered(claim, wanted);
+        let lowers = snapshot.settings.shrink == Shrink::Recover && may_be_lowered(claim, wanted);
         Some(ApplyClaim {
             name: self.name.clone(),
             uid: claim.uid.clone(),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::wish::Honoured;
+use super::wish::Idle;
+use crate::api::Settings;
 use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, Quantity, Record, Revision, Sync, UpdatePolicy};
 
@@ -18,8 +19,11 @@ pub type Seconds = u64;
 pub struct Snapshot {
     /// The time.
     pub now: Seconds,
-    /// What of the policy's settings the record is judged by.
-    pub honoured: Arc<Honoured>,
+    /// The settings, by which a staged change is judged again.
+    pub settings: Arc<Settings>,
+    /// Why the controller does nothing although something is to be rolled out: [`Idle::PolicyMissing`] or
+    /// [`Idle::WriteUndone`].
+    pub halted: Option<Idle>,
     /// The set.
     pub set: SetView,
     /// Claims of the namespace that may be the set's, by name.
@@ -105,6 +109,8 @@ pub enum PodManagement {
 /// One entry of `metadata.ownerReferences`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
+    /// The group of `apiVersion`; empty for the core group.
+    pub group: String,
     /// `kind`
     pub kind: String,
     /// `name`
@@ -253,16 +259,22 @@ impl Refusal {
     /// The longest pause between two attempts.
     pub const MAX_PAUSE: Seconds = 300;
 
-    /// When it may be tried again: after one second, doubling with each attempt, five minutes at most. At once if the clock
-    /// was set back since, because nobody can tell how long ago that was.
+    /// See [`retry_at`].
     #[must_use]
     pub fn retry_at(&self, now: Seconds) -> Seconds {
-        if self.last > now {
-            return now;
-        }
-        let doublings = self.attempts.saturating_sub(1).min(16);
-        self.last.saturating_add((1 << doublings).min(Self::MAX_PAUSE))
+        retry_at(self.attempts, self.last, now)
     }
+}
+
+/// When what failed so many times may be tried again: after one second, doubling with each attempt, five minutes at most. At
+/// once if the clock was set back since the last one, because nobody can tell how long ago that was.
+#[must_use]
+pub fn retry_at(attempts: u32, last: Seconds, now: Seconds) -> Seconds {
+    if last > now {
+        return now;
+    }
+    let doublings = attempts.saturating_sub(1).min(16);
+    last.saturating_add((1 << doublings).min(Refusal::MAX_PAUSE))
 }
 
 /// What the ClaimRollout last said: the memory of what was told already.

@@ -1,34 +1,16 @@
 //! What is wished for a set: the staged templates, if the controller may roll them out.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use super::course::Course;
-use super::snapshot::{Earlier, Owner, SetView};
-use crate::templates::rules::{OwnedSets, Shrink};
+use super::snapshot::{Earlier, Owner, Seconds, SetView};
+use crate::api::Settings;
+use crate::api::settings::Mode;
 use crate::templates::show::path_of;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy};
 
-/// What the controller is told of the policy's settings, so that it honours what the policy let through.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Honoured {
-    /// `reservedKeyPrefixes`
-    pub reserved_key_prefixes: Vec<Cow<'static, str>>,
-    /// `ownedSets`
-    pub owned_sets: OwnedSets,
-    /// `shrink`
-    pub shrink: Shrink,
-}
-
-impl Default for Honoured {
-    fn default() -> Self {
-        Self {
-            reserved_key_prefixes: keys::RESERVED_KEY_PREFIXES.to_vec(),
-            owned_sets: OwnedSets::default(),
-            shrink: Shrink::default(),
-        }
-    }
-}
+/// For how many seconds it is believed that the policy is registered, or is not.
+pub const POLICY_RECHECK: Seconds = 15;
 
 /// A wish that is to be rolled out to existing claims.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +30,8 @@ pub enum Idle {
     Withdrawn,
     /// The set is being deleted.
     Terminating,
+    /// The settings say that nothing is staged: `mode: ValidateOnly`.
+    ValidateOnly,
     /// Another controller owns the set, and would undo what is staged.
     Owned {
         /// The controller.
@@ -61,6 +45,18 @@ pub enum Idle {
     TooManyClaims {
         /// How many claims they have.
         claims: u64,
+    },
+    /// Nobody judges who stages a change in this namespace: neither the policy nor the guard is registered there.
+    PolicyMissing {
+        /// What may not be read, if that is why nothing is known of them.
+        unread: Option<String>,
+    },
+    /// What the controller wrote was put back, so that it would never come to an end.
+    WriteUndone {
+        /// What it wrote.
+        what: String,
+        /// When it is tried again.
+        retry_at: Seconds,
     },
     /// The record asks for what the policy would have refused: somebody else wrote it.
     Unsound {
@@ -80,20 +76,23 @@ pub fn update_policy(set: &SetView) -> UpdatePolicy {
 impl<'a> Wish<'a> {
     /// What is to be rolled out to the claims of the set.
     ///
-    /// Every rule that can be checked without knowing who asked is checked again, because whoever may edit the set may
-    /// have written the record while the policy was away.
+    /// Every rule of the settings that can be checked without knowing who asked is checked again, because whoever may edit
+    /// the StatefulSet may have written the staged change while the policy was away.
     ///
     /// # Errors
     /// [`Idle`] if nothing is.
-    pub fn of(set: &'a SetView, honoured: &Honoured) -> Result<Self, Idle> {
+    pub fn of(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
         let Some(record) = &set.staged else {
             return Err(Idle::NothingStaged);
         };
         if set.terminating {
             return Err(Idle::Terminating);
         }
+        if settings.mode == Mode::ValidateOnly {
+            return Err(Idle::ValidateOnly);
+        }
         if let Some(owner) = &set.controller
-            && honoured.owned_sets == OwnedSets::Skip
+            && settings.skips_owned_by(&owner.group, &owner.kind)
         {
             return Err(Idle::Owned { by: owner.clone() });
         }
@@ -105,10 +104,7 @@ impl<'a> Wish<'a> {
         if let Some(claims) = set.too_many_claims(&record.templates) {
             return Err(Idle::TooManyClaims { claims });
         }
-        let rules = Rules {
-            reserved_key_prefixes: &honoured.reserved_key_prefixes,
-            ..Rules::default()
-        };
+        let rules = settings.rules_of_staged(UpdatePolicy::InPlace);
         if let Some(why) = broken_rule(set, &rules, &record.templates) {
             return Err(Idle::Unsound { why });
         }
@@ -140,10 +136,13 @@ impl Idle {
             Self::NothingStaged => "NothingStaged",
             Self::Withdrawn => "Withdrawn",
             Self::Terminating => "SetTerminating",
+            Self::ValidateOnly => "ValidateOnly",
             Self::Owned { .. } => "SetOwned",
             Self::OnClaimDelete => "OnClaimDelete",
             Self::ReCreate => "ReCreateNotEnabled",
             Self::TooManyClaims { .. } => "TooManyClaims",
+            Self::PolicyMissing { .. } => "PolicyMissing",
+            Self::WriteUndone { .. } => "WriteUndone",
             Self::Unsound { .. } => "RecordUnsound",
         }
     }
@@ -169,8 +168,24 @@ impl Idle {
     pub const fn is_stalled(&self) -> bool {
         matches!(
             self,
-            Self::Unsound { .. } | Self::TooManyClaims { .. } | Self::ReCreate | Self::Owned { .. }
+            Self::Unsound { .. }
+                | Self::TooManyClaims { .. }
+                | Self::ReCreate
+                | Self::Owned { .. }
+                | Self::ValidateOnly
+                | Self::PolicyMissing { .. }
+                | Self::WriteUndone { .. }
         )
+    }
+
+    /// After how many seconds it is looked at again, although nothing of the StatefulSet changes.
+    #[must_use]
+    pub fn wake(&self, now: Seconds) -> Option<Seconds> {
+        match self {
+            Self::PolicyMissing { .. } => Some(POLICY_RECHECK),
+            Self::WriteUndone { retry_at, .. } => Some(retry_at.saturating_sub(now).max(1)),
+            _ => None,
+        }
     }
 
     /// What there is to report. A set that is going is not ready: its wish was not reached.
@@ -193,6 +208,7 @@ impl fmt::Display for Idle {
                 "what was staged is withdrawn: the templates of the set are the wish again, and claims stay as they are",
             ),
             Self::Terminating => f.write_str("the set is being deleted"),
+            Self::ValidateOnly => f.write_str("the setting mode is ValidateOnly: nothing is rolled out"),
             Self::Owned { by } => write!(f, "the set is owned by {} {}", by.kind, by.name),
             Self::OnClaimDelete => f.write_str("only claims created from now on get the new templates"),
             Self::ReCreate => f.write_str("the update policy is ReCreate, which is not enabled"),
@@ -200,6 +216,18 @@ impl fmt::Display for Idle {
                 f,
                 "the replicas have {claims} claims, and of one set no more than {} are looked at",
                 SetView::MOST_CLAIMS
+            ),
+            Self::PolicyMissing { unread: None } => f.write_str(
+                "neither the policy nor the guard is registered for this namespace, so anybody could have staged this: \
+                 register one of them, or start the controller with --allow-without-policy",
+            ),
+            Self::PolicyMissing { unread: Some(why) } => write!(
+                f,
+                "the controller cannot see whether the policy or the guard is registered for this namespace: {why}"
+            ),
+            Self::WriteUndone { what, .. } => write!(
+                f,
+                "the policy put back what this controller wrote ({what}): name its account in the setting controllerAccounts"
             ),
             Self::Unsound { why } => write!(f, "the record is not honoured: {why}"),
         }

@@ -1,21 +1,26 @@
 //! Each test asserts everything that is done, so that nothing else is.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::api::Settings;
+use crate::api::settings::{Mode, NAMES};
 use crate::rollout::action::{Action, ApplyClaim};
 use crate::rollout::fixtures::{apply, gi, owner, template, web as fixture, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
-use crate::rollout::wish::Honoured;
-use crate::templates::{UpdatePolicy, keys};
+use crate::rollout::wish::Idle;
+use crate::templates::rules::Shrink;
+use crate::templates::{ClaimTemplate, UpdatePolicy, keys};
 
 #[test]
 fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
     type Change = (&'static str, fn(&mut Snapshot));
-    let rows: [Change; 8] = [
+    let rows: [Change; 9] = [
         ("NothingStaged", |web| web.set.staged = None),
         ("SetTerminating", |web| web.set.terminating = true),
+        ("ValidateOnly", |web| {
+            Arc::make_mut(&mut web.settings).mode = Mode::ValidateOnly;
+        }),
         ("SetOwned", |web| {
             web.set.controller = Some(owner("Prometheus", "k8s", "p"));
         }),
@@ -126,23 +131,182 @@ fn a_forged_record_is_not_honoured() {
     }
 }
 
+/// A rule of the settings: settings that deny the staged change, settings that allow it, the change to what [`fixture`] has,
+/// the reason, and the words that name the rule.
+struct Rule {
+    denies: &'static str,
+    allows: &'static str,
+    change: fn(&mut Snapshot),
+    reason: &'static str,
+    words: &'static str,
+}
+
+fn staged(web: &mut Snapshot, change: fn(&mut ClaimTemplate)) {
+    let mut wanted = template("data", "2Gi");
+    change(&mut wanted);
+    web.stage(vec![wanted]);
+}
+
+fn labelled(web: &mut Snapshot) {
+    staged(web, |data| {
+        data.labels.insert("example.com/x".to_owned(), "y".to_owned());
+    });
+}
+
+fn owned(web: &mut Snapshot) {
+    web.set.controller = Some(owner("Database", "web", "owner-uid"));
+}
+
+const RULES: [Rule; 9] = [
+    Rule {
+        denies: r#"{"mode": "ValidateOnly"}"#,
+        allows: r#"{"mode": "Stage"}"#,
+        change: |_| {},
+        reason: "ValidateOnly",
+        words: "mode is ValidateOnly",
+    },
+    Rule {
+        denies: r#"{"maxStorage": {"*": "1Gi"}}"#,
+        allows: r#"{"maxStorage": {"*": "2Gi"}}"#,
+        change: |_| {},
+        reason: "RecordUnsound",
+        words: "expected at most 1Gi, but found 2Gi",
+    },
+    Rule {
+        denies: r#"{"allowedVolumeAttributesClasses": ["silver"]}"#,
+        allows: r#"{"allowedVolumeAttributesClasses": ["gold"]}"#,
+        change: |web| staged(web, |data| data.volume_attributes_class_name = Some("gold".to_owned())),
+        reason: "RecordUnsound",
+        words: "expected one of silver, but found gold",
+    },
+    Rule {
+        denies: r#"{"metadataOnlyChanges": "Deny"}"#,
+        allows: r#"{"metadataOnlyChanges": "Rollout"}"#,
+        change: labelled,
+        reason: "RecordUnsound",
+        words: "metadataOnlyChanges is not Rollout",
+    },
+    Rule {
+        denies: r#"{"metadataOnlyChanges": "Ignore"}"#,
+        allows: "{}",
+        change: labelled,
+        reason: "RecordUnsound",
+        words: "metadataOnlyChanges is not Rollout",
+    },
+    Rule {
+        denies: r#"{"reservedKeyPrefixes": ["example.com/"]}"#,
+        allows: r#"{"reservedKeyPrefixes": []}"#,
+        change: labelled,
+        reason: "RecordUnsound",
+        words: "metadata.labels[example.com/x]: is reserved",
+    },
+    Rule {
+        denies: r#"{"ownedSets": "Skip"}"#,
+        allows: r#"{"ownedSets": "Stage"}"#,
+        change: owned,
+        reason: "SetOwned",
+        words: "owned by Database web",
+    },
+    Rule {
+        denies: r#"{"stageOwnedBy": ["example.org/Database", "example.com/Cache"]}"#,
+        allows: r#"{"stageOwnedBy": ["example.org/Database", "example.com/Database"]}"#,
+        change: owned,
+        reason: "SetOwned",
+        words: "owned by Database web",
+    },
+    // What was wished before is not known: that a claim is not made smaller is decided claim by claim.
+    Rule {
+        denies: r#"{"shrink": "Recover"}"#,
+        allows: r#"{"shrink": "Deny"}"#,
+        change: |web| {
+            if web.settings.shrink == Shrink::Recover {
+                web.stage(vec![template("data", "500Mi")]);
+            }
+        },
+        reason: "RecordUnsound",
+        words: "cannot shrink, expected at least 1Gi, but found 500Mi",
+    },
+];
+
 #[test]
-fn what_the_settings_say_is_asked_for_again() {
-    let mut reserved = fixture();
-    let with = |prefixes: Vec<Cow<'static, str>>| {
-        Arc::new(Honoured {
-            reserved_key_prefixes: prefixes,
-            ..Honoured::default()
-        })
+fn staged_change_is_judged_again_by_each_rule() {
+    let web = |settings: &str, change: fn(&mut Snapshot)| {
+        let mut web = fixture();
+        web.settings = Arc::new(Settings::read(settings).expect(settings));
+        change(&mut web);
+        web
     };
-    reserved.honoured = with(vec!["example.com/".into()]);
-    let mut labelled = template("data", "2Gi");
-    labelled.labels.insert("example.com/x".to_owned(), "y".to_owned());
-    reserved.stage(vec![labelled]);
-    assert_eq!(plan(&reserved).progress.stalled.reason, "RecordUnsound");
-    assert!(writes(&reserved).is_empty(), "no claim gets a reserved label");
-    reserved.honoured = with(vec![]);
-    assert_eq!(writes(&reserved).len(), 1, "no domain is reserved");
+    for rule in RULES {
+        let allowed = web(rule.allows, rule.change);
+        assert_eq!(writes(&allowed).len(), 1, "{}", rule.allows);
+        let denied = plan(&web(rule.denies, rule.change));
+        let stalled = &denied.progress.stalled;
+        assert_eq!((stalled.holds, stalled.reason), (true, rule.reason), "{}", rule.denies);
+        assert!(stalled.message.contains(rule.words), "{}", stalled.message);
+        let only_tells = |action: &Action| matches!(action, Action::Tell(_));
+        assert!(denied.actions.iter().all(only_tells), "{}", rule.denies);
+    }
+}
+
+#[test]
+fn halted_rollout_stalls_and_is_looked_at_again() {
+    let undone = Idle::WriteUndone {
+        what: "the annotation x".to_owned(),
+        retry_at: 1008,
+    };
+    let missing = |unread: Option<&str>| Idle::PolicyMissing {
+        unread: unread.map(str::to_owned),
+    };
+    for (halted, wake, words, lifts) in [
+        (missing(None), 15, "register one of them", true),
+        (missing(Some("not allowed to list")), 15, "not allowed to list", true),
+        (
+            undone.clone(),
+            8,
+            "put back what this controller wrote (the annotation x)",
+            false,
+        ),
+    ] {
+        let mut web = fixture();
+        web.halted = Some(halted.clone());
+        web.set.held = Some(3);
+        let plan = plan(&web);
+        let stalled = &plan.progress.stalled;
+        assert_eq!((stalled.holds, stalled.reason), (true, halted.as_str()));
+        assert!(stalled.message.contains(words), "{}", stalled.message);
+        assert_eq!((plan.wake, plan.settled), (Some(wake), false), "{words}");
+        let lift = |action: &Action| matches!(action, Action::SetPartition(partition) if partition.lift);
+        assert_eq!(writes(&web).iter().any(lift), lifts, "{words}");
+        assert!(writes(&web).iter().all(lift), "{words}");
+    }
+    // Nothing is to be rolled out any more: what was put back is not written again before its time all the same.
+    let mut web = fixture();
+    (web.set.held, web.set.update_policy) = (Some(3), Some(UpdatePolicy::OnClaimDelete));
+    assert_eq!(writes(&web).len(), 1);
+    web.halted = Some(undone);
+    assert_eq!((writes(&web), plan(&web).wake), (vec![], Some(8)));
+    assert_eq!(plan(&web).progress.ready.reason, "OnClaimDelete");
+}
+
+#[test]
+fn settings_that_need_no_requester_each_have_a_rule() {
+    let elsewhere = [
+        // The staged change says what was in force.
+        "defaultUpdatePolicy",
+        // Never rolled out, whatever the setting.
+        "allowReCreate",
+        // Who asked, and what for.
+        "authority",
+        "pvcChecks",
+        "maxPVCLookups",
+        "retention",
+        "controllerAccounts",
+        "statefulSetControllerAccounts",
+    ];
+    for name in NAMES {
+        let has_rule = RULES.iter().any(|rule| rule.denies.contains(&format!("\"{name}\"")));
+        assert_ne!(has_rule, elsewhere.contains(&name), "{name}");
+    }
 }
 
 #[test]

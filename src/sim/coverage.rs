@@ -33,7 +33,7 @@ impl Coverage {
         for claim in &plan.progress.claims {
             coverage.state(claim.state);
         }
-        let Ok(wish) = Wish::of(&snapshot.set, &snapshot.honoured) else {
+        let Ok(wish) = Wish::of(&snapshot.set, &snapshot.settings) else {
             return coverage;
         };
         let mounting = replica::mounting(snapshot);

@@ -82,7 +82,7 @@ pub(crate) fn ask(mind: &mut Mind, seen: &Seen) -> Decision {
         settled: plan.settled,
         begins: begins && !mind.silent,
         stuck: stuck(&plan.progress),
-        rolls_out: Wish::of(&snapshot.set, &snapshot.honoured).is_ok(),
+        rolls_out: Wish::of(&snapshot.set, &snapshot.settings).is_ok(),
         coverage,
     }
 }

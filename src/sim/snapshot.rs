@@ -1,17 +1,28 @@
 //! From what is seen in the model to what the decision reads.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::mind::Mind;
 use super::names::{SET, TEMPLATE, TIER, class, gi};
 use super::objects::{Claim, Modify, Owner, Pod, Resize, SLOTS, Set, Uid, Want, Wish, place};
 use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
+use crate::api::Settings;
 use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
-use crate::rollout::{self, ClaimView, Honoured, Neighbour, PodView, Refusal, SetView, Snapshot};
+use crate::rollout::{self, ClaimView, Neighbour, PodView, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
 use crate::templates::{Record, Revision, Sync, keys};
+
+/// The settings without and with `shrink: Recover`. There are millions of snapshots.
+static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
+    [Shrink::Deny, Shrink::Recover].map(|shrink| {
+        Arc::new(Settings {
+            shrink,
+            ..Settings::default()
+        })
+    })
+});
 
 /// The name of the claim in a slot.
 pub(crate) fn claim_name(slot: usize) -> String {
@@ -29,6 +40,7 @@ fn uid_text(uid: Uid) -> String {
 
 fn owner(kind: &str, uid: Uid) -> rollout::Owner {
     rollout::Owner {
+        group: String::new(),
         kind: kind.to_owned(),
         name: SET.to_owned(),
         uid: uid_text(uid),
@@ -39,10 +51,8 @@ fn owner(kind: &str, uid: Uid) -> rollout::Owner {
 pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
     let mut snapshot = Snapshot {
         now: NOW,
-        honoured: Arc::new(Honoured {
-            shrink: if seen.recover { Shrink::Recover } else { Shrink::Deny },
-            ..Honoured::default()
-        }),
+        settings: Arc::clone(&SETTINGS[usize::from(seen.recover)]),
+        halted: None,
         set: set_view(mind, &seen.set),
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

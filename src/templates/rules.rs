@@ -35,7 +35,7 @@ pub enum Metadata {
     /// It is allowed.
     #[default]
     MayChange,
-    /// It is refused.
+    /// It is denied.
     Fixed,
 }
 
@@ -287,7 +287,7 @@ impl fmt::Display for Fault {
             }
             FaultKind::Metadata(field) => write!(
                 f,
-                "{}: cannot change while the policy's setting metadataOnlyChanges is Deny",
+                "{}: cannot change while the policy's setting metadataOnlyChanges is not Rollout",
                 path(&self.template, field)
             ),
         }

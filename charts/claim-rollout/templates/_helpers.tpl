@@ -10,7 +10,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
-{{- /* The settings of the policy: the account of the controller is the one that this chart makes. */}}
+{{- /* The settings document, the same for all parts: the account of the controller is the one that this chart makes. */}}
 {{- define "claim-rollout.settings" -}}
 {{- $account := printf "system:serviceaccount:%s:claim-rollout-controller" .Release.Namespace -}}
 {{- $default := "system:serviceaccount:claim-rollout:claim-rollout-controller" -}}
@@ -27,17 +27,22 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ prepend (.Values.policy.settings.controllerAccounts | default list) $account | uniq | toJson }}
 {{- end }}
 
-{{- /* What the controller must know of them. */}}
-{{- define "claim-rollout.honoured" -}}
-{{- with .Values.policy.settings.ownedSets }}
-- --owned-sets={{ . }}
+{{- /* At the end of the names of objects of the cluster. */}}
+{{- define "claim-rollout.suffix" -}}
+{{- with .Values.onlyNamespace }}-{{ . }}{{ end }}
 {{- end }}
-{{- with .Values.policy.settings.shrink }}
-- --shrink={{ . }}
+
+{{- define "claim-rollout.namespaceSelector" -}}
+{{- with .Values.onlyNamespace }}
+namespaceSelector:
+  matchLabels:
+    kubernetes.io/metadata.name: {{ . }}
 {{- end }}
-{{- range .Values.policy.settings.reservedKeyPrefixes }}
-- --reserved-key-prefix={{ . }}
 {{- end }}
+
+{{- /* Off, unless the settings say otherwise. */}}
+{{- define "claim-rollout.retention" -}}
+{{- .Values.policy.settings.retention | default "Off" }}
 {{- end }}
 
 {{- define "claim-rollout.podSecurity" -}}

@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 
 use super::facts::{Facts, Stalled};
 use super::finding::Finding;
+use crate::api::Settings;
 use crate::cli::drift::difference::{Difference, Kind};
 use crate::cli::drift::find::{Seen, find};
 use crate::cli::drift::outlook::Outlook;
+use crate::rollout::Wish;
 use crate::rollout::snapshot::Strategy;
 use crate::rollout::wish::update_policy;
-use crate::rollout::{Honoured, Wish};
 use crate::templates::show::shown;
 use crate::templates::{Phase, Sync, UpdatePolicy, keys};
 
@@ -75,7 +76,7 @@ fn of_record(seen: &Seen) -> Option<Finding> {
 fn of_hold(seen: &Seen) -> Option<Finding> {
     let set = &seen.set;
     set.held?;
-    let needed = Wish::of(set, &Honoured::default()).is_ok_and(|wish| {
+    let needed = Wish::of(set, &Settings::default()).is_ok_and(|wish| {
         wish.record.phase == Phase::RollingOut && set.sync == Sync::LockStep && set.strategy == Strategy::RollingUpdate
     });
     if needed {

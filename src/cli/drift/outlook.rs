@@ -1,7 +1,8 @@
 //! Whether a claim that lags behind its template is going to be brought up.
 
+use crate::api::Settings;
 use crate::rollout::readiness::is_at;
-use crate::rollout::{ClaimView, Honoured, Idle, SetView, Wish};
+use crate::rollout::{ClaimView, Idle, SetView, Wish};
 
 /// What will become of such a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +18,9 @@ pub(crate) enum Outlook {
 }
 
 impl Outlook {
-    /// The outlook of a claim. What the controller was told of the policy's settings is not known here: the defaults count.
+    /// The outlook of a claim. The controller's settings are not known here: the defaults count.
     pub(crate) fn of(set: &SetView, claim: &ClaimView) -> Self {
-        match Wish::of(set, &Honoured::default()) {
+        match Wish::of(set, &Settings::default()) {
             // Written once, never written again (S8).
             Ok(wish) if is_at(claim, &wish.revision) => Self::Nobody,
             Ok(_) => Self::Coming,

@@ -154,7 +154,7 @@ fn release(snapshot: &mut Snapshot, partition: &SetPartition) -> Vec<Step> {
 
 /// The claims of a snapshot that the rollout is about, by ordinal and name: highest ordinal first.
 pub(crate) fn standings(snapshot: &Snapshot) -> Vec<Standing> {
-    let Ok(wish) = Wish::of(&snapshot.set, &snapshot.honoured) else {
+    let Ok(wish) = Wish::of(&snapshot.set, &snapshot.settings) else {
         return Vec::new();
     };
     let mounted = mounting(snapshot);

@@ -15,7 +15,7 @@ use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
 use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Honoured, Snapshot, Wish};
+use crate::rollout::{Snapshot, Wish};
 use crate::templates::{ClaimTemplate, Diff, Revision, keys};
 
 /// What is asked, and what is there.
@@ -174,7 +174,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Val
     let Some(record) = &snapshot.set.staged else {
         return Ok(());
     };
-    let wish = Wish::of(&snapshot.set, &snapshot.honoured);
+    let wish = Wish::of(&snapshot.set, &snapshot.settings);
     report.wish = Some(WishReport {
         revision: record.revision().to_string(),
         update_policy: crate::rollout::wish::update_policy(&snapshot.set).to_string(),
@@ -208,11 +208,6 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         set.update_revision = "of the new template".to_owned();
     }
     let settings = Settings::read(inputs.settings.get()).map_err(anyhow::Error::msg)?;
-    let honoured = Honoured {
-        reserved_key_prefixes: settings.reserved_key_prefixes,
-        owned_sets: settings.owned_sets,
-        shrink: settings.shrink,
-    };
     let all = |kind| inputs.state.all("v1", kind, inputs.namespace);
     let mut claims = BTreeMap::new();
     for object in all("PersistentVolumeClaim") {
@@ -230,7 +225,8 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
     let neighbours = others.map(objects::neighbour).collect::<Result<_, _>>()?;
     Ok(Snapshot {
         now: AT_LAST,
-        honoured: Arc::new(honoured),
+        settings: Arc::new(settings),
+        halted: None,
         set,
         claims,
         pods,

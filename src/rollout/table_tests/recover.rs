@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
+use crate::api::Settings;
 use crate::rollout::fixtures::{apply, gi, template, web, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{ClaimView, Resize, Snapshot};
-use crate::rollout::{Action, ApplyClaim, Honoured};
+use crate::rollout::{Action, ApplyClaim};
 use crate::templates::keys;
 use crate::templates::rules::Shrink;
 
 /// 100Gi were wished and applied to the highest claim, which has 1Gi and will never have more; 20Gi are wished now.
 fn failed(shrink: Shrink) -> Snapshot {
     let mut web = web();
-    web.honoured = Arc::new(Honoured {
+    web.settings = Arc::new(Settings {
         shrink,
-        ..Honoured::default()
+        ..Settings::default()
     });
     web.stage(vec![template("data", "100Gi")]);
     let claim = web.applied("data-web-2");

@@ -1,4 +1,4 @@
-//! The settings of the policy.
+//! The settings document: the policy, the built-in webhook and the controller read the same one.
 
 use std::borrow::Cow;
 
@@ -189,6 +189,30 @@ impl Settings {
             shrink: self.shrink,
             frozen: if recreated { Frozen::MayChange } else { Frozen::Refuse },
         }
+    }
+
+    /// The allowed-field rule for a staged change that is already there, for whoever does not know who asked for it.
+    ///
+    /// `metadataOnlyChanges: Ignore` stages no label and no annotation, so a staged change that changes one was not made
+    /// under these settings.
+    #[must_use]
+    pub fn rules_of_staged(&self, policy: UpdatePolicy) -> Rules<'_> {
+        let metadata = match self.metadata_only_changes {
+            MetadataOnlyChanges::Rollout => Metadata::MayChange,
+            MetadataOnlyChanges::Ignore | MetadataOnlyChanges::Deny => Metadata::Fixed,
+        };
+        Rules {
+            metadata,
+            ..self.rules(policy)
+        }
+    }
+
+    /// True iff a StatefulSet that a controller of this group and kind owns is left alone: the owner would undo what is
+    /// staged.
+    #[must_use]
+    pub fn skips_owned_by(&self, group: &str, kind: &str) -> bool {
+        let is_named = |name: &String| name.split_once('/') == Some((group, kind));
+        self.owned_sets == OwnedSets::Skip && !self.stage_owned_by.iter().any(is_named)
     }
 
     /// Reads settings from JSON; `null` and an empty text mean the defaults.

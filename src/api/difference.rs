@@ -1,0 +1,155 @@
+//! In what two settings documents differ: the policy object of Kubewarden holds a copy of its own, which somebody may change.
+//!
+//! What differs is the meaning: a setting that is not there has its default, and the order of a list says nothing.
+
+use std::fmt;
+
+use super::settings::{NAMES, ReCreate, Settings};
+
+/// One setting that has two values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its name.
+    pub setting: &'static str,
+    /// Its value in our document.
+    pub ours: String,
+    /// Its value in the other one.
+    pub theirs: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { setting, ours, theirs } = self;
+        write!(f, "{setting}: expected {ours}, but found {theirs}")
+    }
+}
+
+/// Every setting in which the documents differ, in the order of [`NAMES`].
+#[must_use]
+pub fn differences(ours: &Settings, theirs: &Settings) -> Vec<Difference> {
+    let differing = NAMES.into_iter().filter_map(|setting| {
+        let (ours, theirs) = (ours.value(setting), theirs.value(setting));
+        (ours != theirs).then_some(Difference { setting, ours, theirs })
+    });
+    differing.collect()
+}
+
+impl Settings {
+    /// The value of a setting as text, the same for all values that mean the same.
+    fn value(&self, setting: &str) -> String {
+        match setting {
+            "mode" => format!("{:?}", self.mode),
+            "defaultUpdatePolicy" => self.default_update_policy.as_str().to_owned(),
+            "allowReCreate" => (self.recreate == ReCreate::Allowed).to_string(),
+            "metadataOnlyChanges" => format!("{:?}", self.metadata_only_changes),
+            "shrink" => format!("{:?}", self.shrink),
+            "maxStorage" => {
+                let sizes = self.max_storage.iter();
+                list(sizes.map(|(class, size)| format!("{class}: {size}")))
+            }
+            "allowedVolumeAttributesClasses" => match &self.allowed_attributes_classes {
+                None => "any".to_owned(),
+                Some(classes) => list(classes.iter().cloned()),
+            },
+            "reservedKeyPrefixes" => list(self.reserved_key_prefixes.iter().map(ToString::to_string)),
+            "authority" => format!("{:?}", self.authority),
+            "pvcChecks" => format!("{:?}", self.pvc_checks),
+            "maxPVCLookups" => self.max_pvc_lookups.to_string(),
+            "retention" => format!("{:?}", self.retention),
+            "ownedSets" => format!("{:?}", self.owned_sets),
+            "stageOwnedBy" => list(self.stage_owned_by.iter().cloned()),
+            "controllerAccounts" => list(self.controller_accounts.iter().map(ToString::to_string)),
+            _ => list(self.stateful_set_controller_accounts.iter().map(ToString::to_string)),
+        }
+    }
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    let mut items: Vec<String> = items.collect();
+    items.sort();
+    items.dedup();
+    format!("[{}]", items.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Settings, differences};
+    use crate::api::settings::NAMES;
+
+    fn between(ours: &str, theirs: &str) -> Vec<String> {
+        let [ours, theirs] = [ours, theirs].map(|text| Settings::read(text).expect(text));
+        differences(&ours, &theirs).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn documents_that_mean_the_same_do_not_differ() {
+        let accounts = r#"{"controllerAccounts": ["system:serviceaccount:claim-rollout:claim-rollout-controller"]}"#;
+        for (ours, theirs) in [
+            ("", "{}"),
+            (
+                "{}",
+                r#"{"mode": "Stage", "maxPVCLookups": 20, "allowReCreate": false}"#,
+            ),
+            ("{}", accounts),
+            (
+                r#"{"maxStorage": {"a": "1024Mi", "b": "1Ti"}}"#,
+                r#"{"maxStorage": {"b": "1Ti", "a": "1Gi"}}"#,
+            ),
+            (
+                r#"{"stageOwnedBy": ["a/B", "c/D"]}"#,
+                r#"{"stageOwnedBy": ["c/D", "a/B", "a/B"]}"#,
+            ),
+        ] {
+            assert_eq!(between(ours, theirs), [""; 0], "{ours} {theirs}");
+        }
+    }
+
+    /// A value that is not the default, and what is said where the other document has the default.
+    const OTHERS: [(&str, &str, &str); 16] = [
+        ("mode", r#""ValidateOnly""#, "expected Stage, but found ValidateOnly"),
+        (
+            "defaultUpdatePolicy",
+            r#""InPlace""#,
+            "expected OnClaimDelete, but found InPlace",
+        ),
+        ("allowReCreate", "true", "expected false, but found true"),
+        ("metadataOnlyChanges", r#""Deny""#, "expected Rollout, but found Deny"),
+        ("shrink", r#""Recover""#, "expected Deny, but found Recover"),
+        ("maxStorage", r#"{"*": "1Ti"}"#, "expected [], but found [*: 1Ti]"),
+        ("allowedVolumeAttributesClasses", "[]", "expected any, but found []"),
+        (
+            "reservedKeyPrefixes",
+            r#"["example.com/"]"#,
+            ", but found [example.com/]",
+        ),
+        (
+            "authority",
+            r#""TrustSetEditors""#,
+            "expected RequirePatchOnPVCs, but found TrustSetEditors",
+        ),
+        ("pvcChecks", r#""Off""#, "expected Warn, but found Off"),
+        ("maxPVCLookups", "21", "expected 20, but found 21"),
+        ("retention", r#""Warn""#, "expected Off, but found Warn"),
+        ("ownedSets", r#""Stage""#, "expected Skip, but found Stage"),
+        ("stageOwnedBy", r#"["a/B"]"#, "expected [], but found [a/B]"),
+        ("controllerAccounts", r#"["robot"]"#, ", but found [robot]"),
+        ("statefulSetControllerAccounts", r#"["robot"]"#, ", but found [robot]"),
+    ];
+
+    #[test]
+    fn documents_that_differ_are_named_with_both_values() {
+        for (name, value, words) in OTHERS {
+            let found = between("{}", &format!(r#"{{"{name}": {value}}}"#));
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(
+                found[0].starts_with(&format!("{name}: ")) && found[0].ends_with(words),
+                "{found:?}"
+            );
+        }
+        assert_eq!(OTHERS.map(|(name, ..)| name), NAMES);
+        assert_eq!(
+            between(r#"{"shrink": "Recover"}"#, "{}"),
+            ["shrink: expected Recover, but found Deny"]
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! What other programs and people read and write: fixed formats, each in one place.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`settings`] | the settings document of the policy, the built-in webhook and the controller |
+//! | [`difference`] | in what two settings documents differ |
+
+pub mod difference;
+pub mod settings;
+
+pub use settings::Settings;
+
+#[cfg(test)]
+mod schema_tests;

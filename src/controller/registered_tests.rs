@@ -1,0 +1,208 @@
+use serde_json::{Value, json};
+
+use super::{Labels, Registered};
+use crate::api::Settings;
+
+fn labels(namespace: &str) -> Labels {
+    let tenant = if namespace == "system" { "no" } else { "yes" };
+    let pairs = [("kubernetes.io/metadata.name", namespace), ("tenant", tenant)];
+    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+}
+
+fn rule() -> Value {
+    json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"], "operations": ["CREATE", "UPDATE"]})
+}
+
+/// The webhook that Kubewarden makes of the shipped policy, changed.
+fn webhook(change: fn(&mut Value)) -> Registered {
+    let mut webhook = json!({
+        "name": "clusterwide-claim-rollout.kubewarden.admission", "rules": [rule()],
+        // The API server fills these in.
+        "namespaceSelector": {}, "objectSelector": {},
+    });
+    change(&mut webhook);
+    let configuration = json!({"metadata": {"name": "any"}, "webhooks": [webhook]});
+    Registered {
+        configurations: vec![serde_json::from_value(configuration).unwrap()],
+        ..Registered::default()
+    }
+}
+
+/// The guard and its binding, changed.
+fn guard(change: fn(&mut Value, &mut Value)) -> Registered {
+    let mut policy = json!({
+        "metadata": {"name": "claim-rollout-staged"},
+        "spec": {"matchConstraints": {"resourceRules": [rule()], "namespaceSelector": {}, "objectSelector": {}}},
+    });
+    let mut binding = json!({
+        "metadata": {"name": "any"},
+        "spec": {"policyName": "claim-rollout-staged", "validationActions": ["Deny"]},
+    });
+    change(&mut policy, &mut binding);
+    Registered {
+        guards: vec![serde_json::from_value(policy).unwrap()],
+        bindings: vec![serde_json::from_value(binding).unwrap()],
+        ..Registered::default()
+    }
+}
+
+/// A policy object, changed. Its settings are kept as they are written, which no tree of JSON can hold.
+fn policy(change: fn(&mut Value)) -> super::Policy {
+    let mut policy = json!({
+        "metadata": {"name": "volumes"},
+        "spec": {"module": "registry://example.com/claim-rollout/policy:v1", "mutating": true, "rules": [rule()]},
+    });
+    change(&mut policy);
+    serde_json::from_str(&policy.to_string()).unwrap()
+}
+
+fn with_policy(mut registered: Registered, policy: super::Policy) -> Registered {
+    registered.policies.push(policy);
+    registered
+}
+
+type WebhookRow = (&'static str, fn(&mut Value), bool);
+type GuardRow = (&'static str, fn(&mut Value, &mut Value), bool);
+
+/// A webhook as it would be, changed, and whether it judges the namespace `a`.
+#[rustfmt::skip]
+const WEBHOOKS: [WebhookRow; 13] = [
+    ("of Kubewarden", |_| {}, true),
+    ("built in", |it| it["name"] = json!("claim-rollout.claim-rollout.io"), true),
+    ("namespaced", |it| it["name"] = json!("namespaced-a-claim-rollout.kubewarden.admission"), true),
+    ("somebody else's", |it| it["name"] = json!("clusterwide-labels.kubewarden.admission"), false),
+    ("of another domain", |it| it["name"] = json!("labels.claim-rollout.io"), false),
+    ("for new PVCs", |it| it["rules"][0]["resources"] = json!(["persistentvolumeclaims"]), false),
+    ("for another group", |it| it["rules"][0]["apiGroups"] = json!(["apps.kruise.io"]), false),
+    ("for deletions", |it| it["rules"][0]["operations"] = json!(["DELETE"]), false),
+    ("for everything", |it| it["rules"] = json!([{"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"], "operations": ["*"]}]), true),
+    ("for this namespace", |it| it["namespaceSelector"] = json!({"matchLabels": {"kubernetes.io/metadata.name": "a"}}), true),
+    ("for others", |it| it["namespaceSelector"] = json!({"matchExpressions": [{"key": "tenant", "operator": "NotIn", "values": ["yes"]}]}), false),
+    ("for a selector of tomorrow", |it| it["namespaceSelector"] = json!({"matchExpressions": [{"key": "tenant", "operator": "Like", "values": ["y"]}]}), false),
+    ("for some objects", |it| it["objectSelector"] = json!({"matchLabels": {"judge": "me"}}), false),
+];
+
+/// A guard and its binding as they would be, changed, and whether they judge the namespace `a`.
+#[rustfmt::skip]
+const GUARDS: [GuardRow; 12] = [
+    ("bound", |_, _| {}, true),
+    ("of one installation", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-staged-a"), json!("claim-rollout-staged-a")), true),
+    ("another policy", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-controller"), json!("claim-rollout-controller")), false),
+    ("not bound", |_, binding| binding["spec"]["policyName"] = json!("other"), false),
+    ("bound to warn", |_, binding| binding["spec"]["validationActions"] = json!(["Warn", "Audit"]), false),
+    ("bound here", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "yes"}}}), true),
+    ("bound elsewhere", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "no"}}}), false),
+    ("bound for some objects", |_, binding| binding["spec"]["matchResources"] = json!({"objectSelector": {"matchLabels": {"judge": "me"}}}), false),
+    ("bound but for StatefulSets", |_, binding| binding["spec"]["matchResources"] = json!({"excludeResourceRules": [rule()]}), false),
+    ("bound for some rules", |_, binding| binding["spec"]["matchResources"] = json!({"resourceRules": [rule()]}), false),
+    ("for other kinds", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resources"] = json!(["deployments"]), false),
+    ("for other namespaces", |guard, _| guard["spec"]["matchConstraints"]["namespaceSelector"] = json!({"matchLabels": {"tenant": "no"}}), false),
+];
+
+#[test]
+fn webhook_for_updates_of_statefulsets_judges_its_namespaces() {
+    for (which, change, expected) in WEBHOOKS {
+        assert_eq!(webhook(change).judges(&labels("a")), expected, "{which}");
+    }
+    assert!(!Registered::default().judges(&labels("a")), "none");
+}
+
+#[test]
+fn guard_judges_where_it_is_bound() {
+    for (which, change, expected) in GUARDS {
+        assert_eq!(guard(change).judges(&labels("a")), expected, "{which}");
+    }
+}
+
+#[test]
+fn webhook_of_another_name_is_ours_by_its_module() {
+    let named = |name: &'static str| {
+        let mut registered = webhook(|_| {});
+        registered.configurations[0].webhooks[0].name = name.to_owned();
+        registered
+    };
+    let cluster = || policy(|_| {});
+    let of_a = || policy(|it| it["metadata"]["namespace"] = json!("a"));
+    let clusterwide = "clusterwide-volumes.kubewarden.admission";
+    for (which, registered, expected) in [
+        ("no policy object", named(clusterwide), false),
+        ("its policy object", with_policy(named(clusterwide), cluster()), true),
+        (
+            "that of a namespace",
+            with_policy(named("namespaced-a-volumes.kubewarden.admission"), of_a()),
+            true,
+        ),
+        (
+            "of one name in a namespace",
+            with_policy(named(clusterwide), of_a()),
+            false,
+        ),
+        (
+            "another module",
+            with_policy(
+                named(clusterwide),
+                policy(|it| it["spec"]["module"] = json!("registry://example.com/labels")),
+            ),
+            false,
+        ),
+        (
+            "one that only validates",
+            with_policy(named(clusterwide), policy(|it| it["spec"]["mutating"] = json!(false))),
+            false,
+        ),
+    ] {
+        assert_eq!(registered.judges(&labels("a")), expected, "{which}");
+    }
+}
+
+#[test]
+fn settings_of_policy_objects_are_compared_with_ours() {
+    let recovers = || policy(|it| it["spec"]["settings"] = json!({"shrink": "Recover", "pvcChecks": "Warn"}));
+    let differing = |policy, settings: &str, namespace: Option<&str>| {
+        let registered = with_policy(Registered::default(), policy);
+        registered.differing(&Settings::read(settings).unwrap(), namespace.map(labels).as_ref())
+    };
+    let shrink = "volumes: shrink: expected Deny, but found Recover";
+    for (which, policy, settings, namespace, expected) in [
+        ("the same", recovers(), r#"{"shrink": "Recover"}"#, None, vec![]),
+        ("another", recovers(), "{}", None, vec![shrink]),
+        ("another for the namespace", recovers(), "{}", Some("a"), vec![shrink]),
+        ("none are the defaults", policy(|_| {}), "{}", None, vec![]),
+        (
+            "none, and we have one",
+            policy(|_| {}),
+            r#"{"maxPVCLookups": 5}"#,
+            None,
+            vec!["volumes: maxPVCLookups: expected 5, but found 20"],
+        ),
+        (
+            "invalid ones",
+            policy(|it| it["spec"]["settings"] = json!({"mode": "Divert"})),
+            "{}",
+            None,
+            vec!["volumes: settings: mode: expected one of Stage, ValidateOnly, but found \"Divert\""],
+        ),
+        (
+            "of a policy for other namespaces",
+            policy(|it| {
+                it["spec"]["settings"] = json!({"shrink": "Recover"});
+                it["spec"]["namespaceSelector"] = json!({"matchLabels": {"tenant": "no"}});
+            }),
+            "{}",
+            Some("a"),
+            vec![],
+        ),
+        (
+            "of the policy that warns of a retention policy",
+            policy(|it| {
+                it["spec"]["settings"] = json!({"mode": "ValidateOnly"});
+                it["spec"]["mutating"] = json!(false);
+            }),
+            "{}",
+            None,
+            vec![],
+        ),
+    ] {
+        assert_eq!(differing(policy, settings, namespace), expected, "{which}");
+    }
+}
