@@ -10,6 +10,7 @@ use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, serv
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::scene::PATIENCE;
 use crate::cluster::{Cluster, base64, eventually};
@@ -152,7 +153,7 @@ impl Gates {
 }
 
 impl Engine for Gates {
-    fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a> {
+    fn evaluate<'a>(&'a self, request: &'a RawValue, _: Instant) -> Evaluation<'a> {
         Box::pin(async move {
             const YES: &[u8] = br#"{"accepted":true}"#;
             const NO: &[u8] = br#"{"accepted":false,"message":"nobody waits for this any more","code":503}"#;

@@ -151,7 +151,7 @@ fn engines(settings: &RawValue, cluster: &Cluster) -> anyhow::Result<BTreeMap<St
     ];
     let engines = all.into_iter().map(|(path, settings)| {
         let cluster = cluster.clone();
-        let native = Native::new(settings, move || Box::new(cluster.clone()))?;
+        let native = Native::new(settings, move |deadline| cluster.until(deadline))?;
         Ok((path.to_owned(), Arc::new(native) as Arc<dyn Engine>))
     });
     engines.collect()
