@@ -160,7 +160,7 @@ impl Engine for Gates {
             let Ok(request) = serde_json::from_str::<Request>(request.get()) else {
                 return Ok(NO.to_vec());
             };
-            let begun = tokio::time::Instant::now();
+            let begun = Instant::now();
             let held = self.with(&request.namespace, |gate| {
                 let named =
                     request.resource.resource == "persistentvolumeclaims" && gate.claim.as_ref() == Some(&request.name);
