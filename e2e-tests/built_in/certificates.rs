@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::Stage;
-use super::server::{ACCOUNT, Server, lead_to, until_asked};
+use super::server::{ACCOUNT, Server, lead_to, secret, until_asked};
 use crate::cluster::Cluster;
 use crate::installation::NAMESPACE;
 
@@ -39,6 +39,8 @@ pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: 
     let cluster = &stage.cluster;
     ensure!(stage.server.made() == 1, "the first has made one");
     ensure!(authorities(cluster).await? == [1, 1, 1, 1]);
+    let path = secret(cluster).await?;
+    ensure!(path.is_some(), "no path was made");
     let second = Server::start(cluster).await?;
     ensure!(second.made() == 0, "the second has made one although there was one");
     second.terminate().await?;
@@ -64,5 +66,6 @@ pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: 
         authorities(cluster).await? == [2, 2, 2, 2],
         "applying the configurations again changed whom they trust"
     );
+    ensure!(secret(cluster).await? == path, "the path changed with the certificate");
     third.terminate().await
 }

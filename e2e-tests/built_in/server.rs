@@ -4,6 +4,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
+use claim_rollout::webhook::SecretPath;
+use claim_rollout::webhook::path::of_policy;
+use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Process, eventually};
@@ -110,22 +113,36 @@ fn free() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 
-/// Applies the webhook configurations of `deploy/webhook`, with an address in place of the Service. What `claim-rollout
-/// webhook` wrote into them stays.
+/// Applies the webhook configurations of `deploy/webhook`, with an address in place of the Service, and the path that the
+/// webhook has written into its Secret, if it has. What else it wrote stays.
 pub(super) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::Result<()> {
+    let secret = secret(cluster).await?;
     for file in ["webhook/configuration.yaml", "webhook/retention.yaml"] {
         for mut configuration in documents(file)? {
             for webhook in configuration["webhooks"].as_array_mut().into_iter().flatten() {
-                let service = webhook["clientConfig"]["service"].take();
-                let path = service["path"].as_str().context("a path")?;
+                let name = webhook["name"].as_str().context("a name")?;
+                let policy = name.split('.').next().unwrap_or_default();
+                let path = of_policy(policy, secret.as_ref());
                 webhook["clientConfig"] = json!({"url": format!("https://{address}{path}")});
             }
-            let apply = ["apply", "--server-side", "-f", "-"];
+            // The webhook has written the same field.
+            let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
             let applied = cluster.kubectl(&apply, &configuration.to_string()).await?;
             ensure!(applied.success, "{file}: {}", applied.stderr);
         }
     }
     Ok(())
+}
+
+/// The path that the replicas share, if one has made it.
+pub(super) async fn secret(cluster: &Cluster) -> anyhow::Result<Option<SecretPath>> {
+    let get = ["get", "secret", ACCOUNT, "-n", NAMESPACE, "-o", "json"];
+    let output = cluster.kubectl(&get, "").await?;
+    ensure!(output.success, "{}", output.stderr);
+    let secret: Secret = serde_json::from_str(&output.stdout)?;
+    let path = secret.data.unwrap_or_default().remove("path");
+    let path = path.map(|bytes| anyhow::Ok(SecretPath::read(std::str::from_utf8(&bytes.0)?)?));
+    path.transpose()
 }
 
 /// Waits until the API server asks, and is answered.

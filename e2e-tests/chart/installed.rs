@@ -50,7 +50,8 @@ fn hold(set: &Value) -> &Value {
     &set["metadata"]["annotations"]["claim-rollout.io/held-partition"]
 }
 
-async fn bundles(cluster: &Cluster) -> anyhow::Result<Value> {
+/// Where the API server asks, and whom it trusts there.
+async fn clients(cluster: &Cluster) -> anyhow::Result<Value> {
     let get = [
         "get",
         "mutatingwebhookconfiguration",
@@ -60,10 +61,7 @@ async fn bundles(cluster: &Cluster) -> anyhow::Result<Value> {
     ];
     let configuration: Value = serde_json::from_str(&cluster.kubectl(&get, "").await?.stdout)?;
     let webhooks = configuration["webhooks"].as_array().context("webhooks")?;
-    Ok(webhooks
-        .iter()
-        .map(|webhook| webhook["clientConfig"]["caBundle"].clone())
-        .collect())
+    Ok(webhooks.iter().map(|webhook| webhook["clientConfig"].clone()).collect())
 }
 
 /// No Pod does anything here, so it is carried out by hand, as the account that it names.
@@ -84,7 +82,7 @@ async fn carry_out_the_hook(cluster: &Cluster) -> anyhow::Result<()> {
 }
 
 async fn nothing_is_left_but_the_definition(cluster: &Cluster) -> anyhow::Result<()> {
-    let kinds = "deployments,services,serviceaccounts,roles,rolebindings,poddisruptionbudgets,configmaps,clusterroles,\
+    let kinds = "deployments,services,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets,configmaps,clusterroles,\
                  clusterrolebindings,priorityclasses,mutatingwebhookconfigurations,validatingwebhookconfigurations,\
                  validatingadmissionpolicies,validatingadmissionpolicybindings";
     let get = [
@@ -116,8 +114,14 @@ async fn a_release_is_installed_upgraded_and_uninstalled_without_leaving_a_hold(
     ensure!(installed.success, "{installed:?}");
     let controllers = Controllers::of(&cluster).await?;
     let server = Server::begin(&cluster).await?;
-    let before = bundles(&cluster).await?;
-    ensure!(before[0].is_string() && before[1].is_string(), "{before}");
+    let before = clients(&cluster).await?;
+    for client in [&before[0], &before[1]] {
+        let path = client["service"]["path"].as_str().unwrap_or_default();
+        ensure!(
+            client["caBundle"].is_string() && path.split('/').count() == 4,
+            "{client}"
+        );
+    }
     let upgraded = helm(
         &cluster,
         &["upgrade", "claim-rollout"],
@@ -126,8 +130,8 @@ async fn a_release_is_installed_upgraded_and_uninstalled_without_leaving_a_hold(
     .await?;
     ensure!(upgraded.success, "{upgraded:?}");
     ensure!(
-        bundles(&cluster).await? == before,
-        "an upgrade changed whom API servers trust"
+        clients(&cluster).await? == before,
+        "an upgrade changed whom API servers trust, or where they ask"
     );
     let get = [
         "get",

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::{folder, helm, render};
-use crate::cluster::{Cluster, Options};
+use crate::cluster::{Cluster, Options, base64};
 use crate::policy_host::documents;
 
 /// By kind and name, without what a release adds.
@@ -24,6 +24,12 @@ const EVERYTHING: [&str; 4] = [
     "serviceMonitor.enabled=true",
     "prometheusRule.enabled=true",
     "dashboard.enabled=true",
+];
+
+/// A NetworkPolicy, which needs to know from where API servers come.
+const NETWORK: [&str; 2] = [
+    "webhook.networkPolicy.enabled=true",
+    "webhook.networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28",
 ];
 
 fn by_name(objects: Vec<Value>) -> anyhow::Result<Objects> {
@@ -200,6 +206,56 @@ async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::
     Ok(())
 }
 
+/// With a certificate that somebody else renews the webhook writes nothing, so it may not; what it would have written is
+/// rendered.
+async fn a_certificate_of_others_takes_rights_away(cluster: &Cluster) -> anyhow::Result<()> {
+    let secret = "0123456789abcdef-_ABCD";
+    let path = format!("webhook.path={secret}");
+    let values = ["admission=builtin", "webhook.certificateSecret=tls"];
+    for (values, suffix) in [
+        (&values[..], String::new()),
+        (&[values[0], values[1], &path], format!("/{secret}")),
+    ] {
+        let objects = by_name(render(cluster, values).await?)?;
+        let configuration = &objects["MutatingWebhookConfiguration claim-rollout-webhook"];
+        let asked = &configuration["webhooks"][1]["clientConfig"]["service"]["path"];
+        assert_eq!(*asked, format!("/validate/claim-rollout-claims{suffix}"), "{values:?}");
+        let roles = ["Role claim-rollout-webhook", "RoleBinding claim-rollout-webhook"];
+        assert!(roles.iter().all(|role| !objects.contains_key(*role)), "{values:?}");
+        let rules = objects["ClusterRole claim-rollout-webhook"]["rules"].to_string();
+        assert!(!rules.contains("update") && !rules.contains("webhook"), "{rules}");
+        let of_path = objects
+            .get("Secret claim-rollout-webhook")
+            .map(|secret| &secret["data"]["path"]);
+        assert_eq!(
+            of_path,
+            (!suffix.is_empty()).then(|| json!(base64(secret))).as_ref(),
+            "{values:?}"
+        );
+        let container = &objects["Deployment claim-rollout-webhook"]["spec"]["template"]["spec"]["containers"][0];
+        let arguments = container["args"].to_string();
+        assert!(arguments.contains("--certificates=/certificates"), "{arguments}");
+        assert_eq!(
+            arguments.contains("--path-file=/path/path"),
+            !suffix.is_empty(),
+            "{arguments}"
+        );
+    }
+    Ok(())
+}
+
+/// Who may reach the webhook, where that is said.
+async fn a_network_policy_lets_in_who_is_named(cluster: &Cluster) -> anyhow::Result<()> {
+    let name = "NetworkPolicy claim-rollout-webhook";
+    let off = by_name(render(cluster, &["admission=builtin"]).await?)?;
+    assert!(!off.contains_key(name));
+    let on = by_name(render(cluster, &[&["admission=builtin"], &NETWORK[..]].concat()).await?)?;
+    let expected =
+        json!([{"ports": [{"port": "https", "protocol": "TCP"}], "from": [{"ipBlock": {"cidr": "10.0.0.0/28"}}]}]);
+    assert_eq!(on[name]["spec"]["ingress"], expected);
+    Ok(())
+}
+
 /// In another namespace the policy must know the account of the controller there.
 async fn another_namespace_is_told_to_the_policy(cluster: &Cluster) -> anyhow::Result<()> {
     let folder = folder();
@@ -269,7 +325,7 @@ async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
 }
 
 /// A value, and what Helm says of it.
-const WRONG: [(&str, &str); 12] = [
+const WRONG: [(&str, &str); 15] = [
     ("guard.enabled=maybe", "at '/guard/enabled': got string, want boolean"),
     (
         "admission=kubewarden2",
@@ -307,6 +363,18 @@ const WRONG: [(&str, &str); 12] = [
     (
         "policy.module=policy.wasm",
         "at '/policy/module': 'policy.wasm' does not match pattern",
+    ),
+    (
+        "webhook.path=0123456789abcdefABCDEF",
+        "at '/webhook/certificateSecret': minLength: got 0, want 1",
+    ),
+    (
+        "webhook.path=short",
+        "at '/webhook/path': 'short' does not match pattern",
+    ),
+    (
+        "webhook.networkPolicy.enabled=true",
+        "at '/webhook/networkPolicy/from': minItems: got 0, want 1",
     ),
     (
         "prometheusRule.stuckAfterSeconds=1",
@@ -384,10 +452,12 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
     retention_decides_what_is_asked_and_whether_it_may_be_skipped(&cluster).await?;
     one_namespace_is_all_that_is_asked_about(&cluster).await?;
     another_namespace_is_told_to_the_policy(&cluster).await?;
+    a_certificate_of_others_takes_rights_away(&cluster).await?;
+    a_network_policy_lets_in_who_is_named(&cluster).await?;
     a_wrong_value_is_refused_and_named(&cluster).await?;
     is_clean(&cluster, &["onlyNamespace=default"]).await?;
     for admission in ["admission=kubewarden", "admission=builtin", "admission=none"] {
-        is_clean(&cluster, &[&EVERYTHING[..], &[admission]].concat()).await?;
+        is_clean(&cluster, &[&EVERYTHING[..], &NETWORK[..], &[admission]].concat()).await?;
         is_clean(&cluster, &[admission]).await?;
     }
     cluster.stop();

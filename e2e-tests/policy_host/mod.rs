@@ -21,11 +21,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use claim_rollout::webhook::engine::{payload, settings_verdict};
-use claim_rollout::webhook::server::Engines;
-use claim_rollout::webhook::{Engine, EngineError, Evaluation, Identity, Limits, Running, serve};
+use claim_rollout::webhook::{Engine, EngineError, Engines, Evaluation, Identity, Limits, Running, serve};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 pub(crate) use api::{Api, KubeApi, NoApi};
 pub(crate) use capabilities::{Capabilities, GetResource, Resource, Subject};
@@ -229,7 +229,7 @@ impl Hosted {
 }
 
 impl Engine for Hosted {
-    fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a> {
+    fn evaluate<'a>(&'a self, request: &'a RawValue, _: Instant) -> Evaluation<'a> {
         self.asked.count.fetch_add(1, Ordering::SeqCst);
         *self.asked.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.to_owned());
         Box::pin(async {

@@ -10,6 +10,7 @@ use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, serv
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::scene::PATIENCE;
 use crate::cluster::{Cluster, base64, eventually};
@@ -152,14 +153,14 @@ impl Gates {
 }
 
 impl Engine for Gates {
-    fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a> {
+    fn evaluate<'a>(&'a self, request: &'a RawValue, _: Instant) -> Evaluation<'a> {
         Box::pin(async move {
             const YES: &[u8] = br#"{"accepted":true}"#;
             const NO: &[u8] = br#"{"accepted":false,"message":"nobody waits for this any more","code":503}"#;
             let Ok(request) = serde_json::from_str::<Request>(request.get()) else {
                 return Ok(NO.to_vec());
             };
-            let begun = tokio::time::Instant::now();
+            let begun = Instant::now();
             let held = self.with(&request.namespace, |gate| {
                 let named =
                     request.resource.resource == "persistentvolumeclaims" && gate.claim.as_ref() == Some(&request.name);

@@ -1,6 +1,5 @@
 //! `claim-rollout webhook`
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,24 +10,27 @@ use clap::Args;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use serde_json::value::RawValue;
+use tokio::net::TcpListener;
 
 use super::ClusterArguments;
 use super::files::{self, read_settings};
 use super::service::{self, LogFormat};
-use crate::webhook::{Cluster, Engine, Identity, Keeping, Limits, Native, Running, serve};
+use crate::webhook::certificates::Certificates;
+use crate::webhook::metrics::serve_metrics;
+use crate::webhook::{
+    Cluster, Engine, Engines, Identity, Keeping, Limits, Metrics, Native, Running, SecretPath, Server,
+};
 
 /// How often the certificate is looked at.
 const LOOK: Duration = Duration::from_secs(60);
 /// How long API servers may take to learn whom they are to trust.
 const LEARN: Duration = Duration::from_secs(10);
-/// Below the five seconds of the webhook configurations: a user reads our words then, not those of a time-out.
-const TIME: Duration = Duration::from_secs(4);
 
 /// Serve the policy to the API server itself, where there is no Kubewarden
 ///
-/// Answers under /validate/claim-rollout, /validate/claim-rollout-claims and /validate/claim-rollout-retention, which the webhook
-/// configurations in deploy/webhook lead to, and to /healthz. Makes its certificate, renews it, and writes into those
-/// configurations that it is to be trusted.
+/// Answers under /validate/claim-rollout, /validate/claim-rollout-claims and /validate/claim-rollout-retention, each followed
+/// by a secret that only API servers know, and under /healthz. Makes its certificate and the secret, renews the certificate,
+/// and writes both into the webhook configurations in deploy/webhook.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Arguments {
     /// Where it listens, with TLS; port 0 takes a free one, which is logged
@@ -47,6 +49,13 @@ pub(crate) struct Arguments {
     /// written and no webhook configuration
     #[arg(long, value_name = "FOLDER")]
     certificates: Option<PathBuf>,
+    /// With --certificates: a file with the secret that ends the paths in your webhook configurations, at least 22 letters,
+    /// digits, `-` or `_`. Without it everybody who reaches the address is answered
+    #[arg(long, value_name = "FILE", requires = "certificates")]
+    path_file: Option<PathBuf>,
+    /// Where /metrics is served, without TLS; nowhere if it is not given
+    #[arg(long, value_name = "ADDRESS", env = "CLAIM_ROLLOUT_WEBHOOK_METRICS_ADDRESS")]
+    metrics_address: Option<SocketAddr>,
     /// The form of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
@@ -57,7 +66,13 @@ enum Source {
     /// Our own.
     Kept(Client, Keeping),
     /// Somebody else's.
-    Folder(PathBuf),
+    Folder(PathBuf, Option<PathBuf>),
+}
+
+/// What API servers trust, and under which path they ask.
+enum Shown {
+    Kept(Certificates),
+    Folder(Identity, Option<SecretPath>),
 }
 
 /// Serves until SIGTERM or SIGINT.
@@ -69,57 +84,111 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> any
     let settings = settings(arguments.settings.as_deref())?;
     let (client, namespace) = cluster.connect_as_a_service().await?;
     let engines = engines(&settings, &Cluster::new(client.clone()))?;
+    let metrics = metrics(arguments.metrics_address).await?;
     let source = match arguments.certificates {
-        Some(folder) => Source::Folder(folder),
+        Some(folder) => Source::Folder(folder, arguments.path_file),
         None => Source::Kept(client, keeping(namespace, arguments.name, arguments.host)),
     };
-    let identity = source.identity().await?;
-    let limits = Limits {
-        time: TIME,
-        ..Limits::default()
+    let shown = source.look(None).await?;
+    if shown.path().is_none() {
+        tracing::warn!("everybody who reaches the address is answered: there is no secret in the path");
+    }
+    let server = Server {
+        engines,
+        limits: Limits::default(),
+        path: shown.path().cloned(),
+        metrics,
     };
     let stop = service::stop_signal()?;
-    let running = serve(arguments.address, &identity, engines, limits)?;
+    let running = server.listen(arguments.address, shown.identity())?;
     tracing::info!(address = %running.address(), "serving the policy");
     tokio::select! {
         () = stop => {}
-        () = renew(&running, &source, identity) => {}
+        () = renew(&running, &source, shown) => {}
     }
     running.stop().await?;
     Ok(())
 }
 
+/// What is counted, served on this address from now on.
+async fn metrics(address: Option<SocketAddr>) -> anyhow::Result<Arc<Metrics>> {
+    let metrics = Arc::<Metrics>::default();
+    if let Some(address) = address {
+        let listener = TcpListener::bind(address)
+            .await
+            .with_context(|| format!("failed to listen on {address}"))?;
+        tracing::info!(address = %listener.local_addr()?, "metrics");
+        tokio::spawn(serve_metrics(listener, Arc::clone(&metrics)));
+    }
+    Ok(metrics)
+}
+
 /// Looks at the certificate for ever, and shows another when there is one. What goes wrong is logged: the one before is good
 /// for a month more.
-async fn renew(running: &Running, source: &Source, mut shown: Identity) {
+async fn renew(running: &Running, source: &Source, mut shown: Shown) {
     loop {
         tokio::time::sleep(LOOK).await;
-        match source.identity().await {
-            Ok(identity) if identity == shown => {}
-            Ok(identity) => {
-                tokio::time::sleep(LEARN).await;
-                match running.prove(&identity) {
-                    Ok(()) => tracing::info!("another certificate is shown"),
-                    Err(error) => tracing::error!(%error, "the certificate cannot be used"),
+        match source.look(Some(&shown)).await {
+            Ok(found) => {
+                if let Some(path) = found.path().filter(|path| shown.path() != Some(path)) {
+                    running.answer_under(path.clone());
+                    tracing::info!("another path is answered");
                 }
-                shown = identity;
+                if found.identity() != shown.identity() {
+                    tokio::time::sleep(LEARN).await;
+                    match running.prove(found.identity()) {
+                        Ok(()) => tracing::info!("another certificate is shown"),
+                        Err(error) => tracing::error!(%error, "the certificate cannot be used"),
+                    }
+                }
+                shown = found;
             }
             Err(error) => tracing::warn!(error = format!("{error:#}"), "no certificate: the one before is shown"),
         }
     }
 }
 
-impl Source {
-    /// The certificate to show now.
-    async fn identity(&self) -> anyhow::Result<Identity> {
+impl Shown {
+    fn identity(&self) -> &Identity {
         match self {
-            Self::Kept(client, keeping) => Ok(keeping.keep(client, now()).await?.identity),
-            Self::Folder(folder) => Ok(Identity {
-                certificates: files::text(&folder.join("tls.crt"))?,
-                key: files::text(&folder.join("tls.key"))?,
-            }),
+            Self::Kept(certificates) => &certificates.identity,
+            Self::Folder(identity, _) => identity,
         }
     }
+
+    fn path(&self) -> Option<&SecretPath> {
+        match self {
+            Self::Kept(certificates) => Some(&certificates.path),
+            Self::Folder(_, path) => path.as_ref(),
+        }
+    }
+}
+
+impl Source {
+    /// What to show now, after this.
+    async fn look(&self, shown: Option<&Shown>) -> anyhow::Result<Shown> {
+        match self {
+            Self::Kept(client, keeping) => {
+                let before = shown.and_then(|shown| match shown {
+                    Shown::Kept(certificates) => Some(certificates),
+                    Shown::Folder(..) => None,
+                });
+                Ok(Shown::Kept(keeping.keep(client, now(), before).await?))
+            }
+            Self::Folder(folder, path) => {
+                let identity = Identity {
+                    certificates: files::text(&folder.join("tls.crt"))?,
+                    key: files::text(&folder.join("tls.key"))?,
+                };
+                let path = path.as_deref().map(read_path).transpose()?;
+                Ok(Shown::Folder(identity, path))
+            }
+        }
+    }
+}
+
+fn read_path(file: &Path) -> anyhow::Result<SecretPath> {
+    SecretPath::read(&files::text(file)?).with_context(|| file.display().to_string())
 }
 
 #[allow(clippy::disallowed_methods, reason = "this is the outermost loop")]
@@ -142,7 +211,7 @@ fn settings(file: Option<&Path>) -> anyhow::Result<Box<RawValue>> {
 }
 
 /// What answers under which path: the names are those of the policy objects in deploy/.
-fn engines(settings: &RawValue, cluster: &Cluster) -> anyhow::Result<BTreeMap<String, Arc<dyn Engine>>> {
+fn engines(settings: &RawValue, cluster: &Cluster) -> anyhow::Result<Engines> {
     let retention = of_retention(settings)?;
     let all = [
         ("claim-rollout", settings.to_owned()),
@@ -151,7 +220,7 @@ fn engines(settings: &RawValue, cluster: &Cluster) -> anyhow::Result<BTreeMap<St
     ];
     let engines = all.into_iter().map(|(path, settings)| {
         let cluster = cluster.clone();
-        let native = Native::new(settings, move || Box::new(cluster.clone()))?;
+        let native = Native::new(settings, move |deadline| cluster.until(deadline))?;
         Ok((path.to_owned(), Arc::new(native) as Arc<dyn Engine>))
     });
     engines.collect()

@@ -1,4 +1,5 @@
-//! Certificates of the webhook's own making, and when they are due. Pure but for the keys.
+//! Certificates of the webhook's own making, the path that goes with them, and when they are due. Pure but for the random
+//! numbers.
 //!
 //! Each time an authority is made, signs one certificate, and is forgotten: nobody can steal its key. API servers trust
 //! the newest two authorities, so that no replica is refused while the others still show the certificate before.
@@ -10,12 +11,15 @@ use rcgen::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::path::{NotRandom, SecretPath};
 use super::server::Identity;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// How long a certificate is good for, and after how long another is made.
 const VALID_DAYS: i32 = 90;
 const RENEWED_DAYS: i32 = 60;
+/// The most names that a certificate is made for, of all replicas that ever named themselves differently.
+const MOST_NAMES: usize = 64;
 const END: &str = "-----END CERTIFICATE-----";
 
 /// What the replicas share.
@@ -25,6 +29,8 @@ pub struct Certificates {
     pub authorities: String,
     /// What the server proves its identity with.
     pub identity: Identity,
+    /// The part of the path that only API servers know. It stays when the certificate is renewed.
+    pub path: SecretPath,
     /// For whom, and until when.
     pub terms: Terms,
 }
@@ -39,32 +45,50 @@ pub struct Terms {
     pub renew_at: Timestamp,
 }
 
-/// Certificates cannot be made, for example for a name that is none.
+/// Why certificates cannot be made.
 #[derive(Debug, thiserror::Error)]
-#[error("expected to make a certificate for {names}, but could not: {source}")]
-pub struct CannotMake {
-    names: String,
-    source: rcgen::Error,
+pub enum CannotMake {
+    /// For example for a name that is none.
+    #[error("expected to make a certificate for {names}, but could not: {source}")]
+    Certificate {
+        /// The names.
+        names: String,
+        /// What is wrong.
+        source: rcgen::Error,
+    },
+    /// There are no random numbers for the path.
+    #[error(transparent)]
+    Path(#[from] NotRandom),
 }
 
 impl Certificates {
-    /// New ones for these names; `before` are the authorities that were trusted so far.
+    /// New ones for these names. Of those before, the newest authority goes on being trusted, the path stays, and so do the
+    /// names until it is time: replicas may have different ones.
     ///
     /// # Errors
     /// [`CannotMake`] if a name is neither a host name nor an address.
-    pub fn make(names: &[String], now: Timestamp, before: &str) -> Result<Self, CannotMake> {
-        let made = issue(names, now).map_err(|source| CannotMake {
+    pub fn make(names: &[String], now: Timestamp, before: Option<&Self>) -> Result<Self, CannotMake> {
+        let mut names = names.to_vec();
+        let others = before.filter(|before| now < before.terms.renew_at);
+        for name in others.iter().flat_map(|before| &before.terms.names) {
+            if !names.contains(name) && names.len() < MOST_NAMES {
+                names.push(name.clone());
+            }
+        }
+        let made = issue(&names, now).map_err(|source| CannotMake::Certificate {
             names: names.join(", "),
             source,
         })?;
         let (authority, identity) = made;
-        let last = before.split_inclusive(END).next().filter(|pem| pem.contains(END));
+        let trusted = before.map(|before| before.authorities.as_str()).unwrap_or_default();
+        let last = trusted.split_inclusive(END).next().filter(|pem| pem.contains(END));
         let authorities = format!("{authority}{}\n", last.unwrap_or_default().trim_start());
         Ok(Self {
             authorities: authorities.trim_end().to_owned() + "\n",
             identity,
+            path: before.map_or_else(SecretPath::make, |before| Ok(before.path.clone()))?,
             terms: Terms {
-                names: names.to_vec(),
+                names,
                 renew_at: now + DAY * RENEWED_DAYS,
             },
         })
@@ -75,7 +99,7 @@ impl Terms {
     /// True iff others have to be made: it is time, or the server has another name.
     #[must_use]
     pub fn are_over(&self, names: &[String], now: Timestamp) -> bool {
-        self.names != names || self.renew_at <= now
+        !names.iter().all(|name| self.names.contains(name)) || self.renew_at <= now
     }
 }
 

@@ -22,42 +22,74 @@ fn authorities(certificates: &Certificates) -> Vec<&str> {
 }
 
 #[test]
-fn the_newest_two_authorities_are_trusted() {
-    let mut certificates = Certificates::make(&names(), now(), "").unwrap();
+fn authorities_of_the_newest_two_are_trusted_and_the_path_stays() {
+    let mut certificates = Certificates::make(&names(), now(), None).unwrap();
     assert_eq!(authorities(&certificates).len(), 1);
     for _ in 0..3 {
-        let next = Certificates::make(&names(), now(), &certificates.authorities).unwrap();
+        let next = Certificates::make(&names(), now(), Some(&certificates)).unwrap();
         assert_eq!(authorities(&next).len(), 2);
         assert_ne!(authorities(&next)[0], authorities(&certificates)[0]);
         assert_eq!(authorities(&next)[1], authorities(&certificates)[0], "the one before");
+        assert_eq!(next.path, certificates.path);
         certificates = next;
     }
+    let others = Certificates::make(&names(), now(), None).unwrap();
+    assert_ne!(others.path, certificates.path);
 }
 
 #[test]
-fn what_stood_there_before_is_not_trusted_for_being_no_certificate() {
-    let made = Certificates::make(&names(), now(), "something else").unwrap();
+fn authority_before_that_is_no_certificate_is_not_trusted() {
+    let mut before = Certificates::make(&names(), now(), None).unwrap();
+    before.authorities = "something else".to_owned();
+    let made = Certificates::make(&names(), now(), Some(&before)).unwrap();
     assert_eq!(authorities(&made).len(), 1);
 }
 
+fn days(days: i64) -> Timestamp {
+    now() + SignedDuration::from_hours(24 * days)
+}
+
 #[test]
-fn others_are_due_after_sixty_days_or_with_another_name() {
-    let terms = Certificates::make(&names(), now(), "").unwrap().terms;
-    let days = |days: i64| now() + SignedDuration::from_hours(24 * days);
+fn terms_after_sixty_days_or_with_another_name_are_over() {
+    let terms = Certificates::make(&names(), now(), None).unwrap().terms;
+    let another = [&names()[..], &["other".to_owned()]].concat();
     for (names, at, over) in [
         (names(), days(0), false),
         (names(), days(59), false),
         (names(), days(60), true),
         (names(), days(400), true),
-        (names()[..1].to_vec(), days(0), true),
+        (names()[..1].to_vec(), days(0), false),
+        (another, days(0), true),
     ] {
         assert_eq!(terms.are_over(&names, at), over, "{names:?} {at}");
     }
 }
 
 #[test]
+fn names_of_replicas_that_differ_are_in_one_certificate() {
+    let named = |host: &str| vec!["service".to_owned(), host.to_owned()];
+    let mut shared = Certificates::make(&named("a"), now(), None).unwrap();
+    let mut made = 0;
+    for round in 0..3 {
+        for host in ["a", "b", "c"] {
+            if shared.terms.are_over(&named(host), days(round)) {
+                shared = Certificates::make(&named(host), days(round), Some(&shared)).unwrap();
+                made += 1;
+            }
+        }
+    }
+    assert_eq!((made, shared.terms.names.len()), (2, 4));
+    let renewed = Certificates::make(&named("a"), days(100), Some(&shared)).unwrap();
+    assert_eq!(renewed.terms.names, named("a"), "names that nobody has are forgotten");
+    let most = (0..100).fold(shared, |before, host| {
+        Certificates::make(&named(&host.to_string()), now(), Some(&before)).unwrap()
+    });
+    assert_eq!(most.terms.names.len(), 64);
+}
+
+#[test]
 fn a_name_that_is_none_is_an_error_that_says_so() {
-    let error = Certificates::make(&["näme".to_owned()], now(), "").unwrap_err();
+    let error = Certificates::make(&["näme".to_owned()], now(), None).unwrap_err();
     assert!(
         error
             .to_string()

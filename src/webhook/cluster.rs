@@ -1,4 +1,5 @@
-//! The look-ups of a decision, answered by the API server with the rights of the webhook's account.
+//! The look-ups of a decision, answered by the API server with the rights of the webhook's account. None begins after the
+//! deadline of the decision, and none goes on.
 
 use std::time::Duration;
 
@@ -7,18 +8,24 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
 use tokio::runtime::Handle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 
 /// The longest that one answer may take: a decision asks for several, and its user waits for it.
 const TIME: Duration = Duration::from_secs(1);
 
-/// Asks an API server, from a thread that may block.
+/// An API server that can be asked.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
     runtime: Handle,
+}
+
+/// Asks an API server, from a thread that may block, until a deadline.
+struct Asking {
+    cluster: Cluster,
+    deadline: Instant,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -54,10 +61,26 @@ impl Cluster {
         }
     }
 
+    /// The look-ups of a decision that nobody waits for after the deadline.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Box<dyn Lookups> {
+        Box::new(Asking {
+            cluster: self.clone(),
+            deadline,
+        })
+    }
+}
+
+impl Asking {
     /// The answer, if it comes in time.
     fn wait<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, CannotAsk> {
+        let now = Instant::now();
+        if now >= self.deadline {
+            return Err(CannotAsk("there is no time left to ask".to_owned()));
+        }
         let late = || CannotAsk(format!("the API server did not answer within {} s", TIME.as_secs()));
-        let answer = self.runtime.block_on(async { timeout(TIME, call).await });
+        let until = self.deadline.min(now + TIME);
+        let answer = self.cluster.runtime.block_on(async { timeout_at(until, call).await });
         answer.map_err(|_| late())?.map_err(|error| match error {
             kube::Error::Api(status) => CannotAsk(status.message.clone()),
             other => CannotAsk(other.to_string()),
@@ -65,7 +88,7 @@ impl Cluster {
     }
 }
 
-impl Lookups for Cluster {
+impl Lookups for Asking {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
         let owned = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let extra = question.extra.map(serde_json::from_str).transpose();
@@ -86,7 +109,7 @@ impl Lookups for Cluster {
             resource_attributes: Some(attributes),
             ..SubjectAccessReviewSpec::default()
         };
-        self.wait(may(&self.client, spec))
+        self.wait(may(&self.cluster.client, spec))
     }
 
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
@@ -95,12 +118,45 @@ impl Lookups for Cluster {
             .rsplit_once('/')
             .unwrap_or(("", question.api_version));
         let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, question.kind));
+        let client = self.cluster.client.clone();
         let objects: Api<DynamicObject> = match question.namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &kind),
-            None => Api::all_with(self.client.clone(), &kind),
+            Some(namespace) => Api::namespaced_with(client, namespace, &kind),
+            None => Api::all_with(client, &kind),
         };
-        let found = self.wait(objects.get_opt(question.name))?;
-        let text = found.map(|object| serde_json::to_string(&object)).transpose();
-        text.map_err(|error| CannotAsk(error.to_string()))
+        match self.wait(async { found(objects.get(question.name).await) })? {
+            Found::Object(object) => serde_json::to_string(&object)
+                .map(Some)
+                .map_err(|error| CannotAsk(error.to_string())),
+            Found::Nothing => Ok(None),
+            Found::NotServed => Err(CannotAsk(format!(
+                "the API server does not serve {} {}",
+                question.api_version, question.kind
+            ))),
+        }
     }
 }
+
+/// What an API server has under a name.
+enum Found {
+    Object(Box<DynamicObject>),
+    /// No object of this name.
+    Nothing,
+    /// No such kind, for example because the API server is older than it.
+    NotServed,
+}
+
+/// An API server that knows the kind says of what it has not found.
+fn found(answer: kube::Result<DynamicObject>) -> kube::Result<Found> {
+    match answer {
+        Ok(object) => Ok(Found::Object(Box::new(object))),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(match status.details {
+            Some(_) if status.is_not_found() => Found::Nothing,
+            _ => Found::NotServed,
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+#[path = "cluster_tests.rs"]
+mod tests;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use crate::admission::Lookups;
 use crate::wire;
@@ -14,8 +15,9 @@ pub type Evaluation<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, EngineErro
 
 /// Something that answers requests: the decision itself, or a policy in a runtime.
 pub trait Engine: Send + Sync {
-    /// Answers one AdmissionRequest, given as the API server wrote it.
-    fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a>;
+    /// Answers one AdmissionRequest, given as the API server wrote it. After the deadline nobody waits for the answer: the
+    /// evaluation begins nothing more, and ends.
+    fn evaluate<'a>(&'a self, request: &'a RawValue, deadline: Instant) -> Evaluation<'a>;
 }
 
 /// Why an engine cannot answer. The request is refused with it.
@@ -29,8 +31,8 @@ pub enum EngineError {
     Failed(String),
 }
 
-/// Opens the look-ups of one request, on the thread that evaluates it.
-type Source = dyn Fn() -> Box<dyn Lookups> + Send + Sync;
+/// Opens the look-ups of one request, on the thread that evaluates it. None of them begins after this instant.
+type Source = dyn Fn(Instant) -> Box<dyn Lookups> + Send + Sync;
 
 /// The decision of this crate, compiled for this machine.
 #[derive(Clone)]
@@ -48,13 +50,14 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    /// An engine with these settings. `lookups` opens the look-ups of one request; they may block.
+    /// An engine with these settings. `lookups` opens the look-ups of one request; they may block, until the deadline that it
+    /// is given.
     ///
     /// # Errors
     /// [`EngineError::Settings`] names all faults of the settings.
     pub fn new(
         settings: Box<RawValue>,
-        lookups: impl Fn() -> Box<dyn Lookups> + Send + Sync + 'static,
+        lookups: impl Fn(Instant) -> Box<dyn Lookups> + Send + Sync + 'static,
     ) -> Result<Self, EngineError> {
         check_settings(&settings)?;
         Ok(Self {
@@ -65,14 +68,17 @@ impl Native {
 }
 
 impl Engine for Native {
-    fn evaluate<'a>(&'a self, request: &'a RawValue) -> Evaluation<'a> {
+    fn evaluate<'a>(&'a self, request: &'a RawValue, deadline: Instant) -> Evaluation<'a> {
         let payload = payload(request, &self.settings);
         let lookups = Arc::clone(&self.lookups);
         Box::pin(async move {
-            let evaluation = tokio::task::spawn_blocking(move || wire::validate(&payload, &mut *lookups()));
-            evaluation
-                .await
-                .map_err(|_| EngineError::Failed("the evaluation did not end".to_owned()))
+            let evaluation = tokio::task::spawn_blocking(move || {
+                // There may have been no thread for a while.
+                (Instant::now() < deadline).then(|| wire::validate(&payload, &mut *lookups(deadline)))
+            });
+            let failed = |why: &str| EngineError::Failed(why.to_owned());
+            let answer = evaluation.await.map_err(|_| failed("the evaluation did not end"))?;
+            answer.ok_or_else(|| failed("the evaluation did not begin in time"))
         })
     }
 }

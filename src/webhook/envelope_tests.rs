@@ -199,3 +199,49 @@ fn objects_that_nest_too_deeply_to_compare_are_a_refusal() {
     assert!(review.respond(br#"{"accepted":true}"#).allowed);
     assert!(!review.respond(br#"{"accepted":true,"mutated_object":{}}"#).allowed);
 }
+
+#[test]
+fn patch_of_any_change_is_that_of_the_whole_objects() {
+    let before = json!({
+        "metadata": {"name": "web", "labels": {"a": "b"}, "annotations": {"x/a": "1", "x/b": "2"}, "managedFields": [{"f": {}}]},
+        "spec": {"replicas": 3, "volumeClaimTemplates": [{"n": 1}, {"n": 2}], "template": {"spec": {"containers": [{"a": {"b": 1}}]}}},
+    });
+    let set = |pointer: &str, value: Value| {
+        let mut after = before.clone();
+        *after.pointer_mut(pointer).expect("a member") = value;
+        after
+    };
+    for after in [
+        set("/metadata/annotations/x~1a", json!("3")),
+        set("/metadata/annotations", json!({"x/b": "2", "x/c": "3"})),
+        set("/metadata/annotations", Value::Null),
+        set("/spec/volumeClaimTemplates", json!([{"n": 1}])),
+        set("/spec/volumeClaimTemplates/1", json!({"m": 2})),
+        set("/spec/template/spec/containers/0/a/b", json!([])),
+        set("/metadata", json!({"name": "web"})),
+        set("", json!({"status": {}})),
+        set("", json!([])),
+    ] {
+        let whole = json_patch::diff(&before, &after);
+        let response = respond(
+            &json!({"uid": "u", "object": before}),
+            &json!({"accepted": true, "mutated_object": after}),
+        );
+        assert_eq!(patch(&response), serde_json::to_value(whole).expect("JSON"), "{after}");
+    }
+}
+
+#[test]
+fn patch_beside_what_nests_too_deeply_to_compare_is_made() {
+    let object = |size: u32| format!(r#"{{"deep":{},"size":{size}}}"#, nested(500));
+    let text = format!(
+        r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{"uid":"u","object":{}}}}}"#,
+        object(1)
+    );
+    let review = Review::read(text.as_bytes()).expect("a review");
+    let response = review.respond(format!(r#"{{"accepted":true,"mutated_object":{}}}"#, object(2)).as_bytes());
+    assert_eq!(
+        patch(&response),
+        json!([{"op": "replace", "path": "/size", "value": 2}])
+    );
+}

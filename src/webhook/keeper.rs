@@ -1,11 +1,10 @@
-//! Keeps the certificates fresh, and API servers trusting them. Several replicas share one Secret.
+//! Keeps the certificates fresh, and sees to it that API servers trust them and know the path. Several replicas share one
+//! Secret.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
@@ -14,10 +13,16 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::certificates::{CannotMake, Certificates, Terms};
+use super::path::{SecretPath, of_policy};
 use super::server::Identity;
 
 /// The annotation of the Secret that says for whom its certificates are and when they are renewed.
 pub const TERMS: &str = "claim-rollout.io/certificate-terms";
+/// The keys of the Secret; the first three are those of cert-manager.
+const AUTHORITIES: &str = "ca.crt";
+const CERTIFICATES: &str = "tls.crt";
+const KEY: &str = "tls.key";
+const PATH: &str = "path";
 /// The longest that one request may take.
 const TIME: Duration = Duration::from_secs(10);
 /// How often a write is tried that others come before.
@@ -40,6 +45,9 @@ pub enum KeepError {
     /// They cannot be made.
     #[error(transparent)]
     Make(#[from] CannotMake),
+    /// Who has installed the webhook has not made it, or somebody has deleted it.
+    #[error("expected the Secret {0}, which the manifests of the webhook bring, but found none: apply them again")]
+    NoSecret(String),
     /// The API server refused, or could not be reached.
     #[error("expected to {what}, but could not: {source}")]
     Call {
@@ -58,45 +66,46 @@ pub enum KeepError {
 
 impl Keeping {
     /// The certificates that are in force: those of the Secret, or new ones that are in it when this returns. API servers
-    /// trust them when this returns, as soon as they learn of it.
+    /// trust them when this returns, and ask under their path, as soon as they learn of it.
+    ///
+    /// `shown` are those that this server uses now. If the Secret was emptied, they are what is before the new ones, so that
+    /// nobody is refused until all replicas have learned of it.
     ///
     /// # Errors
     /// [`KeepError`]; what was done so far stays, and the next call goes on from there.
-    pub async fn keep(&self, client: &Client, now: Timestamp) -> Result<Certificates, KeepError> {
-        let certificates = self.secret(client, now).await?;
-        let bundle = json!(ByteString(certificates.authorities.clone().into_bytes()));
+    pub async fn keep(
+        &self,
+        client: &Client,
+        now: Timestamp,
+        shown: Option<&Certificates>,
+    ) -> Result<Certificates, KeepError> {
+        let certificates = self.secret(client, now, shown).await?;
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
-            self.trust(client, kind, &bundle).await?;
+            self.lead(client, kind, &certificates).await?;
         }
         Ok(certificates)
     }
 
     /// What is in the Secret, if it is good, or else new ones. Who loses a race takes what the winner has made.
-    async fn secret(&self, client: &Client, now: Timestamp) -> Result<Certificates, KeepError> {
+    async fn secret(
+        &self,
+        client: &Client,
+        now: Timestamp,
+        shown: Option<&Certificates>,
+    ) -> Result<Certificates, KeepError> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &self.namespace);
+        let parameters = PostParams::default();
         for _ in 0..TRIES {
             let found = call("read the Secret", secrets.get_opt(&self.name)).await?;
-            let known = found.as_ref().and_then(read);
+            let found = found.ok_or_else(|| KeepError::NoSecret(self.name.clone()))?;
+            let known = read(&found);
             if let Some(known) = known.as_ref().filter(|known| !known.terms.are_over(&self.names, now)) {
                 return Ok(known.clone());
             }
-            let before = known.map(|known| known.authorities).unwrap_or_default();
-            let made = Certificates::make(&self.names, now, &before)?;
-            let parameters = PostParams::default();
-            let written = match found {
-                None => {
-                    call(
-                        "create the Secret",
-                        secrets.create(&parameters, &self.written(&made, None)),
-                    )
-                    .await
-                }
-                Some(found) => {
-                    let secret = self.written(&made, found.resource_version());
-                    call("replace the Secret", secrets.replace(&self.name, &parameters, &secret)).await
-                }
-            };
-            match written {
+            let made = Certificates::make(&self.names, now, known.as_ref().or(shown))?;
+            let filled = filled(found, &made);
+            let replaced = secrets.replace(&self.name, &parameters, &filled);
+            match call("replace the Secret", replaced).await {
                 Ok(_) => {
                     tracing::info!(renew_at = %made.terms.renew_at, "made a certificate");
                     return Ok(made);
@@ -108,32 +117,9 @@ impl Keeping {
         Err(KeepError::Crowded(format!("the Secret {}", self.name)))
     }
 
-    /// The Secret with these certificates, in place of that of this version.
-    fn written(&self, certificates: &Certificates, resource_version: Option<String>) -> Secret {
-        let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
-        let terms = serde_json::to_string(&certificates.terms).unwrap_or_default();
-        let labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), "claim-rollout".to_owned())]);
-        Secret {
-            metadata: ObjectMeta {
-                name: Some(self.name.clone()),
-                annotations: Some(BTreeMap::from([(TERMS.to_owned(), terms)])),
-                labels: Some(labels),
-                resource_version,
-                ..ObjectMeta::default()
-            },
-            type_: Some("kubernetes.io/tls".to_owned()),
-            data: Some(BTreeMap::from([
-                ("ca.crt".to_owned(), bytes(&certificates.authorities)),
-                ("tls.crt".to_owned(), bytes(&certificates.identity.certificates)),
-                ("tls.key".to_owned(), bytes(&certificates.identity.key)),
-            ])),
-            ..Secret::default()
-        }
-    }
-
-    /// Makes every webhook of the configuration of our name trust this bundle; there need not be one. Nothing else in it
-    /// changes, also where it has fields that are not known here.
-    async fn trust(&self, client: &Client, kind: &str, bundle: &Value) -> Result<(), KeepError> {
+    /// Leads every webhook of the configuration of our name to these certificates and their path; there need not be one.
+    /// Nothing else in it changes, also where it has fields that are not known here.
+    async fn lead(&self, client: &Client, kind: &str, certificates: &Certificates) -> Result<(), KeepError> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind));
         let configurations: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
         let parameters = PostParams::default();
@@ -142,14 +128,14 @@ impl Keeping {
             let Some(mut found) = found else {
                 return Ok(());
             };
-            if !set_bundle(&mut found.data, bundle) {
+            if !lead(&mut found.data, certificates) {
                 return Ok(());
             }
             // It has the version that was read.
             let replaced = configurations.replace(&self.name, &parameters, &found);
             match call("replace the webhook configuration", replaced).await {
                 Ok(_) => {
-                    tracing::info!(%kind, name = %self.name, "API servers are to trust the certificate");
+                    tracing::info!(%kind, name = %self.name, "API servers are to trust the certificate, and to ask under its path");
                     return Ok(());
                 }
                 Err(KeepError::Call { source, .. }) if is_conflict(&source) => {}
@@ -160,19 +146,59 @@ impl Keeping {
     }
 }
 
-/// Makes every webhook of a configuration trust this bundle; true iff one did not.
-fn set_bundle(configuration: &mut Value, bundle: &Value) -> bool {
-    let webhooks = configuration["webhooks"].as_array_mut();
-    let clients = webhooks
-        .into_iter()
-        .flatten()
-        .map(|webhook| &mut webhook["clientConfig"]);
-    let mut changed = false;
-    for client in clients.filter(|client| client["caBundle"] != *bundle) {
+/// Leads every webhook of a configuration to these certificates; true iff that changes it.
+fn lead(configuration: &mut Value, certificates: &Certificates) -> bool {
+    let before = configuration["webhooks"].clone();
+    let bundle = json!(ByteString(certificates.authorities.clone().into_bytes()));
+    for webhook in configuration["webhooks"].as_array_mut().into_iter().flatten() {
+        let path = of_policy(&policy(webhook), Some(&certificates.path));
+        let client = &mut webhook["clientConfig"];
         client["caBundle"] = bundle.clone();
-        changed = true;
+        if let Some((server, _)) = client["url"].as_str().and_then(split_url) {
+            client["url"] = format!("{server}{path}").into();
+        } else if client["service"].is_object() {
+            client["service"]["path"] = path.into();
+        }
     }
-    changed
+    configuration["webhooks"] != before
+}
+
+/// The policy that a webhook asks: the one in its path, or else the first part of its name.
+fn policy(webhook: &Value) -> String {
+    let client = &webhook["clientConfig"];
+    let path = match client["url"].as_str().and_then(split_url) {
+        Some((_, path)) => path,
+        None => client["service"]["path"].as_str().unwrap_or_default(),
+    };
+    let asked = path.strip_prefix("/validate/");
+    let first = asked
+        .and_then(|rest| rest.split('/').next())
+        .filter(|name| !name.is_empty());
+    let name = || webhook["name"].as_str()?.split('.').next();
+    first.or_else(name).unwrap_or_default().to_owned()
+}
+
+/// A URL before its path, and its path.
+fn split_url(url: &str) -> Option<(&str, &str)> {
+    let server = url.find("://")? + 3;
+    let path = url[server..].find('/').map_or(url.len(), |slash| server + slash);
+    Some(url.split_at(path))
+}
+
+/// A Secret with these certificates. What else it has stays: it is that of who installed the webhook.
+fn filled(mut secret: Secret, certificates: &Certificates) -> Secret {
+    let terms = serde_json::to_string(&certificates.terms).unwrap_or_default();
+    secret.annotations_mut().insert(TERMS.to_owned(), terms);
+    let data = secret.data.get_or_insert_default();
+    for (key, text) in [
+        (AUTHORITIES, &certificates.authorities),
+        (CERTIFICATES, &certificates.identity.certificates),
+        (KEY, &certificates.identity.key),
+        (PATH, &certificates.path.as_str().to_owned()),
+    ] {
+        data.insert(key.to_owned(), ByteString(text.as_bytes().to_vec()));
+    }
+    secret
 }
 
 /// What a Secret holds, if it holds all of it.
@@ -181,11 +207,12 @@ fn read(secret: &Secret) -> Option<Certificates> {
     let text = |key: &str| String::from_utf8(data.get(key)?.0.clone()).ok();
     let terms: Terms = serde_json::from_str(secret.annotations().get(TERMS)?).ok()?;
     Some(Certificates {
-        authorities: text("ca.crt")?,
+        authorities: text(AUTHORITIES)?,
         identity: Identity {
-            certificates: text("tls.crt")?,
-            key: text("tls.key")?,
+            certificates: text(CERTIFICATES)?,
+            key: text(KEY)?,
         },
+        path: SecretPath::read(&text(PATH)?).ok()?,
         terms,
     })
 }

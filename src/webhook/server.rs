@@ -1,28 +1,31 @@
-//! HTTPS: `POST /validate/{policy}` and `GET /healthz`.
+//! HTTPS: listens, and serves each connection for as long as it deserves it. HTTP/1.1 only, as API servers ask webhooks.
 
-use std::collections::BTreeMap;
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::pin::pin;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State};
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse as _, Response as HttpResponse};
-use axum::routing::{get, post};
-use axum_server::Handle;
-use axum_server::tls_rustls::RustlsConfig;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
-use super::engine::Engine;
-use super::envelope::Review;
+use super::guests::{Guest, Guests, Seated};
+use super::limits::Limits;
+use super::metrics::{Bound, Metrics};
+use super::path::SecretPath;
+use super::requests::{Engines, Requests};
 
-/// The engines by the name in the path.
-pub type Engines = BTreeMap<String, Arc<dyn Engine>>;
+/// What one connection keeps of what was sent and not taken yet; also the longest head.
+const BUFFER: usize = 32 * 1024;
+/// After a connection could not be accepted, for example because there are too many open files.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// What the server proves its identity with.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,28 +41,6 @@ impl std::fmt::Debug for Identity {
         f.debug_struct("Identity")
             .field("certificates", &self.certificates)
             .finish_non_exhaustive()
-    }
-}
-
-/// What one request may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The longest body in bytes.
-    pub body: usize,
-    /// The longest time from the first byte of a request to its answer.
-    pub time: Duration,
-    /// How long [`Running::stop`] waits for requests in flight.
-    pub grace: Duration,
-}
-
-impl Default for Limits {
-    /// A body of 8 MiB holds a review of two objects of 3 MiB each; 5 s is below the 10 s of an API server.
-    fn default() -> Self {
-        Self {
-            body: 8 * 1024 * 1024,
-            time: Duration::from_secs(5),
-            grace: Duration::from_secs(5),
-        }
     }
 }
 
@@ -87,14 +68,37 @@ pub enum ServerError {
     Ended(String),
 }
 
+/// What is served, and to whom.
+pub struct Server {
+    /// What answers, by the name in the path.
+    pub engines: Engines,
+    /// What every connection and request may take.
+    pub limits: Limits,
+    /// The part of the path that only API servers know; without it everybody who reaches the address is answered.
+    pub path: Option<SecretPath>,
+    /// Where it counts.
+    pub metrics: Arc<Metrics>,
+}
+
 /// A server that is listening. Dropping it leaves it running; [`stop`](Self::stop) ends it.
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
-    grace: Duration,
-    handle: Handle<SocketAddr>,
-    config: RustlsConfig,
-    task: JoinHandle<std::io::Result<()>>,
+    shared: Arc<Shared>,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+/// What all connections share.
+struct Shared {
+    identity: RwLock<TlsAcceptor>,
+    requests: Requests,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
 }
 
 impl Running {
@@ -109,8 +113,14 @@ impl Running {
     /// # Errors
     /// [`ServerError::Identity`] if it cannot be used; the one before stays.
     pub fn prove(&self, identity: &Identity) -> Result<(), ServerError> {
-        self.config.reload_from_config(Arc::new(tls(identity)?));
+        let acceptor = TlsAcceptor::from(Arc::new(tls(identity)?));
+        *self.shared.identity.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
         Ok(())
+    }
+
+    /// Answers under this path from now on. The one before is good as well, because API servers learn of the new one later.
+    pub fn answer_under(&self, path: SecretPath) {
+        self.shared.requests.answer_under(path);
     }
 
     /// Takes no new connection, waits for the requests in flight, ends.
@@ -118,24 +128,13 @@ impl Running {
     /// # Errors
     /// [`ServerError::Ended`] if it had ended before.
     pub async fn stop(self) -> Result<(), ServerError> {
-        self.handle.graceful_shutdown(Some(self.grace));
-        self.wait().await
-    }
-
-    /// Waits until the server ends by itself.
-    ///
-    /// # Errors
-    /// [`ServerError::Ended`] says why.
-    pub async fn wait(self) -> Result<(), ServerError> {
-        match self.task.await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(ServerError::Ended(error.to_string())),
-            Err(error) => Err(ServerError::Ended(error.to_string())),
-        }
+        // Nobody listens if it has ended.
+        let _ = self.stop.send(());
+        self.task.await.map_err(|error| ServerError::Ended(error.to_string()))
     }
 }
 
-/// Listens on `address`. It is listening when this returns.
+/// Listens on `address` with a path that everybody knows, and counts for nobody. See [`Server::listen`].
 ///
 /// # Errors
 /// [`ServerError`] if the identity cannot be used or the address is taken.
@@ -146,7 +145,7 @@ impl Running {
 /// # use claim_rollout::{admission::NoCluster, webhook::{Engine, Identity, Limits, Native, serve}};
 /// # async fn example(identity: Identity) -> Result<(), Box<dyn std::error::Error>> {
 /// let settings = serde_json::value::to_raw_value(&serde_json::json!({}))?;
-/// let native: Arc<dyn Engine> = Arc::new(Native::new(settings, || Box::new(NoCluster))?);
+/// let native: Arc<dyn Engine> = Arc::new(Native::new(settings, |_| Box::new(NoCluster))?);
 /// let engines = BTreeMap::from([("claim-rollout".to_owned(), native)]);
 /// let running = serve(([127, 0, 0, 1], 0).into(), &identity, engines, Limits::default())?;
 /// println!("https://{}/validate/claim-rollout", running.address());
@@ -160,70 +159,126 @@ pub fn serve(
     engines: Engines,
     limits: Limits,
 ) -> Result<Running, ServerError> {
-    let config = RustlsConfig::from_config(Arc::new(tls(identity)?));
-    let bind = |source| ServerError::Bind { address, source };
-    let listener = TcpListener::bind(address).map_err(bind)?;
-    listener.set_nonblocking(true).map_err(bind)?;
-    let bound = listener.local_addr().map_err(bind)?;
-    let handle = Handle::new();
-    let server = axum_server::from_tcp_rustls(listener, config.clone())
-        .map_err(bind)?
-        .handle(handle.clone());
-    let task = tokio::spawn(server.serve(router(engines, limits).into_make_service()));
-    Ok(Running {
-        address: bound,
-        grace: limits.grace,
-        handle,
-        config,
-        task,
-    })
+    let server = Server {
+        engines,
+        limits,
+        path: None,
+        metrics: Arc::default(),
+    };
+    server.listen(address, identity)
 }
 
-/// The routes, without a socket.
-pub fn router(engines: Engines, limits: Limits) -> Router {
-    Router::new()
-        .route("/validate/{policy}", post(validate))
-        .route("/healthz", get(async || "ok\n"))
-        .layer(DefaultBodyLimit::max(limits.body))
-        .with_state(Arc::new(Service { engines, limits }))
+impl Server {
+    /// Listens on `address`. It is listening when this returns.
+    ///
+    /// # Guarantees
+    /// Who does not know the path is told so at once, and nothing is read of a body or looked up for it. Who sends slowly, or
+    /// much, keeps nobody else from an answer: connections and bytes are bounded, and the slowest connections make way.
+    ///
+    /// # Errors
+    /// [`ServerError`] if the identity cannot be used or the address is taken.
+    pub fn listen(self, address: SocketAddr, identity: &Identity) -> Result<Running, ServerError> {
+        let acceptor = TlsAcceptor::from(Arc::new(tls(identity)?));
+        let bind = |source| ServerError::Bind { address, source };
+        let listener = StdListener::bind(address).map_err(bind)?;
+        listener.set_nonblocking(true).map_err(bind)?;
+        let listener = TcpListener::from_std(listener).map_err(bind)?;
+        let bound = listener.local_addr().map_err(bind)?;
+        let shared = Arc::new(Shared {
+            identity: RwLock::new(acceptor),
+            requests: Requests::new(self),
+        });
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(Arc::clone(&shared).accept(listener, stopped));
+        Ok(Running {
+            address: bound,
+            shared,
+            stop,
+            task,
+        })
+    }
 }
 
-/// What every request shares.
-struct Service {
-    engines: Engines,
-    limits: Limits,
+impl Shared {
+    /// Accepts connections until it is stopped, and then waits for those that are being answered.
+    async fn accept(self: Arc<Self>, listener: TcpListener, stopped: oneshot::Receiver<()>) {
+        let Limits { connections, grace, .. } = self.requests.limits;
+        let mut guests = Guests::new(connections);
+        let (leave, leaving) = watch::channel(());
+        // A handle that is dropped without a word leaves the server running.
+        let mut stopped = pin!(async {
+            if stopped.await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        });
+        loop {
+            self.requests.metrics.connections(guests.count());
+            tokio::select! {
+                biased;
+                () = &mut stopped => break,
+                () = guests.left() => {}
+                accepted = listener.accept() => match accepted {
+                    Ok((socket, _)) => self.seat(&mut guests, socket, &leaving),
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection cannot be accepted");
+                        guests.evict();
+                        sleep(PAUSE).await;
+                    }
+                },
+            }
+        }
+        drop(listener);
+        leave.send_replace(());
+        let _ = timeout(grace, guests.all_left()).await;
+    }
+
+    fn seat(self: &Arc<Self>, guests: &mut Guests, socket: TcpStream, leaving: &watch::Receiver<()>) {
+        let (this, leaving) = (Arc::clone(self), leaving.clone());
+        let seated = guests.seat(|guest| async move { this.connection(socket, guest, leaving).await });
+        if seated != Seated::Free {
+            self.requests.metrics.bound(Bound::Connections);
+        }
+    }
+
+    /// Serves a connection until it ends, or until it has taken too long to say what it wants.
+    async fn connection(&self, socket: TcpStream, guest: Guest, leaving: watch::Receiver<()>) {
+        let introduction = async {
+            sleep(self.requests.limits.introduction).await;
+            if guest.is_known() {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = self.converse(socket, &guest, leaving) => {}
+            () = introduction => self.requests.metrics.bound(Bound::Introduction),
+        }
+    }
+
+    async fn converse(&self, socket: TcpStream, guest: &Guest, mut leaving: watch::Receiver<()>) {
+        // An answer is one small write.
+        let _ = socket.set_nodelay(true);
+        let acceptor = self.identity.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Ok(stream) = acceptor.accept(socket).await else {
+            return;
+        };
+        let service = service_fn(|request| self.requests.answer(guest, request));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            // Also for how long a connection may be idle. Strangers have less time: see above.
+            .header_read_timeout(self.requests.limits.idle)
+            .max_buf_size(BUFFER)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = pin!(connection);
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            _ = leaving.changed() => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
 }
 
-/// Answers one review. An HTTP error where there is no uid to answer to, a response otherwise.
-async fn validate(State(service): State<Arc<Service>>, Path(policy): Path<String>, request: Request) -> HttpResponse {
-    let deadline = Instant::now() + service.limits.time;
-    let Some(engine) = service.engines.get(&policy) else {
-        return (
-            StatusCode::NOT_FOUND,
-            "expected the name of a policy, but found another\n",
-        )
-            .into_response();
-    };
-    let body = match timeout_at(deadline, Bytes::from_request(request, &())).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(rejection)) => return rejection.into_response(),
-        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "expected a body in time\n").into_response(),
-    };
-    let review = match Review::read(&body) {
-        Ok(review) => review,
-        Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
-    };
-    let response = match timeout_at(deadline, engine.evaluate(review.request)).await {
-        Ok(Ok(answer)) => review.respond(&answer),
-        Ok(Err(error)) => review.fail(&error.to_string()),
-        Err(_) => review.refuse(Some(504), "expected an answer of the policy in time"),
-    };
-    let allowed = response.allowed;
-    tracing::debug!(%policy, uid = %review.uid, allowed, "answered a review");
-    ([(header::CONTENT_TYPE, "application/json")], response.to_review()).into_response()
-}
-
-/// TLS 1.2 and 1.3 with ring; HTTP/2 is offered, as the API server likes it.
+/// TLS 1.2 and 1.3 with ring.
 ///
 /// # Errors
 /// [`ServerError::Identity`] if the identity cannot be used.
@@ -240,7 +295,7 @@ pub fn tls(identity: &Identity) -> Result<rustls::ServerConfig, ServerError> {
         .map(|builder| builder.with_no_client_auth())
         .and_then(|builder| builder.with_single_cert(chain, key))
         .map_err(|error| invalid("certificates and their key")(error.to_string()))?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
 }
 

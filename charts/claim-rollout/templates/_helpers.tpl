@@ -45,6 +45,14 @@ namespaceSelector:
 {{- .Values.policy.settings.retention | default "Off" }}
 {{- end }}
 
+{{- /* Where a policy is asked. With its own certificate the webhook writes that itself: nobody else knows the secret. */}}
+{{- define "claim-rollout.path" -}}
+{{- $webhook := (index . 0).Values.webhook -}}
+{{- if $webhook.certificateSecret -}}
+path: /validate/{{ index . 1 }}{{ with $webhook.path }}/{{ . }}{{ end }}
+{{- end -}}
+{{- end }}
+
 {{- define "claim-rollout.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532

@@ -58,6 +58,21 @@ impl Account {
         }
     }
 
+    /// What of this it needs: where somebody else renews the certificate of the webhook, it may touch neither the Secret nor the
+    /// webhook configurations, and needs not.
+    fn needs(self, lacking: &[Right]) -> Vec<&Right> {
+        let of_certificates = |right: &Right| right.is_of_certificates();
+        let all = self == Self::Webhook
+            && self.rights().is_ok_and(|rights| {
+                let all = rights.iter().filter(|right| of_certificates(right));
+                all.count() == lacking.iter().filter(|right| of_certificates(right)).count()
+            });
+        lacking
+            .iter()
+            .filter(|right| !(all && of_certificates(right)))
+            .collect()
+    }
+
     /// What its manifest binds to it.
     ///
     /// # Errors
@@ -148,6 +163,13 @@ impl Rule {
     }
 }
 
+impl Right {
+    /// True iff it serves to renew a certificate, and to have API servers trust it.
+    fn is_of_certificates(&self) -> bool {
+        self.resource == "secrets" || self.group == "admissionregistration.k8s.io"
+    }
+}
+
 impl fmt::Display for Right {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.verb, self.resource)?;
@@ -163,9 +185,11 @@ impl fmt::Display for Right {
 
 /// What accounts lack, one finding each.
 pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
-    let lacking = facts.lacking.iter().filter(|(_, rights)| !rights.is_empty());
-    let finding = |(account, rights): &(Account, Vec<Right>)| {
-        let rights: Vec<String> = rights.iter().map(Right::to_string).collect();
+    let lacking = facts.lacking.iter();
+    let lacking = lacking.map(|(account, rights)| (account, account.needs(rights)));
+    let lacking = lacking.filter(|(_, rights)| !rights.is_empty());
+    let finding = |(account, rights): (&Account, Vec<&Right>)| {
+        let rights: Vec<String> = rights.iter().map(|right| right.to_string()).collect();
         Finding::error(format!("serviceaccount/{}/{}", facts.namespace, account.name()))
             .but(
                 format!("the rights of {}", account.file()),
@@ -181,7 +205,7 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::Account;
+    use super::{Account, Right};
 
     #[test]
     fn the_rights_are_those_that_the_manifests_bind() {
@@ -208,5 +232,26 @@ mod tests {
         let webhook = rights(Account::Webhook);
         assert!(webhook.contains(&("get secrets/claim-rollout-webhook".to_owned(), true)));
         assert!(webhook.contains(&("create subjectaccessreviews.authorization.k8s.io".to_owned(), false)));
+    }
+
+    #[test]
+    fn rights_of_certificates_all_lacking_are_not_needed() {
+        let all = Account::Webhook.rights().expect("a manifest");
+        let of = |keep: fn(&Right) -> bool| all.iter().filter(|right| keep(right)).cloned().collect::<Vec<_>>();
+        let certificates = of(Right::is_of_certificates);
+        assert_eq!(
+            certificates.len(),
+            6,
+            "get and update of a Secret and two configurations"
+        );
+        let needs = |lacking: &[Right]| Account::Webhook.needs(lacking).len();
+        assert_eq!(needs(&certificates), 0);
+        assert_eq!(
+            needs(&certificates[1..]),
+            5,
+            "some of them are there, so somebody has taken the others"
+        );
+        assert_eq!(needs(&all), all.len() - 6);
+        assert_eq!(Account::Controller.needs(&certificates).len(), 6);
     }
 }

@@ -1,0 +1,200 @@
+//! Reads bodies without trusting what they announce.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Bytes};
+use tokio::time::timeout;
+
+use super::room::{Full, Held};
+
+/// For how long, and for how many bytes, a body is taken that nobody reads: who still sends it would be reset, and never see
+/// the answer.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+const DRAIN_BYTES: usize = 16 * 1024 * 1024;
+/// The first piece of memory for a body.
+const FIRST: usize = 4096;
+
+/// Why a body is not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// It is longer than allowed.
+    TooLong,
+    /// There is no room for it now.
+    NoRoom,
+    /// It broke off.
+    Broken,
+}
+
+impl From<Full> for Unread {
+    fn from(_: Full) -> Self {
+        Self::NoRoom
+    }
+}
+
+/// Reads a body of at most `limit` bytes into the room that is held.
+///
+/// What is announced is denied at once if it is too long, or has no room. Room is taken for what has come: who announces
+/// much and sends nothing takes none. A body that has proved to be large takes what it announced, all at once, so that of
+/// many large ones some are read to their end.
+///
+/// # Errors
+/// [`Unread`]; the rest of the body is left where it is.
+pub(super) async fn read<B>(body: &mut B, limit: usize, held: &mut Held) -> Result<Vec<u8>, Unread>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let announced = body.size_hint().exact().map(usize::try_from);
+    let announced = announced.transpose().map_err(|_| Unread::TooLong)?;
+    if let Some(length) = announced {
+        if length > limit {
+            return Err(Unread::TooLong);
+        }
+        held.could_grow(length)?;
+    }
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        // Trailers mean nothing here.
+        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else {
+            continue;
+        };
+        let length = bytes.len() + data.len();
+        if length > limit {
+            return Err(Unread::TooLong);
+        }
+        if length > bytes.capacity() {
+            let capacity = capacity(length, announced, held.room().small()).min(limit);
+            held.grow(capacity)?;
+            bytes.reserve_exact(capacity - bytes.len());
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
+}
+
+/// How much to take for so many bytes.
+fn capacity(length: usize, announced: Option<usize>, small: usize) -> usize {
+    let doubled = length.next_power_of_two().max(FIRST);
+    match announced {
+        Some(announced) if length > small => announced.max(length),
+        Some(announced) => doubled.min(announced.max(length)),
+        None => doubled,
+    }
+}
+
+/// Takes what is left of a body, for a moment.
+pub(super) async fn drain<B>(mut body: B)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut left = DRAIN_BYTES;
+    let rest = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    let _ = timeout(DRAIN_TIME, rest).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use hyper::body::{Body, Bytes, Frame, SizeHint};
+
+    use super::{FIRST, Unread, capacity, read};
+    use crate::webhook::room::Room;
+
+    /// A body of equal pieces; what it says of its length may be wrong.
+    struct Pieces {
+        count: usize,
+        length: usize,
+        announced: Option<u64>,
+        /// Breaks off instead of ending.
+        breaks: bool,
+    }
+
+    impl Body for Pieces {
+        type Data = Bytes;
+        type Error = ();
+
+        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
+            let Some(count) = self.count.checked_sub(1) else {
+                return Poll::Ready(self.breaks.then_some(Err(())));
+            };
+            self.count = count;
+            Poll::Ready(Some(Ok(Frame::data(vec![b'x'; self.length].into()))))
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            self.announced.map_or_else(SizeHint::default, SizeHint::with_exact)
+        }
+    }
+
+    /// What becomes of it with a limit of 10,000 in a room of 160,000 bytes, and how many pieces were not asked for.
+    async fn outcome(mut body: Pieces, taken: usize) -> (Result<usize, Unread>, usize) {
+        let room = Room::new(160_000, Default::default());
+        let mut others = room.hold();
+        others.grow(taken).unwrap();
+        let mut held = room.hold();
+        let read = read(&mut body, 10_000, &mut held).await;
+        drop(held);
+        assert_eq!(room.used(), taken as u64, "room is given back");
+        (read.map(|bytes| bytes.len()), body.count)
+    }
+
+    #[tokio::test]
+    async fn read_body_beyond_a_bound_is_left_unread() {
+        for (count, length, announced, taken, expected, left) in [
+            (0, 0, None, 0, Ok(0), 0),
+            (10, 1000, None, 0, Ok(10_000), 0),
+            (10, 1000, Some(10_000), 0, Ok(10_000), 0),
+            (11, 1000, None, 0, Err(Unread::TooLong), 0),
+            (50, 1000, None, 0, Err(Unread::TooLong), 39),
+            (50, 1000, Some(50_000), 0, Err(Unread::TooLong), 50),
+            (1, 1000, Some(u64::MAX), 0, Err(Unread::TooLong), 1),
+            (10, 1000, Some(10_000), 120_000, Err(Unread::NoRoom), 10),
+            (10, 1000, None, 120_000, Err(Unread::NoRoom), 5),
+            (1, 500, Some(500), 128_000, Ok(500), 0),
+        ] {
+            let body = Pieces {
+                count,
+                length,
+                announced,
+                breaks: false,
+            };
+            let case = format!("{count} of {length}, announced {announced:?}, {taken} taken");
+            assert_eq!(outcome(body, taken).await, (expected, left), "{case}");
+        }
+        let broken = Pieces {
+            count: 2,
+            length: 10,
+            announced: Some(30),
+            breaks: true,
+        };
+        assert_eq!(outcome(broken, 0).await, (Err(Unread::Broken), 0));
+    }
+
+    #[test]
+    fn capacity_announced_length_counts_when_much_has_come() {
+        const MIB: usize = 1 << 20;
+        for (length, announced, expected) in [
+            (1, None, FIRST),
+            (1, Some(MIB), FIRST),
+            (1, Some(10), 10),
+            (FIRST + 1, Some(MIB), 2 * FIRST),
+            (1001 * 1024, Some(6 * MIB), 6 * MIB),
+            (1001 * 1024, None, MIB),
+        ] {
+            assert_eq!(
+                capacity(length, announced, 1000 * 1024),
+                expected,
+                "{length} {announced:?}"
+            );
+        }
+    }
+}

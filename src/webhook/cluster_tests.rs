@@ -1,0 +1,94 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hyper::{Request, Response};
+use kube::Client;
+use kube::client::Body;
+use serde_json::json;
+use tokio::task::spawn_blocking;
+use tokio::time::Instant;
+
+use super::Cluster;
+use crate::admission::{CanI, CannotAsk, Get};
+
+/// An API server that says the same to every request, or nothing at all.
+fn cluster(says: Option<(u16, String)>) -> (Cluster, Arc<AtomicUsize>) {
+    let count = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&count);
+    let service = tower::service_fn(move |_: Request<Body>| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let says = says.clone();
+        async move {
+            let Some((code, text)) = says else {
+                return std::future::pending().await;
+            };
+            let mut response = Response::new(Body::from(text.into_bytes()));
+            *response.status_mut() = code.try_into().expect("a code");
+            Ok::<_, std::convert::Infallible>(response)
+        }
+    });
+    (Cluster::new(Client::new(service, "default")), count)
+}
+
+const GOLD: Get<'_> = Get {
+    api_version: "storage.k8s.io/v1",
+    kind: "VolumeAttributesClass",
+    namespace: None,
+    name: "gold",
+};
+
+#[tokio::test]
+async fn get_of_a_kind_that_is_not_served_is_not_that_of_no_object() {
+    let status = |code: u16, reason: &str, details| {
+        let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": "no", "reason": reason, "details": details, "code": code});
+        (code, status.to_string())
+    };
+    let gold = json!({"name": "gold", "group": "storage.k8s.io", "kind": "volumeattributesclasses"});
+    let not_served = "the API server does not serve storage.k8s.io/v1 VolumeAttributesClass";
+    let object = json!({"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass",
+        "metadata": {"name": "gold"}, "driverName": "d"})
+    .to_string();
+    for (says, expected) in [
+        ((200, object.clone()), Ok(Some(object))),
+        (status(404, "NotFound", gold.clone()), Ok(None)),
+        ((404, "404 page not found\n".to_owned()), Err(not_served)),
+        (status(404, "NotFound", json!(null)), Err(not_served)),
+        (status(403, "Forbidden", gold), Err("no")),
+    ] {
+        let case = format!("{says:?}");
+        let (cluster, _) = cluster(Some(says));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let got = spawn_blocking(move || cluster.until(deadline).get(&GOLD));
+        let got = got.await.expect("an answer");
+        let expected = expected.map_err(|text| CannotAsk(text.to_owned()));
+        let parsed = got.map(|text| text.map(|text| serde_json::from_str::<serde_json::Value>(&text).expect("JSON")));
+        let expected = expected.map(|text| text.map(|text| serde_json::from_str(&text).expect("JSON")));
+        assert_eq!(parsed, expected, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn lookup_after_the_deadline_does_not_begin() {
+    let (cluster, count) = cluster(None);
+    let asked = spawn_blocking(move || {
+        let mut lookups = cluster.until(Instant::now() + Duration::from_millis(100));
+        // The first one is given up at the deadline, long before an API server has lost its time.
+        let first = lookups.get(&GOLD).is_err();
+        let may = CanI {
+            user: "alice",
+            groups: Vec::new(),
+            namespace: "shop",
+            group: "",
+            resource: "persistentvolumeclaims",
+            verb: "patch",
+        };
+        (first, lookups.get(&GOLD), lookups.can_i(&may))
+    });
+    let (first, second, third) = asked.await.expect("answers");
+    let no_time = || CannotAsk("there is no time left to ask".to_owned());
+    assert!(first);
+    assert_eq!((second, third), (Err(no_time()), Err(no_time())));
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+}

@@ -1,0 +1,224 @@
+//! A server for the tests, and clients that behave well or badly.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::engine::{Engine, EngineError, Evaluation};
+use super::{Engines, Identity, Limits, Metrics, Running, SecretPath, Server};
+
+/// Nothing that is waited for takes so long, also on a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// When an engine answers.
+enum When {
+    Now,
+    Never,
+    /// As soon as it gets a permit.
+    Open(Arc<Semaphore>),
+}
+
+/// Says the same to every request, and counts them.
+struct Says {
+    when: When,
+    what: Result<Vec<u8>, EngineError>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Engine for Says {
+    fn evaluate<'a>(&'a self, _: &'a RawValue, _: Instant) -> Evaluation<'a> {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async {
+            match &self.when {
+                When::Now => {}
+                When::Never => std::future::pending().await,
+                When::Open(gate) => gate.acquire().await.expect("it stays open").forget(),
+            }
+            self.what.clone()
+        })
+    }
+}
+
+/// `fast`, `broken`, `stuck`, and `gated`, which waits for the gate.
+pub(super) struct Several {
+    pub(super) engines: Engines,
+    pub(super) gate: Arc<Semaphore>,
+    pub(super) count: Arc<AtomicUsize>,
+}
+
+pub(super) fn engines() -> Several {
+    let (gate, count) = (Arc::new(Semaphore::new(0)), Arc::<AtomicUsize>::default());
+    let yes = || Ok(br#"{"accepted":true,"warnings":["careful"]}"#.to_vec());
+    let engine = |name: &str, when, what| -> (String, Arc<dyn Engine>) {
+        let count = Arc::clone(&count);
+        (name.to_owned(), Arc::new(Says { when, what, count }))
+    };
+    let broken = Err(EngineError::Failed("out of order".to_owned()));
+    let engines = Engines::from([
+        engine("fast", When::Now, yes()),
+        engine("stuck", When::Never, yes()),
+        engine("gated", When::Open(Arc::clone(&gate)), yes()),
+        engine("broken", When::Now, broken),
+    ]);
+    Several { engines, gate, count }
+}
+
+/// A running server.
+pub(super) struct Served {
+    pub(super) running: Running,
+    pub(super) address: SocketAddr,
+    pub(super) gate: Arc<Semaphore>,
+    pub(super) metrics: Arc<Metrics>,
+    count: Arc<AtomicUsize>,
+    connector: TlsConnector,
+}
+
+/// What a server said.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: String,
+}
+
+pub(super) fn certificate() -> Identity {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    Identity {
+        certificates: made.cert.pem(),
+        key: made.signing_key.serialize_pem(),
+    }
+}
+
+pub(super) fn start(limits: Limits, path: Option<SecretPath>) -> Served {
+    let some = engines();
+    let mut served = start_with(some.engines, limits, path);
+    (served.gate, served.count) = (some.gate, some.count);
+    served
+}
+
+pub(super) fn start_with(engines: Engines, limits: Limits, path: Option<SecretPath>) -> Served {
+    let identity = certificate();
+    let metrics = Arc::<Metrics>::default();
+    let server = Server {
+        engines,
+        limits,
+        path,
+        metrics: Arc::clone(&metrics),
+    };
+    let running = server
+        .listen(([127, 0, 0, 1], 0).into(), &identity)
+        .expect("an address");
+    let root = CertificateDer::from_pem_slice(identity.certificates.as_bytes()).expect("PEM");
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(root).expect("a root");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("TLS 1.3")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Served {
+        address: running.address(),
+        running,
+        gate: Arc::new(Semaphore::new(0)),
+        metrics,
+        count: Arc::default(),
+        connector: TlsConnector::from(Arc::new(config)),
+    }
+}
+
+impl Served {
+    /// A connection that says nothing yet.
+    pub(super) async fn connect(&self) -> TlsStream<TcpStream> {
+        let socket = TcpStream::connect(self.address).await.expect("a connection");
+        let name = ServerName::from(self.address.ip());
+        self.connector.connect(name, socket).await.expect("a handshake")
+    }
+
+    /// True iff this line is in the metrics.
+    pub(super) fn counts(&self, line: &str) -> bool {
+        let line = format!("claim_rollout_webhook_{line}");
+        self.metrics.text().expect("text").lines().any(|found| found == line)
+    }
+
+    /// Waits until this line is in the metrics.
+    pub(super) async fn until_counts(&self, line: &str) {
+        let counted = async {
+            while !self.counts(line) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let waited = timeout(PATIENCE, counted).await;
+        assert!(
+            waited.is_ok(),
+            "expected {line} in {}",
+            self.metrics.text().expect("text")
+        );
+    }
+
+    /// How many requests the engines were asked about.
+    pub(super) fn evaluations(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    /// Waits until the engines were asked about so many.
+    pub(super) fn evaluated(&self, count: usize) -> impl Future<Output = ()> + 'static {
+        let evaluations = Arc::clone(&self.count);
+        async move {
+            while evaluations.load(Ordering::SeqCst) < count {
+                sleep(Duration::from_millis(5)).await;
+            }
+        }
+    }
+}
+
+/// What comes until the server hangs up.
+pub(super) async fn answer(stream: &mut TlsStream<TcpStream>) -> Answer {
+    let mut bytes = Vec::new();
+    // A server may close without close_notify; what counts is what came before.
+    let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
+    assert!(read.is_ok(), "expected the server to hang up");
+    let text = String::from_utf8(bytes).expect("text");
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+    Answer {
+        status: status.unwrap_or(0),
+        head: head.to_owned(),
+        body: body.to_owned(),
+    }
+}
+
+/// One request on a connection of its own.
+pub(super) async fn call(served: &Served, head: &str, body: &str) -> Answer {
+    let (method, path) = head.split_once(' ').expect("a method");
+    let head = post(path, body.len()).replacen("POST", method, 1);
+    send(served, &(head + body)).await
+}
+
+/// Sends this, and reads until the server hangs up.
+pub(super) async fn send(served: &Served, text: &str) -> Answer {
+    let mut stream = served.connect().await;
+    stream.write_all(text.as_bytes()).await.expect("sent");
+    answer(&mut stream).await
+}
+
+pub(super) fn review() -> String {
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u"}}).to_string()
+}
+
+/// The head of a request with a body of this length.
+pub(super) fn post(path: &str, length: usize) -> String {
+    format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n")
+}

@@ -1,0 +1,193 @@
+//! The connections that are open, and which of them makes way for another.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::time::Instant;
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It has not had a request under one of our paths yet.
+    Stranger,
+    /// Its last request is answered.
+    Idle,
+    /// A body is on its way.
+    Reading,
+    /// A request is being decided: it waits for the server, not the server for it.
+    Deciding,
+}
+
+/// One connection, as it is seen from within.
+#[derive(Clone, Debug)]
+pub(super) struct Guest(Arc<Mutex<(Stage, Instant)>>);
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Guests {
+    bound: usize,
+    tasks: JoinSet<()>,
+    seated: HashMap<Id, (Guest, AbortHandle)>,
+}
+
+/// What became of a connection that was let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seated {
+    /// There was a place.
+    Free,
+    /// Another made way.
+    InPlaceOfAnother,
+    /// All others are being answered, so it was closed.
+    Nowhere,
+}
+
+impl Guest {
+    fn new() -> Self {
+        Self(Arc::new(Mutex::new((Stage::Stranger, Instant::now()))))
+    }
+
+    /// It does something else from now on.
+    pub(super) fn enters(&self, stage: Stage) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (stage, Instant::now());
+    }
+
+    fn standing(&self) -> (Stage, Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True iff it had a request under one of our paths.
+    pub(super) fn is_known(&self) -> bool {
+        self.standing().0 != Stage::Stranger
+    }
+}
+
+impl Guests {
+    pub(super) fn new(bound: usize) -> Self {
+        Self {
+            bound,
+            tasks: JoinSet::new(),
+            seated: HashMap::new(),
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.seated.len()
+    }
+
+    /// Serves another one.
+    pub(super) fn seat<F>(&mut self, serve: impl FnOnce(Guest) -> F) -> Seated
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut seated = Seated::Free;
+        if self.count() >= self.bound {
+            if !self.evict() {
+                return Seated::Nowhere;
+            }
+            seated = Seated::InPlaceOfAnother;
+        }
+        let guest = Guest::new();
+        let handle = self.tasks.spawn(serve(guest.clone()));
+        self.seated.insert(handle.id(), (guest, handle));
+        seated
+    }
+
+    /// Closes the connection that can best be done without; false iff there is none.
+    pub(super) fn evict(&mut self) -> bool {
+        let standings = self.seated.iter().map(|(id, (guest, _))| (*id, guest.standing()));
+        let standings: Vec<_> = standings.collect();
+        let Some(id) = first_to_go(&standings, self.bound / 4) else {
+            return false;
+        };
+        if let Some((_, handle)) = self.seated.remove(&id) {
+            handle.abort();
+        }
+        true
+    }
+
+    /// Completes when one has ended; never, if there is none.
+    pub(super) async fn left(&mut self) {
+        match self.tasks.join_next_with_id().await {
+            Some(Ok((id, ()))) => drop(self.seated.remove(&id)),
+            Some(Err(error)) => drop(self.seated.remove(&error.id())),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Completes when all have ended.
+    pub(super) async fn all_left(&mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+/// Who has kept the server waiting for longest: of strangers, if there are more than so many, else of those that were
+/// answered before, else of those that send a body. So a new connection has some time to become known, whoever has the
+/// other places. Nobody who is being answered goes.
+fn first_to_go<T: Copy>(standings: &[(T, (Stage, Instant))], strangers: usize) -> Option<T> {
+    let oldest = |stage: Stage| {
+        let standings = standings.iter().filter(|(_, standing)| standing.0 == stage);
+        standings
+            .min_by_key(|(_, standing)| standing.1)
+            .map(|(guest, _)| *guest)
+    };
+    let of_strangers = standings.iter().filter(|(_, standing)| standing.0 == Stage::Stranger);
+    let known = || oldest(Stage::Idle).or_else(|| oldest(Stage::Reading));
+    match of_strangers.count() {
+        count if count > strangers => oldest(Stage::Stranger),
+        _ => known().or_else(|| oldest(Stage::Stranger)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::{Guests, Seated, Stage, first_to_go};
+
+    #[tokio::test]
+    async fn first_to_go_is_who_kept_the_server_waiting_for_longest() {
+        use Stage::{Deciding, Idle, Reading, Stranger};
+        let begin = Instant::now();
+        let goes = |standings: &[(Stage, u64)]| {
+            let standings = standings.iter().enumerate();
+            let standings =
+                standings.map(|(index, (stage, since))| (index, (*stage, begin + Duration::from_secs(*since))));
+            first_to_go(&standings.collect::<Vec<_>>(), 2)
+        };
+        for (standings, expected) in [
+            (&[][..], None),
+            (&[(Deciding, 0), (Deciding, 1)], None),
+            (&[(Deciding, 0), (Reading, 9)], Some(1)),
+            (&[(Reading, 2), (Reading, 1)], Some(1)),
+            (&[(Reading, 0), (Idle, 9)], Some(1)),
+            (&[(Idle, 2), (Idle, 1), (Reading, 0)], Some(1)),
+            (&[(Stranger, 2), (Stranger, 1)], Some(1)),
+            (&[(Stranger, 0), (Stranger, 1), (Reading, 9)], Some(2)),
+            (&[(Stranger, 9), (Stranger, 8), (Stranger, 7), (Idle, 0)], Some(2)),
+        ] {
+            assert_eq!(goes(standings), expected, "{standings:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn seat_when_all_are_taken_is_that_of_a_stranger() {
+        let mut guests = Guests::new(2);
+        let known = |guest: super::Guest| async move {
+            guest.enters(Stage::Deciding);
+            std::future::pending::<()>().await;
+        };
+        let stranger = |_| std::future::pending();
+        assert_eq!(guests.seat(known), Seated::Free);
+        assert_eq!(guests.seat(stranger), Seated::Free);
+        tokio::task::yield_now().await;
+        assert_eq!(guests.seat(known), Seated::InPlaceOfAnother);
+        // The one that made way has ended, and leaves the place to who has it now.
+        guests.left().await;
+        tokio::task::yield_now().await;
+        assert_eq!((guests.count(), guests.seat(stranger)), (2, Seated::Nowhere));
+    }
+}

@@ -1,0 +1,242 @@
+//! `claim_rollout_webhook_*` for Prometheus; docs/webhook.md lists them. No label names an object or a user, and all series
+//! are there from the beginning.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use tokio::net::TcpListener;
+
+type Counters = Family<[(&'static str, &'static str); 1], Counter>;
+/// A number of bytes.
+pub(super) type Bytes = Gauge<u64, AtomicU64>;
+
+/// The codes of answers over HTTP.
+const CODES: [&str; 7] = ["200", "400", "404", "405", "408", "413", "503"];
+
+/// What became of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Allowed,
+    Denied,
+    /// The policy could not decide.
+    Failed,
+    /// The policy did not decide in time.
+    Late,
+}
+
+/// What a request or a connection came up against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// The length of a body.
+    BodyLength,
+    /// The room that all bodies share.
+    BodyRoom,
+    /// The time for a body.
+    BodyTime,
+    /// The time until the first request.
+    Introduction,
+    /// The number of connections.
+    Connections,
+}
+
+/// Everything that is counted.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Counters,
+    reviews: Counters,
+    bounds: Counters,
+    connections: Gauge,
+    bytes: Bytes,
+    durations: Histogram,
+}
+
+impl Outcome {
+    const ALL: [Self; 4] = [Self::Allowed, Self::Denied, Self::Failed, Self::Late];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+            Self::Failed => "failed",
+            Self::Late => "late",
+        }
+    }
+}
+
+impl Bound {
+    const ALL: [Self; 5] = [
+        Self::BodyLength,
+        Self::BodyRoom,
+        Self::BodyTime,
+        Self::Introduction,
+        Self::Connections,
+    ];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::BodyLength => "body_length",
+            Self::BodyRoom => "body_room",
+            Self::BodyTime => "body_time",
+            Self::Introduction => "introduction",
+            Self::Connections => "connections",
+        }
+    }
+}
+
+/// A family that has all its members from the beginning: a counter that is not there cannot be seen to rise.
+fn family(label: &'static str, values: impl IntoIterator<Item = &'static str>) -> Counters {
+    let family = Family::default();
+    for value in values {
+        drop(family.get_or_create(&[(label, value)]));
+    }
+    family
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("claim_rollout_webhook"),
+            requests: family("code", CODES),
+            reviews: family("outcome", Outcome::ALL.map(Outcome::as_str)),
+            bounds: family("bound", Bound::ALL.map(Bound::as_str)),
+            connections: Gauge::default(),
+            bytes: Bytes::default(),
+            durations: Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]),
+        };
+        metrics.register();
+        metrics
+    }
+}
+
+impl Metrics {
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        for (name, help, family) in [
+            ("requests", "Requests by the code of the answer", &self.requests),
+            ("reviews", "Reviews by what became of them", &self.reviews),
+            (
+                "bounds",
+                "Requests and connections that were denied because of a bound",
+                &self.bounds,
+            ),
+        ] {
+            registry.register(name, help, family.clone());
+        }
+        registry.register("connections", "Open connections", self.connections.clone());
+        registry.register_with_unit(
+            "bodies",
+            "Room that is taken by requests that are read and decided",
+            Unit::Bytes,
+            self.bytes.clone(),
+        );
+        registry.register_with_unit(
+            "request",
+            "Time from the head of a review to its answer",
+            Unit::Seconds,
+            self.durations.clone(),
+        );
+    }
+
+    pub(super) fn request(&self, code: u16) {
+        if let Some(code) = CODES.into_iter().find(|known| known.parse() == Ok(code)) {
+            self.requests.get_or_create(&[("code", code)]).inc();
+        }
+    }
+
+    pub(super) fn review(&self, outcome: Outcome, took: Duration) {
+        self.reviews.get_or_create(&[("outcome", outcome.as_str())]).inc();
+        self.durations.observe(took.as_secs_f64());
+    }
+
+    pub(super) fn bound(&self, bound: Bound) {
+        self.bounds.get_or_create(&[("bound", bound.as_str())]).inc();
+    }
+
+    pub(super) fn connections(&self, count: usize) {
+        self.connections.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Where the room keeps how much of it is taken.
+    pub(super) fn bytes(&self) -> Bytes {
+        self.bytes.clone()
+    }
+
+    /// The text that Prometheus reads.
+    ///
+    /// # Errors
+    /// None that can happen: writing to a string does not fail.
+    pub fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+/// Serves `/metrics` without TLS, for ever.
+///
+/// # Errors
+/// None that is known: it goes on after errors of connections.
+pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) -> std::io::Result<()> {
+    let app = Router::new().route("/metrics", get(answer)).with_state(metrics);
+    axum::serve(listener, app).await
+}
+
+async fn answer(State(metrics): State<Arc<Metrics>>) -> Response {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    match metrics.text() {
+        Ok(text) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::Metrics;
+
+    /// The rows of the table in docs/webhook.md: name, type, labels, what it is.
+    fn rows(text: &str) -> Vec<String> {
+        let described = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' '));
+        let rows = described.map(|(name, help)| {
+            let kind = text
+                .lines()
+                .find_map(|line| line.strip_prefix(&format!("# TYPE {name} ")))
+                .unwrap();
+            let suffix = if kind == "counter" { "_total" } else { "" };
+            let samples = text.lines().filter_map(|line| line.strip_prefix(name)?.split_once('{'));
+            let labels: BTreeSet<&str> = samples
+                .filter_map(|(_, labels)| Some(labels.split_once('=')?.0))
+                .filter(|label| *label != "le")
+                .collect();
+            let labels = labels.into_iter().collect::<Vec<_>>().join(", ");
+            let help = help.trim_end_matches('.');
+            format!("| `{name}{suffix}` | {kind} | {labels} | {help} |")
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn metrics_documented_are_those_that_are_served() {
+        let expected = rows(&Metrics::default().text().unwrap());
+        let documentation = include_str!("../../docs/webhook.md");
+        let rows = documentation.lines();
+        let found: Vec<&str> = rows.filter(|line| line.starts_with("| `claim_rollout_")).collect();
+        assert_eq!(found, expected, "expected in docs/webhook.md:\n{}", expected.join("\n"));
+    }
+}

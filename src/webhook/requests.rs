@@ -1,0 +1,251 @@
+//! Answers requests: `POST /validate/{policy}/{secret}` and `GET /healthz`.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::{Method, Request, Response, StatusCode};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use super::body::{Unread, drain, read};
+use super::engine::{Engine, EngineError};
+use super::envelope::{self, Review};
+use super::guests::{Guest, Stage};
+use super::limits::Limits;
+use super::metrics::{Bound, Metrics, Outcome};
+use super::path::{Asked, SecretPath, asked};
+use super::room::{Held, Room};
+use super::server::Server;
+
+/// The engines by the name in the path.
+pub type Engines = BTreeMap<String, Arc<dyn Engine>>;
+
+/// What all requests are answered from.
+pub(super) struct Requests {
+    engines: Engines,
+    pub(super) limits: Limits,
+    pub(super) metrics: Arc<Metrics>,
+    /// The newest is the first; empty if everybody is answered.
+    paths: RwLock<Vec<SecretPath>>,
+    room: Room,
+    /// The difference of two large objects is made by one at a time: both are decoded for it, which takes many times their
+    /// length.
+    large: Arc<Semaphore>,
+}
+
+/// What is said.
+enum Answer {
+    /// To a review.
+    Review(Vec<u8>),
+    /// Any other, in a line.
+    Line(StatusCode, String),
+}
+
+impl Requests {
+    pub(super) fn new(server: Server) -> Self {
+        Self {
+            room: Room::new(server.limits.room, server.metrics.bytes()),
+            engines: server.engines,
+            limits: server.limits,
+            metrics: server.metrics,
+            paths: RwLock::new(server.path.into_iter().collect()),
+            large: Arc::new(Semaphore::new(1)),
+        }
+    }
+
+    /// Answers under this path, and under the one before.
+    pub(super) fn answer_under(&self, path: SecretPath) {
+        let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
+        if paths.first() != Some(&path) {
+            paths.insert(0, path);
+            paths.truncate(2);
+        }
+    }
+
+    /// Answers a request. An answer that comes before the body was read closes the connection.
+    pub(super) async fn answer(
+        &self,
+        guest: &Guest,
+        request: Request<Incoming>,
+    ) -> Result<Response<Full<Bytes>>, Infallible> {
+        let (head, mut body) = request.into_parts();
+        let asked = {
+            let paths = self.paths.read().unwrap_or_else(PoisonError::into_inner);
+            asked(head.uri.path(), &paths)
+        };
+        let answer = match asked {
+            Asked::Nothing => Err(line(StatusCode::NOT_FOUND, "not found")),
+            Asked::Health if head.method == Method::GET => Ok(line(StatusCode::OK, "ok")),
+            Asked::Health => Err(line(StatusCode::METHOD_NOT_ALLOWED, "expected GET")),
+            Asked::Policy(_) if head.method != Method::POST => {
+                Err(line(StatusCode::METHOD_NOT_ALLOWED, "expected POST"))
+            }
+            Asked::Policy(policy) => match self.engines.get(policy) {
+                None => Err(line(StatusCode::NOT_FOUND, "expected the name of a policy")),
+                Some(engine) => {
+                    guest.enters(Stage::Reading);
+                    let now = Instant::now();
+                    let deadline = self.limits.deadline(head.uri.query(), now);
+                    let answer = self.review(engine, guest, &mut body, now, deadline).await;
+                    guest.enters(Stage::Idle);
+                    answer
+                }
+            },
+        };
+        let read_to_its_end = answer.is_ok();
+        let mut response = answer.unwrap_or_else(|early| early).into_response();
+        if !read_to_its_end {
+            response
+                .headers_mut()
+                .insert(CONNECTION, HeaderValue::from_static("close"));
+            tokio::spawn(drain(body));
+        }
+        self.metrics.request(response.status().as_u16());
+        Ok(response)
+    }
+
+    /// Reads a review and has it decided. The error is an answer that comes before the end of the body.
+    async fn review(
+        &self,
+        engine: &Arc<dyn Engine>,
+        guest: &Guest,
+        body: &mut Incoming,
+        begun: Instant,
+        deadline: Instant,
+    ) -> Result<Answer, Answer> {
+        let mut held = self.room.hold();
+        let bytes = match timeout_at(deadline, read(body, self.limits.body, &mut held)).await {
+            Ok(Ok(bytes)) => bytes,
+            Ok(Err(unread)) => return Err(self.unread(unread)),
+            Err(_) => {
+                self.metrics.bound(Bound::BodyTime);
+                return Err(line(StatusCode::REQUEST_TIMEOUT, "expected a body in time"));
+            }
+        };
+        if held.grow(bytes.len().max(self.room.decision())).is_err() {
+            return Err(self.unread(Unread::NoRoom));
+        }
+        guest.enters(Stage::Deciding);
+        let (tell, told) = oneshot::channel();
+        let decision = Decision {
+            engine: Arc::clone(engine),
+            body: bytes,
+            held,
+            large: Arc::clone(&self.large),
+            metrics: Arc::clone(&self.metrics),
+            begun,
+            deadline,
+        };
+        // It holds its room until it has ended, also if nobody waits for it any more.
+        tokio::spawn(decision.run(tell));
+        let ended = || line(StatusCode::SERVICE_UNAVAILABLE, "expected a decision, but it broke off");
+        Ok(told.await.unwrap_or_else(|_| ended()))
+    }
+
+    fn unread(&self, unread: Unread) -> Answer {
+        match unread {
+            Unread::TooLong => {
+                self.metrics.bound(Bound::BodyLength);
+                let text = format!("expected a body of at most {} bytes", self.limits.body);
+                line(StatusCode::PAYLOAD_TOO_LARGE, text)
+            }
+            Unread::NoRoom => {
+                self.metrics.bound(Bound::BodyRoom);
+                let text = "expected room for the body, but others have it: try again in a moment";
+                line(StatusCode::SERVICE_UNAVAILABLE, text)
+            }
+            Unread::Broken => line(StatusCode::BAD_REQUEST, "expected a body, but it broke off"),
+        }
+    }
+}
+
+/// A review that was read, and has to be decided.
+struct Decision {
+    engine: Arc<dyn Engine>,
+    body: Vec<u8>,
+    held: Held,
+    large: Arc<Semaphore>,
+    metrics: Arc<Metrics>,
+    begun: Instant,
+    deadline: Instant,
+}
+
+impl Decision {
+    /// Tells the answer as soon as there is one, at the latest at the deadline, and ends when the engine has.
+    async fn run(self, tell: oneshot::Sender<Answer>) {
+        let review = match Review::read(&self.body) {
+            Ok(review) => review,
+            Err(error) => {
+                let _ = tell.send(line(StatusCode::BAD_REQUEST, error.to_string()));
+                return;
+            }
+        };
+        let mut evaluation = self.engine.evaluate(review.request, self.deadline);
+        let evaluated = timeout_at(self.deadline, &mut evaluation).await;
+        let is_late = evaluated.is_err();
+        let decided = match evaluated {
+            Ok(outcome) => self.in_turn(|| respond(&review, outcome)).await,
+            Err(_) => None,
+        };
+        let (response, outcome) = decided.unwrap_or_else(|| {
+            let late = review.refuse(Some(504), "expected an answer of the policy in time");
+            (late, Outcome::Late)
+        });
+        tracing::debug!(uid = %review.uid, allowed = response.allowed, "answered a review");
+        self.metrics.review(outcome, self.begun.elapsed());
+        let _ = tell.send(Answer::Review(response.to_review()));
+        if is_late {
+            evaluation.await.ok();
+        }
+    }
+
+    /// Does this, for a large body when it is its turn; not at all after the deadline.
+    async fn in_turn<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
+        if self.body.len() <= self.held.room().small() {
+            return Some(act());
+        }
+        let turn = timeout_at(self.deadline, self.large.acquire()).await;
+        let _turn = turn.ok()?.ok()?;
+        Some(act())
+    }
+}
+
+fn respond(review: &Review<'_>, outcome: Result<Vec<u8>, EngineError>) -> (envelope::Response, Outcome) {
+    match outcome {
+        Ok(answer) => {
+            let response = review.respond(&answer);
+            let outcome = if response.allowed {
+                Outcome::Allowed
+            } else {
+                Outcome::Denied
+            };
+            (response, outcome)
+        }
+        Err(error) => (review.fail(&error.to_string()), Outcome::Failed),
+    }
+}
+
+fn line(code: StatusCode, text: impl Into<String>) -> Answer {
+    Answer::Line(code, text.into())
+}
+
+impl Answer {
+    fn into_response(self) -> Response<Full<Bytes>> {
+        let (code, kind, bytes) = match self {
+            Self::Review(bytes) => (StatusCode::OK, "application/json", bytes),
+            Self::Line(code, text) => (code, "text/plain; charset=utf-8", (text + "\n").into_bytes()),
+        };
+        let mut response = Response::new(Full::new(bytes.into()));
+        *response.status_mut() = code;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        if code == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
