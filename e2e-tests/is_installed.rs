@@ -48,11 +48,12 @@ fn rules(of: &Value) -> Vec<[String; 4]> {
 }
 
 #[test]
-fn together_the_policy_objects_ask_for_all_that_the_module_understands() -> anyhow::Result<()> {
-    let mut asked: Vec<_> = shipped()?.iter().flat_map(|policy| rules(&policy.spec)).collect();
+fn the_module_asks_for_what_its_first_policy_object_asks_for() -> anyhow::Result<()> {
+    let [first, ..] = shipped()?;
+    let (mut asked, mut told) = (rules(&first.spec), rules(&metadata()?));
     asked.sort();
-    asked.dedup();
-    assert_eq!(asked, rules(&metadata()?));
+    told.sort();
+    assert_eq!(asked, told);
     Ok(())
 }
 

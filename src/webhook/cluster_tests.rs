@@ -78,11 +78,9 @@ async fn lookup_after_the_deadline_does_not_begin() {
         let first = lookups.get(&GOLD).is_err();
         let may = CanI {
             user: "alice",
-            groups: Vec::new(),
-            namespace: "shop",
-            group: "",
             resource: "persistentvolumeclaims",
             verb: "patch",
+            ..CanI::default()
         };
         (first, lookups.get(&GOLD), lookups.can_i(&may))
     });
