@@ -68,8 +68,8 @@ async fn guard_on_a_real_api_server_allows_and_denies_as_tabled() -> anyhow::Res
     no_expression_is_warned_of(&stage).await?;
     let before = stage.stored().await?;
     let mut rows: Vec<_> = [table::STAGED, table::OURS, table::CONTROLLER].concat();
-    if stage.cluster.minor() >= 35 {
-        rows.extend(table::SINCE_35);
+    if stage.cluster.minor() >= 37 {
+        rows.extend(table::SINCE_37);
     }
     let mut wrong = Vec::new();
     for row in &rows {

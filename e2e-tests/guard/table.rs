@@ -171,8 +171,8 @@ pub(super) const CONTROLLER: &[Row] = &[
     (Controller, CLAIM, CLAIM_VERBS),
 ];
 
-/// What StatefulSets have since 1.35.
-pub(super) const SINCE_35: &[Row] = &[
+/// What Kubernetes takes since 1.37.
+pub(super) const SINCE_37: &[Row] = &[
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":2}}}}"#, SPEC),
 ];
 

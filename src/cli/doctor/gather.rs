@@ -108,7 +108,7 @@ impl Place {
             }
         }
         let [policies, bindings] = listed;
-        Ok(Policy::list(&policies, &bindings))
+        Ok(Policy::list(&policies, &bindings, self.sets.as_deref()))
     }
 
     /// Whether volumes of each class can grow.

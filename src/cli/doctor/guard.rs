@@ -21,6 +21,9 @@ const POLICIES: [(&str, &str); 4] = [
 /// A ValidatingAdmissionPolicy of the guard, as far as it decides whether the guard works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
+    /// Which of them it is, by the name in the manifests.
+    pub(crate) part: &'static str,
+    /// Its name: that of an installation for one namespace ends with the namespace.
     pub(crate) name: String,
     /// `failurePolicy: Fail`.
     pub(crate) fails_closed: bool,
@@ -31,14 +34,18 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Those of the guard, of all policies and bindings of a cluster.
-    pub(super) fn list(policies: &[Value], bindings: &[Value]) -> Vec<Self> {
-        let named = |name: &str| POLICIES.iter().any(|(ours, _)| *ours == name);
+    /// Those of the guard, of all policies and bindings of a cluster; `sets` is the namespace of the StatefulSets, if the
+    /// installation is for one.
+    pub(super) fn list(policies: &[Value], bindings: &[Value], sets: Option<&str>) -> Vec<Self> {
+        let is_it = |part: &str, name: &str| name == part || sets.is_some_and(|sets| name == format!("{part}-{sets}"));
+        let parts = || POLICIES.iter().map(|(part, _)| *part);
         let read = |policy: &Value| {
-            let name = policy["metadata"]["name"].as_str().filter(|name| named(name))?;
+            let name = policy["metadata"]["name"].as_str()?;
+            let part = parts().find(|part| is_it(part, name))?;
             let conditions = policy["spec"]["matchConditions"].as_array().into_iter().flatten();
             let conditions = conditions.filter_map(|condition| condition["expression"].as_str());
             Some(Self {
+                part,
                 name: name.to_owned(),
                 // The default of the API.
                 fails_closed: policy["spec"]["failurePolicy"] != "Ignore",
@@ -74,14 +81,15 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
         return vec![finding.heal("kubectl apply --server-side --force-conflicts -k deploy/guard")];
     }
     let account = Account::Controller.user(&facts.namespace);
-    let of_policy = |(name, file): &(&str, &str)| {
-        let policy = policies.iter().find(|policy| policy.name == *name);
-        of_policy(name, file, policy, &account)
+    let of_policy = |(part, file): &(&str, &str)| {
+        let policy = policies.iter().find(|policy| policy.part == *part);
+        of_policy(part, file, policy, &account)
     };
     POLICIES.iter().flat_map(of_policy).collect()
 }
 
-fn of_policy(name: &str, file: &str, policy: Option<&Policy>, account: &str) -> Vec<Finding> {
+fn of_policy(part: &str, file: &str, policy: Option<&Policy>, account: &str) -> Vec<Finding> {
+    let name = policy.map_or(part, |policy| policy.name.as_str());
     let error = |kind: &str| Finding::error(format!("{kind}/{name}"));
     let apply = format!("kubectl apply --server-side --force-conflicts -f {file}");
     let Some(policy) = policy else {

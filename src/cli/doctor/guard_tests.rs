@@ -22,7 +22,7 @@ fn shipped() -> [Vec<Value>; 2] {
 #[test]
 fn policy_list_of_manifests_denies_and_knows_the_account() {
     let [policies, bindings] = shipped();
-    let found = Policy::list(&policies, &bindings);
+    let found = Policy::list(&policies, &bindings, None);
     let names: Vec<&str> = found.iter().map(|policy| policy.name.as_str()).collect();
     assert_eq!(names, POLICIES.map(|(name, _)| name));
     for policy in found {
@@ -69,9 +69,31 @@ fn policy_list_of_a_cluster_reads_what_is_stored() {
             Some((true, false)),
         ),
     ] {
-        let found = Policy::list(&[policy], &[binding]).pop();
+        let found = Policy::list(&[policy], &[binding], None).pop();
         let found = found.map(|policy| (policy.denies, policy.fails_closed));
         assert_eq!(found, expected, "{what}");
+    }
+}
+
+#[test]
+fn policy_list_for_one_namespace_reads_its_own() {
+    for (name, sets, expected) in [
+        ("claim-rollout-staged", None, Some("claim-rollout-staged")),
+        ("claim-rollout-staged", Some("team-a"), Some("claim-rollout-staged")),
+        (
+            "claim-rollout-staged-team-a",
+            Some("team-a"),
+            Some("claim-rollout-staged"),
+        ),
+        ("claim-rollout-staged-team-a", Some("team-b"), None),
+        ("claim-rollout-staged-team-a", None, None),
+        ("claim-rollout-stagedteam-a", Some("team-a"), None),
+    ] {
+        let policy = json!({"metadata": {"name": name}});
+        let binding = json!({"spec": {"policyName": name, "validationActions": ["Deny"]}});
+        let found = Policy::list(&[policy], &[binding], sets).pop();
+        let found = found.map(|policy| (policy.part, policy.denies));
+        assert_eq!(found, expected.map(|part| (part, true)), "{name} for {sets:?}");
     }
 }
 
@@ -85,6 +107,7 @@ fn policy_knows_an_account_only_as_a_whole() {
         (String::new(), false),
     ] {
         let policy = Policy {
+            part: "",
             name: String::new(),
             fails_closed: true,
             denies: true,

@@ -53,7 +53,8 @@ fn guard() -> Vec<Policy> {
         "claim-rollout-controller-statefulsets",
         "claim-rollout-controller-persistentvolumeclaims",
     ];
-    let policy = |name: &str| Policy {
+    let policy = |name: &'static str| Policy {
+        part: name,
         name: name.to_owned(),
         fails_closed: true,
         denies: true,
