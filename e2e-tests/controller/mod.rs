@@ -5,6 +5,7 @@ mod history;
 mod inquire;
 mod lease;
 mod rights;
+mod settings;
 mod unblock;
 
 use crate::cluster::Options;
@@ -14,6 +15,7 @@ use crate::stage::Stage;
 scenarios![Stage;
     history::each_wish_is_kept_and_no_statefulset_takes_it_for_its_own,
     lease::one_of_two_works_and_the_other_takes_over_however_the_first_ends,
+    settings::a_policy_object_with_another_setting_is_reported,
     unblock::a_quota_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long,
 ];
 

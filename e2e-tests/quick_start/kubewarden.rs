@@ -15,7 +15,7 @@ const DEFINITION: &str = include_str!("clusteradmissionpolicies.yaml");
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Makes ClusterAdmissionPolicies known.
-pub(super) async fn define(cluster: &Cluster) -> anyhow::Result<()> {
+pub(crate) async fn define(cluster: &Cluster) -> anyhow::Result<()> {
     let applied = cluster.kubectl(&["apply", "-f", "-"], DEFINITION).await?;
     ensure!(applied.success, "{}", applied.stderr);
     let served = eventually("ClusterAdmissionPolicies to be served", PATIENCE, async || {

@@ -1,7 +1,7 @@
 //! `docs/quick-start.md`, typed word for word into a real cluster: each road into one of its own. What cannot be done there as
 //! it is typed stands in [`stands::STANDS`].
 
-mod kubewarden;
+pub(crate) mod kubewarden;
 mod road;
 mod stands;
 

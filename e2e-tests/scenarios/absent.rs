@@ -17,6 +17,23 @@ async fn forge(scene: &Scene<'_>, record: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The guard judges every namespace but this one.
+async fn without_the_guard(scene: &Scene<'_>) -> anyhow::Result<()> {
+    let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [scene.namespace]});
+    let spec = json!({"matchResources": {"namespaceSelector": {"matchExpressions": [others]}}});
+    let patch = json!({"spec": spec}).to_string();
+    let binding = [
+        "patch",
+        "validatingadmissionpolicybinding",
+        "claim-rollout-staged",
+        "--type=merge",
+        "-p",
+        &patch,
+    ];
+    scene.done(&binding, "").await?;
+    Ok(())
+}
+
 /// Changes something that means nothing until the ClaimRollout has this reason in its condition Stalled.
 async fn until_stalled(scene: &Scene<'_>, reason: &str) -> anyhow::Result<Value> {
     let mut count = 0;
@@ -32,6 +49,7 @@ async fn until_stalled(scene: &Scene<'_>, reason: &str) -> anyhow::Result<Value>
     stalled.await.with_context(|| scene.log())
 }
 
+<<<<<<< HEAD
 /// Takes the namespace out of the guard, which would be enough for the controller.
 async fn leave_to_the_policy(scene: &Scene<'_>) -> anyhow::Result<()> {
     let but = json!({"matchExpressions": [
@@ -46,6 +64,13 @@ async fn leave_to_the_policy(scene: &Scene<'_>) -> anyhow::Result<()> {
 pub(super) async fn without_the_policy_nothing_is_rolled_out_until_it_is_back(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "gated-absent", 3).await?;
     leave_to_the_policy(&scene).await?;
+=======
+pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "gated-absent", 3).await?;
+    without_the_guard(&scene).await?;
+>>>>>>> wt-settings
     let served = Served::start(stage, &scene, &json!({})).await?;
     stage.gates.hold_claim(&scene.namespace, "data-web-1");
     scene.apply(3, "2Gi").await?;

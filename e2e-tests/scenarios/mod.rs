@@ -92,7 +92,7 @@ scenarios![Stage;
     infeasible::a_driver_that_refuses_again_and_again_is_told_of_once,
     words::kubectl_tells_what_is_going_on_and_waits_for_its_end,
     on_delete::a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before,
-    absent::without_the_policy_nothing_is_rolled_out_until_it_is_back,
+    absent::where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back,
     undone::a_controller_whose_account_is_not_named_stalls_and_says_so,
 ];
 

@@ -7,7 +7,8 @@ use super::scene::{Scene, Stage, condition, text};
 use super::served::Served;
 
 pub(super) async fn a_controller_whose_account_is_not_named_stalls_and_says_so(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "undone", 2).await?;
+    let mut scene = Scene::with_set(stage, "undone", 2).await?;
+    scene.exceptions.undone = true;
     let stranger = json!({"controllerAccounts": ["system:serviceaccount:elsewhere:claim-rollout-controller"]});
     let served = Served::start(stage, &scene, &stranger).await?;
     scene.apply(2, "2Gi").await?;

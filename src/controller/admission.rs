@@ -52,7 +52,8 @@ struct Known {
     registered: Registered,
     /// What may not be read, in the words of the API server.
     unread: Option<String>,
-    labels: HashMap<String, Labels>,
+    /// Of each namespace that was asked about, or that they may not be read.
+    labels: HashMap<String, Result<Labels, String>>,
     differing: Vec<String>,
 }
 
@@ -103,43 +104,42 @@ impl Admission {
         if known.read.is_none_or(|read| read.elapsed() >= FRESH) {
             self.read(&mut known).await?;
         }
-        let Some(labels) = self.labels(&mut known, namespace).await? else {
-            let unread = known.unread.clone();
-            return Ok(Some(Idle::PolicyMissing { unread }));
-        };
-        let judged = known.registered.judges(&labels);
-        let unread = known.unread.clone();
-        Ok((!judged).then_some(Idle::PolicyMissing { unread }))
+        if !known.labels.contains_key(namespace) {
+            // Others, of other namespaces, need not wait for it.
+            drop(known);
+            let labels = self.labels(namespace).await?;
+            known = self.known.lock().await;
+            known.labels.insert(namespace.to_owned(), labels);
+        }
+        Ok(known.missing(namespace))
     }
 
-    /// Reads everything anew.
+    /// Reads everything anew. What was known stays if there is no answer.
     async fn read(&self, known: &mut Known) -> Result<(), LookError> {
-        *known = Known {
-            differing: std::mem::take(&mut known.differing),
-            ..Known::default()
-        };
+        let mut next = Known::default();
         let client = || self.client.clone();
         let registered = Registered {
-            configurations: known.keep(list(Api::all(client())).await?),
-            guards: known.keep(list(Api::all(client())).await?),
-            bindings: known.keep(list(Api::all(client())).await?),
+            configurations: next.keep(list(Api::all(client())).await?),
+            guards: next.keep(list(Api::all(client())).await?),
+            bindings: next.keep(list(Api::all(client())).await?),
             policies: self.policies().await?,
         };
-        known.registered = registered;
+        next.registered = registered;
         let home = match &self.namespace {
-            Some(namespace) => self.labels(known, namespace).await?,
+            Some(namespace) => self.labels(namespace).await?.ok(),
             None => None,
         };
-        self.compare(known, home.as_ref());
-        known.read = Some(Instant::now());
+        next.differing = self.compare(&next.registered, home.as_ref(), &known.differing);
+        next.read = Some(Instant::now());
+        *known = next;
         Ok(())
     }
 
-    /// Says in what the settings of policy objects differ from ours, once for each time that it changes.
-    fn compare(&self, known: &mut Known, home: Option<&Labels>) {
-        let differing = known.registered.differing(&self.settings, home);
+    /// In what the settings of policy objects differ from ours; it is said once for each time that it changes.
+    fn compare(&self, registered: &Registered, home: Option<&Labels>, before: &[String]) -> Vec<String> {
+        let differing = registered.differing(&self.settings, home);
         self.metrics.settings_differ(differing.len());
-        if differing != known.differing {
+        if differing != before {
             for difference in &differing {
                 tracing::warn!(difference, "a policy object has other settings than this controller");
             }
@@ -147,7 +147,7 @@ impl Admission {
                 tracing::info!("the policy objects have the settings of this controller");
             }
         }
-        known.differing = differing;
+        differing
     }
 
     /// The policy objects of Kubewarden. Where it is not installed, or they may not be read, there are none: webhooks are
@@ -168,23 +168,27 @@ impl Admission {
         Ok(policies)
     }
 
-    /// The labels of a namespace; nothing if they may not be read.
-    async fn labels(&self, known: &mut Known, namespace: &str) -> Result<Option<Labels>, LookError> {
-        if let Some(labels) = known.labels.get(namespace) {
-            return Ok(Some(labels.clone()));
-        }
+    /// The labels of a namespace, or that they may not be read.
+    async fn labels(&self, namespace: &str) -> Result<Result<Labels, String>, LookError> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
-        let Read::Done(found) = read(namespaces.get_metadata_opt(namespace).await)? else {
-            known.unread = Some(format!("the labels of namespace {namespace} may not be read"));
-            return Ok(None);
-        };
-        let labels = found.and_then(|found| found.metadata.labels).unwrap_or_default();
-        known.labels.insert(namespace.to_owned(), labels.clone());
-        Ok(Some(labels))
+        Ok(match read(namespaces.get_metadata_opt(namespace).await)? {
+            Read::Done(found) => Ok(found.and_then(|found| found.metadata.labels).unwrap_or_default()),
+            Read::Forbidden(why) => Err(why),
+        })
     }
 }
 
 impl Known {
+    /// Why nothing is rolled out in a namespace whose labels are known.
+    fn missing(&self, namespace: &str) -> Option<Idle> {
+        let unread = match self.labels.get(namespace) {
+            Some(Ok(labels)) if self.registered.judges(labels) => return None,
+            Some(Err(why)) => Some(why.clone()),
+            _ => self.unread.clone(),
+        };
+        Some(Idle::PolicyMissing { unread })
+    }
+
     /// What could be read; that something may not be is kept.
     fn keep<T>(&mut self, read: Read<Vec<T>>) -> Vec<T> {
         match read {
@@ -220,5 +224,29 @@ fn read<T>(answer: kube::Result<T>) -> Result<Read<T>, LookError> {
         Ok(found) => Ok(Read::Done(found)),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(Read::Forbidden(status.message.clone())),
         Err(error) => Err(LookError::Admission(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Idle, Known, Labels};
+
+    #[test]
+    fn what_may_not_be_read_is_the_reason_that_is_told() {
+        let forbidden = |what: &str| format!("{what} is forbidden");
+        for (labels, unread, expected) in [
+            (Ok(Labels::new()), None, None),
+            (Ok(Labels::new()), Some(forbidden("list")), Some(forbidden("list"))),
+            (Err(forbidden("get")), None, Some(forbidden("get"))),
+            (Err(forbidden("get")), Some(forbidden("list")), Some(forbidden("get"))),
+        ] {
+            let known = Known {
+                labels: [("a".to_owned(), labels)].into(),
+                unread,
+                ..Known::default()
+            };
+            let expected = Idle::PolicyMissing { unread: expected };
+            assert_eq!(known.missing("a"), Some(expected));
+        }
     }
 }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::act::{Outcome, call, merge};
 use super::crd::ClaimRollout;
 use super::slim::Set;
+use crate::rollout::Idle;
 use crate::rollout::history::{Kept, Step, data, steps};
 use crate::templates::{Record, Revision, keys};
 
@@ -29,10 +30,13 @@ struct Stored {
     revision: i64,
 }
 
-/// True iff the wish may not be in the history yet: the status names it only afterwards.
+/// True iff the wish may not be in the history yet: the status names it only afterwards, or while it was not believed.
 pub(super) fn is_due(rollout: &ClaimRollout, wish: &Revision) -> bool {
-    let status = rollout.status.as_ref();
-    status.is_none_or(|status| status.update_revision != wish.as_str())
+    let missing = Idle::PolicyMissing { unread: None };
+    rollout.status.as_ref().is_none_or(|status| {
+        let mut conditions = status.conditions.iter();
+        status.update_revision != wish.as_str() || conditions.any(|condition| condition.reason == missing.as_str())
+    })
 }
 
 /// Makes the wish of this record the latest of the history. Done with what came of each write, in their order; otherwise
@@ -130,5 +134,31 @@ fn controller_revision(set: &Set, rollout: &ClaimRollout, record: &Record, numbe
         },
         data: Some(RawExtension(data(&record.templates).into())),
         revision: number,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Revision, is_due};
+    use crate::controller::fixtures;
+
+    #[test]
+    fn wish_is_due_until_it_was_reported_and_believed() {
+        let reported = |revision: &str, reason: &str| {
+            let time = "2026-01-01T00:00:00Z";
+            let ready = json!({"type": "Ready", "status": "False", "reason": reason, "message": "", "lastTransitionTime": time});
+            json!({"updateRevision": revision, "conditions": [ready]})
+        };
+        for (status, expected) in [
+            (Value::Null, true),
+            (reported("a", "RollingOut"), true),
+            (reported("b", "RollingOut"), false),
+            (reported("b", "PolicyMissing"), true),
+        ] {
+            let rollout = fixtures::rollout(&json!({"name": "web"}), &status);
+            assert_eq!(is_due(&rollout, &Revision::from_text("b")), expected, "{status}");
+        }
     }
 }

@@ -61,7 +61,9 @@ impl Context {
     /// Keeps a new wish in the history. Refused, it is logged and the rollout goes on: nothing depends on it.
     async fn keep(&self, set: &Set, view: &SetView, plan: &Plan, rollout: &ClaimRollout) -> Result<(), LookError> {
         let record = wish(view, &self.settings).filter(|record| history::is_due(rollout, &record.revision()));
-        let Some(record) = record else { return Ok(()) };
+        let Some(record) = record.filter(|_| !plan.halted) else {
+            return Ok(());
+        };
         let current = &plan.progress.current_revision;
         let outcomes = match history::keep(&self.client, set, rollout, record, current).await {
             Outcome::Done(outcomes) => outcomes,

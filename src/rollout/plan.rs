@@ -23,6 +23,8 @@ pub struct Plan {
     pub wake: Option<Seconds>,
     /// True iff nothing that claims or Pods do could call for an action, so that they need not be watched.
     pub settled: bool,
+    /// True iff the snapshot was halted: what is staged is not believed, or cannot be ended.
+    pub halted: bool,
 }
 
 /// The longest time between two looks at a rollout, as a net below the watches.
@@ -90,6 +92,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         progress,
         wake,
         settled,
+        halted: false,
     }
 }
 
@@ -108,6 +111,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         progress: progress::idle(snapshot, idle),
         wake,
         settled: wake.is_none(),
+        halted: snapshot.halted.is_some(),
     }
 }
 

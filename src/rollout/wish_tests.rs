@@ -274,7 +274,11 @@ fn halted_rollout_stalls_and_is_looked_at_again() {
         let stalled = &plan.progress.stalled;
         assert_eq!((stalled.holds, stalled.reason), (true, halted.as_str()));
         assert!(stalled.message.contains(words), "{}", stalled.message);
-        assert_eq!((plan.wake, plan.settled), (Some(wake), false), "{words}");
+        assert_eq!(
+            (plan.wake, plan.settled, plan.halted),
+            (Some(wake), false, true),
+            "{words}"
+        );
         let lift = |action: &Action| matches!(action, Action::SetPartition(partition) if partition.lift);
         assert_eq!(writes(&web).iter().any(lift), lifts, "{words}");
         assert!(writes(&web).iter().all(lift), "{words}");
