@@ -203,7 +203,9 @@ fn of_fault(fault: &FaultKind) -> String {
         FaultKind::TooLarge { .. } => "is limited, expected at most".to_owned(),
         FaultKind::AttributesClass { .. } => "volumeAttributesClassName: expected one of".to_owned(),
         FaultKind::Reserved(_) => "is reserved, expected no change".to_owned(),
-        FaultKind::Metadata(_) => "cannot change while the policy's setting metadataOnlyChanges is not Rollout".to_owned(),
+        FaultKind::Metadata(_) => {
+            "cannot change while the policy's setting metadataOnlyChanges is not Rollout".to_owned()
+        }
     }
 }
 

@@ -258,7 +258,8 @@ fn c1_a_staged_change_of_a_backup_becomes_the_templates() {
     let templates = ClaimTemplate::read_list(templates).expect("templates");
     assert_eq!(templates[0].storage.expect("a size").to_string(), "20Gi");
     assert_eq!((rest, asked.len()), (removed.as_slice(), 0));
-    let says = "claim-rollout: StatefulSet web gets the templates that were staged where it comes from: data 10Gi -> 20Gi";
+    let says =
+        "claim-rollout: StatefulSet web gets the templates that were staged where it comes from: data 10Gi -> 20Gi";
     assert_eq!(remarks.warnings, [says]);
 
     for (sentence, settings, set, says) in [
