@@ -144,11 +144,17 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
         assert_eq!(serde_json::from_str::<Value>(file.context("a file")?)?, settings);
         for reader in readers {
             let pod = &objects[&format!("Deployment claim-rollout-{reader}")]["spec"]["template"]["spec"];
+<<<<<<< HEAD
             let arguments = pod["containers"][0]["args"].as_array().context("arguments")?;
             assert!(
                 arguments.contains(&json!("--settings=/settings/settings.yaml")),
                 "{arguments:?}"
             );
+=======
+            let arguments = [reader, "--log-format=json", "--settings=/settings/settings.yaml"];
+            let given: Vec<String> = serde_json::from_value(pod["containers"][0]["args"].clone())?;
+            assert_eq!(given[..3], arguments, "{given:?}");
+>>>>>>> wt-webhook
             assert_eq!(pod["volumes"][0]["configMap"]["name"], "claim-rollout-settings");
         }
     }
@@ -212,7 +218,7 @@ async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::
 /// With a certificate that somebody else renews the webhook writes nothing, so it may not; what it would have written is
 /// rendered.
 async fn a_certificate_of_others_takes_rights_away(cluster: &Cluster) -> anyhow::Result<()> {
-    let secret = "0123456789abcdef-_ABCD";
+    let secret = "0123456789abcdef-012345678";
     let path = format!("webhook.path={secret}");
     let values = ["admission=builtin", "webhook.certificateSecret=tls"];
     for (values, suffix) in [
@@ -368,7 +374,7 @@ const WRONG: [(&str, &str); 15] = [
         "at '/policy/module': 'policy.wasm' does not match pattern",
     ),
     (
-        "webhook.path=0123456789abcdefABCDEF",
+        "webhook.path=0123456789abcdef0123456789abcdef",
         "at '/webhook/certificateSecret': minLength: got 0, want 1",
     ),
     (

@@ -49,8 +49,8 @@ pub(crate) struct Arguments {
     /// written and no webhook configuration
     #[arg(long, value_name = "FOLDER")]
     certificates: Option<PathBuf>,
-    /// With --certificates: a file with the secret that ends the paths in your webhook configurations, at least 22 letters,
-    /// digits, `-` or `_`. Without it everybody who reaches the address is answered
+    /// With --certificates: a file with the secret that ends the paths in your webhook configurations, at least 26 lower case
+    /// letters, digits or `-`. Without it everybody who reaches the address is answered
     #[arg(long, value_name = "FILE", requires = "certificates")]
     path_file: Option<PathBuf>,
     /// Where /metrics is served, without TLS; nowhere if it is not given

@@ -10,7 +10,7 @@ use super::room::{Full, Held};
 
 /// For how long, and for how many bytes, a body is taken that nobody reads: who still sends it would be reset, and never see
 /// the answer.
-const DRAIN_TIME: Duration = Duration::from_secs(1);
+const DRAIN_TIME: Duration = Duration::from_secs(3);
 const DRAIN_BYTES: usize = 16 * 1024 * 1024;
 /// The first piece of memory for a body.
 const FIRST: usize = 4096;

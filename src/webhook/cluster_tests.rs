@@ -78,9 +78,14 @@ async fn lookup_after_the_deadline_does_not_begin() {
         let first = lookups.get(&GOLD).is_err();
         let may = CanI {
             user: "alice",
+            uid: "",
+            groups: Vec::new(),
+            extra: None,
+            namespace: "shop",
+            group: "",
             resource: "persistentvolumeclaims",
+            subresource: "",
             verb: "patch",
-            ..CanI::default()
         };
         (first, lookups.get(&GOLD), lookups.can_i(&may))
     });

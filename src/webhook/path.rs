@@ -1,13 +1,11 @@
 //! Under which paths the server answers, and the part of them that only API servers know.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
 
 /// 192 bits: no number of guesses finds it.
 const BYTES: usize = 24;
-/// The fewest characters of one that somebody else has made: 128 bits in base64.
-const SHORTEST: usize = 22;
+/// The fewest characters of one that somebody else has made: more than 128 bits, if they are chosen at random.
+const SHORTEST: usize = 26;
 
 /// The last part of the path, which only API servers know. Who does not know it is not answered.
 #[derive(Clone, PartialEq, Eq)]
@@ -21,7 +19,7 @@ impl std::fmt::Debug for SecretPath {
 
 /// Why a text is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected at least {SHORTEST} letters, digits, `-` or `_`, but found something else")]
+#[error("expected at least {SHORTEST} lower case letters, digits or `-` inside, but found something else")]
 pub struct NotSecret;
 
 /// The operating system gives no random numbers.
@@ -38,17 +36,19 @@ impl SecretPath {
         let mut bytes = [0; BYTES];
         let random = rustls::crypto::ring::default_provider().secure_random;
         random.fill(&mut bytes).map_err(|_| NotRandom)?;
-        Ok(Self(URL_SAFE_NO_PAD.encode(bytes)))
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// One that somebody else has made; space around it does not count.
+    /// One that somebody else has made; space around it does not count. API servers take no other characters in the path of a
+    /// Service.
     ///
     /// # Errors
     /// [`NotSecret`] if it is too short to be one, or cannot stand in a path.
     pub fn read(text: &str) -> Result<Self, NotSecret> {
         let text = text.trim_ascii();
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        if text.len() < SHORTEST || !text.bytes().all(fits) {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_inside = !text.starts_with('-') && !text.ends_with('-');
+        if text.len() < SHORTEST || !text.bytes().all(fits) || !is_inside {
             return Err(NotSecret);
         }
         Ok(Self(text.to_owned()))
@@ -145,12 +145,16 @@ mod tests {
     fn secret_that_is_short_or_no_part_of_a_path_is_denied() {
         for (text, is_one) in [
             ("", false),
-            ("0123456789abcdefABCDE", false),
-            ("0123456789abcdefABCDEF", true),
-            ("0123456789abcdefABCD-_", true),
-            ("0123456789abcdef/ABCDEF", false),
-            ("0123456789abcdef ABCDEF", false),
-            ("0123456789abcdefABCDEF%", false),
+            ("0123456789abcdefghijklmno", false),
+            ("0123456789abcdefghijklmnop", true),
+            ("0123456789abcdefghijkl-nop", true),
+            ("0123456789abcdefghijklmno-", false),
+            ("-123456789abcdefghijklmnop", false),
+            ("0123456789abcdefghijklmnoP", false),
+            ("0123456789abcdefghijklm_op", false),
+            ("0123456789abcdefgh/jklmnop", false),
+            ("0123456789abcdefgh jklmnop", false),
+            ("0123456789abcdefghijklmnop%", false),
         ] {
             let read = SecretPath::read(text).map(|secret| secret.as_str().to_owned());
             let expected = if is_one { Ok(text.to_owned()) } else { Err(NotSecret) };
