@@ -144,17 +144,9 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
         assert_eq!(serde_json::from_str::<Value>(file.context("a file")?)?, settings);
         for reader in readers {
             let pod = &objects[&format!("Deployment claim-rollout-{reader}")]["spec"]["template"]["spec"];
-<<<<<<< HEAD
-            let arguments = pod["containers"][0]["args"].as_array().context("arguments")?;
-            assert!(
-                arguments.contains(&json!("--settings=/settings/settings.yaml")),
-                "{arguments:?}"
-            );
-=======
             let arguments = [reader, "--log-format=json", "--settings=/settings/settings.yaml"];
             let given: Vec<String> = serde_json::from_value(pod["containers"][0]["args"].clone())?;
             assert_eq!(given[..3], arguments, "{given:?}");
->>>>>>> wt-webhook
             assert_eq!(pod["volumes"][0]["configMap"]["name"], "claim-rollout-settings");
         }
     }

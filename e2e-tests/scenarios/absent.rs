@@ -49,28 +49,11 @@ async fn until_stalled(scene: &Scene<'_>, reason: &str) -> anyhow::Result<Value>
     stalled.await.with_context(|| scene.log())
 }
 
-<<<<<<< HEAD
-/// Takes the namespace out of the guard, which would be enough for the controller.
-async fn leave_to_the_policy(scene: &Scene<'_>) -> anyhow::Result<()> {
-    let but = json!({"matchExpressions": [
-        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [scene.namespace]},
-    ]});
-    let patch = json!({"spec": {"matchResources": {"namespaceSelector": but}}}).to_string();
-    let binding = "validatingadmissionpolicybinding/claim-rollout-staged";
-    scene.done(&["patch", binding, "--type=merge", "-p", &patch], "").await?;
-    Ok(())
-}
-
-pub(super) async fn without_the_policy_nothing_is_rolled_out_until_it_is_back(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "gated-absent", 3).await?;
-    leave_to_the_policy(&scene).await?;
-=======
 pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back(
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "gated-absent", 3).await?;
     without_the_guard(&scene).await?;
->>>>>>> wt-settings
     let served = Served::start(stage, &scene, &json!({})).await?;
     stage.gates.hold_claim(&scene.namespace, "data-web-1");
     scene.apply(3, "2Gi").await?;
