@@ -10,12 +10,14 @@ use crate::cluster::Entry;
 use crate::installation::USER;
 
 /// What the controller may do at all, besides reading.
-const ALLOWED: [(&str, &str, &str); 10] = [
+const ALLOWED: [(&str, &str, &str); 11] = [
     ("persistentvolumeclaims", "", "patch"),
     ("statefulsets", "", "patch"),
     ("claimrollouts", "", "patch"),
     ("claimrollouts", "status", "patch"),
     ("controllerrevisions", "", "create"),
+    // A wish that comes again is the newest once more.
+    ("controllerrevisions", "", "patch"),
     ("controllerrevisions", "", "delete"),
     ("events", "", "create"),
     ("leases", "", "create"),
