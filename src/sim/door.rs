@@ -253,6 +253,9 @@ fn read_set(object: &Value, asked: &SetSpec) -> Option<SetSpec> {
     Some(SetSpec {
         staged,
         held: annotation(keys::HELD_PARTITION).and_then(|held| held.parse().ok()),
+        policy: annotation(keys::UPDATE_POLICY).and_then(|policy| policy.parse().ok()),
+        paused: annotation(keys::PAUSED) == Some("true"),
+        asynchronous: annotation(keys::SYNC) == Some("Async"),
         withdraw: asked.withdraw.filter(|_| annotation(keys::WITHDRAW).is_some()),
         partition: partition
             .as_u64()
