@@ -38,3 +38,4 @@ mod scenarios;
 mod shell;
 mod stage;
 mod table;
+mod trust;

@@ -1,7 +1,7 @@
 //! What the document says beside its table.
 
 use anyhow::{Context as _, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::argo::respecting_ignored_differences;
 use super::others::planned;
@@ -81,31 +81,54 @@ async fn is_behind(scene: &Scene<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `--force`, `Force=true`, Flux's `force: true`: a growth goes through as ever; a change that is refused as invalid deletes
-/// the set, as it does without claim-rollout.
-pub(super) async fn a_forced_apply_deletes_the_set_only_where_the_change_is_refused(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+/// `--force`, `Force=true`, Flux's `force: true`: these delete the set where a request is answered 409 or 422. A denial is 403.
+pub(super) async fn a_forced_apply_that_is_denied_keeps_the_set(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "forced", Sync::ClientSide("kubectl-client-side-apply")).await?;
     let before = (uid(&scene).await?, scene.pods().await?);
     let forced = ["apply", "--force", "-f", "-"];
     scene.done(&forced, &in_git("2Gi")?.to_string()).await?;
     ensure!(is_staged(&scene, "2Gi").await?, "{:#}", scene.set().await?);
-    ensure!(
-        (uid(&scene).await?, scene.pods().await?) == before,
-        "the set was deleted"
-    );
 
-    let other = in_git("2Gi")?.to_string().replace("ReadWriteOnce", "ReadWriteMany");
-    let refused = scene.kubectl(&["apply", "-f", "-"], &other).await?;
-    ensure!(
-        !refused.success && refused.stderr.contains("denied the request"),
-        "{refused:?}"
-    );
-    scene.done(&forced, &other).await?;
-    scene.settled().await?;
-    ensure!(uid(&scene).await? != before.0, "the set was to be deleted");
-    ensure!(scene.pods().await? != before.1, "and its Pods");
+    type Change = fn(&mut Value);
+    let denied: [(&str, Change); 6] = [
+        ("another access mode", |set| {
+            set["spec"]["volumeClaimTemplates"][0]["spec"]["accessModes"] = json!(["ReadWriteMany"]);
+        }),
+        ("another class", |set| {
+            set["spec"]["volumeClaimTemplates"][0]["spec"]["storageClassName"] = "other".into();
+        }),
+        ("a smaller size", |set| {
+            set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] = "512Mi".into();
+        }),
+        ("a template more", |set| {
+            let mut more = set["spec"]["volumeClaimTemplates"][0].clone();
+            more["metadata"]["name"] = "more".into();
+            set["spec"]["volumeClaimTemplates"]
+                .as_array_mut()
+                .expect("a list")
+                .push(more);
+        }),
+        ("a reserved key", |set| {
+            set["spec"]["volumeClaimTemplates"][0]["metadata"]["labels"] = json!({"kubernetes.io/x": "y"});
+        }),
+        ("a typo in an annotation", |set| {
+            set["metadata"]["annotations"]["claim-rollout.io/update-policy"] = "inplace".into();
+        }),
+    ];
+    for (sentence, change) in denied {
+        let mut other = in_git("2Gi")?;
+        change(&mut other);
+        let answer = scene.kubectl(&forced, &other.to_string()).await?;
+        ensure!(
+            !answer.success && answer.stderr.contains("denied the request"),
+            "{sentence}: {answer:?}"
+        );
+        ensure!(
+            (uid(&scene).await?, scene.pods().await?) == before,
+            "{sentence}: the set was deleted"
+        );
+        ensure!(is_staged(&scene, "2Gi").await?, "{sentence}: {:#}", scene.set().await?);
+    }
     Ok(())
 }
 

@@ -23,7 +23,7 @@ const DOCUMENT: &str = include_str!("../../docs/gitops.md");
 scenarios![Stage;
     beside::argo_that_respects_ignored_differences_sends_the_old_templates,
     beside::argo_that_replaces_keeps_the_set_unless_it_is_forced,
-    beside::a_forced_apply_deletes_the_set_only_where_the_change_is_refused,
+    beside::a_forced_apply_that_is_denied_keeps_the_set,
     beside::terraform_is_answered_something_else_than_it_planned,
     beside::terraform_that_has_the_templates_computed_takes_back_what_is_staged,
     beside::terraform_with_its_own_resource_sends_no_templates_or_deletes_the_set,
