@@ -222,7 +222,6 @@ fn looks() -> Vec<Case> {
             .expects(staged("looks=7", "")),
     ];
     for position in ["Warn", "Deny"] {
-        cases.push(bound(0, position).expects(staged("", &more(3, 0))));
         cases.push(bound(1, position).expects(staged("looks=2", &more(2, 1))));
         cases.push(bound(2, position).expects(staged("looks=3", &more(1, 2))));
         cases.push(bound(3, position).expects(staged("looks=4", "")));
@@ -242,7 +241,7 @@ fn policies() -> Vec<Case> {
     };
     vec![
         under("OnClaimDelete", "divert templates staged:OnClaimDelete warns \"existing claims stay\""),
-        under("ReCreate", "divert templates staged:ReCreate warns \"claims will be deleted\""),
+        under("ReCreate", "divert templates staged:ReCreate warns \"does not carry out ReCreate\""),
         under("InPlace", "refuse 403 looks=4 \"data-web-2, data-web-1, data-web-0: storage class standard does not have\""),
     ]
 }

@@ -15,8 +15,8 @@ use super::notation::Found;
 use super::settings::positions;
 
 /// The rows of DESIGN.md, section 4.
-const ROWS: [&str; 14] = [
-    "C1", "C2", "C3", "U0", "U1", "U2", "U3", "U4", "U5", "U6", "P1", "R1", "K1", "N1",
+const ROWS: [&str; 15] = [
+    "C1", "C2", "C3", "S1", "U0", "U1", "U2", "U3", "U4", "U5", "U6", "P1", "R1", "K1", "N1",
 ];
 /// What may become of the partition.
 const HOLDS: [&str; 5] = [
@@ -27,12 +27,13 @@ const HOLDS: [&str; 5] = [
     "ends without one",
 ];
 /// Every way to say no, every way to go back, and every way to write.
-const WORDS: [&str; 19] = [
+const WORDS: [&str; 20] = [
     "pass",
     "divert",
     "refuse 400",
     "refuse 403",
     "templates",
+    "restored",
     "kept",
     "-staged",
     "-withdraw",

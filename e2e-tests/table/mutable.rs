@@ -88,9 +88,9 @@ fn validate_only() -> Vec<Case> {
     let slow_says = "\"data-web-2, data-web-1, data-web-0: storage class standard does not have allowVolumeExpansion: true\"";
     let grown = web().size("20Gi");
     vec![
-        only(create("N1", "a record comes along, and nothing is mutated", &web().staged(&grown))).expects("pass"),
+        only(create("N1", "a record comes along, and nothing is mutated", &web().staged(&grown))).expects("refuse 403 \"staged: is written by claim-rollout alone\""),
         only(create("N1", "a word of nobody comes along", &web().policy("Sometimes"))).expects("refuse 403 \"update-policy: expected one of\""),
-        only(update("N1", "a record is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("pass"),
+        only(update("N1", "a record is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("refuse 403 \"staged: is written by claim-rollout alone\""),
         only(update("N1", "a word of nobody is written", &web(), &web().note("sync", "x"))).expects("refuse 403 \"sync: expected one of\""),
         only(update("N1", "the switch to in place", &web(), &web().in_place())).expects("pass"),
         only(update("N1", "an image with a growth is not held", &web().in_place(), &web().in_place().size("20Gi").image("2"))).expects("pass"),

@@ -27,6 +27,16 @@ fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String
         None => format!("-{kind}{key}"),
     };
     Ok(match (&*path, &text) {
+        (["spec", "volumeClaimTemplates"], _) if old.is_null() => {
+            let staged = &case.request["object"]["metadata"]["annotations"]["claim-rollout.io/staged"];
+            let record: Value =
+                serde_json::from_str(staged.as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
+            ensure(
+                change.after == record.get("templates"),
+                "the templates are those that came staged",
+            )?;
+            "restored".to_owned()
+        }
         (["spec", "volumeClaimTemplates"], _) => {
             ensure(
                 change.after == old["spec"].get("volumeClaimTemplates"),

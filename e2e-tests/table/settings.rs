@@ -16,6 +16,7 @@ pub(super) fn positions(setting: &str) -> Vec<String> {
     let answer = wire::validate_settings(json!({setting: "?"}).to_string().as_bytes());
     let answer: Value = serde_json::from_slice(&answer).expect("an answer");
     let message = answer["message"].as_str().unwrap_or_default();
+    let message = message.split_once(", but found").map_or(message, |(expected, _)| expected);
     let words = message.split_once("expected one of ").map(|(_, words)| words.split(", ").map(str::to_owned).collect());
     let is_bool = message.contains("expected true or false");
     words.unwrap_or_else(|| if is_bool { vec!["true".to_owned(), "false".to_owned()] } else { Vec::new() })
@@ -135,7 +136,7 @@ fn metadata_only() -> Vec<Case> {
         "a size shrinks and a label changes",
         &size,
         &label,
-        ["refuse 403 \"cannot shrink\"", "refuse 403 \"cannot shrink\"", "refuse 403 \"cannot shrink\" \"is Deny\""],
+        ["refuse 403 \"cannot shrink\"", "refuse 403 \"cannot shrink\"", "refuse 403 \"cannot shrink\" \"is not Rollout\""],
     );
     let reserved = labelled("10Gi", "web-1").data("/metadata/labels/k8s.io~1a", "b");
     row("a reserved label is set", &old, &reserved, ["refuse 403 \"is reserved\"", &alone, "refuse 403 \"is reserved\""]);
@@ -273,7 +274,7 @@ fn defaults() -> Vec<Case> {
         update("U3", "the annotation rules over the default", &web().policy("OnDelete"), &web().policy("OnDelete").size("20Gi"))
             .settings(json!({"defaultUpdatePolicy": "InPlace"}))
             .expects("divert templates staged:OnClaimDelete warns \"existing claims stay\""),
-        recreate(true, "divert templates staged:ReCreate warns \"staged data spec.storageClassName; claims will be deleted and made anew\""),
+        recreate(true, "divert templates staged:ReCreate warns \"staged data spec.storageClassName; existing claims stay as they are: this version does not carry out ReCreate\""),
         recreate(false, "refuse 403 \"[data].spec.storageClassName: cannot change\""),
     ]
 }
