@@ -25,6 +25,7 @@
 //! | `coverage`, `log` | what was reached, and what is written down |
 //! | `canon` | states compared |
 //! | [`dialogue`] | what the model and a real API server are both asked, and what is compared |
+//! | `trust` | requests of somebody without rights on PVCs (S18) |
 //! | `run`, `story` | the run that is part of the tests, and one schedule in words |
 
 mod api;
@@ -49,6 +50,7 @@ mod see;
 mod seen;
 mod snapshot;
 mod story;
+mod trust;
 mod watch;
 mod workload;
 mod workloads;

@@ -14,6 +14,7 @@ use super::mind::Mind;
 use super::planted::Planted;
 use super::schedule::{self, Failure};
 use super::story;
+use super::trust::{self, Hole, Tried};
 use super::workloads::{self, one, two};
 
 /// How much is tried.
@@ -30,6 +31,8 @@ pub struct Effort {
     pub further_scopes: usize,
     /// Whether pairs of faults are tried, besides every single one.
     pub pairs: bool,
+    /// Sequences of requests by somebody without rights on PVCs.
+    pub sequences: u64,
 }
 
 /// What was tried.
@@ -46,6 +49,7 @@ pub struct Numbers {
     exhausted: usize,
     scopes: usize,
     coverage: Coverage,
+    sequences: u64,
     seconds: u64,
 }
 
@@ -118,6 +122,7 @@ impl Effort {
             states: if times > 1 { 3_500_000 } else { 900_000 },
             further_scopes: usize::try_from(times).unwrap_or(usize::MAX).saturating_sub(1),
             pairs: times > 1,
+            sequences: 200_000 * times,
         }
     }
 }
@@ -132,6 +137,7 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
     if effort.first == 0 {
         crash_points(effort, &mut numbers, say)?;
         planted(&mut numbers, say)?;
+        requests_without_rights(effort, &mut numbers, say)?;
     }
     for (steps, coverage) in in_threads(|part, found| schedules(effort, part, found))? {
         numbers.steps += steps;
@@ -175,6 +181,25 @@ fn crash_points(effort: &Effort, numbers: &mut Numbers, say: Say<'_>) -> Result<
         }
         say(&format!("{} pairs of faults: as if undisturbed", numbers.pairs));
     }
+    Ok(())
+}
+
+/// Nobody without the right to patch PVCs has one changed, and both ways that were open once are found if they are.
+fn requests_without_rights(effort: &Effort, numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
+    for hole in [Hole::Status, Hole::Owner] {
+        let seed = (0..PLANTED_SCHEDULES).find(|seed| trust::play(*seed, Some(hole), &mut Tried::default()).is_err());
+        let seed = seed.ok_or_else(|| format!("{hole:?} was not found"))?;
+        say(&format!("{hole:?}: sequence {seed}: S18"));
+    }
+    let tried = in_threads(|part, found| trust::search(part, effort.sequences, STRIDE, found))?;
+    let sum = |of: fn(&Tried) -> u64| tried.iter().map(of).sum::<u64>();
+    numbers.sequences = sum(|tried| tried.sequences);
+    say(&format!(
+        "{} sequences of {} requests without rights on PVCs, {} stored: no PVC changes",
+        numbers.sequences,
+        sum(|tried| tried.requests),
+        sum(|tried| tried.stored)
+    ));
     Ok(())
 }
 
@@ -289,6 +314,7 @@ impl fmt::Display for Numbers {
             self.workloads, self.crash_points, self.pairs
         )?;
         writeln!(f, "{} planted bugs, each found", self.planted)?;
+        writeln!(f, "{} sequences of requests without rights on PVCs", self.sequences)?;
         writeln!(f, "{} random schedules, {} steps", self.schedules, self.steps)?;
         let (states, transitions) = (self.states, self.transitions);
         writeln!(

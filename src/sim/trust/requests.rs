@@ -1,0 +1,148 @@
+//! What bob may send.
+
+use serde_json::{Value, json};
+
+use super::super::schedule::Random;
+use super::store::{self, REVISED, Store, template};
+use crate::templates::{Phase, UpdatePolicy, keys};
+
+/// A request of bob's.
+#[derive(Clone, Debug)]
+pub(super) enum Request {
+    /// `kubectl delete`.
+    Delete,
+    /// What is there is read, changed and sent; a StatefulSet that is not there is created.
+    Write {
+        /// `status`, or nothing.
+        subresource: &'static str,
+        /// `options.fieldManager`
+        manager: &'static str,
+        dry_run: bool,
+        edits: Vec<Edit>,
+    },
+}
+
+/// A change of the object before it is sent.
+#[derive(Clone, Debug)]
+pub(super) enum Edit {
+    /// An annotation gets a value, or goes.
+    Annotate(&'static str, Option<String>),
+    /// The owners.
+    Own(Value),
+    /// The templates.
+    Templates(Value),
+    /// Anything else, by its JSON pointer.
+    Other(&'static str, Value),
+}
+
+const POLICIES: [Option<&str>; 6] = [
+    Some("InPlace"),
+    Some("InPlace"),
+    Some("OnClaimDelete"),
+    Some("ReCreate"),
+    Some("nonsense"),
+    None,
+];
+
+impl Request {
+    pub(super) fn random(random: &mut Random, store: &Store) -> Self {
+        if random.below(24) == 0 {
+            return Self::Delete;
+        }
+        let subresource = if random.below(4) == 0 { "status" } else { "" };
+        let edits = (0..=random.below(3)).map(|_| Edit::random(random, store));
+        Self::Write {
+            subresource,
+            edits: edits.collect(),
+            manager: random.pick(&["kubectl", "helm", "claim-rollout"]),
+            dry_run: random.below(16) == 0,
+        }
+    }
+}
+
+impl Edit {
+    fn random(random: &mut Random, store: &Store) -> Self {
+        let flag = |random: &mut Random, values: &[Option<&str>]| random.pick(values).map(str::to_owned);
+        match random.below(12) {
+            0..=2 => Self::Annotate(keys::UPDATE_POLICY, flag(random, &POLICIES)),
+            3..=4 => Self::Annotate(keys::STAGED, staged(random, store)),
+            5..=6 => Self::Own(owners(random)),
+            7 => Self::Templates(json!([template(random.pick(&["5Gi", "10Gi", "20Gi", "99Gi"]))])),
+            8 => Self::Annotate(keys::PAUSED, flag(random, &[Some("true"), Some("false"), None])),
+            9 => {
+                let key = random.pick(&[
+                    keys::SYNC,
+                    keys::PHASE,
+                    keys::READY,
+                    keys::HELD_PARTITION,
+                    keys::WITHDRAW,
+                ]);
+                let value = random.pick(&[Some("Async"), Some("Complete"), Some("0"), Some(REVISED), None]);
+                Self::Annotate(key, value.map(str::to_owned))
+            }
+            10 => {
+                let applied = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {}, "spec": {
+                    "volumeClaimTemplates": [template(random.pick(&["10Gi", "20Gi"]))]}});
+                Self::Annotate(
+                    "kubectl.kubernetes.io/last-applied-configuration",
+                    Some(applied.to_string()),
+                )
+            }
+            _ => {
+                let (place, value) = random.pick(&[
+                    ("/spec/replicas", 5),
+                    ("/spec/replicas", 1),
+                    ("/spec/updateStrategy/rollingUpdate/partition", 0),
+                    ("/spec/updateStrategy/rollingUpdate/partition", 3),
+                ]);
+                Self::Other(place, json!(value))
+            }
+        }
+    }
+
+    /// Changes the object.
+    pub(super) fn apply(&self, object: &mut Value) {
+        match self {
+            Self::Annotate(key, Some(value)) => object["metadata"]["annotations"][key] = value.as_str().into(),
+            Self::Annotate(key, None) => {
+                if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
+                    annotations.remove(*key);
+                }
+            }
+            Self::Own(owners) => object["metadata"]["ownerReferences"] = owners.clone(),
+            Self::Templates(templates) => object["spec"]["volumeClaimTemplates"] = templates.clone(),
+            Self::Other(place, value) => {
+                if let Some(found) = object.pointer_mut(place) {
+                    *found = value.clone();
+                }
+            }
+        }
+    }
+}
+
+/// What bob may write in place of a staged change: one of his own, another of alice's, nothing, or none at all.
+fn staged(random: &mut Random, store: &Store) -> Option<String> {
+    let policy = random.pick(&[
+        UpdatePolicy::InPlace,
+        UpdatePolicy::InPlace,
+        UpdatePolicy::OnClaimDelete,
+    ]);
+    let phase = random.pick(&[Phase::RollingOut, Phase::Complete]);
+    let size = random.pick(&["20Gi", "99Gi", "10Gi"]);
+    match random.below(6) {
+        0 => None,
+        1 => Some("{}".to_owned()),
+        2 => Some(store::record(size, "of-another", policy, phase)),
+        _ => Some(store::record(size, &store.uid(), policy, phase)),
+    }
+}
+
+fn owners(random: &mut Random) -> Value {
+    let owner = |api_version: &str, kind: &str, controller: bool| json!([{"apiVersion": api_version, "kind": kind, "name": "o", "uid": "o", "controller": controller}]);
+    match random.below(5) {
+        0..=1 => Value::Null,
+        2 => owner("v1", "ConfigMap", true),
+        3 => owner("example.com/v1", "Database", true),
+        _ => owner("v1", "ConfigMap", false),
+    }
+}

@@ -1,0 +1,279 @@
+//! One StatefulSet as an API server stores it, and what the controller would do with it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::super::schedule::Random;
+use super::Hole;
+use super::requests::Request;
+use crate::admission::{CanI, CannotAsk, Get, Lookups};
+use crate::api::Settings;
+use crate::rollout::snapshot::{PodManagement, Strategy};
+use crate::rollout::wish::Wish;
+use crate::rollout::{Owner, SetView};
+use crate::templates::{ClaimTemplate, Phase, Record, Sync, UpdatePolicy, keys};
+use crate::wire;
+
+/// The revision of what alice staged.
+pub(super) const REVISED: &str = "m6mrc6cwlq";
+
+/// What administrators set.
+const SETTINGS: [&str; 6] = [
+    "{}",
+    r#"{"defaultUpdatePolicy":"InPlace"}"#,
+    r#"{"defaultUpdatePolicy":"InPlace","shrink":"Recover","pvcChecks":"Off"}"#,
+    r#"{"ownedSets":"Stage"}"#,
+    r#"{"stageOwnedBy":["example.com/Database"],"metadataOnlyChanges":"Ignore"}"#,
+    r#"{"allowReCreate":true,"defaultUpdatePolicy":"InPlace"}"#,
+];
+
+pub(super) struct Store {
+    set: Option<Value>,
+    /// How many StatefulSets of the name there were: each has another uid.
+    made: u32,
+    /// What alice has staged is to reach existing PVCs.
+    rolls_out: bool,
+    settings: Settings,
+    text: &'static str,
+    hole: Option<Hole>,
+}
+
+/// bob may not, and there is nothing.
+struct Bob;
+
+impl Lookups for Bob {
+    fn can_i(&mut self, _: &CanI<'_>) -> Result<bool, CannotAsk> {
+        Ok(false)
+    }
+
+    fn get(&mut self, _: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        Ok(None)
+    }
+}
+
+/// A template of a size.
+pub(super) fn template(size: &str) -> Value {
+    json!({"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}})
+}
+
+/// A staged change.
+pub(super) fn record(size: &str, uid: &str, update_policy: UpdatePolicy, phase: Phase) -> String {
+    let templates = ClaimTemplate::list_from_value(json!([template(size)])).unwrap_or_default();
+    let (by, manager, uid) = ("alice".to_owned(), "helm".to_owned(), uid.to_owned());
+    let record = Record {
+        by,
+        manager,
+        phase,
+        templates,
+        uid,
+        update_policy,
+    };
+    record.write().unwrap_or_default()
+}
+
+impl Store {
+    /// A StatefulSet of alice's, for which she may have staged 20Gi.
+    pub(super) fn random(random: &mut Random, hole: Option<Hole>) -> Self {
+        let text = random.pick(&SETTINGS);
+        let mut store = Self {
+            set: None,
+            made: 1,
+            rolls_out: false,
+            settings: Settings::read(text).unwrap_or_default(),
+            text,
+            hole,
+        };
+        let (policy, annotation) = random.pick(&[
+            (None, None),
+            (Some(UpdatePolicy::OnClaimDelete), None),
+            (Some(UpdatePolicy::OnClaimDelete), Some("OnClaimDelete")),
+            (Some(UpdatePolicy::OnClaimDelete), Some("nonsense")),
+            (Some(UpdatePolicy::InPlace), Some("OnClaimDelete")),
+            (Some(UpdatePolicy::InPlace), None),
+        ]);
+        store.rolls_out = policy == Some(UpdatePolicy::InPlace) && annotation.is_none();
+        let mut annotations = json!({"note": "x"});
+        if let Some(policy) = policy {
+            annotations[keys::STAGED] = record("20Gi", &store.uid(), policy, Phase::RollingOut).into();
+        }
+        if let Some(annotation) = annotation {
+            annotations[keys::UPDATE_POLICY] = annotation.into();
+        }
+        let owners = if random.below(4) == 0 {
+            json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o", "controller": true}])
+        } else {
+            Value::Null
+        };
+        store.set = Some(json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": "web", "namespace": "shop", "uid": store.uid(), "resourceVersion": "1",
+                "annotations": annotations, "ownerReferences": owners},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "serviceName": "web",
+                "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+                "volumeClaimTemplates": [template("10Gi")]},
+            "status": {},
+        }));
+        store
+    }
+
+    pub(super) fn uid(&self) -> String {
+        format!("u{}", self.made)
+    }
+
+    pub(super) const fn settings_text(&self) -> &str {
+        self.text
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.set.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string)
+    }
+
+    /// Whether something was stored, or deleted.
+    pub(super) fn send(&mut self, request: &Request) -> bool {
+        let Request::Write {
+            subresource,
+            manager,
+            dry_run,
+            edits,
+        } = request
+        else {
+            return self.set.take().is_some();
+        };
+        let old = self.set.clone();
+        let mut new = old.clone().unwrap_or_else(|| self.created());
+        for edit in edits {
+            edit.apply(&mut new);
+        }
+        let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
+        if old.is_none() && !subresource.is_empty() {
+            return false;
+        }
+        let admitted = match (self.hole, &old) {
+            (Some(Hole::Status), _) if *subresource == "status" => Some(new),
+            (Some(Hole::Owner), Some(old)) if is_owned(old) => {
+                new["metadata"]["annotations"][keys::STAGED] = old["metadata"]["annotations"][keys::STAGED].clone();
+                Some(new)
+            }
+            _ => ask(
+                self.text,
+                (operation, subresource, manager, *dry_run),
+                old.as_ref(),
+                new,
+            ),
+        };
+        let Some(stored) = admitted.and_then(|new| validated(old.as_ref(), new, subresource)) else {
+            return false;
+        };
+        if !dry_run {
+            self.set = Some(stored);
+        }
+        true
+    }
+
+    /// What bob creates in place of one that was deleted.
+    fn created(&mut self) -> Value {
+        self.made += 1;
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": "web", "namespace": "shop", "uid": self.uid(), "resourceVersion": "1", "annotations": {}},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "serviceName": "web",
+                "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+                "volumeClaimTemplates": [template("10Gi")]},
+            "status": {},
+        })
+    }
+
+    /// What would happen to PVCs that nobody with the right asked for.
+    pub(super) fn broken(&self) -> Option<String> {
+        let view = view(self.set.as_ref()?)?;
+        if let Ok(wish) = Wish::of(&view, &self.settings) {
+            let is_alices = self.made == 1 && self.rolls_out && wish.revision.as_str() == REVISED;
+            if !is_alices {
+                return Some(format!("existing PVCs are brought to {}", wish.revision.as_str()));
+            }
+        }
+        let revision = view.staged.as_ref().map(Record::revision)?;
+        let is_alices = self.made == 1 && revision.as_str() == REVISED;
+        (!is_alices).then(|| format!("new PVCs are created at {}", revision.as_str()))
+    }
+}
+
+fn is_owned(set: &Value) -> bool {
+    set["metadata"]["ownerReferences"][0]["controller"] == true
+}
+
+/// The object as the policy lets it through.
+fn ask(
+    settings: &str,
+    (operation, subresource, manager, dry_run): (&str, &str, &str, bool),
+    old: Option<&Value>,
+    new: Value,
+) -> Option<Value> {
+    let request = json!({
+        "uid": "r", "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"},
+        "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"}, "subResource": subresource,
+        "name": "web", "namespace": "shop", "operation": operation, "userInfo": {"username": "bob"},
+        "options": {"fieldManager": manager}, "dryRun": dry_run, "object": new, "oldObject": old,
+    });
+    let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
+    let mut answer: Value = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut Bob)).ok()?;
+    if answer["accepted"] != true {
+        return None;
+    }
+    Some(match answer.get_mut("mutated_object") {
+        Some(object) => object.take(),
+        None => new,
+    })
+}
+
+/// What the API server stores: an update of the status leaves the spec as it was, one of the object its templates.
+fn validated(old: Option<&Value>, mut new: Value, subresource: &str) -> Option<Value> {
+    let Some(old) = old else {
+        return Some(new);
+    };
+    if subresource == "status" {
+        new["spec"] = old["spec"].clone();
+    }
+    let templates = |set: &Value| ClaimTemplate::read_list(&set["spec"]["volumeClaimTemplates"].to_string()).ok();
+    (templates(old) == templates(&new) && new["metadata"]["uid"] == old["metadata"]["uid"]).then_some(new)
+}
+
+/// What the controller reads of it.
+fn view(set: &Value) -> Option<SetView> {
+    let metadata = &set["metadata"];
+    let annotation = |key: &str| metadata["annotations"][key].as_str();
+    let uid = metadata["uid"].as_str()?.to_owned();
+    let owner = &metadata["ownerReferences"][0];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let group = text(&owner["apiVersion"]);
+    Some(SetView {
+        namespace: "shop".to_owned(),
+        name: "web".to_owned(),
+        resource_version: "1".to_owned(),
+        terminating: false,
+        controller: is_owned(set).then(|| Owner {
+            group: group.rsplit_once('/').map_or("", |(group, _)| group).to_owned(),
+            kind: text(&owner["kind"]),
+            name: text(&owner["name"]),
+            uid: text(&owner["uid"]),
+        }),
+        replicas: 3,
+        first_ordinal: 0,
+        match_labels: BTreeMap::new(),
+        live: ClaimTemplate::read_list(&set["spec"]["volumeClaimTemplates"].to_string()).ok()?,
+        staged: annotation(keys::STAGED).and_then(|text| Record::read(text, &uid).ok()),
+        update_policy: annotation(keys::UPDATE_POLICY)
+            .map(|policy| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete)),
+        paused: annotation(keys::PAUSED) == Some("true"),
+        partition: 0,
+        held: None,
+        sync: Sync::LockStep,
+        min_ready_seconds: 0,
+        status_is_current: true,
+        strategy: Strategy::RollingUpdate,
+        pod_management: PodManagement::OrderedReady,
+        update_revision: String::new(),
+        uid,
+    })
+}
