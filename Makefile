@@ -20,6 +20,9 @@ FIRST ?=
 # What is mutated
 FILES ?= src/templates/** src/claims/compatible.rs src/admission/** src/rollout/**
 
+# The largest module: each policy-server compiles and keeps it.
+MOST_BYTES := 230000
+
 CARGO ?= cargo
 # Lints while it compiles: `cargo clippy` beside `cargo test` would look at every dependency twice, which takes minutes.
 LINTED := CLIPPY_ARGS='-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__' RUSTC_WORKSPACE_WRAPPER=clippy-driver $(CARGO)
@@ -50,6 +53,8 @@ policy.wasm: needs-cargo FORCE ## The policy, with its metadata inside: ready fo
 	  if grep -qa __wbindgen "$$built"; then echo 'wasm-bindgen got into the policy: no host of waPC would load it.' >&2; exit 1; fi; \
 	  hack/wasm-opt "$$built" "$$built.small"; \
 	  cmp -s "$$built.small" $@ || cp "$$built.small" $@
+	@size=$$(wc -c <$@); [ "$$size" -le $(MOST_BYTES) ] || \
+	  { echo "policy.wasm has $$size bytes, expected at most $(MOST_BYTES): what has made it larger?" >&2; exit 1; }
 
 annotated-policy.wasm: needs-cargo FORCE ## The policy, annotated by kwctl instead (policy.wasm already is)
 	@command -v kwctl >/dev/null || { echo 'kwctl is missing: https://github.com/kubewarden/kwctl/releases.' \

@@ -24,6 +24,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
 use wapc::WapcHost;
 use wasmtime_provider::wasmtime::{Config, Engine, Module};
 use wasmtime_provider::{WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
@@ -47,75 +48,121 @@ const ROUNDS: usize = 6;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where the bytes of a review are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Annotations,
+    /// `spec.volumeClaimTemplates[0].metadata.labels`
+    TemplateLabels,
+    /// `metadata.managedFields`, of a set with a staged change: is it withdrawn?
+    Managers,
+    /// `metadata.ownerReferences`
+    Owners,
+    /// `spec.selector.matchLabels`
+    Selector,
+    /// `metadata.labels` of a claim that is created.
+    ClaimLabels,
+}
+
+/// A review that is filled in one place.
 struct Shape {
     name: &'static str,
-    /// `metadata.annotations`, one entry; `{n}` is its number.
-    annotation: &'static str,
-    /// An entry in `spec.volumeClaimTemplates[0].metadata.labels`
-    label: &'static str,
+    place: Place,
+    /// One entry; `{n}` is its number.
+    item: &'static str,
     /// What the new template asks for; the old one has 10Gi.
     wish: &'static str,
 }
 
-const SHAPES: [Shape; 6] = [
-    Shape {
-        name: "nothing changes, unread",
-        annotation: r#""example.com/{n}":"some text that somebody has written here, 64 bytes of it.""#,
-        label: "",
-        wish: "10Gi",
-    },
-    Shape {
-        name: "grow, unread",
-        annotation: r#""example.com/{n}":"some text that somebody has written here, 64 bytes of it.""#,
-        label: "",
-        wish: "20Gi",
-    },
-    Shape {
-        name: "grow, unread and escaped",
-        annotation: r#""example.com/{n}":"\"some\\text\n\u00e9\"\t\t\t\t\t\t\t\t\t\t\t\t""#,
-        label: "",
-        wish: "20Gi",
-    },
-    Shape {
-        name: "grow, our annotations",
-        annotation: r#""claim-rollout.io/{n}":"some text that somebody has written here""#,
-        label: "",
-        wish: "20Gi",
-    },
-    Shape {
-        name: "grow, labels (refused)",
-        annotation: "",
-        label: r#""label-{n}":"x""#,
-        wish: "20Gi",
-    },
-    Shape {
-        name: "refused for its end",
-        annotation: r#""example.com/{n}":"some text that somebody has written here, 64 bytes of it.""#,
-        label: "",
-        wish: "20Gi\"",
-    },
+const TEXT: &str = r#""example.com/{n}":"some text that somebody has written here, 64 bytes of it.""#;
+const LABEL: &str = r#""label-{n}":"x""#;
+
+const SHAPES: [Shape; 10] = [
+    shape("nothing changes, unread", Place::Annotations, TEXT, "10Gi"),
+    shape("grow, unread", Place::Annotations, TEXT, "20Gi"),
+    shape(
+        "grow, unread and escaped",
+        Place::Annotations,
+        r#""example.com/{n}":"\"some\\text\n\u00e9\"\t\t\t\t\t\t\t\t\t\t\t\t""#,
+        "20Gi",
+    ),
+    shape(
+        "grow, our annotations",
+        Place::Annotations,
+        r#""claim-rollout.io/{n}":"some text that somebody has written here""#,
+        "20Gi",
+    ),
+    shape("grow, labels (refused)", Place::TemplateLabels, LABEL, "20Gi"),
+    shape("refused for its end", Place::Annotations, TEXT, "20Gi\""),
+    shape(
+        "staged, managers",
+        Place::Managers,
+        r#"{"manager":"m-{n}","operation":"Update","fieldsV1":{"f:metadata":{"f:labels":{"f:a":{}}}}}"#,
+        "10Gi",
+    ),
+    shape(
+        "grow, owners",
+        Place::Owners,
+        r#"{"apiVersion":"v1","kind":"ConfigMap","name":"o-{n}","uid":"u-{n}"}"#,
+        "20Gi",
+    ),
+    shape("grow, selector", Place::Selector, LABEL, "20Gi"),
+    shape("a claim's labels", Place::ClaimLabels, LABEL, "10Gi"),
 ];
+
+const fn shape(name: &'static str, place: Place, item: &'static str, wish: &'static str) -> Shape {
+    Shape {
+        name,
+        place,
+        item,
+        wish,
+    }
+}
+
+/// The staged change of 20Gi, as an annotation.
+fn staged() -> String {
+    let templates = r#"[{"metadata":{"name":"data"},"spec":{"resources":{"requests":{"storage":"20Gi"}}}}]"#;
+    let record = Record {
+        by: "alice".to_owned(),
+        manager: "helm".to_owned(),
+        phase: Phase::RollingOut,
+        templates: ClaimTemplate::read_list(templates).unwrap_or_default(),
+        uid: "u-1".to_owned(),
+        update_policy: UpdatePolicy::InPlace,
+    };
+    let text = record.write().unwrap_or_default();
+    format!(r#""claim-rollout.io/staged":{}"#, serde_json::Value::from(text))
+}
 
 impl Shape {
     /// A review of about this length.
     fn review(&self, length: usize) -> String {
-        let filling = |item: &str| {
-            let count = if item.is_empty() {
-                0
-            } else {
-                length / 2 / (item.len() + 4)
-            };
-            let items = (0..count).map(|n| item.replace("{n}", &format!("{n:06}")));
+        let items = |objects: usize| {
+            let count = length / objects / (self.item.len() + 4);
+            let items = (0..count).map(|n| self.item.replace("{n}", &format!("{n:06}")));
             items.collect::<Vec<_>>().join(",")
         };
-        let (annotations, labels) = (filling(self.annotation), filling(self.label));
+        if self.place == Place::ClaimLabels {
+            return format!(
+                r#"{{"settings":{{}},"request":{{"uid":"1","kind":{{"group":"","version":"v1","kind":"PersistentVolumeClaim"}},"operation":"CREATE","name":"data-web-0","namespace":"shop","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"object":{{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{"name":"data-web-0","namespace":"shop","labels":{{{}}}}},"spec":{{"resources":{{"requests":{{"storage":"10Gi"}}}}}}}}}}}}"#,
+                items(1)
+            );
+        }
+        let filling = items(2);
+        let at = |place: Place| if self.place == place { &*filling } else { "" };
+        let annotations = if self.place == Place::Managers {
+            staged()
+        } else {
+            at(Place::Annotations).to_owned()
+        };
+        let (labels, selector) = (at(Place::TemplateLabels), at(Place::Selector));
+        let (managers, owners) = (at(Place::Managers), at(Place::Owners));
         let object = |size: &str| {
             format!(
-                r#"{{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{{"name":"web","namespace":"shop","uid":"u-1","annotations":{{{annotations}}}}},"spec":{{"replicas":3,"volumeClaimTemplates":[{{"metadata":{{"name":"data","labels":{{{labels}}}}},"spec":{{"resources":{{"requests":{{"storage":"{size}"}}}}}}}}]}}}}"#
+                r#"{{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{{"name":"web","namespace":"shop","uid":"u-1","annotations":{{{annotations}}},"ownerReferences":[{owners}],"managedFields":[{managers}]}},"spec":{{"replicas":3,"selector":{{"matchLabels":{{{selector}}}}},"volumeClaimTemplates":[{{"metadata":{{"name":"data","labels":{{{labels}}}}},"spec":{{"resources":{{"requests":{{"storage":"{size}"}}}}}}}}]}}}}"#
             )
         };
         format!(
-            r#"{{"settings":{{"authority":"TrustSetEditors"}},"request":{{"uid":"1","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"operation":"UPDATE","name":"web","namespace":"shop","userInfo":{{"username":"alice"}},"oldObject":{},"object":{}}}}}"#,
+            r#"{{"settings":{{"authority":"TrustSetEditors"}},"request":{{"uid":"1","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"operation":"UPDATE","name":"web","namespace":"shop","userInfo":{{"username":"alice"}},"options":{{"fieldManager":"helm"}},"oldObject":{},"object":{}}}}}"#,
             object("10Gi"),
             object(self.wish)
         )
@@ -155,6 +202,20 @@ fn run() -> Result<()> {
         Costs::take(&reviews, |review| guests.touched(review.as_bytes()))?.print("", "ns", Judged::Yes);
         Costs::take(&reviews, |review| guests.fresh(review.as_bytes()))?.print("", "ns, fresh", Judged::No);
     }
+    many_labels(&guests)?;
+    Ok(())
+}
+
+/// A claim with so many labels that a tenant can make the StatefulSet controller create, and how long it may take.
+const LABELS: usize = 40_000;
+const LABELS_MS: f64 = 30.0;
+
+fn many_labels(guests: &Guests) -> Result<()> {
+    let labels = &SHAPES[SHAPES.len() - 1];
+    let review = labels.review(LABELS * (labels.item.len() + 4));
+    let ms = guests.touched(review.as_bytes())? / 1e6;
+    let verdict = if ms <= LABELS_MS { "PASS" } else { "above target" };
+    println!("a claim with {LABELS} labels: {ms:.1} ms of at most {LABELS_MS:.0} {verdict}");
     Ok(())
 }
 

@@ -82,7 +82,12 @@ async fn main() -> anyhow::Result<()> {
         protocol,
         ..ClientConfig::default()
     });
-    let authority = login(reference)?;
+    // Whoever listens on the way would have the login.
+    let authority = if arguments.plain_http {
+        RegistryAuth::Anonymous
+    } else {
+        login(reference)?
+    };
     let Artifact {
         layer,
         config,
