@@ -95,7 +95,7 @@ async fn body_that_does_not_come_is_given_up_at_the_deadline() {
 
 #[tokio::test]
 async fn connection_without_a_request_in_time_is_closed() {
-    let introduction = Duration::from_secs(2);
+    let introduction = Duration::from_secs(5);
     let served = start(
         Limits {
             introduction,
