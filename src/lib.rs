@@ -1,11 +1,12 @@
 //! Change `volumeClaimTemplates` of a StatefulSet on a stock Kubernetes cluster.
 //!
-//! Two pure decisions and three faces over them.
+//! Three pure decisions and three faces over them.
 //!
 //! | decision | where | says |
 //! |---|---|---|
-//! | `admit` | [`admission`] | what becomes of a request: pass, divert (stage the wish), refuse |
-//! | `plan` | `rollout` | what to do next to bring the claims of a set to its wish |
+//! | `admit` | [`admission`] | what becomes of a request: pass, stage, deny |
+//! | `plan` | [`rollout`] | what to do next to bring the claims of a set to its wish |
+//! | `gate` | [`gate`] | whether a Pod may be replaced now |
 //!
 //! | face | where | feature |
 //! |---|---|---|
@@ -14,7 +15,7 @@
 //! | AdmissionReview over HTTPS | `webhook` | `webhook` |
 //! | the shell | `cli` | `cli` |
 //!
-//! `sim` (feature `sim`) is a model of a cluster in which both decisions are tried against everything that may go wrong.
+//! `sim` (feature `sim`) is a model of a cluster in which all three are tried against everything that may go wrong.
 //!
 //! [`api`] holds what other programs and people write: the settings document.
 //!
@@ -32,6 +33,7 @@ pub mod claims;
 pub mod cli;
 #[cfg(all(feature = "controller", not(target_family = "wasm")))]
 pub mod controller;
+pub mod gate;
 pub mod json;
 #[cfg(target_family = "wasm")]
 mod policy;

@@ -4,17 +4,17 @@
 //! this row a new replica would begin with the old size. Nothing here refuses: if something cannot be asked or is not
 //! certain, the claim is born from the live template, and the controller brings it to the wish afterwards.
 
-use super::decide::is_skipped;
-use super::fields::{self, Strategy, StrategyType, Strings};
+use super::fields::{self, Strings};
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::object::read;
 use super::review::{Object, Review};
+use super::seen;
 use super::settings::Settings;
-use super::update::policy;
 use super::verdict::{Edit, Remarks, Verdict};
 use crate::json::{Error, Map};
-use crate::templates::{ClaimTemplate, Diff, Record, Revision, keys};
+use crate::rollout::{self, SetView};
+use crate::templates::{ClaimTemplate, Revision, keys};
 
 /// A claim whose name could be of more sets than this is born from the live template. Each is a look-up, and all of
 /// them together must fit into a policy-server's two seconds.
@@ -69,9 +69,9 @@ pub(super) fn create(
 }
 
 /// A claim's name without its ordinal, and the ordinal as the StatefulSet controller writes it.
-fn stem_and_ordinal(claim: &str) -> Option<(&str, i64)> {
+fn stem_and_ordinal(claim: &str) -> Option<(&str, u32)> {
     let (stem, digits) = claim.rsplit_once('-')?;
-    let ordinal: i64 = digits.parse().ok()?;
+    let ordinal: u32 = digits.parse().ok()?;
     (ordinal.to_string() == digits).then_some((stem, ordinal))
 }
 
@@ -87,7 +87,7 @@ fn possible_sets(stem: &str) -> Vec<(&str, &str)> {
 struct Wish {
     template: ClaimTemplate,
     live: ClaimTemplate,
-    match_labels: Map<()>,
+    match_labels: Map<String>,
     revision: Revision,
 }
 
@@ -96,7 +96,7 @@ struct Born<'b> {
     review: &'b Review<'b>,
     settings: &'b Settings,
     claim: &'b Object<'b>,
-    ordinal: i64,
+    ordinal: u32,
 }
 
 impl Born<'_> {
@@ -115,57 +115,35 @@ impl Born<'_> {
             let Some(text) = lookups.get(&question)? else {
                 continue;
             };
-            let Some(set) = read(&text) else {
+            let Some(set) = read(&text).as_ref().and_then(seen::set) else {
                 continue;
             };
-            let Ok(live) = ClaimTemplate::read_list(set.templates()) else {
-                continue;
-            };
-            if live.iter().any(|live| live.name == *template) {
+            if set.live.iter().any(|live| live.name == *template) {
                 claimants += 1;
-                found = self.of_set(&set, &live, template, &labels);
+                found = self.of_set(&set, template, &labels);
             }
         }
         Ok(found.filter(|_| claimants == 1))
     }
 
-    /// The wish of a set for the claims of one of its templates: if it has a record that the settings still allow, its
-    /// selector selects the claim, and the replica is one that the rollout reaches.
-    fn of_set(&self, set: &Object<'_>, live: &[ClaimTemplate], template: &str, labels: &Strings<'_>) -> Option<Wish> {
-        let record = Record::read(set.metadata.annotations.get(keys::STAGED)?, &set.metadata.uid).ok()?;
-        let rules = self.settings.rules(policy(set, Some(&record), self.settings));
-        let diff = Diff::between(live, &record.templates);
-        let is_allowed = !is_skipped(set, self.settings) && rules.faults(&diff, &record.templates, live).is_empty();
-        if !is_allowed || self.ordinal < first_reached(set).ok()? {
+    /// The wish of a set for the claims of one of its templates: if its staged change counts, its selector selects the
+    /// claim, and the replica is one that the rollout reaches.
+    fn of_set(&self, set: &SetView, template: &str, labels: &Strings<'_>) -> Option<Wish> {
+        let wish = rollout::Wish::staged(set, self.settings).ok()?;
+        if self.ordinal < set.first_ordinal || set.is_below_partition(self.ordinal) {
             return None;
         }
-        let match_labels = fields::match_labels(set).ok()?;
-        if match_labels.iter().any(|(key, value)| labels.get(key) != Some(value)) {
+        if set.match_labels.iter().any(|(key, value)| get(labels, key) != Some(value)) {
             return None;
         }
-        let match_labels = match_labels.into_iter().map(|(key, _)| (key, ())).collect();
         let of_name = |templates: &[ClaimTemplate]| templates.iter().find(|one| one.name == template).cloned();
         Some(Wish {
-            template: of_name(&record.templates)?,
-            live: of_name(live)?,
-            match_labels: Map::from_unsorted(match_labels)?,
-            revision: record.revision(),
+            template: of_name(&wish.record.templates)?,
+            live: of_name(&set.live)?,
+            match_labels: set.match_labels.clone(),
+            revision: wish.revision,
         })
     }
-}
-
-/// The lowest ordinal that a rollout reaches, by the partition of the user (KEP-4650).
-fn first_reached(set: &Object<'_>) -> Result<i64, Error> {
-    let strategy = Strategy::of(set)?;
-    let held = set.metadata.annotations.get(keys::HELD_PARTITION);
-    let users = held
-        .and_then(|partition| partition.parse().ok())
-        .unwrap_or(strategy.partition);
-    let partition = match strategy.kind {
-        StrategyType::RollingUpdate => users,
-        StrategyType::Other => 0,
-    };
-    Ok(fields::first_ordinal(set)?.saturating_add(partition))
 }
 
 impl Wish {

@@ -13,10 +13,9 @@
 //! | U1 | asked = live, staged | the record is kept as it was; or withdrawn, if the request goes back on purpose |
 //! | U2 | asked = staged: the same wish again | live restored, record kept |
 //! | U3 | asked is a new wish | `diff(current, asked)` allowed: Stage; else Deny |
-//! | U4 | the rollout ends, or Pods need not wait any more | the user's partition is put back |
 //! | U5 | what is staged would roll out from now on, or the update policy does with nothing staged | authority is asked as for U3; the live templates are staged |
-//! | U6 | Pods would run ahead of their claims | the partition is held, the user's own beside it |
 //! | P1 | a claim is made for a replica at or above the partition, with a record | it is born as wished, if the settings still allow that |
+//! | G1 | the StatefulSet controller deletes a Pod | denied while its claims are to be ready first: the [gate](crate::gate) |
 //! | R1 | claims are about to be deleted (KEP-1847) | a warning or a denial names them |
 //! | K1 | OpenKruise's StatefulSet | as U3, but nothing is staged |
 //! | N1 | `mode: ValidateOnly` | as U3, but what is allowed passes; who writes what only the policy may write is denied |
@@ -28,7 +27,7 @@ use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, OwnedSets, Settings};
 use super::update::Update;
 use super::verdict::{Refusal, Verdict};
-use super::{birth, ours, retention, validate};
+use super::{birth, gate, ours, retention, validate};
 
 /// Decides what becomes of a request.
 ///
@@ -73,11 +72,12 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
             let claim = consistent(review, review.object.as_ref(), "object")?;
             Ok(birth::create(review, settings, claim, lookups))
         }
+        (About::Pod, Operation::Delete) => gate::delete(review, settings, lookups),
         _ => Ok(Verdict::PASS),
     }
 }
 
-/// Rows U0 to U6, N1, and R1 beside them.
+/// Rows U0 to U5, N1, and R1 beside them.
 fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
     let [old, new] = both(review)?;
     if is_by_controller(review, settings) {

@@ -19,12 +19,14 @@ pub(super) enum StrategyType {
     /// One after the other, down to the partition.
     #[default]
     RollingUpdate,
-    /// In another way, which the partition has no part in.
+    /// All at once.
+    Recreate,
+    /// In another way: `OnDelete`.
     Other,
 }
 
 /// The largest partition.
-pub(super) const MAX_PARTITION: i64 = i32::MAX as i64;
+const MAX_PARTITION: i64 = i32::MAX as i64;
 
 /// A map of strings.
 pub(super) type Strings<'a> = Map<Text<'a>>;
@@ -38,9 +40,11 @@ impl Strategy {
             match key {
                 "type" => {
                     let name = once.text(0, reader)?;
-                    if !name.is_empty() && name != "RollingUpdate" {
-                        strategy.kind = StrategyType::Other;
-                    }
+                    strategy.kind = match &*name {
+                        "" | "RollingUpdate" => StrategyType::RollingUpdate,
+                        "Recreate" => StrategyType::Recreate,
+                        _ => StrategyType::Other,
+                    };
                 }
                 "rollingUpdate" => {
                     once.mark(1, reader)?;

@@ -178,19 +178,6 @@ pub(super) fn ignored(templates: &[String]) -> Option<String> {
     })
 }
 
-/// The line about Pods that wait.
-pub(super) fn held(partition: i64, users: i64) -> String {
-    warning(&format!(
-        "Pods wait for their claims: rollingUpdate.partition is held at {partition} and lowered replica by replica, down to \
-         {users} (annotation claim-rollout.io/sync: Async lets them go)"
-    ))
-}
-
-/// The line about Pods that need not wait any more.
-pub(super) fn released() -> String {
-    warning("Pods do not wait for their claims any more: rollingUpdate.partition is the user's again")
-}
-
 /// What keeps claims from following a wish, as a warning.
 pub(super) fn claims_warned(cause: &Cause) -> String {
     let rest = cut(&cause.what, MAX_ANSWER);

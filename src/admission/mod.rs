@@ -1,4 +1,4 @@
-//! Decision one: what becomes of a request that touches a StatefulSet or a claim of one.
+//! Decision one: what becomes of a request that touches a StatefulSet, or a claim or Pod of one.
 //!
 //! Pure: no I/O, no clock. What the cluster knows comes through [`Lookups`]. A reader begins with [`decide`], which
 //! holds the table; [`review`] is what it reads and [`verdict`] what it says.
@@ -10,9 +10,11 @@
 //! | [`decide`] | the table: which row a request is |
 //! | `create` | row C1 |
 //! | `ours` | what becomes of our annotations in rows C3, S1 and N1 |
-//! | `update`, `withdraw`, `hold` | rows U0 to U6 |
+//! | `update`, `withdraw` | rows U0 to U5 |
 //! | `stage`, `authority`, `checks`, `user_keys` | what is asked before a wish is staged |
 //! | `birth` | row P1 |
+//! | `gate` | row G1 |
+//! | `seen` | what other decisions read of an object |
 //! | `retention` | row R1 |
 //! | `validate` | rows N1 and K1 |
 //! | [`lookups`] | what may be asked of the cluster |
@@ -28,11 +30,12 @@ mod birth;
 mod checks;
 mod create;
 mod fields;
-mod hold;
+mod gate;
 mod message;
 pub(crate) mod object;
 mod ours;
 mod retention;
+mod seen;
 mod stage;
 mod update;
 mod user_keys;

@@ -72,6 +72,10 @@ fn metadata<'a>(reader: &mut Reader<'a>, other: &Metadata<'_>) -> Read<Metadata<
             }
             "managedFields" => metadata.managed_fields = once.raw_like(6, reader, other.managed_fields)?,
             "ownerReferences" => metadata.controller = once.read(7, reader, controller)?,
+            "deletionTimestamp" => {
+                once.mark(8, reader)?;
+                metadata.terminating = !reader.null()? && reader.skip().is_ok();
+            }
             _ => reader.skip()?,
         }
         Ok(())
@@ -124,6 +128,8 @@ fn controller<'a>(reader: &mut Reader<'a>) -> Read<Option<Owner<'a>>> {
                 }
                 "apiVersion" => owner.api_version = once.text(1, reader)?,
                 "kind" => owner.kind = once.text(2, reader)?,
+                "name" => owner.name = once.text(3, reader)?,
+                "uid" => owner.uid = once.text(4, reader)?,
                 _ => reader.skip()?,
             }
             Ok(())

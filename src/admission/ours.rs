@@ -10,7 +10,7 @@ use crate::templates::{UpdatePolicy, keys};
 type Concerns<'c> = &'c dyn Fn(&str, Option<&str>) -> bool;
 
 /// What only the policy and the controller write.
-pub(super) const OURS: [&str; 4] = [keys::STAGED, keys::PHASE, keys::READY, keys::HELD_PARTITION];
+pub(super) const OURS: [&str; 3] = [keys::STAGED, keys::PHASE, keys::READY];
 
 /// What is put back on a StatefulSet of another controller: what only we write, and while a change is staged also what
 /// could make it roll out. An escape is let through.

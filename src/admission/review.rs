@@ -113,6 +113,8 @@ pub struct Metadata<'a> {
     pub managed_fields: Option<&'a str>,
     /// The controller that owns the object, if one does.
     pub controller: Option<Owner<'a>>,
+    /// `deletionTimestamp` is set.
+    pub terminating: bool,
 }
 
 /// An owner of an object, as its `ownerReferences` name it.
@@ -122,15 +124,24 @@ pub struct Owner<'a> {
     pub api_version: Text<'a>,
     /// `Prometheus`
     pub kind: Text<'a>,
+    /// Its name.
+    pub name: Text<'a>,
+    /// Its uid.
+    pub uid: Text<'a>,
 }
 
 impl Owner<'_> {
     /// True iff one of these names its kind as `group/Kind`.
     #[must_use]
     pub fn is_one_of(&self, kinds: &[String]) -> bool {
-        let group = self.api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        let names_it = |name: &String| name.split_once('/') == Some((group, &*self.kind));
+        let names_it = |name: &String| name.split_once('/') == Some((self.group(), &*self.kind));
         kinds.iter().any(names_it)
+    }
+
+    /// The group of its kind; empty for the core group.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
     }
 }
 
@@ -205,6 +216,8 @@ pub enum About {
     Status,
     /// A PersistentVolumeClaim.
     Claim,
+    /// A Pod.
+    Pod,
     /// Anything else.
     Other,
 }
@@ -225,6 +238,7 @@ impl About {
             ("apps", "v1", "StatefulSet") => Self::Set,
             ("apps.kruise.io", "v1beta1", "StatefulSet") => Self::KruiseSet,
             ("", "v1", "PersistentVolumeClaim") => Self::Claim,
+            ("", "v1", "Pod") => Self::Pod,
             _ => Self::Other,
         }
     }
@@ -237,6 +251,7 @@ impl About {
             Self::KruiseSet => ("apps.kruise.io/v1beta1", "StatefulSet"),
             Self::Scale => ("autoscaling/v1", "Scale"),
             Self::Claim => ("v1", "PersistentVolumeClaim"),
+            Self::Pod => ("v1", "Pod"),
             Self::Other => ("", ""),
         }
     }

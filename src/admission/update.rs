@@ -1,9 +1,8 @@
-//! An UPDATE of a set that is looked after: rows U0 to U6.
+//! An UPDATE of a set that is looked after: rows U0 to U5.
 
 use std::mem;
 
 use super::decide::is_skipped;
-use super::hold::{Claims, Hold, Pods};
 use super::lookups::Lookups;
 use super::message;
 use super::review::{Object, Review};
@@ -11,8 +10,7 @@ use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage::{self, Wish};
 use super::verdict::{Edit, Refusal, Remarks, Verdict};
 use super::{authority, user_keys, withdraw};
-use crate::json::Error;
-use crate::templates::{ClaimTemplate, Diff, Phase, Record, Sync, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Diff, Record, UpdatePolicy, keys};
 
 /// The request.
 pub(super) struct Update<'r, 'a> {
@@ -94,7 +92,6 @@ impl Update<'_, '_> {
             .warnings
             .extend(user_keys::warnings(Some(self.old), self.new));
         self.annotate(&mut outcome);
-        self.hold(&mut outcome)?;
         Ok(Verdict::with(outcome.edits, outcome.remarks))
     }
 
@@ -255,14 +252,13 @@ impl Update<'_, '_> {
         let found = |key: &str| self.new.metadata.annotations.get(key);
         // What was said of the staged change stays with it, and goes with it.
         let was = |key: &str| self.old.metadata.annotations.get(key);
-        let is_kept = outcome
-            .record
-            .as_ref()
-            .is_some_and(|(_, text)| was(keys::STAGED) == Some(text));
-        for key in [keys::PHASE, keys::READY] {
-            let before = was(key).filter(|_| is_kept);
-            match before {
-                _ if before == found(key) => {}
+        let record = outcome.record.as_ref();
+        let phase = record.map(|(record, _)| record.phase.flat(self.policy_after(Some(record))));
+        let is_kept = record.is_some_and(|(_, text)| was(keys::STAGED) == Some(text));
+        let ready = was(keys::READY).filter(|_| is_kept);
+        for (key, value) in [(keys::PHASE, phase), (keys::READY, ready)] {
+            match value {
+                _ if value == found(key) => {}
                 Some(value) => outcome.edits.push(Edit::annotation(key, value.to_owned())),
                 None => outcome.edits.push(Edit::no_annotation(key)),
             }
@@ -284,42 +280,6 @@ impl Update<'_, '_> {
             let staged = outcome.record.as_ref().map(|(record, _)| record.revision());
             let line = message::not_withdrawn(withdrawn, staged.as_ref());
             outcome.remarks.warnings.push(line);
-        }
-    }
-
-    /// Rows U4 and U6.
-    fn hold(&self, outcome: &mut Outcome) -> Result<(), Refusal> {
-        let record = outcome.record.as_ref().map(|(record, _)| record);
-        let held = self.old.metadata.annotations.get(keys::HELD_PARTITION).is_some();
-        let found = self.new.metadata.annotations.get(keys::HELD_PARTITION).is_some();
-        if record.is_none() && !held && !found {
-            return Ok(());
-        }
-        let fault = |error: Error| Refusal::malformed(message::refusal(&format!("request: {}", error.fault)));
-        let pods = Pods::of(self.old, self.new).map_err(fault)?;
-        let hold = pods.hold(self.claims(record));
-        outcome.edits.extend(hold.edits(self.new, pods.asked));
-        match hold {
-            Hold::Begins { partition, users } => {
-                outcome.remarks.warnings.push(message::held(partition, users));
-            }
-            Hold::Ends { .. } => outcome.remarks.warnings.push(message::released()),
-            Hold::None | Hold::Continues { .. } => {}
-        }
-        Ok(())
-    }
-
-    /// Whether claims come before Pods once the request has been let through.
-    fn claims(&self, record: Option<&Record>) -> Claims {
-        let sync = self.new.metadata.annotations.get(keys::SYNC);
-        let sync = sync.and_then(|text| text.parse().ok()).unwrap_or(Sync::LockStep);
-        let first = record.is_some_and(|record| {
-            record.phase == Phase::RollingOut && self.policy_after(Some(record)) == UpdatePolicy::InPlace
-        });
-        if first && sync == Sync::LockStep {
-            Claims::First
-        } else {
-            Claims::Apart
         }
     }
 }

@@ -35,8 +35,6 @@ pub enum Edit {
     SetAnnotation(Cow<'static, str>, String),
     /// An annotation goes.
     RemoveAnnotation(Cow<'static, str>),
-    /// `spec.updateStrategy.rollingUpdate.partition` of a set.
-    SetPartition(i64),
     /// A label of a claim gets this value.
     SetLabel(Cow<'static, str>, String),
     /// A label of a claim goes.

@@ -5,6 +5,7 @@
 
 pub mod class;
 pub mod compatible;
+pub mod progress;
 pub mod retention;
 pub mod view;
 

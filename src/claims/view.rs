@@ -1,5 +1,6 @@
 //! A claim as it was read.
 
+use super::progress::{Modify, Resize};
 use super::retention::OwnerRef;
 use crate::json::{Error, Once, Reader};
 use crate::templates::{ClaimTemplate, Quantity, TemplateError};
@@ -19,6 +20,14 @@ pub struct Claim {
     pub bound: bool,
     /// `status.capacity.storage`
     pub capacity: Option<Quantity>,
+    /// `status.currentVolumeAttributesClassName`
+    pub current_class: Option<String>,
+    /// `status.allocatedResourceStatuses.storage`
+    pub resize: Option<Resize>,
+    /// `status.modifyVolumeStatus.status`
+    pub modify: Option<Modify>,
+    /// The conditions that are true: their types and messages.
+    pub conditions: Vec<(String, String)>,
 }
 
 /// One entry of `metadata.ownerReferences`.
@@ -62,6 +71,10 @@ impl Claim {
             owners: Vec::new(),
             bound: false,
             capacity: None,
+            current_class: None,
+            resize: None,
+            modify: None,
+            conditions: Vec::new(),
         };
         let mut reader = Reader::new(text);
         reader.object(|reader, key| match &*key {
@@ -95,18 +108,37 @@ impl Claim {
         reader.object(|reader, key| {
             match &*key {
                 "phase" => self.bound = reader.string()? == "Bound",
-                "capacity" if !reader.null()? => reader.object(|reader, key| {
-                    if key == "storage" {
-                        self.capacity = reader.string()?.parse().ok();
-                        return Ok(());
-                    }
-                    reader.skip()
-                })?,
-                "capacity" => {}
+                "capacity" => self.capacity = member(reader, "storage")?.and_then(|text| text.parse().ok()),
+                "currentVolumeAttributesClassName" if !reader.null()? => {
+                    self.current_class = Some(reader.string()?.into_owned());
+                }
+                "allocatedResourceStatuses" => {
+                    self.resize = member(reader, "storage")?.and_then(|text| Resize::read(&text));
+                }
+                "modifyVolumeStatus" => self.modify = member(reader, "status")?.and_then(|text| Modify::read(&text)),
+                "conditions" if !reader.null()? => reader.list(|reader| self.read_condition(reader))?,
+                "conditions" | "currentVolumeAttributesClassName" => {}
                 _ => reader.skip()?,
             }
             Ok(())
         })
+    }
+
+    fn read_condition(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
+        let (mut kind, mut message, mut holds) = (String::new(), String::new(), false);
+        reader.object(|reader, key| {
+            match &*key {
+                "type" => kind = reader.string()?.into_owned(),
+                "message" => message = reader.string()?.into_owned(),
+                "status" => holds = reader.string()? == "True",
+                _ => reader.skip()?,
+            }
+            Ok(())
+        })?;
+        if holds {
+            self.conditions.push((kind, message));
+        }
+        Ok(())
     }
 
     /// The owner that is the claim's controller.
@@ -114,6 +146,22 @@ impl Claim {
     pub fn controller(&self) -> Option<&Owner> {
         self.owners.iter().find(|owner| owner.controller)
     }
+}
+
+/// The text of one member of an object; nothing for `null`.
+fn member(reader: &mut Reader<'_>, of: &str) -> Result<Option<String>, Error> {
+    let mut found = None;
+    if reader.null()? {
+        return Ok(found);
+    }
+    reader.object(|reader, key| {
+        if key == of {
+            found = Some(reader.string()?.into_owned());
+            return Ok(());
+        }
+        reader.skip()
+    })?;
+    Ok(found)
 }
 
 impl Owner {

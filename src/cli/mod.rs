@@ -15,7 +15,6 @@ mod documented_tests;
 mod drift;
 mod files;
 mod history;
-mod lift;
 mod man;
 mod output;
 mod plan;
@@ -61,7 +60,6 @@ enum Command {
     Doctor(doctor::Arguments),
     Drift(drift::Arguments),
     History(history::Arguments),
-    Lift(lift::Arguments),
     // For whoever packages the program.
     #[command(hide = true)]
     Man(man::Arguments),
@@ -105,7 +103,6 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Doctor(doctor) => doctor::run(&arguments.cluster, &doctor),
         Command::Drift(drift) => drift::run(&arguments.cluster, &drift),
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
-        Command::Lift(lift) => wait_for(lift::run(&arguments.cluster, &lift)),
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
         Command::Review(review) => review::run(&review),

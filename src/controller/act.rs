@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::slim::{Claim, Set};
 use super::{FIELD_MANAGER, undone, views};
-use crate::rollout::{ApplyClaim, ClaimView, SetPartition, SetRecord};
-use crate::templates::{RecordError, keys};
+use crate::rollout::{ApplyClaim, ClaimView, SetReady, SetRecord};
+use crate::templates::{RecordError, UpdatePolicy, keys};
 
 /// How long one call may take.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -170,24 +170,37 @@ pub(super) async fn apply_claim(claims: &Api<Claim>, apply: &ApplyClaim) -> Outc
     })
 }
 
-/// Writes the record of a set.
+/// Writes the record of a set, and beside it how far the rollout has come; nobody waits at its end.
 ///
 /// # Errors
 /// [`RecordError`] if it cannot be written; it was read from a text of at most the same length.
 pub(super) async fn set_record(sets: &Api<Set>, name: &str, action: &SetRecord) -> Result<Outcome<Set>, RecordError> {
+    let record = &action.record;
     let body = json!({
         "metadata": {
             "uid": action.set_uid,
             "resourceVersion": action.resource_version,
-            "annotations": { keys::STAGED: action.record.write()? },
+            "annotations": {
+                keys::STAGED: record.write()?,
+                keys::PHASE: record.phase.flat(UpdatePolicy::InPlace),
+                keys::READY: null,
+            },
         },
     });
     Ok(patch(sets, name, &body).await)
 }
 
-/// Writes the partition of a set, and takes the user's own from beside it where the hold ends.
-pub(super) async fn set_partition(sets: &Api<Set>, name: &str, action: &SetPartition) -> Outcome<Set> {
-    patch(sets, name, &partition_patch(action)).await
+/// Writes whose claims became ready.
+pub(super) async fn set_ready(sets: &Api<Set>, name: &str, action: &SetReady) -> Outcome<Set> {
+    let ready = action.ready.as_ref().map(ToString::to_string);
+    let body = json!({
+        "metadata": {
+            "uid": action.set_uid,
+            "resourceVersion": action.resource_version,
+            "annotations": { keys::READY: ready },
+        },
+    });
+    patch(sets, name, &body).await
 }
 
 /// Writes to a set; what comes back otherwise than it was sent counts as refused.
@@ -200,18 +213,6 @@ async fn patch(sets: &Api<Set>, name: &str, body: &Value) -> Outcome<Set> {
         },
         None => Outcome::Done(reply),
     })
-}
-
-/// That write as a merge patch, for the very object that it was decided for.
-pub(crate) fn partition_patch(action: &SetPartition) -> Value {
-    let mut body = json!({"metadata": {"uid": action.set_uid, "resourceVersion": action.resource_version}});
-    if action.lift {
-        body["metadata"]["annotations"] = json!({ keys::HELD_PARTITION: null });
-    }
-    if let Some(partition) = action.partition {
-        body["spec"] = json!({"updateStrategy": {"rollingUpdate": {"partition": partition}}});
-    }
-    body
 }
 
 /// How a merge patch is sent.

@@ -44,7 +44,7 @@ pub(super) struct Metrics {
     registry: Registry,
     claim_writes: Family<Label, Counter>,
     record_writes: Family<Label, Counter>,
-    partition_writes: Family<Label, Counter>,
+    ready_writes: Family<Label, Counter>,
     report_writes: Family<Label, Counter>,
     history_writes: Family<Label, Counter>,
     events: Family<Label, Counter>,
@@ -129,7 +129,7 @@ impl Default for Metrics {
             registry: Registry::with_prefix("claim_rollout"),
             claim_writes: writes(),
             record_writes: writes(),
-            partition_writes: writes(),
+            ready_writes: writes(),
             report_writes: writes(),
             history_writes: writes(),
             events: family("reason", &Reason::ALL.map(Reason::as_str)),
@@ -159,9 +159,9 @@ impl Metrics {
             ("claim_writes", "Server-side applies on claims", &self.claim_writes),
             ("record_writes", "Writes of the record of a set", &self.record_writes),
             (
-                "partition_writes",
-                "Writes of the partition of a set",
-                &self.partition_writes,
+                "ready_writes",
+                "Writes that have the StatefulSet controller ask for a Pod again",
+                &self.ready_writes,
             ),
             ("report_writes", "Writes of ClaimRollouts", &self.report_writes),
             ("history_writes", "Writes of ControllerRevisions", &self.history_writes),
@@ -245,8 +245,8 @@ impl Metrics {
         self.record_writes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
-    pub(super) fn partition_write(&self, outcome: &'static str) {
-        self.partition_writes.get_or_create(&[("outcome", outcome)]).inc();
+    pub(super) fn ready_write(&self, outcome: &'static str) {
+        self.ready_writes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     pub(super) fn report_write(&self, outcome: &'static str) {

@@ -59,7 +59,6 @@ use lease::{Candidate, Term};
 use crate::api::Settings;
 use crate::rollout::Seconds;
 
-pub(crate) use act::partition_patch;
 pub use admission::WithoutPolicy;
 pub use client::Budget;
 pub use lease::Election;

@@ -22,7 +22,7 @@ use super::undone::{self, Undone};
 use super::watch::{Namespaces, lock};
 use super::{Clock, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, SetPartition, SetRecord, Tell, Wish, plan};
+use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, SetReady, SetRecord, Tell, Wish, plan};
 use crate::templates::{RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -197,7 +197,7 @@ impl Context {
             acted = acted.max(match action {
                 Action::ApplyClaim(apply) => self.apply(set, apply).await?,
                 Action::SetRecord(record) => self.set_record(set, record).await?,
-                Action::SetPartition(partition) => self.set_partition(set, partition).await?,
+                Action::SetReady(ready) => self.set_ready(set, ready).await?,
                 Action::Tell(_) => Acted::Nothing,
             });
         }
@@ -253,19 +253,18 @@ impl Context {
         self.written(set, "record", outcome)
     }
 
-    async fn set_partition(&self, set: &Set, action: &SetPartition) -> Result<Acted, LookError> {
+    async fn set_ready(&self, set: &Set, action: &SetReady) -> Result<Acted, LookError> {
         let sets: Api<Set> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
-        let outcome = act::set_partition(&sets, &set.name_any(), action).await;
-        self.metrics.partition_write(outcome.as_str());
+        let outcome = act::set_ready(&sets, &set.name_any(), action).await;
+        self.metrics.ready_write(outcome.as_str());
         tracing::info!(
             namespace = set.namespace(),
             set = set.name_any(),
-            partition = action.partition,
-            lift = action.lift,
+            ready = action.ready.as_ref().map(tracing::field::display),
             outcome = outcome.as_str(),
-            "set partition"
+            "set ready"
         );
-        self.written(set, "partition", outcome)
+        self.written(set, "ready", outcome)
     }
 
     /// What came of a write to the set. Once done, the set is seen to have changed, and looked at again.
@@ -330,8 +329,7 @@ impl Context {
             tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, "the record is not honoured");
         }
         let report = self.report_of(set);
-        let held = set.annotation(keys::HELD_PARTITION).is_some();
-        if report.is_none() && !held && !matches!(record, Some(Ok(_))) {
+        if report.is_none() && !matches!(record, Some(Ok(_))) {
             self.leave(set);
             return true;
         }

@@ -43,12 +43,7 @@ pub(super) fn undone(sent: &Value, reply: &Set) -> Option<String> {
     let annotations = sent["metadata"]["annotations"].as_object();
     let mut annotations = annotations.into_iter().flatten();
     let other = annotations.find(|(key, value)| reply.annotation(key) != value.as_str());
-    if let Some((key, _)) = other {
-        return Some(format!("the annotation {key}"));
-    }
-    let partition = &sent["spec"]["updateStrategy"]["rollingUpdate"]["partition"];
-    let is_other = !partition.is_null() && *partition != reply.spec.update_strategy.rolling_update.partition;
-    is_other.then(|| "the partition".to_owned())
+    other.map(|(key, _)| format!("the annotation {key}"))
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! From the objects of the API to what the decision reads.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::crd::ClaimRollout;
 use super::slim::{Claim, POD_REVISION, Pod, PodCondition, Set};
+use crate::json::Map;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy, Trouble, Unready};
 use crate::rollout::{ClaimView, Earlier, Owner, PodView, Seconds, SetView};
 use crate::templates::quantity::QuantityError;
@@ -41,8 +43,6 @@ pub(crate) enum ViewError {
 /// [`ViewError`] if the templates cannot be read.
 pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
     let metadata = &set.metadata;
-    let users = set.annotation(keys::HELD_PARTITION).and_then(|held| held.parse().ok());
-    let partition = natural(set.spec.update_strategy.rolling_update.partition);
     Ok(SetView {
         namespace: metadata.namespace.clone().unwrap_or_default(),
         name: metadata.name.clone().unwrap_or_default(),
@@ -52,15 +52,15 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         controller: controller(metadata),
         replicas: natural(set.spec.replicas.unwrap_or(1)),
         first_ordinal: natural(set.spec.ordinals.start),
-        match_labels: set.spec.selector.match_labels.clone(),
+        match_labels: map(&set.spec.selector.match_labels),
         live: set.templates()?,
         staged: record(set).and_then(Result::ok),
         update_policy: set
             .annotation(keys::UPDATE_POLICY)
             .map(|policy| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete)),
         paused: set.annotation(keys::PAUSED) == Some("true"),
-        partition: users.unwrap_or(partition),
-        held: users.map(|_| partition),
+        partition: natural(set.spec.update_strategy.rolling_update.partition),
+        ready: set.annotation(keys::READY).and_then(|ready| ready.parse().ok()),
         sync: set
             .annotation(keys::SYNC)
             .map_or(Sync::LockStep, |sync| sync.parse().unwrap_or(Sync::LockStep)),
@@ -68,6 +68,7 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         status_is_current: Some(set.status.observed_generation) == metadata.generation,
         strategy: match set.spec.update_strategy.type_.as_str() {
             "RollingUpdate" => Strategy::RollingUpdate,
+            "Recreate" => Strategy::Recreate,
             _ => Strategy::OnDelete,
         },
         pod_management: match set.spec.pod_management_policy.as_str() {
@@ -110,13 +111,12 @@ pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
             .any(|held| held.type_ == condition && held.status == "True")
     };
     let error = status.conditions.iter().find(|condition| {
-        let types = ["ControllerResizeError", "NodeResizeError", "ModifyVolumeError"];
-        condition.status == "True" && types.contains(&condition.type_.as_str())
+        condition.status == "True" && Trouble::CONDITIONS.contains(&condition.type_.as_str())
     });
     Ok(ClaimView {
         uid: metadata.uid.clone().unwrap_or_default(),
         resource_version: metadata.resource_version.clone().unwrap_or_default(),
-        labels: metadata.labels.clone().unwrap_or_default(),
+        labels: metadata.labels.as_ref().map(map).unwrap_or_default(),
         controller: controller(metadata),
         terminating: metadata.deletion_timestamp.is_some(),
         bound: status.phase == "Bound",
@@ -127,8 +127,8 @@ pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
         size_is_ours: claim.size_is_ours,
         class_is_ours: claim.class_is_ours,
         current_class: status.current_volume_attributes_class_name.clone(),
-        resize: status.allocated_resource_statuses.storage.as_deref().and_then(resize),
-        modify: modify(&status.modify_volume_status.status),
+        resize: status.allocated_resource_statuses.storage.as_deref().and_then(Resize::read),
+        modify: Modify::read(&status.modify_volume_status.status),
         resizing: holds("Resizing"),
         file_system_resize_pending: holds("FileSystemResizePending"),
         trouble: error.map(|error| Trouble {
@@ -236,24 +236,9 @@ fn natural(number: i32) -> u32 {
     u32::try_from(number).unwrap_or(0)
 }
 
-fn resize(status: &str) -> Option<Resize> {
-    match status {
-        "ControllerResizeInProgress" => Some(Resize::ControllerInProgress),
-        "ControllerResizeInfeasible" => Some(Resize::ControllerInfeasible),
-        "NodeResizePending" => Some(Resize::NodePending),
-        "NodeResizeInProgress" => Some(Resize::NodeInProgress),
-        "NodeResizeInfeasible" => Some(Resize::NodeInfeasible),
-        _ => None,
-    }
-}
-
-fn modify(status: &str) -> Option<Modify> {
-    match status {
-        "Pending" => Some(Modify::Pending),
-        "InProgress" => Some(Modify::InProgress),
-        "Infeasible" => Some(Modify::Infeasible),
-        _ => None,
-    }
+fn map(strings: &BTreeMap<String, String>) -> Map<String> {
+    let strings = strings.iter().map(|(key, value)| (key.clone(), value.clone()));
+    Map::from_unsorted(strings.collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::templates::{ClaimName, Phase, Quantity, Record, Revision};
+use super::snapshot::SetView;
+use crate::templates::{ClaimName, Phase, Quantity, Ready, Record, Revision};
 
 /// One thing to do. Whatever writes names the uid and the resourceVersion that it was decided for.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,8 +14,8 @@ pub enum Action {
     ApplyClaim(ApplyClaim),
     /// Write the record of a set.
     SetRecord(SetRecord),
-    /// Write the partition of a set.
-    SetPartition(SetPartition),
+    /// Write whose claims became ready, so that its Pod is asked for again.
+    SetReady(SetReady),
     /// Say something once.
     Tell(Tell),
 }
@@ -42,7 +43,7 @@ pub struct ApplyClaim {
     pub revision: Revision,
 }
 
-/// A write of the annotation `claim-rollout.io/staged`.
+/// A write of the annotation `claim-rollout.io/staged`, and of what stands beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetRecord {
     /// The uid of the set.
@@ -53,28 +54,25 @@ pub struct SetRecord {
     pub record: Record,
 }
 
-/// A write of `spec.updateStrategy.rollingUpdate.partition` of a set that is held.
+/// A write of the annotation `claim-rollout.io/ready`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SetPartition {
+pub struct SetReady {
     /// The uid of the set.
     pub set_uid: String,
     /// Its resourceVersion.
     pub resource_version: String,
-    /// The partition; nothing where the strategy has none.
-    pub partition: Option<u32>,
-    /// Whether the hold ends: the partition is the user's again.
-    pub lift: bool,
+    /// The replica; nothing where the annotation goes.
+    pub ready: Option<Ready>,
 }
 
 impl SetRecord {
     /// The record that was seen, now in this phase.
     #[must_use]
-    pub fn phase(set_uid: &str, resource_version: &str, seen: &Record, phase: Phase) -> Self {
-        let record = Record { phase, ..seen.clone() };
+    pub fn phase(set: &SetView, seen: &Record, phase: Phase) -> Self {
         Self {
-            set_uid: set_uid.to_owned(),
-            resource_version: resource_version.to_owned(),
-            record,
+            set_uid: set.uid.clone(),
+            resource_version: set.resource_version.clone(),
+            record: Record { phase, ..seen.clone() },
         }
     }
 }

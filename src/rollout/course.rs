@@ -1,11 +1,11 @@
 //! What a rollout is doing and why it waits: the conditions, in the manner of kstatus.
 
-use super::order::{Gate, Order, WaitsFor};
+use super::order::{Kept, Order, WaitsFor};
 use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::wish::Wish;
-use crate::templates::Phase;
+use crate::templates::{Phase, Sync};
 
 /// How long a Pod may take before anybody asks why: what is said of it changes while it starts, and nobody needs to read
 /// each of that.
@@ -155,23 +155,28 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
     if let Some(replica) = next {
         return (ROLLING_OUT, claims(set, replica));
     }
-    if replicas.iter().any(|replica| replica.gate == Some(Gate::OnDelete)) {
+    if replicas.iter().any(|replica| replica.kept == Some(Kept::OnDelete)) {
         return ("OnDelete", by_hand(set, replicas));
     }
-    if !set.reaches_all() && set.held.is_none() {
+    if !set.reaches_all() {
         let others = format!("the others are below the partition {}", set.partition);
         return ("Partitioned", Some(others));
     }
     (ROLLING_OUT, None)
 }
 
-/// Which claim the next replica waits for: the one that does not let it pass, or else the first that is not done.
+/// Which claim the next replica waits for: the one that does not let it pass, or else the first that is not done. The Pod
+/// may be waiting for it, too.
 fn claims(set: &SetView, replica: &Replica<'_>) -> Option<String> {
-    let keeps = |claim: &&Standing<'_>| !claim.lets_pass(set.pod_management);
+    let keeps = |claim: &&Standing<'_>| !claim.lets_pass(set);
     let behind = |claim: &&Standing<'_>| claim.state != ClaimState::Done;
     let mut claims = replica.claims.iter();
     let claim = replica.claims.iter().find(keeps).or_else(|| claims.find(behind))?;
-    Some(format!("{} is {}: {}", claim.name, claim.state, claim.message))
+    let mut message = format!("{} is {}: {}", claim.name, claim.state, claim.message);
+    if claim.keeps_pod && replica.pod_at == At::A && set.sync == Sync::LockStep {
+        message = format!("{message}; Pod {}-{} is replaced when it is ready", set.name, replica.ordinal);
+    }
+    Some(message)
 }
 
 /// Which Pod the next replica waits for, and why it is not there, once it has taken long enough.
@@ -182,7 +187,7 @@ fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
     if let Some(why) = replica.pod.and_then(|pod| late(pod, snapshot.now)) {
         return format!("{waits}: {why}");
     }
-    let below = not_ready_below(snapshot, replica);
+    let below = other_not_ready(snapshot, replica);
     match below.and_then(|(ordinal, pod)| Some((ordinal, late(pod, snapshot.now)?))) {
         Some((ordinal, why)) => format!(
             "{waits}, which Kubernetes replaces when {}-{ordinal} is Ready: {why}",
@@ -192,21 +197,18 @@ fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
     }
 }
 
-/// The Pod that keeps Kubernetes from replacing this one: with `OrderedReady` the lowest that is not Ready.
-fn not_ready_below<'a>(snapshot: &'a Snapshot, replica: &Replica<'_>) -> Option<(u32, &'a PodView)> {
+/// The Pod that keeps Kubernetes from replacing this one: the lowest other one that is not Ready.
+fn other_not_ready<'a>(snapshot: &'a Snapshot, replica: &Replica<'_>) -> Option<(u32, &'a PodView)> {
     let set = &snapshot.set;
-    if !replica.waits_for_lower_pods(set) {
-        return None;
-    }
-    let below = set.ordinals().filter(|ordinal| *ordinal < replica.ordinal);
-    let pods = below.filter_map(|ordinal| Some((ordinal, snapshot.pod_of(ordinal)?)));
+    let others = set.ordinals().filter(|ordinal| *ordinal != replica.ordinal);
+    let pods = others.filter_map(|ordinal| Some((ordinal, snapshot.pod_of(ordinal)?)));
     pods.filter(|(_, pod)| pod.ready_since.is_none()).last()
 }
 
 /// When somebody who waits for the Pod of this replica will have waited for long enough to be told why.
 #[must_use]
 pub fn asked_why(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Seconds> {
-    let below = not_ready_below(snapshot, replica).map(|(_, pod)| pod);
+    let below = other_not_ready(snapshot, replica).map(|(_, pod)| pod);
     let pods = replica.pod.into_iter().chain(below);
     pods.filter_map(PodView::asked_why)
         .filter(|due| *due > snapshot.now)

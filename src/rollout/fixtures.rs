@@ -7,6 +7,7 @@ use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
 use super::plan::plan;
 use super::readiness::ClaimState;
 use super::snapshot::{ClaimView, Earlier, Owner, PodManagement, PodView, Refusal, SetView, Snapshot, Strategy};
+use crate::json::Map;
 use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Record, Revision, Sync, UpdatePolicy, keys};
 
 pub(crate) fn gi(amount: u64) -> Quantity {
@@ -53,13 +54,13 @@ pub(crate) fn web() -> Snapshot {
         controller: None,
         replicas: 3,
         first_ordinal: 0,
-        match_labels: [("app".to_owned(), "web".to_owned())].into(),
+        match_labels: Map::from_unsorted(vec![("app".to_owned(), "web".to_owned())]).unwrap(),
         live: vec![template("data", "1Gi")],
         staged: Some(staged),
         update_policy: None,
         paused: false,
         partition: 0,
-        held: None,
+        ready: None,
         sync: Sync::LockStep,
         min_ready_seconds: 0,
         status_is_current: true,
@@ -192,7 +193,7 @@ pub(crate) fn apply(snapshot: &Snapshot, ordinal: u32) -> Action {
 
 pub(crate) fn complete(snapshot: &Snapshot) -> Action {
     let record = snapshot.set.staged.as_ref().unwrap();
-    Action::SetRecord(SetRecord::phase("set-uid", "100", record, Phase::Complete))
+    Action::SetRecord(SetRecord::phase(&snapshot.set, record, Phase::Complete))
 }
 
 pub(crate) fn told(snapshot: &Snapshot) -> Vec<(Reason, String)> {

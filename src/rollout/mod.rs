@@ -11,7 +11,6 @@
 //! | [`readiness`] | the words *ready* and the states of a claim |
 //! | [`replica`] | one claim, one replica: the table of KEP-4650 |
 //! | [`order`] | whose turn it is |
-//! | [`release`] | LockStep: which Pod may be replaced |
 //! | [`plan`](mod@plan) | what to do now, and the end |
 //! | [`progress`], [`course`] | what users read: how far it is, and why it waits |
 //! | [`tell`] | what is said once |
@@ -29,13 +28,12 @@ pub mod ownership;
 pub mod plan;
 pub mod progress;
 pub mod readiness;
-pub mod release;
 pub mod replica;
 pub mod snapshot;
 pub mod tell;
 pub mod wish;
 
-pub use action::{Action, ApplyClaim, Reason, SetPartition, SetRecord, Tell};
+pub use action::{Action, ApplyClaim, Reason, SetReady, SetRecord, Tell};
 pub use course::Condition;
 pub use plan::{Plan, plan};
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};

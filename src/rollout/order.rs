@@ -1,12 +1,17 @@
-//! Whose turn it is (KEP-4650): the highest ordinal first, and the next one when this one is ready.
+//! Whose turn it is (KEP-4650): one replica after the other, its claims first and its Pod after them.
+//!
+//! A replica whose Pod is not Ready comes first, because its full disk may be the reason why (KEP-0661); then the highest
+//! ordinal. Kubernetes replaces the Pods, and the gate makes each wait for its claims: here it is only waited for.
 
-use super::release::{self, Turn};
-use super::replica::Replica;
-use super::snapshot::{PodManagement, PodView, Seconds, Snapshot, Strategy};
+use super::action::SetReady;
+use super::replica::{At, Replica};
+use super::snapshot::{PodManagement, PodView, Seconds, SetView, Snapshot, Strategy};
+use super::wish::Wish;
+use crate::templates::{Ready, Sync};
 
 /// Why no claim of a replica is written although it may be behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gate {
+pub enum Kept {
     /// The user said so.
     Paused,
     /// `updateStrategy: OnDelete`: nobody has deleted its Pod since the wish was first seen.
@@ -21,17 +26,17 @@ pub enum Gate {
 /// Times are in seconds. One made in the very second in which the wish was first seen counts as older: nobody deletes that
 /// fast, but sets are changed in the second in which they were made.
 #[must_use]
-pub fn gate(snapshot: &Snapshot, wished: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<Gate> {
+pub fn kept(snapshot: &Snapshot, wished: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<Kept> {
     let set = &snapshot.set;
     if set.paused {
-        return Some(Gate::Paused);
+        return Some(Kept::Paused);
     }
     match set.strategy {
         Strategy::OnDelete => {
             let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created <= wished);
-            stays.then_some(Gate::OnDelete)
+            stays.then_some(Kept::OnDelete)
         }
-        Strategy::RollingUpdate => set.is_below_partition(ordinal).then_some(Gate::Partition),
+        Strategy::RollingUpdate | Strategy::Recreate => set.is_below_partition(ordinal).then_some(Kept::Partition),
     }
 }
 
@@ -58,50 +63,117 @@ impl<'a> Order<'a> {
     #[must_use]
     pub fn of(snapshot: &Snapshot, replicas: &'a [Replica<'a>]) -> Self {
         let set = &snapshot.set;
+        let free = || replicas.iter().filter(|replica| replica.kept.is_none());
         let mut order = Self {
             reached: Vec::new(),
             waits_for: None,
         };
-        let mut held = set.held;
-        let mut free = replicas.iter().filter(|replica| replica.gate.is_none());
-        while let Some(replica) = free.next() {
+        // With OnDelete it is a human who chooses the order.
+        if set.strategy == Strategy::OnDelete {
+            order.reached.extend(free());
+            return order;
+        }
+        // What has begun is finished first, so that one replica is in motion at a time.
+        let begun = free().filter(|replica| replica.is_in_motion());
+        let unready = free().filter(|replica| replica.is_unready() && !replica.is_in_motion());
+        for replica in begun.chain(unready) {
             order.reached.push(replica);
-            // With OnDelete it is a human who chooses the order.
-            if set.strategy == Strategy::OnDelete {
-                continue;
+            if !replica.lets_pass(set) {
+                order.waits_for = Some(WaitsFor::Claims(replica));
+                return order;
             }
-            let lets_pass = replica.lets_pass(set.pod_management);
-            match held.map(|driven| release::turn(snapshot, driven, replica)) {
-                None if lets_pass => {}
-                Some(Turn::Over) => {}
-                // No Pod below a stuck claim can be released, because a partition has no gaps: none is waited for.
-                Some(Turn::Claims) if lets_pass && replica.is_stuck() => held = None,
-                None | Some(Turn::Claims) => {
-                    order.waits_for = Some(WaitsFor::Claims(replica));
-                    break;
-                }
-                Some(Turn::Release | Turn::Pod) => {
-                    order.waits_for = Some(WaitsFor::Pod(replica));
-                    if replica.waits_for_lower_pods(set) {
-                        order.reach_what_keeps_a_pod_from_being_replaced(free);
-                    }
-                    break;
-                }
+        }
+        let mut pods_follow = follows(set, replicas);
+        for replica in free() {
+            if !replica.is_in_motion() && !replica.is_unready() {
+                order.reached.push(replica);
             }
+            order.waits_for = turn(snapshot, replica, pods_follow);
+            if order.waits_for.is_some() {
+                break;
+            }
+            // Kubernetes asks for this Pod first, so none below it is replaced and none is waited for.
+            pods_follow &= !(replica.is_stuck() && is_on_its_way(snapshot, replica));
         }
         order
     }
+}
 
-    /// The StatefulSet controller takes a Pod away, and makes it, when every lower one is Ready. One that is not, perhaps
-    /// because its disk is full, would wait for the Pod that waits for it, so its claims come first, one replica at a time.
-    fn reach_what_keeps_a_pod_from_being_replaced(&mut self, lower: impl Iterator<Item = &'a Replica<'a>>) {
-        let unready = lower.filter(|replica| replica.pod.is_some_and(|pod| pod.ready_since.is_none()));
-        for replica in unready {
-            self.reached.push(replica);
-            if !replica.lets_pass(PodManagement::OrderedReady) {
-                self.waits_for = Some(WaitsFor::Claims(replica));
-                break;
-            }
+/// True iff Pods are being replaced and each waits for its claims. While the status does not know the last change of the
+/// set, they may be.
+fn follows(set: &SetView, replicas: &[Replica<'_>]) -> bool {
+    let mut free = replicas.iter().filter(|replica| replica.kept.is_none());
+    let changes = !set.status_is_current || free.any(|replica| replica.pod_at == At::A);
+    changes && set.sync == Sync::LockStep && set.strategy == Strategy::RollingUpdate
+}
+
+/// What the replica below this one waits for.
+fn turn<'a>(snapshot: &Snapshot, replica: &'a Replica<'a>, pods_follow: bool) -> Option<WaitsFor<'a>> {
+    if pods_follow && is_on_its_way(snapshot, replica) {
+        if replica.lets_pod_go() {
+            return Some(WaitsFor::Pod(replica));
         }
+        let is_passed = replica.is_stuck() && replica.lets_pass(&snapshot.set);
+        return (!is_passed).then_some(WaitsFor::Claims(replica));
     }
+    (!replica.lets_pass(&snapshot.set)).then_some(WaitsFor::Claims(replica))
+}
+
+/// True iff the Pod is still to be replaced, or was and is not available yet. A status from before the last change of the
+/// set may name an older revision as the update.
+fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
+    let set = &snapshot.set;
+    let is_available = |pod: &PodView| pod.is_available(snapshot.now, set.min_ready_seconds);
+    let is_over = set.status_is_current && replica.pod_at == At::B && replica.pod.is_some_and(is_available);
+    !is_over
+}
+
+/// The write that has the StatefulSet controller ask for a Pod again, whose claims have become ready: it was denied, and
+/// would pause for up to a quarter of an hour. Nothing where no Pod waited.
+///
+/// One that has to wait again is named no more, so that it can be named once more.
+#[must_use]
+pub fn ready(set: &SetView, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option<SetReady> {
+    if set.paused || set.sync == Sync::Async || !set.status_is_current {
+        return None;
+    }
+    let waits = |replica: &&Replica<'_>| replica.kept.is_none() && replica.pod_at == At::A;
+    let mut waiting = replicas.iter().filter(waits);
+    let open = match set.strategy {
+        Strategy::OnDelete => None,
+        Strategy::Recreate => {
+            let all = waiting.next().is_some() && replicas.iter().all(Replica::lets_pod_go);
+            all.then_some(set.first_ordinal)
+        }
+        Strategy::RollingUpdate => {
+            let next = waiting.clone().next().filter(|replica| replica.lets_pod_go());
+            // With Parallel the Pods that are not available are asked for first, since 1.37.
+            let is_open = |replica: &&Replica<'_>| replica.is_unready() && replica.lets_pod_go();
+            let is_parallel = set.pod_management == PodManagement::Parallel;
+            let unready = waiting.find(is_open).filter(|_| is_parallel);
+            next.or(unready).map(|replica| replica.ordinal)
+        }
+    };
+    let revision = &wish.revision;
+    let named = set.ready.as_ref().filter(|named| named.revision == *revision);
+    let named = named.map(|named| named.ordinal);
+    let waits_again = |ordinal: u32| {
+        let of_ordinal = |replica: &&Replica<'_>| replica.ordinal == ordinal && waits(replica);
+        let all = set.strategy == Strategy::Recreate;
+        let mut named = replicas.iter().filter(|replica| all || of_ordinal(replica));
+        named.any(|replica| !replica.lets_pod_go())
+    };
+    let ready = match (open, named) {
+        (Some(ordinal), _) if named != Some(ordinal) => Some(Ready {
+            revision: revision.clone(),
+            ordinal,
+        }),
+        (None, Some(named)) if waits_again(named) => None,
+        _ => return None,
+    };
+    Some(SetReady {
+        set_uid: set.uid.clone(),
+        resource_version: set.resource_version.clone(),
+        ready,
+    })
 }

@@ -2,10 +2,9 @@
 
 use super::action::{Action, SetRecord};
 use super::course;
-use super::order::{Order, WaitsFor};
+use super::order::{self, Order, WaitsFor};
 use super::progress::{self, Progress};
 use super::readiness::ClaimState;
-use super::release;
 use super::replica::{self, Replica};
 use super::snapshot::{Seconds, Snapshot};
 use super::tell;
@@ -39,10 +38,9 @@ pub const LOOK_AGAIN: Seconds = 300;
 /// * A claim is written only if it is the set's (S5), not being deleted (S10), bound, and not yet at the revision (S8);
 ///   never smaller than it is (S1).
 /// * Highest ordinal first, not below the partition; all claims of a replica, then none of the next one before these
-///   are ready (S6). Pods are not waited for: a Pod that is not Ready because its disk is full is the one to be grown.
-///   Unless they are held, because they change as well: then a Pod is released when its claims are ready (S7), and the
-///   claims of the next replica are written when it runs. Where Kubernetes replaces no Pod because a lower one is not
-///   Ready (`OrderedReady`), the claims of that one come first.
+///   are ready (S6); a replica whose Pod is not Ready comes before all others, because its full disk may be the reason.
+///   Where Pods change as well, the gate lets each go when its claims are ready (S7), and the claims of the next replica
+///   are written when it runs.
 /// * At the wish there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
@@ -63,17 +61,15 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     let order = Order::of(snapshot, &replicas);
 
     let mut actions = applies(snapshot, &wish, &order);
-    actions.extend(release::next(snapshot, &wish, &replicas).map(Action::SetPartition));
     let all_done = replicas.iter().all(Replica::is_done);
-    let complete = wish.record.phase == Phase::Complete;
+    let is_complete = wish.record.phase == Phase::Complete;
     let set = &snapshot.set;
-    if all_done && !complete && !set.paused && set.reaches_all() && set.held.is_none() {
-        actions.push(Action::SetRecord(SetRecord::phase(
-            &set.uid,
-            &set.resource_version,
-            wish.record,
-            Phase::Complete,
-        )));
+    if !is_complete {
+        actions.extend(if all_done && !set.paused && set.reaches_all() {
+            Some(Action::SetRecord(SetRecord::phase(set, wish.record, Phase::Complete)))
+        } else {
+            order::ready(set, &wish, &replicas).map(Action::SetReady)
+        });
     }
     let progress = progress::of(snapshot, &wish, &replicas, &order);
     actions.extend(
@@ -81,7 +77,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
             .into_iter()
             .map(Action::Tell),
     );
-    let settled = all_done && complete && set.held.is_none();
+    let settled = all_done && is_complete;
     let wake = if settled {
         None
     } else {
@@ -103,11 +99,10 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         .halted
         .as_ref()
         .filter(|halted| matches!(halted, Idle::WriteUndone { .. }));
-    let lift = release::without_rollout(&snapshot.set, idle).filter(|_| undone.is_none());
     let tell = tell::idle(snapshot, idle).map(Action::Tell);
     let wake = undone.unwrap_or(idle).wake(snapshot.now);
     Plan {
-        actions: lift.map(Action::SetPartition).into_iter().chain(tell).collect(),
+        actions: tell.into_iter().collect(),
         progress: progress::idle(snapshot, idle),
         wake,
         settled: wake.is_none(),
@@ -131,7 +126,7 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
     let since = snapshot.pods.values().filter_map(|pod| pod.ready_since);
     // Nobody says so when a Pod has been Ready for long enough.
     let available = since.map(|since| since.saturating_add(set.min_ready_seconds));
-    let available = available.filter(|_| set.held.is_some());
+    let available = available.filter(|_| matches!(order.waits_for, Some(WaitsFor::Pod(_))));
     let refused = replicas
         .iter()
         .flat_map(|replica| &replica.claims)

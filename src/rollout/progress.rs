@@ -1,7 +1,7 @@
 //! What users read: the status of the ClaimRollout, as a value.
 
 use super::course::{Condition, Course};
-use super::order::{Gate, Order};
+use super::order::{Kept, Order};
 use super::readiness::{self, ClaimState};
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{Seconds, SetView, Snapshot};
@@ -148,13 +148,13 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
 }
 
 fn claim_progress(set: &SetView, replica: &Replica<'_>, claim: &Standing<'_>) -> ClaimProgress {
-    let (reason, message) = match replica.gate.filter(|_| claim.state == ClaimState::Pending) {
-        Some(Gate::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
-        Some(Gate::OnDelete) => {
+    let (reason, message) = match replica.kept.filter(|_| claim.state == ClaimState::Pending) {
+        Some(Kept::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
+        Some(Kept::OnDelete) => {
             let message = format!("follows when Pod {}-{} has been deleted", set.name, replica.ordinal);
             ("OnDelete".to_owned(), message)
         }
-        Some(Gate::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
+        Some(Kept::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
         None => (claim.reason.clone(), claim.message.clone()),
     };
     let uid = claim.claim.map(|claim| claim.uid.clone());

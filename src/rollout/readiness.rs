@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::snapshot::{ClaimView, Modify, Resize};
 use crate::claims::compatible::differences;
-use crate::templates::{ClaimTemplate, Revision, keys};
+use crate::templates::{ClaimTemplate, Quantity, Revision, keys};
 
 /// How far a claim has come. One vocabulary everywhere: status, events, metrics, command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -171,4 +171,73 @@ pub fn state_at_wish(claim: &ClaimView, template: &ClaimTemplate) -> ClaimState 
     } else {
         ClaimState::Applied
     }
+}
+
+/// True iff the Pod that mounts the claim must not be replaced yet (KEP-4650, "Updated Reconciliation Logic"; S7): the claim
+/// is not at the revision, or not ready for another reason than that its node has work to do.
+///
+/// Some drivers finish an expansion only when the volume is mounted again, so a Pod that is to be replaced is replaced then.
+/// Nor is a claim without a volume waited for: it cannot be written before it has one, and the new Pod may be the cure.
+#[must_use]
+pub fn keeps_pod(claim: &ClaimView, template: &ClaimTemplate, revision: &Revision) -> bool {
+    if claim.terminating || !claim.bound || is_ready_at(claim, template, revision) {
+        return false;
+    }
+    let on_the_node = matches!(
+        claim.resize,
+        Some(Resize::NodePending | Resize::NodeInProgress | Resize::NodeInfeasible)
+    );
+    let waits_for_the_node = on_the_node || claim.resize.is_none() && claim.file_system_resize_pending;
+    !(is_at(claim, revision) && has_class(claim) && waits_for_the_node)
+}
+
+fn is_ready_at(claim: &ClaimView, template: &ClaimTemplate, revision: &Revision) -> bool {
+    is_at(claim, revision) && is_ready(claim, template)
+}
+
+/// Why a claim is in this state, as one word and in words.
+#[must_use]
+pub fn explain(state: ClaimState, claim: &ClaimView, template: &ClaimTemplate) -> (String, String) {
+    let sizes = || {
+        let capacity = claim
+            .capacity
+            .as_ref()
+            .map_or_else(|| "none".to_owned(), Quantity::to_string);
+        let wanted = template
+            .storage
+            .map_or(claim.request, |wanted| wanted.min(claim.request));
+        format!("capacity {capacity} of {wanted}")
+    };
+    let class = || {
+        let name = |class: &Option<String>| class.clone().unwrap_or_else(|| "none".to_owned());
+        format!(
+            "attributes class {}, expected {}",
+            name(&claim.current_class),
+            name(&claim.class)
+        )
+    };
+    let (reason, message) = match state {
+        ClaimState::Unbound => ("NotBound", "waits for a volume".to_owned()),
+        ClaimState::Applied => (
+            "NotBegun",
+            if has_capacity(claim, template) {
+                class()
+            } else {
+                sizes()
+            },
+        ),
+        ClaimState::Expanding => ("Resizing", sizes()),
+        ClaimState::NodeExpanding => ("FileSystemResizePending", sizes()),
+        ClaimState::Modifying if claim.modify == Some(Modify::Pending) => {
+            let waits = "it waits, perhaps for that class to exist";
+            ("ModifyVolumePending", format!("{}: {waits}", class()))
+        }
+        ClaimState::Modifying => ("ModifyingVolume", class()),
+        ClaimState::Infeasible => match &claim.trouble {
+            Some(trouble) => return (trouble.reason.clone(), trouble.message.clone()),
+            None => ("Infeasible", "the driver cannot do it".to_owned()),
+        },
+        _ => ("", String::new()),
+    };
+    (reason.to_owned(), message)
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::action::ApplyClaim;
-use super::order::{self, Gate};
+use super::order::{self, Kept};
 use super::ownership::{self, Whose};
 use super::readiness::{self, ClaimState};
-use super::snapshot::{ClaimView, Modify, PodManagement, PodView, Refusal, Seconds, SetView, Snapshot};
+use super::snapshot::{ClaimView, PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
 use super::wish::Wish;
 use crate::claims::compatible::differences;
 use crate::templates::rules::Shrink;
@@ -71,8 +71,10 @@ pub struct Replica<'a> {
     pub ordinal: u32,
     /// Its Pod.
     pub pod: Option<&'a PodView>,
+    /// Where its Pod is.
+    pub pod_at: At,
     /// What keeps its claims from being written, whatever they are.
-    pub gate: Option<Gate>,
+    pub kept: Option<Kept>,
     /// Its claims, in the order of the wanted templates.
     pub claims: Vec<Standing<'a>>,
 }
@@ -92,6 +94,8 @@ pub struct Standing<'a> {
     pub at: At,
     /// How far it has come.
     pub state: ClaimState,
+    /// Whether it keeps the Pod from being replaced: the rule of the gate.
+    pub keeps_pod: bool,
     /// Why, as one word.
     pub reason: String,
     /// Why, in words.
@@ -121,7 +125,7 @@ impl<'a> Replica<'a> {
     pub fn look(snapshot: &'a Snapshot, wish: &Wish<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
         let pod_at = At::of_pod(pod, &snapshot.set);
-        let gate = order::gate(snapshot, snapshot.first_seen(&wish.revision), ordinal, pod);
+        let kept = order::kept(snapshot, snapshot.first_seen(&wish.revision), ordinal, pod);
         let claims = wish.record.templates.iter().filter_map(|template| {
             // Names that cannot be made were refused with the wish.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
@@ -133,18 +137,20 @@ impl<'a> Replica<'a> {
                 pod_at,
                 at: At::Absent,
                 state: ClaimState::Missing,
+                keeps_pod: false,
                 reason: "NotFound".to_owned(),
                 message: "waits for the StatefulSet controller to make it".to_owned(),
                 retry_at: None,
             };
             if let Some(claim) = claim {
+                standing.keeps_pod = readiness::keeps_pod(claim, template, &wish.revision);
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
                 let whose = ownership::whose(snapshot, &standing.name, claim, pod, mounting);
                 let refusal = snapshot
                     .refusals
                     .get(&claim.uid)
                     // One that is not to be written any more is not in the way, and another controller does not know of it.
-                    .filter(|refusal| refusal.revision == wish.revision && gate.is_none());
+                    .filter(|refusal| refusal.revision == wish.revision && kept.is_none());
                 standing.judge(
                     claim,
                     readiness::is_at(claim, &wish.revision),
@@ -158,7 +164,8 @@ impl<'a> Replica<'a> {
         Self {
             ordinal,
             pod,
-            gate,
+            pod_at,
+            kept,
             claims: claims.collect(),
         }
     }
@@ -175,22 +182,29 @@ impl<'a> Replica<'a> {
         self.claims.iter().any(|claim| claim.state.is_stalled())
     }
 
-    /// True iff its Pod is still to be replaced or made, which with `OrderedReady` Kubernetes does when every lower one is
-    /// Ready. Whether it is to be replaced can only be told by a status from after the last change of the set.
+    /// True iff its Pod is there, and not Ready.
     #[must_use]
-    pub fn waits_for_lower_pods(&self, set: &SetView) -> bool {
-        let waits = match At::of_pod(self.pod, set) {
-            At::Absent => true,
-            At::A => set.status_is_current,
-            At::B => false,
-        };
-        waits && set.pod_management == PodManagement::OrderedReady
+    pub fn is_unready(&self) -> bool {
+        self.pod.is_some_and(|pod| pod.ready_since.is_none() && pod.deleted.is_none())
+    }
+
+    /// True iff the storage is working on a claim. The node is not: it may be waiting for a Pod.
+    #[must_use]
+    pub fn is_in_motion(&self) -> bool {
+        let mut states = self.claims.iter().map(|claim| claim.state);
+        states.any(|state| state.is_in_motion() && state != ClaimState::NodeExpanding)
+    }
+
+    /// True iff no claim keeps the Pod from being replaced (S7).
+    #[must_use]
+    pub fn lets_pod_go(&self) -> bool {
+        self.claims.iter().all(|claim| !claim.keeps_pod)
     }
 
     /// True iff nothing here keeps the next replica waiting.
     #[must_use]
-    pub fn lets_pass(&self, pod_management: PodManagement) -> bool {
-        self.claims.iter().all(|claim| claim.lets_pass(pod_management))
+    pub fn lets_pass(&self, set: &SetView) -> bool {
+        self.claims.iter().all(|claim| claim.lets_pass(set))
     }
 }
 
@@ -205,7 +219,7 @@ impl Standing<'_> {
             )
         } else if at_wish {
             let state = readiness::state_at_wish(claim, self.template);
-            let (reason, message) = explain(state, claim, self.template);
+            let (reason, message) = readiness::explain(state, claim, self.template);
             (At::B, state, reason, message)
         } else if let Whose::Foreign(foreign) = whose {
             (
@@ -218,7 +232,7 @@ impl Standing<'_> {
             let (reason, message) = explain_difference(&change);
             (At::A, ClaimState::Refused, reason, message)
         } else if !claim.bound {
-            let (reason, message) = explain(ClaimState::Unbound, claim, self.template);
+            let (reason, message) = readiness::explain(ClaimState::Unbound, claim, self.template);
             (At::A, ClaimState::Unbound, reason, message)
         } else if let Some(refusal) = refusal {
             let changed = refusal.resource_version != claim.resource_version;
@@ -254,14 +268,16 @@ impl Standing<'_> {
     /// True iff the next replica need not wait for this claim.
     ///
     /// What is stuck stops the others with OrderedReady and not with Parallel (KEP-0661), where a claim that has no volume
-    /// yet is somebody else's to wait for. What only a Pod could move on does not stop them while there is no Pod: with
-    /// OrderedReady the Pod may be waiting for a lower one, whose full disk is what is to be grown.
+    /// yet is somebody else's to wait for. What only a Pod could move on does not stop them while there is no Pod, or where
+    /// all Pods are deleted before one is made: with OrderedReady the Pod may be waiting for a lower one, whose full disk is
+    /// what is to be grown.
     #[must_use]
-    pub fn lets_pass(&self, pod_management: PodManagement) -> bool {
-        let parallel = pod_management == PodManagement::Parallel;
+    pub fn lets_pass(&self, set: &SetView) -> bool {
+        let parallel = set.pod_management == PodManagement::Parallel;
+        let is_replaced = set.strategy == Strategy::Recreate && self.pod_at == At::A;
         match self.state {
             ClaimState::Done | ClaimState::Missing | ClaimState::Terminating => true,
-            ClaimState::NodeExpanding => self.pod_at == At::Absent,
+            ClaimState::NodeExpanding => self.pod_at == At::Absent || is_replaced,
             ClaimState::Unbound => parallel || self.pod_at == At::Absent,
             ClaimState::Infeasible | ClaimState::Refused | ClaimState::Foreign => parallel,
             ClaimState::Pending | ClaimState::Applied | ClaimState::Expanding | ClaimState::Modifying => false,
@@ -282,7 +298,7 @@ impl Standing<'_> {
             .template
             .labels
             .iter()
-            .filter(|(key, _)| !snapshot.set.match_labels.contains_key(*key));
+            .filter(|(key, _)| !snapshot.set.match_labels.contains_key(key));
         let wanted = self.template.storage.unwrap_or(claim.request);
         let lowers = snapshot.settings.shrink == Shrink::Recover && may_be_lowered(claim, wanted);
         Some(ApplyClaim {
@@ -319,50 +335,4 @@ fn explain_difference(change: &FrozenChange) -> (String, String) {
         value(&change.to)
     );
     ("Differs".to_owned(), message)
-}
-
-/// Why a claim is in this state, as one word and in words.
-fn explain(state: ClaimState, claim: &ClaimView, template: &ClaimTemplate) -> (String, String) {
-    let sizes = || {
-        let capacity = claim
-            .capacity
-            .as_ref()
-            .map_or_else(|| "none".to_owned(), Quantity::to_string);
-        let wanted = template
-            .storage
-            .map_or(claim.request, |wanted| wanted.min(claim.request));
-        format!("capacity {capacity} of {wanted}")
-    };
-    let class = || {
-        let name = |class: &Option<String>| class.clone().unwrap_or_else(|| "none".to_owned());
-        format!(
-            "attributes class {}, expected {}",
-            name(&claim.current_class),
-            name(&claim.class)
-        )
-    };
-    let (reason, message) = match state {
-        ClaimState::Unbound => ("NotBound", "waits for a volume".to_owned()),
-        ClaimState::Applied => (
-            "NotBegun",
-            if readiness::has_capacity(claim, template) {
-                class()
-            } else {
-                sizes()
-            },
-        ),
-        ClaimState::Expanding => ("Resizing", sizes()),
-        ClaimState::NodeExpanding => ("FileSystemResizePending", sizes()),
-        ClaimState::Modifying if claim.modify == Some(Modify::Pending) => {
-            let waits = "it waits, perhaps for that class to exist";
-            ("ModifyVolumePending", format!("{}: {waits}", class()))
-        }
-        ClaimState::Modifying => ("ModifyingVolume", class()),
-        ClaimState::Infeasible => match &claim.trouble {
-            Some(trouble) => return (trouble.reason.clone(), trouble.message.clone()),
-            None => ("Infeasible", "the driver cannot do it".to_owned()),
-        },
-        _ => ("", String::new()),
-    };
-    (reason.to_owned(), message)
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::wish::Idle;
 use crate::api::Settings;
+pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::json::{Map, Value};
-use crate::templates::{ClaimTemplate, Quantity, Record, Revision, Sync, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Quantity, Ready, Record, Revision, Sync, UpdatePolicy};
 
 /// Seconds since 1970-01-01T00:00:00Z.
 pub type Seconds = u64;
@@ -58,7 +59,7 @@ pub struct SetView {
     /// `spec.ordinals.start`
     pub first_ordinal: u32,
     /// `spec.selector.matchLabels`
-    pub match_labels: BTreeMap<String, String>,
+    pub match_labels: Map<String>,
     /// `spec.volumeClaimTemplates`
     pub live: Vec<ClaimTemplate>,
     /// The valid record among the annotations.
@@ -68,11 +69,10 @@ pub struct SetView {
     pub update_policy: Option<UpdatePolicy>,
     /// The annotation `claim-rollout.io/paused`.
     pub paused: bool,
-    /// The partition that the user asked for: the annotation `held-partition` if there is one, else
-    /// `spec.updateStrategy.rollingUpdate.partition`.
+    /// `spec.updateStrategy.rollingUpdate.partition`
     pub partition: u32,
-    /// The partition as it is, while the annotation `held-partition` says that it is not the user's.
-    pub held: Option<u32>,
+    /// The annotation `claim-rollout.io/ready`.
+    pub ready: Option<Ready>,
     /// The annotation `claim-rollout.io/sync`. A value that is not known counts as `LockStep`, which waits.
     pub sync: Sync,
     /// `spec.minReadySeconds`
@@ -95,6 +95,8 @@ pub enum Strategy {
     /// Pods are replaced when somebody deletes them. A type that is not known counts as this one: what it does to Pods
     /// is its own, and claims follow those that it replaced.
     OnDelete,
+    /// All Pods are deleted, then all are made (Kubernetes 1.37, behind a feature gate).
+    Recreate,
 }
 
 /// `spec.podManagementPolicy`
@@ -129,7 +131,7 @@ pub struct ClaimView {
     /// `metadata.resourceVersion`
     pub resource_version: String,
     /// `metadata.labels`
-    pub labels: BTreeMap<String, String>,
+    pub labels: Map<String>,
     /// The controller among `metadata.ownerReferences`.
     pub controller: Option<Owner>,
     /// `metadata.deletionTimestamp` is set.
@@ -160,41 +162,6 @@ pub struct ClaimView {
     pub file_system_resize_pending: bool,
     /// The first condition that reports an error: `ControllerResizeError`, `NodeResizeError`, `ModifyVolumeError`.
     pub trouble: Option<Trouble>,
-}
-
-/// `status.allocatedResourceStatuses.storage`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resize {
-    /// `ControllerResizeInProgress`
-    ControllerInProgress,
-    /// `ControllerResizeInfeasible`
-    ControllerInfeasible,
-    /// `NodeResizePending`
-    NodePending,
-    /// `NodeResizeInProgress`
-    NodeInProgress,
-    /// `NodeResizeInfeasible`
-    NodeInfeasible,
-}
-
-/// `status.modifyVolumeStatus.status`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Modify {
-    /// `Pending`: a precondition is not met, such as a class that does not exist.
-    Pending,
-    /// `InProgress`
-    InProgress,
-    /// `Infeasible`
-    Infeasible,
-}
-
-/// What a condition of a claim says went wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    /// The type of the condition.
-    pub reason: String,
-    /// Its message.
-    pub message: String,
 }
 
 /// A Pod that has not ended.
@@ -334,19 +301,25 @@ impl SetView {
         (self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)).rev()
     }
 
+    /// True iff the ordinal is in range.
+    #[must_use]
+    pub fn has(&self, ordinal: u32) -> bool {
+        ordinal >= self.first_ordinal && self.index(ordinal) < self.replicas
+    }
+
     /// The place of a replica among the others: partitions count these, not ordinals.
     #[must_use]
     pub fn index(&self, ordinal: u32) -> u32 {
         ordinal.saturating_sub(self.first_ordinal)
     }
 
-    /// True iff the user's partition keeps the replica as it is.
+    /// True iff the partition keeps the replica as it is. Only rolling updates have one.
     #[must_use]
     pub fn is_below_partition(&self, ordinal: u32) -> bool {
-        self.index(ordinal) < self.partition
+        self.strategy == Strategy::RollingUpdate && self.index(ordinal) < self.partition
     }
 
-    /// True iff no partition keeps any replica as it is, not even one that is yet to come. Only rolling updates have one.
+    /// True iff no partition keeps any replica as it is, not even one that is yet to come.
     #[must_use]
     pub fn reaches_all(&self) -> bool {
         self.strategy != Strategy::RollingUpdate || self.partition == 0

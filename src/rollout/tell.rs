@@ -47,7 +47,7 @@ pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], p
             .map(|template| template.name.as_str())
             .collect();
         let order = match snapshot.set.strategy {
-            Strategy::RollingUpdate => "highest ordinal first",
+            Strategy::RollingUpdate | Strategy::Recreate => "highest ordinal first",
             Strategy::OnDelete => "each when its Pod has been deleted",
         };
         let message = format!(

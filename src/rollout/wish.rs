@@ -74,14 +74,15 @@ pub fn update_policy(set: &SetView) -> UpdatePolicy {
 }
 
 impl<'a> Wish<'a> {
-    /// What is to be rolled out to the claims of the set.
+    /// The staged change of the set, if it counts: for the claims that are created, for the Pods that wait, and for the
+    /// claims that are there.
     ///
     /// Every rule of the settings that can be checked without knowing who asked is checked again, because whoever may edit
     /// the StatefulSet may have written the staged change while the policy was away.
     ///
     /// # Errors
-    /// [`Idle`] if nothing is.
-    pub fn of(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
+    /// [`Idle`] if there is none, or it does not count.
+    pub fn staged(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
         let Some(record) = &set.staged else {
             return Err(Idle::NothingStaged);
         };
@@ -96,15 +97,7 @@ impl<'a> Wish<'a> {
         {
             return Err(Idle::Owned { by: owner.clone() });
         }
-        match update_policy(set) {
-            UpdatePolicy::OnClaimDelete => return Err(Idle::OnClaimDelete),
-            UpdatePolicy::ReCreate => return Err(Idle::ReCreate),
-            UpdatePolicy::InPlace => {}
-        }
-        if let Some(claims) = set.too_many_claims(&record.templates) {
-            return Err(Idle::TooManyClaims { claims });
-        }
-        let rules = settings.rules_of_staged(UpdatePolicy::InPlace);
+        let rules = settings.rules_of_staged(update_policy(set));
         if let Some(why) = broken_rule(set, &rules, &record.templates) {
             return Err(Idle::Unsound { why });
         }
@@ -112,6 +105,22 @@ impl<'a> Wish<'a> {
             record,
             revision: record.revision(),
         })
+    }
+
+    /// What is to be rolled out to the claims of the set.
+    ///
+    /// # Errors
+    /// [`Idle`] if nothing is.
+    pub fn of(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
+        let wish = Self::staged(set, settings)?;
+        if let Some(claims) = set.too_many_claims(&wish.record.templates) {
+            return Err(Idle::TooManyClaims { claims });
+        }
+        match update_policy(set) {
+            UpdatePolicy::OnClaimDelete => Err(Idle::OnClaimDelete),
+            UpdatePolicy::ReCreate => Err(Idle::ReCreate),
+            UpdatePolicy::InPlace => Ok(wish),
+        }
     }
 }
 

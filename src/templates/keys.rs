@@ -18,10 +18,8 @@ pub const WITHDRAW: &str = "claim-rollout.io/withdraw";
 pub const STAGED: &str = "claim-rollout.io/staged";
 /// How far the staged change has come, for health checks that read no JSON (policy, controller).
 pub const PHASE: &str = "claim-rollout.io/phase";
-/// The last replica whose claims became ready while its Pod waited (controller).
+/// The last replica whose claims became ready while its Pod waited (controller; [`Ready`](super::Ready)).
 pub const READY: &str = "claim-rollout.io/ready";
-/// The user's own partition while the controller drives it (policy, controller).
-pub const HELD_PARTITION: &str = "claim-rollout.io/held-partition";
 /// The label on claims: the revision that was applied to them (controller).
 pub const REVISION: &str = "claim-rollout.io/revision";
 /// The annotation on a wish of the history: the user who staged it last (controller).

@@ -81,6 +81,16 @@ impl Phase {
             Self::Complete => "Complete",
         }
     }
+
+    /// The value of the annotation `claim-rollout.io/phase` while this update policy is in force: with `OnClaimDelete`
+    /// nothing is rolled out.
+    #[must_use]
+    pub const fn flat(self, policy: UpdatePolicy) -> &'static str {
+        match (self, policy) {
+            (Self::RollingOut, UpdatePolicy::OnClaimDelete) => "Staged",
+            _ => self.as_str(),
+        }
+    }
 }
 
 impl fmt::Display for Phase {

@@ -102,12 +102,6 @@ fn in_spec(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Opti
             ("volumeClaimTemplates", spec.templates, old.to_owned())
         }
         Edit::SetTemplates(templates) => ("volumeClaimTemplates", spec.templates, templates.clone()),
-        Edit::SetPartition(partition) => {
-            let path = ["rollingUpdate", "partition"];
-            let there = spec.update_strategy;
-            let strategy = with_member(there.unwrap_or("null"), &path, &partition.to_string())?;
-            ("updateStrategy", there, strategy)
-        }
         Edit::SetStorage(storage) => {
             let path = ["requests", "storage"];
             let resources = with_member(spec.resources.unwrap_or("null"), &path, &quoted(&storage.to_string()))?;

@@ -1,18 +1,15 @@
-//! Sets whose annotations say what nobody understands, or whose Pods or claims wait for nothing.
+//! Sets whose annotations say what nobody understands, or whose claims wait for nothing.
 
 use serde_json::{Value, json};
 
 use super::facts::{Facts, Stalled};
 use super::finding::Finding;
-use crate::api::Settings;
 use crate::cli::drift::difference::{Difference, Kind};
 use crate::cli::drift::find::{Seen, find};
 use crate::cli::drift::outlook::Outlook;
-use crate::rollout::Wish;
-use crate::rollout::snapshot::Strategy;
 use crate::rollout::wish::update_policy;
 use crate::templates::show::shown;
-use crate::templates::{Phase, Sync, UpdatePolicy, keys};
+use crate::templates::{Sync, UpdatePolicy, keys};
 
 /// An annotation, the values that it may have in words, and whether a value is one of them.
 type Rule = (&'static str, &'static str, fn(&str) -> bool);
@@ -28,7 +25,6 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
 fn of_set(seen: &Seen) -> Vec<Finding> {
     let mut found = unknown_values(seen);
     found.extend(of_record(seen));
-    found.extend(of_hold(seen));
     found.extend(of_claims(seen));
     found
 }
@@ -47,13 +43,12 @@ fn without(seen: &Seen, key: &str) -> String {
 
 /// Values that the policy would have refused.
 fn unknown_values(seen: &Seen) -> Vec<Finding> {
-    let rules: [Rule; 4] = [
+    let rules: [Rule; 3] = [
         (keys::UPDATE_POLICY, "OnClaimDelete, InPlace or ReCreate", |text| {
             text.parse::<UpdatePolicy>().is_ok()
         }),
         (keys::SYNC, "LockStep or Async", |text| text.parse::<Sync>().is_ok()),
         (keys::PAUSED, "true or false", |text| matches!(text, "true" | "false")),
-        (keys::HELD_PARTITION, "a partition", |text| text.parse::<u32>().is_ok()),
     ];
     let found = rules.into_iter().filter_map(|(key, allowed, is_allowed)| {
         let value = seen.annotations.get(key).filter(|value| !is_allowed(value))?;
@@ -70,25 +65,6 @@ fn of_record(seen: &Seen) -> Option<Finding> {
     let expected = format!("a record in the annotation {}", keys::STAGED);
     let found = format!("something else: {error}");
     Some(Finding::error(subject(seen)).but(expected, found).heal(heal))
-}
-
-/// Pods that are held and wait for no rollout.
-fn of_hold(seen: &Seen) -> Option<Finding> {
-    let set = &seen.set;
-    set.held?;
-    let needed = Wish::of(set, &Settings::default()).is_ok_and(|wish| {
-        wish.record.phase == Phase::RollingOut && set.sync == Sync::LockStep && set.strategy == Strategy::RollingUpdate
-    });
-    if needed {
-        return None;
-    }
-    let heal = format!("claim-rollout lift -n {} {}", set.namespace, set.name);
-    let held = "that they are, and that there is none";
-    Some(
-        Finding::error(subject(seen))
-            .but("Pods to be held only by a rollout", held)
-            .heal(heal),
-    )
 }
 
 /// Claims that are to follow their templates, do not, and that no rollout brings up.

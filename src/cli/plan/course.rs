@@ -4,10 +4,11 @@
 //! So the order is the controller's own. What is assumed: volumes grow, Pods that are replaced become Ready, nobody
 //! interferes, and the API server refuses what the caller says it would refuse.
 
+use crate::gate;
 use crate::rollout::replica::{Replica, mounting};
-use crate::rollout::snapshot::{Modify, Resize};
-use crate::rollout::{Action, ApplyClaim, ClaimState, ClaimView, Refusal, Seconds, SetPartition, Snapshot, Wish, plan};
-use crate::templates::keys;
+use crate::rollout::snapshot::{Modify, Resize, Strategy};
+use crate::rollout::{Action, ApplyClaim, ClaimState, ClaimView, Refusal, Seconds, Snapshot, Wish, plan};
+use crate::templates::{Sync, keys};
 
 /// A time after everything that has happened.
 pub(crate) const AT_LAST: Seconds = 1 << 40;
@@ -58,14 +59,16 @@ pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) 
                     }
                     Err(refused) => remember(&mut snapshot, &apply, refused),
                 },
-                Action::SetPartition(partition) => steps.extend(release(&mut snapshot, &partition)),
+                Action::SetReady(ready) => snapshot.set.ready = ready.ready,
                 Action::SetRecord(record) => snapshot.set.staged = Some(record.record),
                 Action::Tell(_) => {}
             }
         }
-        if !wrote {
+        let replaced = replace(&mut snapshot);
+        if !wrote && replaced.is_none() {
             break;
         }
+        steps.extend(replaced);
     }
     Course { steps, end: snapshot }
 }
@@ -77,17 +80,23 @@ fn time_passes(snapshot: &mut Snapshot) {
             complete(claim);
         }
     }
-    let released = snapshot.set.held.unwrap_or(0);
-    let set = snapshot.set.clone();
-    for ordinal in set.ordinals().filter(|ordinal| set.index(*ordinal) >= released) {
-        if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", set.name)) {
+    for ordinal in ready(snapshot) {
+        if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", snapshot.set.name)) {
             pod.ready_since = Some(0);
-            if set.held.is_some() {
-                pod.revision.clone_from(&set.update_revision);
-            }
         }
     }
     snapshot.set.status_is_current = true;
+}
+
+/// The replicas whose Pods become Ready: their claims are not in the way.
+fn ready(snapshot: &Snapshot) -> Vec<u32> {
+    let Ok(wish) = Wish::of(&snapshot.set, &snapshot.settings) else {
+        return Vec::new();
+    };
+    let mounted = mounting(snapshot);
+    let replicas = snapshot.set.ordinals();
+    let is_ready = |ordinal: &u32| Replica::look(snapshot, &wish, &mounted, *ordinal).lets_pod_go();
+    replicas.filter(is_ready).collect()
 }
 
 fn has_failed(claim: &ClaimView) -> bool {
@@ -111,7 +120,9 @@ fn write(snapshot: &mut Snapshot, apply: &ApplyClaim) {
     let Some(claim) = snapshot.claims.get_mut(apply.name.as_str()) else {
         return;
     };
-    claim.labels.extend(apply.labels.clone());
+    for (key, value) in &apply.labels {
+        claim.labels.insert(key.clone(), value.clone());
+    }
     claim
         .labels
         .insert(keys::REVISION.to_owned(), apply.revision.to_string());
@@ -133,23 +144,31 @@ fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, refused: Refused) {
     snapshot.refusals.insert(apply.uid.clone(), refusal);
 }
 
-/// The Pods that Kubernetes replaces once the partition is this one.
-fn release(snapshot: &mut Snapshot, partition: &SetPartition) -> Vec<Step> {
-    let set = &mut snapshot.set;
-    set.held = if partition.lift { None } else { partition.partition };
-    let Some(lowest) = partition.partition else {
-        return Vec::new();
-    };
-    let mut released = Vec::new();
-    for ordinal in set.ordinals().filter(|ordinal| set.index(*ordinal) >= lowest) {
-        if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", set.name))
-            && pod.revision != set.update_revision
-        {
-            pod.revision.clone_from(&set.update_revision);
-            released.push(Step::Pod(ordinal));
-        }
+/// The Pod that Kubernetes replaces next, if the gate lets it.
+fn replace(snapshot: &mut Snapshot) -> Option<Step> {
+    let set = &snapshot.set;
+    if set.sync == Sync::Async || set.strategy == Strategy::OnDelete {
+        return None;
     }
-    released
+    let is_behind = |ordinal: &u32| {
+        let pod = snapshot.pod_of(*ordinal);
+        pod.is_some_and(|pod| pod.revision != set.update_revision) && !set.is_below_partition(*ordinal)
+    };
+    let ordinal = set.ordinals().find(is_behind)?;
+    let pod = snapshot.pod_of(ordinal)?;
+    let seen = gate::Pod {
+        name: pod.name.clone(),
+        set_name: set.name.clone(),
+        set_uid: set.uid.clone(),
+        mounts_claims: !pod.claims.is_empty(),
+        ..gate::Pod::default()
+    };
+    if gate::gate(&seen, set, &snapshot.settings, |claim| snapshot.claims.get(claim.as_str())).is_some() {
+        return None;
+    }
+    let revision = set.update_revision.clone();
+    snapshot.pods.get_mut(&seen.name)?.revision = revision;
+    Some(Step::Pod(ordinal))
 }
 
 /// The claims of a snapshot that the rollout is about, by ordinal and name: highest ordinal first.

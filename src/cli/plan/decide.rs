@@ -16,7 +16,7 @@ use crate::cli::recorded::Recorded;
 use crate::controller::objects;
 use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Snapshot, Wish};
-use crate::templates::{ClaimTemplate, Diff, Revision, keys};
+use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
 
 /// What is asked, and what is there.
 pub(crate) struct Inputs<'a> {
@@ -240,7 +240,8 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
 fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> Pods {
     let set = &snapshot.set;
     let changed = live["spec"]["template"] != stored["spec"]["template"];
-    let held = stored["metadata"]["annotations"].get(keys::HELD_PARTITION).is_some();
+    let wish = Wish::of(set, &snapshot.settings);
+    let follow = set.sync == Sync::LockStep && wish.is_ok_and(|wish| wish.record.phase == Phase::RollingOut);
     let behind = |ordinal: u32| {
         snapshot
             .pod_of(ordinal)
@@ -249,14 +250,11 @@ fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> Pods {
     let waits = set
         .ordinals()
         .any(|ordinal| behind(ordinal) && !set.is_below_partition(ordinal));
-    if !(changed || held) || !waits {
-        Pods::KeepRunning
-    } else if set.strategy == Strategy::OnDelete {
-        Pods::WhenDeleted
-    } else if held {
-        Pods::AfterTheirClaims
-    } else {
-        Pods::ByThemselves
+    match set.strategy {
+        _ if !waits || !changed && !follow => Pods::KeepRunning,
+        Strategy::OnDelete => Pods::WhenDeleted,
+        Strategy::RollingUpdate | Strategy::Recreate if follow => Pods::AfterTheirClaims,
+        Strategy::RollingUpdate | Strategy::Recreate => Pods::ByThemselves,
     }
 }
 

@@ -4,8 +4,6 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
 
-use crate::templates::keys;
-
 /// The label of a Pod that names its revision.
 const REVISION: &str = "controller-revision-hash";
 
@@ -46,7 +44,7 @@ impl PodState {
     }
 }
 
-/// The Pods of a set, highest ordinal first; none where all of them are what they are to be and nothing holds them.
+/// The Pods of a set, highest ordinal first; none where none waits.
 pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodView> {
     let Some(spec) = &set.spec else {
         return Vec::new();
@@ -68,10 +66,8 @@ pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodView> {
             PodView { name, ordinal, state }
         })
         .collect();
-    let annotations = set.metadata.annotations.as_ref();
-    let held = annotations.is_some_and(|annotations| annotations.contains_key(keys::HELD_PARTITION));
     let behind = views.iter().any(|view| view.state == PodState::Waiting);
-    if held || behind { views } else { Vec::new() }
+    if behind { views } else { Vec::new() }
 }
 
 fn is_of(set: &StatefulSet, pod: &Pod) -> bool {

@@ -1,0 +1,69 @@
+//! Row G1: the StatefulSet controller deletes a Pod, whose claims may not be ready.
+//!
+//! Nothing but the gate itself denies: where the set or a claim cannot be looked up or read, the Pod goes its way, and the
+//! controller brings its claims to what is staged all the same.
+
+use super::decide::consistent;
+use super::lookups::{CannotAsk, Get, Lookups};
+use super::message;
+use super::object::read;
+use super::review::Review;
+use super::seen;
+use super::settings::Settings;
+use super::verdict::{Refusal, Verdict};
+use crate::gate::{Gate, Pod};
+
+/// Whether the Pod may be deleted.
+pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+    if !settings.stateful_set_controller_accounts.contains(&review.user) {
+        return Ok(Verdict::PASS);
+    }
+    let pod = consistent(review, review.old_object.as_ref(), "oldObject")?;
+    let Ok(pod) = seen::pod(pod) else {
+        return Ok(Verdict::PASS);
+    };
+    if !pod.may_wait() {
+        return Ok(Verdict::PASS);
+    }
+    match waits(review, settings, &pod, lookups) {
+        Ok(Some(why)) => Err(Refusal::forbidden(message::refusal(&why))),
+        Ok(None) | Err(_) => Ok(Verdict::PASS),
+    }
+}
+
+/// Why the Pod waits, if it does. One look-up for a Pod of a set that rolls nothing out, one more for each claim else.
+fn waits(
+    review: &Review<'_>,
+    settings: &Settings,
+    pod: &Pod,
+    lookups: &mut dyn Lookups,
+) -> Result<Option<String>, CannotAsk> {
+    let mut get = |api_version, kind, name: &str| {
+        lookups.get(&Get {
+            api_version,
+            kind,
+            namespace: Some(review.namespace()),
+            name,
+        })
+    };
+    let Some(set) = get("apps/v1", "StatefulSet", &pod.set_name)? else {
+        return Ok(None);
+    };
+    let Some(set) = read(&set).as_ref().and_then(seen::set) else {
+        return Ok(None);
+    };
+    let Some(gate) = Gate::of(pod, &set, settings) else {
+        return Ok(None);
+    };
+    if let Some(why) = gate.waits_anyway() {
+        return Ok(Some(why));
+    }
+    for (name, template) in gate.claims() {
+        let claim = get("v1", "PersistentVolumeClaim", name.as_str())?;
+        let claim = claim.as_deref().and_then(seen::claim);
+        if let Some(why) = gate.waits_for(claim.as_ref(), template) {
+            return Ok(Some(why));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,129 @@
+//! Decision three: may the StatefulSet controller delete this Pod now?
+//!
+//! A Pod that is to be replaced waits until its claims are what was asked for and ready (KEP-4650, "Updated Reconciliation
+//! Logic"): the policy denies its deletion until then. Nothing else of the set is touched, so whoever takes the policy away
+//! opens the gate.
+//!
+//! Pure: no I/O, no clock. [`Gate::of`] needs the Pod and its set alone and says whether claims have to be looked up at all.
+
+use crate::api::Settings;
+use crate::rollout::readiness;
+use crate::rollout::snapshot::{ClaimView, SetView, Strategy};
+use crate::rollout::wish::Wish;
+use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, Sync, keys};
+
+/// A Pod that is about to be deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pod {
+    /// `metadata.name`
+    pub name: String,
+    /// The name of the StatefulSet that controls it; empty where none does.
+    pub set_name: String,
+    /// The uid of that StatefulSet.
+    pub set_uid: String,
+    /// `metadata.deletionTimestamp` is set.
+    pub terminating: bool,
+    /// `status.phase` is `Failed` or `Succeeded`.
+    pub has_ended: bool,
+    /// The condition `DisruptionTarget` is true: somebody else is taking it away.
+    pub disrupted: bool,
+    /// It mounts a PersistentVolumeClaim.
+    pub mounts_claims: bool,
+}
+
+impl Pod {
+    /// True iff its deletion may be denied at all, so that its set has to be looked up.
+    #[must_use]
+    pub const fn may_wait(&self) -> bool {
+        let goes_anyway = self.terminating || self.has_ended || self.disrupted;
+        self.mounts_claims && !goes_anyway && !self.set_uid.is_empty()
+    }
+
+    fn ordinal(&self) -> Option<u32> {
+        let ordinal = self.name.strip_prefix(&self.set_name)?.strip_prefix('-')?;
+        ordinal.parse().ok()
+    }
+}
+
+/// What a Pod waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate<'s> {
+    set: &'s SetView,
+    wish: Wish<'s>,
+    ordinal: u32,
+}
+
+impl<'s> Gate<'s> {
+    /// What the Pod waits for, if its claims are not ready; nothing if it may go whatever they are.
+    ///
+    /// It may go if no staged change counts, none is rolled out, or none reaches this replica; if Pods do not wait
+    /// (`sync: Async`); and if it does not go to be replaced: its ordinal is out of range, it has ended, or somebody else is
+    /// taking it away.
+    #[must_use]
+    pub fn of(pod: &Pod, set: &'s SetView, settings: &Settings) -> Option<Self> {
+        let ordinal = pod.ordinal().filter(|ordinal| set.has(*ordinal))?;
+        let wish = Wish::of(set, settings).ok()?;
+        let waits = pod.may_wait()
+            && pod.set_uid == set.uid
+            && wish.record.phase == Phase::RollingOut
+            && set.sync == Sync::LockStep
+            && !set.is_below_partition(ordinal);
+        waits.then_some(Self { set, wish, ordinal })
+    }
+
+    /// The claims of the Pod, by name, and what they are to become.
+    pub fn claims(&self) -> impl Iterator<Item = (ClaimName, &'s ClaimTemplate)> {
+        let (set, ordinal) = (self.set, self.ordinal);
+        let templates = self.wish.record.templates.iter();
+        templates.filter_map(move |template| Some((ClaimName::new(&template.name, &set.name, ordinal).ok()?, template)))
+    }
+
+    /// Why the Pod waits although nothing is known of its claims.
+    #[must_use]
+    pub fn waits_anyway(&self) -> Option<String> {
+        let (set, ordinal) = (&self.set.name, self.ordinal);
+        if self.set.paused {
+            return Some(format!(
+                "the rollout is paused by the annotation {}; Pod {set}-{ordinal} is replaced when it goes on",
+                keys::PAUSED
+            ));
+        }
+        // One that is deleted takes all others with it, and the controller has seen the claims of all.
+        let is_open = |ready: &Ready| ready.revision == self.wish.revision;
+        let waits = self.set.strategy == Strategy::Recreate && !self.set.ready.as_ref().is_some_and(is_open);
+        waits.then(|| format!("the Pods of {set} are replaced together, when all of its PersistentVolumeClaims are ready"))
+    }
+
+    /// Why the Pod waits for this claim; nothing if it does not, or there is no such claim.
+    #[must_use]
+    pub fn waits_for(&self, claim: Option<&ClaimView>, template: &ClaimTemplate) -> Option<String> {
+        let claim = claim.filter(|claim| readiness::keeps_pod(claim, template, &self.wish.revision))?;
+        let is_at = readiness::is_at(claim, &self.wish.revision);
+        let why = if is_at {
+            let state = readiness::state_at_wish(claim, template);
+            let (_, why) = readiness::explain(state, claim, template);
+            format!("is {state}: {why}")
+        } else {
+            format!("is not yet at revision {}", self.wish.revision)
+        };
+        let (set, ordinal) = (&self.set.name, self.ordinal);
+        Some(format!("{} {why}; Pod {set}-{ordinal} is replaced when it is ready", claim.name))
+    }
+}
+
+/// Why the Pod may not be deleted now; nothing if it may. `claims` holds those that are there.
+#[must_use]
+pub fn gate<'c>(
+    pod: &Pod,
+    set: &SetView,
+    settings: &Settings,
+    claims: impl Fn(&ClaimName) -> Option<&'c ClaimView>,
+) -> Option<String> {
+    let gate = Gate::of(pod, set, settings)?;
+    let mut waits = gate.claims().filter_map(|(name, template)| gate.waits_for(claims(&name), template));
+    gate.waits_anyway().or_else(|| waits.next())
+}
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;
