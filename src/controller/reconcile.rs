@@ -23,7 +23,7 @@ use super::watch::{Namespaces, lock};
 use super::{Clock, inquire, views};
 use crate::api::Settings;
 use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, SetReady, SetRecord, Tell, Wish, plan};
-use crate::templates::{RecordError, keys};
+use crate::templates::RecordError;
 
 /// How many times a look may go round before others have their turn.
 const MAX_ROUNDS: u32 = 32;

@@ -84,7 +84,7 @@ pub fn whose(
 #[must_use]
 pub fn unselected<'a>(set: &'a SetView, claim: &ClaimView) -> Option<(&'a String, &'a String)> {
     let mut labels = set.match_labels.iter();
-    labels.find(|(key, value)| claim.labels.get(*key) != Some(*value))
+    labels.find(|(key, value)| claim.labels.get(key) != Some(*value))
 }
 
 impl Foreign {

@@ -23,8 +23,12 @@ pub(crate) struct Api {
     pub(crate) quota: u8,
     /// The StorageClass says `allowVolumeExpansion`.
     pub(crate) expandable: bool,
-    /// The policy is registered.
+    /// The policy is registered, the gate with it.
     pub(crate) policy: bool,
+    /// The StatefulSet controller knows `maxUnavailable`, as it does by default since 1.37.
+    pub(crate) max_unavailable: bool,
+    /// A deletion of the StatefulSet controller was denied: it waits until its set or a Pod changes, or for a long time.
+    pub(crate) asleep: bool,
     pub(crate) last_uid: Uid,
     pub(crate) last_version: Version,
 }
@@ -38,11 +42,10 @@ pub(crate) enum Write {
         version: Option<Version>,
         record: Record,
     },
-    Partition {
+    Ready {
         uid: Option<Uid>,
         version: Option<Version>,
-        to: Option<u8>,
-        lift: bool,
+        ready: Option<(Wish, u8)>,
     },
     Report {
         set: Uid,
@@ -117,6 +120,8 @@ impl Api {
             quota: u8::MAX,
             expandable: true,
             policy: true,
+            max_unavailable: false,
+            asleep: false,
             last_uid: 0,
             last_version: 0,
         }
@@ -158,6 +163,7 @@ impl Api {
             return false;
         }
         after.version = self.version();
+        self.asleep = false;
         Arc::make_mut(&mut self.pods)[ordinal] = Some(after);
         true
     }
@@ -176,6 +182,7 @@ impl Api {
             after.status.observed = false;
         }
         after.version = self.version();
+        self.asleep = false;
         self.set = Some(after);
         true
     }
@@ -185,6 +192,7 @@ impl Api {
     }
 
     pub(crate) fn put_pod(&mut self, ordinal: usize, pod: Option<Pod>) {
+        self.asleep = false;
         Arc::make_mut(&mut self.pods)[ordinal] = pod;
     }
 
@@ -215,23 +223,9 @@ impl Api {
         match *write {
             Write::Apply(apply) => self.apply(&apply),
             Write::Record { uid, version, record } => {
-                self.patch_set(uid, version, |set| set.spec.staged = Some(record))
+                self.patch_set(uid, version, |set| (set.spec.staged, set.spec.ready) = (Some(record), None))
             }
-            // There is nothing that could hold a partition.
-            Write::Partition {
-                uid,
-                version,
-                to: Some(_),
-                ..
-            } if self.names_on_delete(uid, version) => Answer::Refused(Cause::Strategy),
-            Write::Partition { uid, version, to, lift } => self.patch_set(uid, version, |set| {
-                if lift {
-                    set.spec.held = None;
-                }
-                if let Some(to) = to {
-                    set.spec.partition = to;
-                }
-            }),
+            Write::Ready { uid, version, ready } => self.patch_set(uid, version, |set| set.spec.ready = ready),
             Write::Report { set, says, wish } => {
                 let before = self.report.filter(|report| report.set == set);
                 if before.is_none_or(|report| report.says != says) {
@@ -253,14 +247,6 @@ impl Api {
                 Answer::Done
             }
         }
-    }
-
-    /// The set is the one that is meant, and its Pods are replaced by hand.
-    fn names_on_delete(&self, uid: Option<Uid>, version: Option<Version>) -> bool {
-        self.set.is_some_and(|set| {
-            let meant = uid.is_none_or(|uid| uid == set.uid) && version.is_none_or(|version| version == set.version);
-            meant && set.spec.on_delete
-        })
     }
 
     /// F15 and F16: a merge patch with the uid and the resourceVersion in it.

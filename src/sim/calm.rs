@@ -55,7 +55,7 @@ impl World {
         let from = if set.spec.on_delete {
             0
         } else {
-            usize::from(set.users_partition())
+            usize::from(set.spec.partition)
         };
         let refused = |slot: usize| self.instances.iter().any(|one| one.memory.refusals[slot].is_some());
         let mut slots = (0..SLOTS).filter(|slot| super::objects::place(*slot).1 >= from);
@@ -140,8 +140,7 @@ impl World {
         let (pod, set) = (self.api.pods[ordinal]?, self.api.set?);
         let ordinal_byte = u8::try_from(ordinal).ok()?;
         let wish = super::judge::wish_in_force(&set, self.recover);
-        let held = set.spec.held.is_some();
-        let stays = ordinal < usize::from(set.users_partition()) || set.spec.paused || set.spec.on_delete;
+        let stays = ordinal < usize::from(set.spec.partition) || set.spec.paused || set.spec.on_delete;
         let claim = self.api.claims[ordinal]?;
         // A claim that has grown and is full all the same.
         if pod.full > 0 && (stays || wish.is_none() || claim.revision == wish) {
@@ -150,7 +149,7 @@ impl World {
         let slots = (0..SLOTS).filter(|slot| super::objects::place(*slot).1 == ordinal);
         let mut claims = slots.filter_map(|slot| self.api.claims[slot]);
         let waits = claims.any(|claim| claim.resize == super::objects::Resize::Node);
-        let replaced = held && pod.image != set.spec.image;
+        let replaced = pod.image != set.spec.image;
         (waits && !replaced).then_some(Deed::DeletePod(ordinal_byte))
     }
 
@@ -206,7 +205,7 @@ impl World {
             && set.record().is_some_and(|record| record.complete)
             && !set.spec.paused
             && !set.spec.on_delete
-            && set.users_partition() == 0
+            && set.spec.partition == 0
             && !mind.silent;
         let says = self.api.report.map_or("nothing", |report| mind.words(report.says));
         if complete && !says.starts_with("Complete") {

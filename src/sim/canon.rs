@@ -135,7 +135,7 @@ impl Instance {
                         uid.iter_mut().for_each(&mut *each);
                         each(&mut record.uid);
                     }
-                    Write::Partition { uid, .. } => uid.iter_mut().for_each(&mut *each),
+                    Write::Ready { uid, .. } => uid.iter_mut().for_each(&mut *each),
                     Write::Report { set, .. } => each(set),
                     Write::Delete { .. } => {}
                 }
@@ -156,7 +156,7 @@ impl Instance {
                         let slot = usize::from(apply.slot);
                         apply.version.iter_mut().for_each(|version| each(slot, version));
                     }
-                    Write::Record { version, .. } | Write::Partition { version, .. } => {
+                    Write::Record { version, .. } | Write::Ready { version, .. } => {
                         version.iter_mut().for_each(|version| each(SET, version));
                     }
                     Write::Report { .. } | Write::Delete { .. } => {}

@@ -21,8 +21,8 @@ const ACTIONS: [&str; 6] = [
     "ApplyClaim",
     "ApplyClaim that takes back",
     "SetRecord",
-    "SetPartition",
-    "SetPartition that lifts",
+    "SetReady",
+    "SetReady that takes it back",
     "Tell",
 ];
 
@@ -57,7 +57,7 @@ impl Coverage {
         let place = match action {
             Action::ApplyClaim(apply) => usize::from(apply.taken_back.is_some()),
             Action::SetRecord(_) => 2,
-            Action::SetPartition(set) => 3 + usize::from(set.lift),
+            Action::SetReady(set) => 3 + usize::from(set.ready.is_none()),
             Action::Tell(tell) => {
                 let reason = Reason::ALL.iter().position(|reason| *reason == tell.reason);
                 self.reasons |= 1 << reason.unwrap_or(31);

@@ -13,7 +13,7 @@ pub(crate) struct Outcome {
     set: Option<SetSpec>,
     claims: [Option<Claim>; SLOTS],
     pods: [Option<(u8, bool)>; ORDINALS],
-    /// Writes to claims, then of the partition and of the record.
+    /// Writes to claims, then of what is ready and of the record.
     writes: [u16; SLOTS + 2],
     /// Requests, whatever became of them.
     pub(crate) requests: u32,

@@ -3,9 +3,11 @@
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
-use super::api::Cause;
+use super::api::{Api, Cause};
 use super::names::{self, Names, SET, TEMPLATE, TIER, number, whole_gi};
-use super::objects::{Claim, Claims, Record, SLOTS, Set, SetSpec, Uid, Wish};
+use super::objects::{
+    Claim, Claims, Modify, Owner, Record, Resize, SLOTS, Set, SetSpec, TEMPLATES, Uid, Wish, slot,
+};
 use super::snapshot::claim_name;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::templates::{self, ClaimTemplate, Quantity, keys};
@@ -19,7 +21,11 @@ const MOST: usize = 50_000;
 pub(crate) struct Door {
     updates: FxHashMap<Update, Result<SetSpec, Cause>>,
     births: FxHashMap<Birth, Claim>,
+    deletions: FxHashMap<Deletion, bool>,
 }
+
+/// A Pod that is deleted: its set, whether another controller owns that, its ordinal, and its claims.
+type Deletion = (SetSpec, bool, usize, [Option<Claim>; TEMPLATES]);
 
 /// A claim that is born: the set, whether another controller owns it, template and ordinal, whether there is a neighbour.
 type Birth = (SetSpec, Uid, (usize, usize), bool, Claim);
@@ -35,6 +41,8 @@ struct Cluster {
     set: String,
     claims: Option<Sizes>,
     neighbour: bool,
+    /// The claims of a Pod, by name.
+    of_pod: Vec<(String, String)>,
 }
 
 impl Lookups for Cluster {
@@ -49,7 +57,10 @@ impl Lookups for Cluster {
                 let other = r#"{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"a-web","namespace":"default","uid":"n"},"spec":{"selector":{"matchLabels":{"app":"a"}},"volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":{}}]}}"#;
                 Some(other.to_owned())
             }
-            name => self.claim(name),
+            name => match self.of_pod.iter().find(|(of_pod, _)| of_pod == name) {
+                Some((_, text)) => Some(text.clone()),
+                None => self.claim(name),
+            },
         })
     }
 }
@@ -152,6 +163,101 @@ impl Door {
             ..born
         };
     }
+
+    /// Whether the gate denies the deletion of a Pod.
+    pub(crate) fn keeps(&mut self, names: &mut Names, api: &Api, ordinal: usize) -> bool {
+        let Some(set) = api.set else {
+            return false;
+        };
+        let mut spec = set.spec;
+        if let Some(record) = &mut spec.staged {
+            record.uid = Uid::from(record.uid != set.uid) + 1;
+        }
+        let claims = std::array::from_fn(|template| {
+            let claim = api.claims[slot(template, ordinal)]?;
+            Some(Claim {
+                uid: 0,
+                version: 0,
+                owner: Owner::Nobody,
+                ..claim
+            })
+        });
+        let key = (spec, set.owned, ordinal, claims);
+        if let Some(answer) = self.deletions.get(&key) {
+            return *answer;
+        }
+        let answer = ask_deletion(names, &key);
+        if self.deletions.len() >= MOST {
+            self.deletions.clear();
+        }
+        self.deletions.insert(key, answer);
+        answer
+    }
+}
+
+fn ask_deletion(names: &mut Names, (spec, owned, ordinal, claims): &Deletion) -> bool {
+    let named = |(template, claim): (usize, &Option<Claim>)| Some((claim_name(slot(template, *ordinal)), (*claim)?));
+    let claims: Vec<(String, Claim)> = claims.iter().enumerate().filter_map(named).collect();
+    let of_pod = claims.iter().map(|(name, claim)| (name.clone(), claim_text(names, name, claim)));
+    let mut cluster = Cluster {
+        of_pod: of_pod.collect(),
+        set: set_text(names, spec, *owned),
+        claims: None,
+        neighbour: false,
+    };
+    let payload = format!(
+        r#"{{"request":{{"uid":"r","kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},"name":"{SET}-{ordinal}","namespace":"default","operation":"DELETE","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"oldObject":{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{SET}-{ordinal}","namespace":"default","uid":"p","ownerReferences":[{{"apiVersion":"apps/v1","kind":"StatefulSet","name":"{SET}","uid":"u1","controller":true}}]}},"spec":{{"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"data-{SET}-{ordinal}"}}}}]}},"status":{{"phase":"Running"}}}}}},"settings":{{}}}}"#
+    );
+    let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
+    answer.is_some_and(|answer| answer["accepted"] == Value::Bool(false))
+}
+
+/// A claim as an API server writes it.
+fn claim_text(names: &mut Names, name: &str, claim: &Claim) -> String {
+    let mut object = json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "default", "uid": "c", "labels": {"app": SET}},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": format!("{}Gi", claim.request)}},
+            "volumeAttributesClassName": names::class(claim.class),
+        },
+        "status": {"phase": if claim.bound { "Bound" } else { "Pending" }},
+    });
+    if let Some(wish) = &claim.revision {
+        object["metadata"]["labels"][keys::REVISION] = names.revision(wish).as_str().into();
+    }
+    if claim.terminating {
+        object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    }
+    let status = &mut object["status"];
+    if claim.bound {
+        status["capacity"] = json!({"storage": format!("{}Gi", claim.capacity)});
+        status["currentVolumeAttributesClassName"] = names::class(claim.current_class).into();
+    }
+    let resize = match claim.resize {
+        Resize::None => None,
+        Resize::Controller => Some("ControllerResizeInProgress"),
+        Resize::ControllerInfeasible => Some("ControllerResizeInfeasible"),
+        Resize::Node => Some("NodeResizePending"),
+    };
+    if let Some(resize) = resize {
+        status["allocatedResourceStatuses"] = json!({"storage": resize});
+    }
+    if claim.resize == Resize::Node {
+        status["conditions"] = json!([{"type": "FileSystemResizePending", "status": "True", "message": ""}]);
+    }
+    let modify = match claim.modify {
+        Modify::None => None,
+        Modify::Pending => Some("Pending"),
+        Modify::InProgress => Some("InProgress"),
+        Modify::Infeasible => Some("Infeasible"),
+    };
+    if let Some(modify) = modify {
+        status["modifyVolumeStatus"] = json!({"status": modify, "targetVolumeAttributesClassName": "class"});
+    }
+    object.to_string()
 }
 
 fn ask_update(
@@ -170,6 +276,7 @@ fn ask_update(
         set: old_text,
         claims: recover,
         neighbour: false,
+        of_pod: Vec::new(),
     };
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
     let answer = answer.filter(|answer| answer["accepted"] == Value::Bool(true));
@@ -195,8 +302,8 @@ fn set_text(names: &mut Names, spec: &SetSpec, owned: bool) -> String {
     if let Some(record) = &spec.staged {
         annotate(keys::STAGED, &record_text(names, record));
     }
-    if let Some(held) = spec.held {
-        annotate(keys::HELD_PARTITION, &held.to_string());
+    if let Some((wish, ordinal)) = &spec.ready {
+        annotate(keys::READY, &format!("{}.{ordinal}", names.revision(wish)));
     }
     if let Some(policy) = spec.policy {
         annotate(keys::UPDATE_POLICY, policy.as_str());
@@ -248,18 +355,14 @@ fn record_text(names: &mut Names, record: &Record) -> String {
 fn read_set(object: &Value, asked: &SetSpec) -> Option<SetSpec> {
     let annotation = |key: &str| object["metadata"]["annotations"][key].as_str();
     let staged = annotation(keys::STAGED).and_then(read_record);
-    let partition = &object["spec"]["updateStrategy"]["rollingUpdate"]["partition"];
     let live = ClaimTemplate::read_list(&object["spec"]["volumeClaimTemplates"].to_string()).ok()?;
     Some(SetSpec {
         staged,
-        held: annotation(keys::HELD_PARTITION).and_then(|held| held.parse().ok()),
+        ready: asked.ready.filter(|_| annotation(keys::READY).is_some()),
         policy: annotation(keys::UPDATE_POLICY).and_then(|policy| policy.parse().ok()),
         paused: annotation(keys::PAUSED) == Some("true"),
         asynchronous: annotation(keys::SYNC) == Some("Async"),
         withdraw: asked.withdraw.filter(|_| annotation(keys::WITHDRAW).is_some()),
-        partition: partition
-            .as_u64()
-            .map_or(asked.partition, |partition| u8::try_from(partition).unwrap_or(u8::MAX)),
         live: names::wish(&live),
         ..*asked
     })
@@ -285,7 +388,7 @@ fn ask_birth(
     neighbour: bool,
     asked: Claim,
 ) -> Claim {
-    let name = claim_name(super::objects::slot(template, ordinal));
+    let name = claim_name(slot(template, ordinal));
     let want = super::objects::Want {
         size: asked.request,
         class: asked.class,
@@ -308,6 +411,7 @@ fn ask_birth(
         set,
         claims: None,
         neighbour,
+        of_pod: Vec::new(),
     };
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
     let Some(born) = answer.as_ref().and_then(|answer| answer.get("mutated_object")) else {

@@ -119,8 +119,6 @@ fn set_facts(set: &Set) -> SetFacts {
         paused: set.spec.paused,
         by_hand: set.spec.on_delete,
         partition: set.spec.partition.into(),
-        users_partition: set.users_partition().into(),
-        held: set.spec.held.is_some(),
         parallel: set.spec.parallel,
         pod_revision: set.spec.image.into(),
     }
@@ -200,7 +198,6 @@ pub(crate) fn request(
     s8_once(&request, &was)?;
     ledger.s9_asked_for(&request, &was)?;
     ledger.s6_order(&request, &was)?;
-    ledger.s7_claims_first(&request, &was)?;
     s12_no_write_for_nothing(&request)?;
     s9_not_stale(&request)
 }
@@ -223,15 +220,7 @@ fn request_of(before: &Api, after: &Api, write: &Write) -> Request {
             (what, apply.uid, apply.version, of_claim(slot(template, ordinal)))
         }
         Write::Record { uid, version, .. } => (What::Record, uid, version, of_set),
-        Write::Partition { uid, version, to, lift } => (
-            What::Partition {
-                to: to.map(u32::from),
-                lift,
-            },
-            uid,
-            version,
-            of_set,
-        ),
+        Write::Ready { uid, version, .. } => (What::Ready, uid, version, of_set),
         Write::Report { set, .. } => (What::Record, Some(set), None, of_set),
         Write::Delete { slot } => (What::Delete, None, None, of_claim(slot.into())),
     };

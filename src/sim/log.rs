@@ -22,7 +22,7 @@ pub(crate) struct Log {
     pub(crate) steps: u64,
     /// Requests of ours, whatever became of them.
     pub(crate) requests: u32,
-    /// Writes that changed something: claims by slot, then the partition, the record, the report.
+    /// Writes that changed something: claims by slot, then what is ready, the record, the report.
     pub(crate) writes: [u16; SLOTS + 3],
     /// Applies that were refused, while there is one controller that does not end.
     pub(crate) attempts: Vec<Attempt>,
@@ -136,7 +136,7 @@ impl Log {
             let place = match write {
                 Write::Apply(apply) => usize::from(apply.slot),
                 Write::Delete { slot } => usize::from(*slot),
-                Write::Partition { .. } => SLOTS,
+                Write::Ready { .. } => SLOTS,
                 Write::Record { .. } => SLOTS + 1,
                 Write::Report { .. } => SLOTS + 2,
             };
@@ -220,10 +220,10 @@ fn write_words(write: &Write) -> String {
                 if record.complete { "Complete" } else { "RollingOut" }
             )
         }
-        Write::Partition { to, lift, .. } => {
-            let to = to.map_or_else(|| "none".to_owned(), |to| to.to_string());
-            format!("partition {to}{}", if *lift { ", the hold ends" } else { "" })
-        }
+        Write::Ready { ready, .. } => match ready {
+            Some((_, ordinal)) => format!("ready {ordinal}"),
+            None => "ready no more".to_owned(),
+        },
         Write::Report { says, .. } => format!("report {says}"),
         Write::Delete { slot } => format!("delete {}", claim_name((*slot).into())),
     }
@@ -286,9 +286,6 @@ pub(crate) fn state_words(api: &Api) -> String {
         "set: {} replicas, image {}, partition {}",
         set.spec.replicas, set.spec.image, set.spec.partition
     );
-    if let Some(held) = set.spec.held {
-        let _ = write!(text, " (the user's is {held})");
-    }
     if let Some(record) = set.record() {
         let _ = write!(text, ", staged {}", wish_words(&record.wish));
     }

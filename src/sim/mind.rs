@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::api::{Cause, Write};
+use super::api::{Api, Cause, Write};
 use super::controller::memory::Memory;
 use super::coverage::Coverage;
 use super::door::Door;
@@ -139,5 +139,10 @@ impl Mind {
     pub(crate) fn birth(&mut self, set: &Set, template: usize, ordinal: usize, neighbour: bool, claim: &mut Claim) {
         self.door
             .birth(&mut self.names, set, (template, ordinal), neighbour, claim);
+    }
+
+    /// Asks `admit` about the deletion of a Pod by the StatefulSet controller: true if it is denied.
+    pub(crate) fn keeps(&mut self, api: &Api, ordinal: usize) -> bool {
+        self.door.keeps(&mut self.names, api, ordinal)
     }
 }

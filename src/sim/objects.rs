@@ -77,7 +77,8 @@ pub(crate) struct SetSpec {
     /// `sync: Async`
     pub(crate) asynchronous: bool,
     pub(crate) partition: u8,
-    pub(crate) held: Option<u8>,
+    /// The annotation `ready`: a wish and an ordinal.
+    pub(crate) ready: Option<(Wish, u8)>,
     /// `withdraw` names this revision.
     pub(crate) withdraw: Option<Wish>,
     /// `updateStrategy: OnDelete`
@@ -282,11 +283,6 @@ impl Set {
     /// How long a Pod is Ready before it is available.
     pub(crate) fn min_ready(&self) -> Age {
         self.spec.min_ready.into()
-    }
-
-    /// The partition that the user asked for.
-    pub(crate) fn users_partition(&self) -> u8 {
-        self.spec.held.unwrap_or(self.spec.partition)
     }
 }
 

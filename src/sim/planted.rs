@@ -53,17 +53,11 @@ planted! {
     GrowsBeyond: "the size is rounded up beyond what was asked for", [Rule::S1];
     LowestFirst: "the lowest ordinal first", [Rule::S6];
     AllAtOnce: "every claim at once, whatever is in motion", [Rule::S6];
-    ReleasesEarly: "the Pod is replaced before its claim is ready", [Rule::S7];
-    TwoPodsAtOnce: "the next Pod is released before this one runs", [Rule::S7];
-    NeverLifts: "a hold that nobody ends", [Rule::L1];
-    LiftsToZero: "a hold ends with partition 0, whatever the user asked for", [Rule::S6];
-    ForgetsHold: "a hold is forgotten with the wish that it was for", [Rule::L1];
     DeletesOrphans: "K8SSAND-559, K8SPSMDB-433: claims without a Pod are taken for left over, and deleted", [Rule::S4];
     FifthField: "prometheus-operator#5067: more fields than the four are written", [Rule::S2];
     DropsClass: "an apply that leaves the attributes class out takes it away", [Rule::S2, Rule::L1];
     ConflictIsFinal: "percona-server-mongodb-operator#2220: a conflict is taken for the last word", [Rule::L1];
     RecordsAgain: "prometheus-operator#4519: what is there already is written again, in each look", [Rule::S12];
-    StatusOfBefore: "ours, once: a status from before the last change of the set says which Pods are to be replaced", [Rule::S6, Rule::S7];
     UnreadyWaits: "ours, once: a claim waits for a Pod that Kubernetes replaces when the Pod of this claim, whose disk is full, is Ready", [Rule::L1];
     UnboundStopsAll: "ours, once: with Parallel a claim that has no volume stops all the others", [Rule::L5];
     ClockSetBack: "ours, once: what was refused waits until a clock that was set back is where it was", [Rule::L1];
@@ -105,7 +99,6 @@ impl Planted {
             }
             Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
             Self::SaysAgain => seen.earlier = None,
-            Self::StatusOfBefore => seen.set.status.observed = true,
             Self::DropsClass => claims.for_each(|claim| claim.our_class = Share::None),
             _ => {}
         }
@@ -114,7 +107,6 @@ impl Planted {
     /// What is decided is bent.
     pub(crate) fn decides(self, seen: &Seen, decision: &mut Decision) {
         let record = seen.set.record().copied();
-        let users = seen.set.users_partition();
         match (self, record) {
             (Self::NoteBeforeGrowth, Some(record)) if record.complete => {
                 decision.writes.retain(|write| !matches!(write, Write::Apply(_)));
@@ -137,18 +129,6 @@ impl Planted {
                 decision.writes.retain(|write| !is_apply(write));
                 decision.writes.extend(due(seen, &record).map(Write::Apply));
             }
-            (Self::ReleasesEarly, Some(_)) if seen.set.spec.held.is_some() && decision.rolls_out => {
-                let down = seen.set.spec.partition.saturating_sub(1).max(users);
-                if down < seen.set.spec.partition && seen.set.spec.partition <= seen.set.spec.replicas {
-                    decision.writes = vec![partition(down, false)];
-                }
-            }
-            (Self::TwoPodsAtOnce, _) => bend_partition(decision, |to, lift| (if lift { to } else { users }, lift)),
-            (Self::LiftsToZero, _) => bend_partition(decision, |to, lift| (if lift { 0 } else { to }, lift)),
-            (Self::NeverLifts, _) => decision
-                .writes
-                .retain(|write| !matches!(write, Write::Partition { lift: true, .. })),
-            (Self::ForgetsHold, _) if !decision.rolls_out => decision.writes.clear(),
             (Self::DeletesOrphans, _) => decision.writes.extend(orphan(seen)),
             (Self::RecordsAgain, Some(record)) if record.complete => decision.writes.push(write_record(record)),
             (_, Some(_)) => self.decides_as_we_did(seen, decision),
@@ -250,28 +230,11 @@ fn stop(decision: &mut Decision) {
     decision.wake = None;
 }
 
-fn partition(to: u8, lift: bool) -> Write {
-    Write::Partition {
-        uid: Some(SEEN),
-        version: Some(1),
-        to: Some(to),
-        lift,
-    }
-}
-
 fn write_record(record: Record) -> Write {
     Write::Record {
         uid: Some(SEEN),
         version: Some(1),
         record,
-    }
-}
-
-fn bend_partition(decision: &mut Decision, bend: impl Fn(u8, bool) -> (u8, bool)) {
-    for write in &mut decision.writes {
-        if let Write::Partition { to: Some(to), lift, .. } = write {
-            (*to, *lift) = bend(*to, *lift);
-        }
     }
 }
 

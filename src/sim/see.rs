@@ -43,11 +43,10 @@ pub(crate) fn real(write: Write, set: &Set, claims: &[Option<Claim>; SLOTS], pla
                 ..record
             },
         },
-        Write::Partition { uid, version, to, lift } => Write::Partition {
+        Write::Ready { uid, version, ready } => Write::Ready {
             uid: of_set(uid),
             version: set_version(version),
-            to,
-            lift,
+            ready,
         },
         other => other,
     };
@@ -165,13 +164,13 @@ fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
                 uid: parse(&set.record.uid)?,
             },
         },
-        Action::SetPartition(set) => Write::Partition {
+        Action::SetReady(set) => Write::Ready {
             uid: parse(&set.set_uid),
             version: parse(&set.resource_version),
-            to: set
-                .partition
-                .map(|partition| u8::try_from(partition).unwrap_or(u8::MAX)),
-            lift: set.lift,
+            ready: match &set.ready {
+                Some(ready) => Some((mind.names.wish(ready.revision.as_str())?, u8::try_from(ready.ordinal).ok()?)),
+                None => None,
+            },
         },
         Action::Tell(_) => return None,
     })

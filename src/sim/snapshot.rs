@@ -12,7 +12,7 @@ use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
 use crate::rollout::{self, ClaimView, Neighbour, PodView, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
-use crate::templates::{Record, Revision, Sync, keys};
+use crate::templates::{Ready, Record, Revision, Sync, keys};
 
 /// The settings without and with `shrink: Recover`. There are millions of snapshots.
 static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
@@ -143,13 +143,16 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
         controller: set.owned.then(|| owner("Operator", OTHER)),
         replicas: spec.replicas.into(),
         first_ordinal: 0,
-        match_labels: [("app".to_owned(), SET.to_owned())].into(),
+        match_labels: Map::from_unsorted(vec![("app".to_owned(), SET.to_owned())]).unwrap_or_default(),
         live: mind.names.templates(&spec.live),
         staged: record,
         update_policy: spec.policy,
         paused: spec.paused,
-        partition: spec.held.unwrap_or(spec.partition).into(),
-        held: spec.held.map(|_| spec.partition.into()),
+        partition: spec.partition.into(),
+        ready: spec.ready.map(|(wish, ordinal)| Ready {
+            revision: mind.names.revision(&wish),
+            ordinal: ordinal.into(),
+        }),
         sync: if spec.asynchronous { Sync::Async } else { Sync::LockStep },
         min_ready_seconds: spec.min_ready.into(),
         status_is_current: set.status.observed,
@@ -168,7 +171,7 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
 }
 
 fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> ClaimView {
-    let mut labels = BTreeMap::new();
+    let mut labels = Map::new();
     if claim.selected {
         labels.insert("app".to_owned(), SET.to_owned());
     }

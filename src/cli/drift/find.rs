@@ -17,7 +17,7 @@ use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, Record,
 pub(crate) struct Seen {
     pub(crate) set: SetView,
     /// The annotations of ours.
-    pub(crate) annotations: BTreeMap<String, String>,
+    pub(crate) annotations: Map<String>,
     /// Claims of the names that replicas of the set have.
     pub(crate) claims: BTreeMap<String, Claim>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Seen {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Claim {
     pub(crate) view: ClaimView,
-    pub(crate) annotations: BTreeMap<String, String>,
+    pub(crate) annotations: Map<String>,
 }
 
 impl Seen {
@@ -262,9 +262,9 @@ fn of_class(template: &ClaimTemplate, claim: &ClaimView, outlook: &str) -> Optio
 /// Labels and annotations of the template. Keys of the selector have the selector's values, whatever the template says, as
 /// when the StatefulSet controller makes the claim. What only the claim has is its own.
 fn of_keys(seen: &Seen, template: &ClaimTemplate, claim: &Claim, outlook: &str) -> Vec<Difference> {
-    let rows = |kind, map: &str, wanted: &Map<String>, found: &BTreeMap<String, String>| {
-        let differing = wanted.iter().filter(|(key, value)| found.get(*key) != Some(*value));
-        let differing = differing.filter(|(key, _)| kind != Kind::Label || !seen.set.match_labels.contains_key(*key));
+    let rows = |kind, map: &str, wanted: &Map<String>, found: &Map<String>| {
+        let differing = wanted.iter().filter(|(key, value)| found.get(key) != Some(*value));
+        let differing = differing.filter(|(key, _)| kind != Kind::Label || !seen.set.match_labels.contains_key(key));
         let rows = differing.map(|(key, value)| Difference {
             wanted: Some(value.clone()),
             found: found.get(key).cloned(),

@@ -17,7 +17,7 @@ pub(crate) fn even() -> Seen {
         (name, Claim { view, annotations })
     });
     Seen {
-        annotations: BTreeMap::new(),
+        annotations: Map::new(),
         claims: claims.collect(),
         set: web.set,
     }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::find::{Claim, Seen, named};
 use crate::cli::cluster;
 use crate::controller::objects;
+use crate::json::Map;
 use crate::templates::keys;
 
 /// Claims, by namespace and name.
@@ -72,10 +73,9 @@ fn seen(object: &Value, claims: &Claims) -> anyhow::Result<Seen> {
     Ok(seen)
 }
 
-fn annotations(object: &Value) -> BTreeMap<String, String> {
+fn annotations(object: &Value) -> Map<String> {
     let annotations = object["metadata"]["annotations"].as_object();
     let pairs = annotations.into_iter().flatten();
-    pairs
-        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-        .collect()
+    let texts = pairs.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+    Map::from_unsorted(texts.collect()).unwrap_or_default()
 }

@@ -70,10 +70,6 @@ pub struct SetFacts {
     pub by_hand: bool,
     /// `spec.updateStrategy.rollingUpdate.partition`
     pub partition: u32,
-    /// What the user asked for there.
-    pub users_partition: u32,
-    /// The partition is not the user's.
-    pub held: bool,
     /// What is stuck stops only itself.
     pub parallel: bool,
     /// What Pods are to run.

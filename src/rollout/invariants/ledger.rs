@@ -64,7 +64,7 @@ impl Ledger {
         self.rolled |= !set.by_hand;
         self.by_hand |= set.by_hand;
         self.pods.turn_to(set.pod_revision);
-        self.lowest_partition = self.lowest_partition.min(set.users_partition);
+        self.lowest_partition = self.lowest_partition.min(set.partition);
         self.most_replicas = self.most_replicas.max(set.replicas);
         // What is out of range keeps nobody waiting.
         let in_range = bit(set.replicas, 0, scene.wanted.len()).wrapping_sub(1);
@@ -108,7 +108,7 @@ impl Ledger {
                 of,
                 done: marks,
                 mountable: marks,
-                lowest_partition: if again { 0 } else { set.users_partition },
+                lowest_partition: if again { 0 } else { set.partition },
                 most_replicas: if again { u32::MAX } else { 0 },
                 let_go: again,
                 rolled: again,
@@ -120,7 +120,7 @@ impl Ledger {
             former.copy_from_slice(&self.wishes[..4]);
             Self {
                 of,
-                lowest_partition: set.users_partition,
+                lowest_partition: set.partition,
                 unmounted: self.unused,
                 unused: self.unused,
                 former,
@@ -245,9 +245,8 @@ impl Ledger {
     }
 
     /// S6: highest ordinal first; a replica is begun only when every higher one has been ready; the user's partition is
-    /// respected; at most one replica is in motion. A hold ends with the user's own partition. Where Pods are replaced by
-    /// hand, a replica is begun when its Pod has been deleted. Where a higher Pod is not replaced because this one is not Ready,
-    /// this one need not wait (`OrderedReady`).
+    /// respected; at most one replica is in motion. Where Pods are replaced by
+    /// hand, a replica is begun when its Pod has been deleted. One whose Pod is not Ready comes before all others.
     ///
     /// # Errors
     /// [`Broken`] says which replica came too early.
@@ -272,7 +271,7 @@ impl Ledger {
                         format!("wrote to ordinal {ordinal}, whose Pod nobody has deleted"),
                     );
                 }
-                if self.by_hand || self.is_in_the_way(&set, request.pods, place) {
+                if self.by_hand || self.pods.unready & place != 0 {
                     return Ok(());
                 }
                 for higher in set.ordinals().filter(|higher| *higher > ordinal) {
@@ -287,55 +286,8 @@ impl Ledger {
                 }
                 Ok(())
             }
-            What::Partition { to, lift: true } if to.is_some_and(|to| to != set.users_partition) => {
-                let users = set.users_partition;
-                Broken::of(
-                    Rule::S6,
-                    format!("ended a hold with partition {to:?}, but the user's is {users}"),
-                )
-            }
-            What::Partition {
-                to: Some(to),
-                lift: false,
-            } if to < self.lowest_partition => Broken::of(Rule::S6, format!("partition {to} is below the user's")),
             _ => Ok(()),
         }
-    }
-
-    /// With `OrderedReady` no Pod is replaced, nor made, while a lower one is not Ready.
-    fn is_in_the_way(&self, set: &SetFacts, pods: Option<Id>, place: u128) -> bool {
-        let higher = self.pods.awaited(pods).leading_zeros() < place.leading_zeros();
-        !set.parallel && self.pods.unready & place != 0 && higher
-    }
-
-    /// S7: with `LockStep` a Pod is released only when each of its claims has been absent or at the wish and ready, and
-    /// when the Pods above it have been replaced. A hold that ends while the wish is being rolled out releases all.
-    ///
-    /// # Errors
-    /// [`Broken`] says which Pod came too early.
-    pub fn s7_claims_first(&self, request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
-        let (What::Partition { to, .. }, Some(set)) = (request.what, before.set) else {
-            return Ok(());
-        };
-        if set.wish.is_none() || !set.lock_step || set.complete || to.is_none() {
-            return Ok(());
-        }
-        let to = to.unwrap_or(set.users_partition).max(set.users_partition);
-        let over = self.pods.over();
-        let awaited = self.pods.awaited(Some(set.pod_revision));
-        for ordinal in set.ordinals().filter(|ordinal| set.index(*ordinal) >= to) {
-            let place = bit(set.index(ordinal), 0, 1);
-            // What a Pod may cure lets it go, if it is to be replaced.
-            let cured = |marks| if awaited & place != 0 { marks } else { 0 };
-            let ready = [self.done, self.absent, cured(self.unbound), cured(self.mountable)];
-            if !all(&ready, &set, ordinal, before.wanted.len()) {
-                return Broken::of(Rule::S7, format!("released Pod {ordinal} before its claims were ready"));
-            }
-            if set.index(ordinal) > to && over & place == 0 {
-                return Broken::of(Rule::S7, format!("partition {to} before Pod {ordinal} was replaced"));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -13,8 +13,8 @@ pub struct Tally {
     pub replicas: u32,
     /// Writes to claims.
     pub claim_writes: u32,
-    /// Writes of the partition.
-    pub partition_writes: u32,
+    /// Writes of what is ready.
+    pub ready_writes: u32,
     /// Writes of the record.
     pub record_writes: u32,
     /// Writes of the ClaimRollout.
@@ -53,16 +53,12 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     let Some(set) = scene.set.filter(|set| !set.terminating) else {
         return Ok(());
     };
-    let given_up = set.wish.is_none() || (!set.lock_step && !set.paused);
-    if set.held && given_up {
-        return Broken::of(Rule::L1, "Pods are held, and nothing is being rolled out".to_owned());
-    }
     let Some(wish) = set.wish.filter(|_| !set.paused && !set.by_hand) else {
         return Ok(());
     };
     let reachable = set
         .ordinals()
-        .filter(|ordinal| set.index(*ordinal) >= set.users_partition);
+        .filter(|ordinal| set.index(*ordinal) >= set.partition);
     for ordinal in reachable.rev() {
         for (template, wanted) in scene.templates() {
             match scene.claim(template, ordinal) {
@@ -84,10 +80,7 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
             );
         }
     }
-    if set.held {
-        return Broken::of(Rule::L1, "every claim is ready, and Pods are held".to_owned());
-    }
-    if set.users_partition == 0 && !set.complete {
+    if set.partition == 0 && !set.complete {
         return Broken::of(
             Rule::L1,
             "every claim is ready, and the record does not say so".to_owned(),
@@ -104,7 +97,7 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
 pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     let Some(set) = scene
         .set
-        .filter(|set| set.parallel && !set.held && !set.paused && !set.by_hand && !set.complete)
+        .filter(|set| set.parallel && !set.paused && !set.by_hand && !set.complete)
     else {
         return Ok(());
     };
@@ -113,7 +106,7 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     };
     let reachable = set
         .ordinals()
-        .filter(|ordinal| set.index(*ordinal) >= set.users_partition);
+        .filter(|ordinal| set.index(*ordinal) >= set.partition);
     for ordinal in reachable.rev() {
         let mut waits = false;
         for (template, wanted) in scene.templates() {
@@ -145,7 +138,7 @@ pub fn s12_writes(tally: &Tally) -> Result<(), Broken> {
     /// Begun, written, expanding, ready; and the same for the beginning and the end.
     const REPORTS: u32 = 6;
     let quiet = tally.claim_writes <= tally.claims
-        && tally.partition_writes <= tally.replicas + 1
+        && tally.ready_writes <= tally.replicas
         && tally.record_writes <= 1
         && tally.report_writes <= REPORTS * (tally.replicas + 1);
     if quiet {

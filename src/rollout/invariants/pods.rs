@@ -67,19 +67,4 @@ impl PodsSeen {
         let place = self.revisions.iter_mut().find(known)?;
         Some(place.get_or_insert(AtRevision::of(revision)))
     }
-
-    /// Pods that have run what they are to run now.
-    pub(super) fn over(&self) -> u128 {
-        self.revisions[0].map_or(0, |at| at.over)
-    }
-
-    /// Pods that may be seen as to be made, or to be replaced by one at this revision; at any, if none is named.
-    pub(super) fn awaited(&self, revision: Option<Id>) -> u128 {
-        let others = self.revisions.iter().flatten();
-        let others = others.filter(|at| Some(at.revision) != revision);
-        let mut awaited = self.gone;
-        mark(&mut awaited, self.elsewhere, true);
-        others.for_each(|at| mark(&mut awaited, at.run, true));
-        awaited
-    }
 }

@@ -40,13 +40,8 @@ pub enum What {
         /// How many fields are in the request besides those of the template that may change, and our label.
         other_fields: u32,
     },
-    /// To write the partition of the set.
-    Partition {
-        /// The partition, if the strategy has one.
-        to: Option<u32>,
-        /// The user's comes back.
-        lift: bool,
-    },
+    /// To write whose claims became ready.
+    Ready,
     /// To write the record of the set.
     Record,
     /// To delete something.

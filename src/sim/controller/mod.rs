@@ -17,7 +17,7 @@ use super::watch::{Kind, Views};
 use super::world::{OLDEST, grow, older};
 use memory::Memory;
 
-/// The most requests of one round: an apply for each claim, the partition, the record, the report.
+/// The most requests of one round: an apply for each claim, what is ready, the record, the report.
 pub(crate) const REQUESTS: usize = 13;
 
 /// How many times a look may go round.
@@ -145,7 +145,7 @@ impl Instance {
             });
         }
         let report = Memory::latest(&mut self.memory, self.views.report);
-        if report.is_none() && set.spec.held.is_none() && set.record().is_none() {
+        if report.is_none() && set.record().is_none() {
             self.memory = Arc::new(Memory {
                 of: set.uid,
                 ..Memory::default()

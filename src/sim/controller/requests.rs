@@ -81,14 +81,14 @@ impl World {
                 Arc::make_mut(&mut instance.memory).refused(apply, cause);
                 Acted::LookAgain
             }
-            (Write::Apply(_) | Write::Record { .. } | Write::Partition { .. }, Answer::Conflict | Answer::Gone) => {
+            (Write::Apply(_) | Write::Record { .. } | Write::Ready { .. }, Answer::Conflict | Answer::Gone) => {
                 if planted == Some(Planted::ConflictIsFinal) {
                     instance.give_up();
                     return;
                 }
                 Acted::Overtaken
             }
-            (Write::Delete { .. }, _) | (Write::Record { .. } | Write::Partition { .. }, Answer::Done) => {
+            (Write::Delete { .. }, _) | (Write::Record { .. } | Write::Ready { .. }, Answer::Done) => {
                 Acted::Nothing
             }
             (Write::Report { .. }, Answer::Done) => {

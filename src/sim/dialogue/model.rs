@@ -40,7 +40,7 @@ impl Model {
     pub fn ask(&mut self, request: &Request) -> Option<Answer> {
         let api = &mut self.world.api;
         Some(match *request {
-            Request::Apply(..) | Request::Record(..) | Request::Partition(..) | Request::Report(..) => {
+            Request::Apply(..) | Request::Record(..) | Request::Ready(..) | Request::Report(..) => {
                 let write = ours(api, request)?;
                 api.answer(&write)
             }
@@ -189,9 +189,9 @@ fn ours(api: &Api, request: &Request) -> Option<Write> {
                 record: record(wish, complete, set),
             }
         }
-        Request::Partition(uid, version, to, lift) => {
+        Request::Ready(uid, version, ready) => {
             let (uid, version) = of_set(uid, version);
-            Write::Partition { uid, version, to, lift }
+            Write::Ready { uid, version, ready }
         }
         Request::Report(wish, says) => Write::Report {
             set: api.set?.uid,
@@ -291,7 +291,7 @@ fn set_sight(set: &Set) -> SetSight {
             spec.policy.map(|policy| policy.to_string()),
             word(spec.paused, "true"),
             word(spec.asynchronous, "Async"),
-            spec.held.map(|held| held.to_string()),
+            spec.ready.map(|(wish, ordinal)| format!("{wish}.{ordinal}")),
             spec.withdraw.map(|wish| wish.to_string()),
         ],
         partition: (!spec.on_delete).then(|| spec.partition.into()),

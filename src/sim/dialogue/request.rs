@@ -68,8 +68,8 @@ pub enum Request {
     Apply(u8, Option<Which>, Option<Which>, Wish, Wish),
     /// Our record: of a wish, complete or not.
     Record(Option<Which>, Option<Which>, Wish, bool),
-    /// Our partition, and whether the user's own is taken from beside it.
-    Partition(Option<Which>, Option<Which>, Option<u8>, bool),
+    /// Whose claims became ready: of a wish and an ordinal, or nobody's.
+    Ready(Option<Which>, Option<Which>, Option<(Wish, u8)>),
     /// Our report on a wish.
     Report(Wish, u32),
     /// Somebody creates the set, with these replicas and templates.

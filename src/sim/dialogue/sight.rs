@@ -15,7 +15,7 @@ pub struct SetSight {
     pub live: String,
     /// The annotation `staged`, if it is a record of this set: wish, phase and policy.
     pub staged: Option<String>,
-    /// The annotations `update-policy`, `paused`, `sync`, `held-partition` and `withdraw`.
+    /// The annotations `update-policy`, `paused`, `sync`, `ready` and `withdraw`.
     pub annotations: [Option<String>; 5],
     /// The partition; nothing with `OnDelete`.
     pub partition: Option<u64>,
@@ -113,7 +113,7 @@ fn flag(holds: bool) -> Option<String> {
 
 impl fmt::Display for SetSight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [policy, paused, sync, held, withdraw] = self.annotations.clone();
+        let [policy, paused, sync, ready, withdraw] = self.annotations.clone();
         let words = [
             ("x", Some(self.replicas.to_string())),
             ("image=", Some(self.image.clone())),
@@ -122,7 +122,7 @@ impl fmt::Display for SetSight {
             ("policy=", policy),
             ("paused=", paused),
             ("sync=", sync),
-            ("held=", held),
+            ("ready=", ready),
             ("withdraw=", withdraw),
             ("partition=", self.partition.map(|partition| partition.to_string())),
             ("owned", flag(self.owned)),

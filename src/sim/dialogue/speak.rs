@@ -46,8 +46,8 @@ fn choose(random: &mut Random, model: &Model) -> Request {
         }
         24..30 => {
             let (uid, version) = names(random);
-            let to = (random.below(4) > 0).then(|| random.byte(4));
-            Request::Partition(uid, version, to, random.coin() || to.is_none())
+            let ready = (random.below(4) > 0).then(|| (wish(random, model), random.byte(4)));
+            Request::Ready(uid, version, ready)
         }
         30..34 => {
             let wish = wish(random, model);

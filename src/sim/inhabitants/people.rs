@@ -182,7 +182,7 @@ pub(crate) fn create(world: &mut World, replicas: u8) -> Answer {
         paused: false,
         asynchronous: false,
         partition: 0,
-        held: None,
+        ready: None,
         withdraw: None,
         on_delete: false,
         parallel: false,

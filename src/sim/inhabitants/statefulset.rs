@@ -7,7 +7,7 @@ use crate::sim::objects::{Claim, ORDINALS, Owner, Pod, SLOTS, Set, SetStatus, TE
 
 /// Looks at Pods and claims, and makes the one write that comes first.
 pub(crate) fn sync(api: &mut Api, _: &Driver, mind: &mut Mind) -> bool {
-    let Some(set) = api.set.filter(|set| !set.terminating) else {
+    let Some(set) = api.set.filter(|set| !set.terminating && !api.asleep) else {
         return false;
     };
     adopt(api, &set) || own_claims(api, &set) || replicas(api, &set, mind)
@@ -81,7 +81,7 @@ fn replicas(api: &mut Api, set: &Set, mind: &mut Mind) -> bool {
             }
         }
     }
-    scale_down(api, set, replicas).unwrap_or_else(|| replace(api, set, replicas))
+    scale_down(api, set, replicas, mind).unwrap_or_else(|| replace(api, set, replicas, mind))
 }
 
 /// Makes a claim that a Pod needs: `Some(true)` if one was made, `Some(false)` if it cannot be made yet.
@@ -114,8 +114,18 @@ pub(crate) fn bear(api: &mut Api, set: &Set, at: (usize, usize), want: Want, min
     Answer::Done
 }
 
+/// Deletes a Pod, if the policy lets it. One that is denied is tried again when the set or a Pod changes, or much later:
+/// nothing tells the StatefulSet controller that a claim has changed.
+fn delete(api: &mut Api, ordinal: usize, mind: &mut Mind) -> bool {
+    if api.policy && mind.keeps(api, ordinal) {
+        api.asleep = true;
+        return false;
+    }
+    api.edit_pod(ordinal, |pod| pod.terminating = true)
+}
+
 /// Deletes the Pod with the highest ordinal that is out of range; `None` if there is none.
-fn scale_down(api: &mut Api, set: &Set, replicas: usize) -> Option<bool> {
+fn scale_down(api: &mut Api, set: &Set, replicas: usize, mind: &mut Mind) -> Option<bool> {
     for ordinal in (replicas..ORDINALS).rev() {
         let Some(pod) = api.pods[ordinal].filter(|pod| pod.set == set.uid) else {
             continue;
@@ -126,28 +136,58 @@ fn scale_down(api: &mut Api, set: &Set, replicas: usize) -> Option<bool> {
             }
             return Some(false);
         }
-        return Some(api.edit_pod(ordinal, |pod| pod.terminating = true));
+        return Some(delete(api, ordinal, mind));
     }
     None
 }
 
-/// RollingUpdate: the highest Pod that does not run what it is to run, down to the partition.
-fn replace(api: &mut Api, set: &Set, replicas: usize) -> bool {
+/// RollingUpdate, down to the partition.
+fn replace(api: &mut Api, set: &Set, replicas: usize, mind: &mut Mind) -> bool {
     if set.spec.on_delete {
         return false;
+    }
+    if api.max_unavailable {
+        return replace_since_1_37(api, set, replicas, mind);
     }
     for ordinal in (usize::from(set.spec.partition)..replicas).rev() {
         let Some(pod) = api.pods[ordinal] else {
             return false;
         };
         if pod.image != set.spec.image && !pod.terminating {
-            return api.edit_pod(ordinal, |pod| pod.terminating = true);
+            return delete(api, ordinal, mind);
         }
-        if pod.terminating || pod.ready.is_none_or(|age| age < set.min_ready()) {
+        if !is_available(set, &pod) {
             return false;
         }
     }
     false
+}
+
+fn is_available(set: &Set, pod: &Pod) -> bool {
+    !pod.terminating && pod.ready.is_some_and(|age| age >= set.min_ready())
+}
+
+/// `updateStatefulSetAfterInvariantEstablished` of Kubernetes 1.37.1, with `maxUnavailable: 1`: one Pod that is not available,
+/// below the partition too, uses the budget up; with Parallel old ones that are not available are replaced first.
+fn replace_since_1_37(api: &mut Api, set: &Set, replicas: usize, mind: &mut Mind) -> bool {
+    let is_unavailable = |pod: &Option<Pod>| pod.is_none_or(|pod| !is_available(set, &pod));
+    let is_old = |pod: &Pod| pod.image != set.spec.image && !pod.terminating;
+    let unavailable = api.pods[..replicas].iter().filter(|pod| is_unavailable(pod)).count();
+    let reached = (usize::from(set.spec.partition)..replicas).rev();
+    if set.spec.parallel {
+        let first = |ordinal: &usize| api.pods[*ordinal].is_some_and(|pod| is_old(&pod) && !is_available(set, &pod));
+        if let Some(ordinal) = reached.clone().find(first) {
+            return delete(api, ordinal, mind);
+        }
+    }
+    if unavailable > 0 {
+        return false;
+    }
+    let next = |ordinal: &usize| api.pods[*ordinal].is_some_and(|pod| is_old(&pod));
+    match reached.clone().find(next) {
+        Some(ordinal) => delete(api, ordinal, mind),
+        None => false,
+    }
 }
 
 /// Writes the status.

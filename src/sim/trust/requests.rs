@@ -74,7 +74,7 @@ impl Edit {
                     keys::SYNC,
                     keys::PHASE,
                     keys::READY,
-                    keys::HELD_PARTITION,
+                    keys::READY,
                     keys::WITHDRAW,
                 ]);
                 let value = random.pick(&[Some("Async"), Some("Complete"), Some("0"), Some(REVISED), None]);

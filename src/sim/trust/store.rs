@@ -1,7 +1,5 @@
 //! One StatefulSet as an API server stores it, and what the controller would do with it.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use super::super::schedule::Random;
@@ -9,6 +7,7 @@ use super::Hole;
 use super::requests::Request;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
+use crate::json::Map;
 use crate::rollout::snapshot::{PodManagement, Strategy};
 use crate::rollout::wish::Wish;
 use crate::rollout::{Owner, SetView};
@@ -260,14 +259,14 @@ fn view(set: &Value) -> Option<SetView> {
         }),
         replicas: 3,
         first_ordinal: 0,
-        match_labels: BTreeMap::new(),
+        match_labels: Map::new(),
         live: ClaimTemplate::read_list(&set["spec"]["volumeClaimTemplates"].to_string()).ok()?,
         staged: annotation(keys::STAGED).and_then(|text| Record::read(text, &uid).ok()),
         update_policy: annotation(keys::UPDATE_POLICY)
             .map(|policy| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete)),
         paused: annotation(keys::PAUSED) == Some("true"),
         partition: 0,
-        held: None,
+        ready: None,
         sync: Sync::LockStep,
         min_ready_seconds: 0,
         status_is_current: true,
