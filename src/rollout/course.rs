@@ -200,6 +200,9 @@ fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
 /// The Pod that keeps Kubernetes from replacing this one: the lowest other one that is not Ready.
 fn other_not_ready<'a>(snapshot: &'a Snapshot, replica: &Replica<'_>) -> Option<(u32, &'a PodView)> {
     let set = &snapshot.set;
+    if replica.pod_at == At::B {
+        return None;
+    }
     let others = set.ordinals().filter(|ordinal| *ordinal != replica.ordinal);
     let pods = others.filter_map(|ordinal| Some((ordinal, snapshot.pod_of(ordinal)?)));
     pods.filter(|(_, pod)| pod.ready_since.is_none()).last()

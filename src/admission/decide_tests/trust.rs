@@ -63,7 +63,6 @@ fn s1_annotations_written_by_the_status_are_put_back() {
     for (key, value) in [
         (keys::STAGED, forged.as_str()),
         (keys::UPDATE_POLICY, "InPlace"),
-        (keys::HELD_PARTITION, "0"),
         (keys::PHASE, "Complete"),
         (keys::READY, "a.0"),
         (keys::PAUSED, "false"),

@@ -84,7 +84,7 @@ const ROWS: [Row; 9] = [
         LOOK_AGAIN,
     ),
     (
-        |web| web.claim("data-web-2").labels.clear(),
+        |web| web.claim("data-web-2").labels = Map::new(),
         "Foreign SelectorMismatch",
         "ClaimForeign",
         "ClaimForeign",

@@ -161,9 +161,8 @@ fn what_is_as_it_should_be_is_no_finding() {
         ("a newer definition", |facts| {
             definition(facts)["spec"]["names"]["other"] = json!(1);
         }),
-        ("a rollout on its way, its Pods held", |facts| {
+        ("a rollout on its way", |facts| {
             sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
-            facts.sets[0].set.held = Some(3);
         }),
         ("claims that are left as they are", |facts| {
             sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
@@ -176,17 +175,18 @@ fn what_is_as_it_should_be_is_no_finding() {
         }),
         ("a set that is going", |facts| {
             facts.sets[0].set.terminating = true;
-            facts.sets[0].set.held = Some(3);
         }),
         ("values that are known", |facts| {
-            facts.sets[0].annotations = BTreeMap::from(
+            facts.sets[0].annotations = Map::from_unsorted(
                 [
                     (keys::UPDATE_POLICY, "OnDelete"),
                     (keys::SYNC, "Async"),
                     (keys::PAUSED, "false"),
                 ]
-                .map(|(key, value)| (key.to_owned(), value.to_owned())),
-            );
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+            )
+            .unwrap();
         }),
     ];
     for (what, change) in rows {

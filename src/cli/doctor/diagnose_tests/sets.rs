@@ -36,31 +36,6 @@ pub(super) const ROWS: &[Row] = &[
         "kubectl annotate -n default statefulset.apps/web claim-rollout.io/staged-",
     ),
     (
-        "held, and nothing staged",
-        |seen| seen.set.held = Some(3),
-        "Error statefulset.apps/default/web | that they are, and that there is none",
-        "claim-rollout lift -n default web",
-    ),
-    (
-        "held, and the rollout is over",
-        |seen| {
-            stage(seen, "1Gi", Phase::Complete);
-            seen.set.held = Some(3);
-        },
-        "Error statefulset.apps/default/web | that they are, and that there is none",
-        "claim-rollout lift -n default web",
-    ),
-    (
-        "held, and claims are left as they are",
-        |seen| {
-            stage(seen, "2Gi", Phase::RollingOut);
-            seen.set.held = Some(3);
-            seen.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
-        },
-        "Error statefulset.apps/default/web | that they are, and that there is none",
-        "claim-rollout lift -n default web",
-    ),
-    (
         "volumes that cannot grow and are to",
         |seen| {
             of_class(seen, "fixed");
