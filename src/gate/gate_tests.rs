@@ -35,7 +35,7 @@ fn table(rows: &[(&str, Change, Option<&str>)]) {
 }
 
 const BEHIND: Option<&str> =
-    Some("data-web-2 is not yet at revision m6mrc6cwlq; Pod web-2 is replaced when it is ready");
+    Some("data-web-2 is not yet at revision 9jjhnzsfjj; Pod web-2 is replaced when it is ready");
 
 #[test]
 fn pod_waits_for_each_claim_that_is_not_ready() {
@@ -47,7 +47,7 @@ fn pod_waits_for_each_claim_that_is_not_ready() {
     );
     table(&[
         ("not written yet", |_, _| {}, BEHIND),
-        ("written", |web, _| drop(web.applied("data-web-2")), applied),
+        ("written", |web, _| _ = web.applied("data-web-2"), applied),
         (
             "expanding",
             |web, _| web.applied("data-web-2").resize = Some(Resize::ControllerInProgress),
@@ -85,7 +85,7 @@ fn pod_waits_for_each_claim_that_is_not_ready() {
                 web.add_claim("logs", 2);
                 web.done("data-web-2");
             },
-            Some("logs-web-2 is not yet at revision nbggqmpcmx; Pod web-2 is replaced when it is ready"),
+            Some("logs-web-2 is not yet at revision 7jwrhmgwww; Pod web-2 is replaced when it is ready"),
         ),
         (
             "paused",
@@ -102,7 +102,7 @@ fn pod_waits_for_each_claim_that_is_not_ready() {
 fn pod_goes_whose_claims_are_ready_or_may_need_a_new_one() {
     table(&[
         ("ready", |web, _| web.done("data-web-2"), None),
-        ("absent", |web, _| drop(web.claims.remove("data-web-2")), None),
+        ("absent", |web, _| _ = web.claims.remove("data-web-2"), None),
         ("terminating", |web, _| web.claim("data-web-2").terminating = true, None),
         ("not bound", |web, _| web.claim("data-web-2").bound = false, None),
         (

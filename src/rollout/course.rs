@@ -130,11 +130,11 @@ impl Course {
     }
 }
 
-/// The first claim that somebody has to do something about: one that was written, or whose turn it is.
+/// The first claim that somebody has to do something about: one that was written, or refused, or whose turn it is.
 fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a Standing<'a>> {
     let reached = order.reached.iter().flat_map(|replica| &replica.claims);
     let written = replicas.iter().flat_map(|replica| &replica.claims);
-    let written = written.filter(|claim| claim.at == At::B);
+    let written = written.filter(|claim| claim.at == At::B || claim.retry_at.is_some());
     reached.chain(written).find(|claim| claim.state.is_stalled())
 }
 

@@ -92,6 +92,15 @@ fn update(old: &Value, new: &Value) -> Value {
     review("UPDATE", Some(old), Some(new))
 }
 
+/// What is edited where this record is staged under `InPlace`.
+fn staged(text: String) -> [Edit; 3] {
+    [
+        Edit::RestoreTemplates,
+        Edit::annotation(keys::STAGED, text),
+        Edit::annotation(keys::PHASE, "RollingOut".to_owned()),
+    ]
+}
+
 fn decide_with(review: &Value, settings: &str, lookups: &mut dyn Lookups) -> Verdict {
     let payload = json!({"request": review}).to_string();
     let Ok(Some((review, _))) = decode(&payload) else {

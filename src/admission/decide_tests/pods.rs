@@ -70,9 +70,11 @@ const LOG: &str = "get PersistentVolumeClaim/log-web-2";
 
 #[test]
 fn g1_looks_at_the_claims_of_the_pod_until_one_is_not_ready() {
+    // What there is, what is said, and what was looked up.
+    type Row<'r> = (&'r str, Vec<Value>, Option<&'r str>, &'r [&'r str]);
     let [data, log] = [claim("data-web-2", "20Gi", "20Gi"), claim("log-web-2", "2Gi", "2Gi")];
     let grows = "claim-rollout: data-web-2 is Applied: capacity 10Gi of 20Gi; Pod web-2 is replaced when it is ready";
-    let table: [(&str, Vec<Value>, Option<&str>, &[&str]); 4] = [
+    let table: [Row<'_>; 4] = [
         ("all are ready", vec![rolling(), data.clone(), log.clone()], None, &[SET, DATA, LOG]),
         ("none is there", vec![rolling()], None, &[SET, DATA, LOG]),
         (
@@ -115,7 +117,7 @@ fn g1_looks_up_no_more_than_it_needs() {
         ("Failed", with(|pod| pod["status"]["phase"] = "Failed".into()), rolling(), &[]),
         (
             "a drain takes it away",
-            with(|pod| pod["status"]["conditions"][1] = json!({"type": "DisruptionTarget", "status": "True"})),
+            with(|pod| pod["status"]["conditions"][0] = json!({"type": "DisruptionTarget", "status": "True"})),
             rolling(),
             &[],
         ),

@@ -17,51 +17,51 @@ use crate::templates::ClaimTemplate;
 /// is done. The other Pods run the update revision, or all are to be replaced.
 const TABLE: &str = "
     claim            | Pod    | it alone | all Pods | told
-    Pending          | Absent | 2           | 2     | 2        |
-    Pending          | A      | 2           | 2     | 2        |
-    Pending          | B      | 2           | 2     | 2        |
-    Unbound          | Absent | 1           | P     |          |
-    Unbound          | A      | /1          | P     |          |
-    Unbound          | B      | /1          |       |          |
-    Unbound at B     | Absent | 1           | P     |          |
-    Unbound at B     | A      | /1          | P     |          |
-    Unbound at B     | B      | /1          |       |          |
-    Applied          | Absent |             |       |          |
-    Applied          | A      |             |       |          |
-    Applied          | B      |             |       |          |
-    Expanding        | Absent |             |       |          |
-    Expanding        | A      |             |       |          |
-    Expanding        | B      |             |       |          |
-    NodeExpanding    | Absent | 1           | P     |          |
-    NodeExpanding    | A      |             | P     |          |
-    NodeExpanding    | B      |             |       |          |
-    Modifying        | Absent |             |       |          |
-    Modifying        | A      |             |       |          |
-    Modifying        | B      |             |       |          |
-    Infeasible       | Absent | /1          | /1    | /1       | ClaimExpansionFailed
-    Infeasible       | A      | /1          | /1    | /1       | ClaimExpansionFailed
-    Infeasible       | B      | /1          | /1    | /1       | ClaimExpansionFailed
-    Refused          | Absent | /1          | /1    | /1       | FailedToPatchPVC
-    Refused          | A      | /1          | /1    | /1       | FailedToPatchPVC
-    Refused          | B      | /1          | /1    | /1       | FailedToPatchPVC
-    Refused, due     | Absent | 2/2 1       | 2/2 1 | 2/2 1    | FailedToPatchPVC
-    Refused, due     | A      | 2/2 1       | 2/2 1 | 2/2 1    | FailedToPatchPVC
-    Refused, due     | B      | 2/2 1       | 2/2 1 | 2/2 1    | FailedToPatchPVC
-    Refused, differs | Absent | /1          | /1    | /1       | FailedToPatchPVC
-    Refused, differs | A      | /1          | /1    | /1       | FailedToPatchPVC
-    Refused, differs | B      | /1          | /1    | /1       | FailedToPatchPVC
-    Foreign          | Absent | /1          | /1    | /1       | ClaimForeign
-    Foreign          | A      | /1          | /1    | /1       | ClaimForeign
-    Foreign          | B      | /1          | /1    | /1       | ClaimForeign
-    Terminating      | Absent | 1           |       |          |
-    Terminating      | A      | 1           |       |          |
-    Terminating      | B      | 1           |       |          |
-    Missing          | Absent | 1           | P     |          |
-    Missing          | A      | 1           | P     |          |
-    Missing          | B      | 1           | P     | 1        |
-    Done             | Absent | 1           | P     |          |
-    Done             | A      | 1           | P     |          |
-    Done             | B      | 1           | P     | 1        |
+    Pending          | Absent | 2        | 2        |
+    Pending          | A      | 2        | 2        |
+    Pending          | B      | 2        | 2        |
+    Unbound          | Absent | 1        |          |
+    Unbound          | A      | P        | P        |
+    Unbound          | B      | /1       | /1       |
+    Unbound at B     | Absent | 1        |          |
+    Unbound at B     | A      | P        | P        |
+    Unbound at B     | B      | /1       | /1       |
+    Applied          | Absent |          |          |
+    Applied          | A      |          |          |
+    Applied          | B      |          |          |
+    Expanding        | Absent |          |          |
+    Expanding        | A      |          |          |
+    Expanding        | B      |          |          |
+    NodeExpanding    | Absent | 1        |          |
+    NodeExpanding    | A      | P        | P        |
+    NodeExpanding    | B      |          |          |
+    Modifying        | Absent |          |          |
+    Modifying        | A      |          |          |
+    Modifying        | B      |          |          |
+    Infeasible       | Absent | /1       | /1       | ClaimExpansionFailed
+    Infeasible       | A      | /1       | /1       | ClaimExpansionFailed
+    Infeasible       | B      | /1       | /1       | ClaimExpansionFailed
+    Refused          | Absent | /1       | /1       | FailedToPatchPVC
+    Refused          | A      | /1       | /1       | FailedToPatchPVC
+    Refused          | B      | /1       | /1       | FailedToPatchPVC
+    Refused, due     | Absent | 2/2 1    | 2/2 1    | FailedToPatchPVC
+    Refused, due     | A      | 2/2 1    | 2/2 1    | FailedToPatchPVC
+    Refused, due     | B      | 2/2 1    | 2/2 1    | FailedToPatchPVC
+    Refused, differs | Absent | /1       | /1       | FailedToPatchPVC
+    Refused, differs | A      | /1       | /1       | FailedToPatchPVC
+    Refused, differs | B      | /1       | /1       | FailedToPatchPVC
+    Foreign          | Absent | /1       | /1       | ClaimForeign
+    Foreign          | A      | /1       | /1       | ClaimForeign
+    Foreign          | B      | /1       | /1       | ClaimForeign
+    Terminating      | Absent | 1        |          |
+    Terminating      | A      | P        | P        |
+    Terminating      | B      | 1        | 1        |
+    Missing          | Absent | 1        |          |
+    Missing          | A      | P        | P        |
+    Missing          | B      | 1        | 1        |
+    Done             | Absent | 1        |          |
+    Done             | A      | P        | P        |
+    Done             | B      | 1        | 1        |
 ";
 
 /// The state of the highest claim, and what brings it there.

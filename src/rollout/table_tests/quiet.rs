@@ -230,16 +230,12 @@ fn a_rollout_writes_each_claim_and_nudges_each_pod_once() {
                 });
                 let expected = Writes {
                     claims,
-                    // Nobody asks for the last Pod but the record, unless its claim needs the Pod.
-                    nudges: match (pods_change, remount) {
-                        (false, _) => 0,
-                        (true, false) => count.saturating_sub(1),
-                        (true, true) => count,
-                    },
+                    nudges: if pods_change { count } else { 0 },
                     records: 1,
-                    // Each claim is applied, expanding, expanding on its node; then its Pod is replaced. At the end everything is
+                    // Each claim is applied, expanding, expanding on its node; then its Pod is replaced, before or after
+                    // its node is done. At the end everything is
                     // ready, and complete.
-                    reports: 3 * claims + if pods_change { count } else { 0 } + 2,
+                    reports: 3 * claims + if pods_change { 2 * count } else { 0 } + 2,
                     // Staged, each claim ready, complete.
                     events: claims + 2,
                 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cli::drift::find::Seen;
 use crate::cli::drift::find::tests::one;
 use crate::rollout::fixtures::{gi, record, template};
-use crate::templates::{Phase, UpdatePolicy, keys};
+use crate::templates::{Phase, keys};
 
 /// What is wrong, the finding as `severity subject | found`, and how its cure begins.
 pub(super) type Row = (&'static str, fn(&mut Seen), &'static str, &'static str);
