@@ -3,6 +3,7 @@
 use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
 
+use super::bad_input::strategies;
 use super::case::{Case, deletion, update};
 use super::objects::{CONTROLLER, Object, SET_CONTROLLER, claim, pod, web};
 
@@ -79,7 +80,7 @@ fn waits() -> Vec<Case> {
             resize("ControllerResizeInfeasible").with("/status/conditions", condition("ControllerResizeError", "out of space")),
             "is Infeasible: out of space",
         ),
-        waits("its claim waits for another class", gold(data("20Gi")), &format!("is Applied: {class}")),
+        waits("its claim waits for another class", gold(data("20Gi")), &format!("is Modifying: {class}")),
         waits("its claim gets another class", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "InProgress"), &format!("is Modifying: {class}")),
         waits("a class is not there", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Pending"), &format!("is Modifying: {class}: it waits, perhaps for that class to exist")),
         waits("the driver cannot change the class", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Infeasible"), "is Infeasible: the driver cannot do it"),
@@ -204,7 +205,11 @@ fn where_nothing_is_rolled_out() -> Vec<Case> {
 fn hosts() -> Vec<Case> {
     let one = || deletion("G1", "there is nobody to ask", &pod(2));
     let set = deletion("G1", "there is no such set", &pod(2)).cluster(cluster(&[&data("10Gi")]));
-    vec![
+    let odd = strategies().into_iter().map(|strategy| {
+        let set = rolling().with("/spec/updateStrategy", strategy.clone());
+        of_set(&format!("the strategy is {strategy}"), &set).expects("pass looks=1")
+    });
+    let rows = vec![
         one().expects("pass looks=1"),
         deletion("G1", "the host grants nothing", &pod(2)).nothing_granted().expects("pass looks=1"),
         set.expects("pass looks=1"),
@@ -214,7 +219,8 @@ fn hosts() -> Vec<Case> {
         one().asking("/oldObject", web().0).asking("/name", "web")
             .expects("refuse 400 \"request.oldObject: expected an object of the kind that request.kind says\""),
         one().without("/userInfo").expects("pass"),
-    ]
+    ];
+    rows.into_iter().chain(odd).collect()
 }
 
 /// What stands beside a staged change stays with it, and only we write it.
