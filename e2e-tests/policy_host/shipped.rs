@@ -26,7 +26,7 @@ impl Shipped {
         Self::read("policy.yaml", "claim-rollout-claims")
     }
 
-    /// For Pods that the StatefulSet controller replaces.
+    /// For Pods that the StatefulSet controller deletes.
     pub(crate) fn pods() -> anyhow::Result<Self> {
         Self::read("policy.yaml", "claim-rollout-pods")
     }
