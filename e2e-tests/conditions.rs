@@ -242,6 +242,26 @@ fn claim_spec() -> Value {
     })
 }
 
+/// What the table is about.
+async fn make(cluster: &Cluster) -> anyhow::Result<()> {
+    let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
+    let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
+    let claimed = json!({"persistentVolumeClaim": {"claimName": "data-keeps-0"}});
+    for object in [
+        set("keeps", &json!({}), &Value::Null),
+        set("deletes", &json!({}), &deletes),
+        set("ours", &ours, &Value::Null),
+        pod("keeps-0", Some("StatefulSet"), &claimed),
+        pod("claimless", Some("StatefulSet"), &json!({"emptyDir": {}})),
+        pod("of-a-job", Some("Job"), &claimed),
+        pod("of-nobody", None, &claimed),
+    ] {
+        let made = cluster.kubectl(&["create", "-f", "-"], &object.to_string()).await?;
+        ensure!(made.success, "{made:?}");
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
@@ -259,21 +279,7 @@ async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
         policies.push(policy.policy(&self::policy())?);
     }
     let host = PolicyHost::start(policies, Arc::new(KubeApi::new(client.clone()))).await?;
-    let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
-    let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
-    let claimed = json!({"persistentVolumeClaim": {"claimName": "data-keeps-0"}});
-    for object in [
-        set("keeps", &json!({}), &Value::Null),
-        set("deletes", &json!({}), &deletes),
-        set("ours", &ours, &Value::Null),
-        pod("keeps-0", Some("StatefulSet"), &claimed),
-        pod("claimless", Some("StatefulSet"), &json!({"emptyDir": {}})),
-        pod("of-a-job", Some("Job"), &claimed),
-        pod("of-nobody", None, &claimed),
-    ] {
-        let made = cluster.kubectl(&["create", "-f", "-"], &object.to_string()).await?;
-        ensure!(made.success, "{made:?}");
-    }
+    make(&cluster).await?;
     for policy in &shipped {
         host.register(&client, &policy.registration()).await?;
     }

@@ -210,7 +210,7 @@ pub(crate) fn pod_request(choices: &mut dyn Choices) -> Value {
         0 => pod["status"]["phase"] = json!(*choices.pick(&["Failed", "Succeeded", "x"])),
         1 => {
             pod["status"]["conditions"] =
-                json!([{"type": "DisruptionTarget", "status": *choices.pick(&["True", "False"])}])
+                json!([{"type": "DisruptionTarget", "status": *choices.pick(&["True", "False"])}]);
         }
         2 => pod["metadata"]["deletionTimestamp"] = json!("2026-01-02T03:04:05Z"),
         3 => pod["metadata"]["ownerReferences"][0]["uid"] = json!("before"),
