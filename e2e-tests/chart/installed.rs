@@ -131,7 +131,7 @@ async fn a_release_is_installed_upgraded_and_uninstalled_and_no_set_is_changed()
     ensure!(users(&after) == users(&set), "before: {set:#}; after: {after:#}");
     // The set is Kubernetes' alone again: no Pod waits.
     scene.done(&["set", "env", "statefulset/web", "A=b"], "").await?;
-    scene.until_updated(2).await?;
+    scene.settled().await?;
     let now = scene.pods().await?;
     ensure!(now[0] != pods[0] && now[1] != pods[1], "a Pod is still the old one");
     cluster.stop();
