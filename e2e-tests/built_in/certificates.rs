@@ -38,7 +38,7 @@ async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
 pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: &Stage) -> anyhow::Result<()> {
     let cluster = &stage.cluster;
     ensure!(stage.server.made() == 1, "the first has made one");
-    ensure!(authorities(cluster).await? == [1, 1, 1, 1]);
+    ensure!(authorities(cluster).await? == [1; 5]);
     let path = secret(cluster).await?;
     ensure!(path.is_some(), "no path was made");
     let second = Server::start(cluster).await?;
@@ -57,13 +57,13 @@ pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: 
     ensure!(output.success, "{}", output.stderr);
     let third = Server::start(cluster).await?;
     ensure!(third.made() == 1, "the third has made none although it was time");
-    ensure!(authorities(cluster).await? == [2, 2, 2, 2]);
+    ensure!(authorities(cluster).await? == [2; 5]);
 
     // The first one still shows the certificate before.
     lead_to(cluster, stage.server.address()).await?;
     until_asked(cluster).await?;
     ensure!(
-        authorities(cluster).await? == [2, 2, 2, 2],
+        authorities(cluster).await? == [2; 5],
         "applying the configurations again changed whom they trust"
     );
     ensure!(secret(cluster).await? == path, "the path changed with the certificate");
