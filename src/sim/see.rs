@@ -83,6 +83,7 @@ pub(crate) fn ask(mind: &mut Mind, seen: &Seen) -> Decision {
         stuck: stuck(&plan.progress),
         rolls_out: Wish::of(&snapshot.set, &snapshot.settings).is_ok(),
         coverage,
+        judged: Ok(()),
     }
 }
 

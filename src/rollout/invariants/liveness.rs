@@ -44,7 +44,7 @@ pub struct Told {
 }
 
 /// L1: where nothing is in the way and nobody interferes, every claim from the partition up is at the wish and ready, every
-/// such Pod runs what it is to run, nothing is held, and the record says so. That is also what L2 (after a crash anywhere),
+/// such Pod runs what it is to run, and the record says so. That is also what L2 (after a crash anywhere),
 /// L3 (when what was in the way is gone), L4 (claims that came later) and L6 (another wish, or none) ask for.
 ///
 /// # Errors
@@ -56,9 +56,7 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     let Some(wish) = set.wish.filter(|_| !set.paused && !set.by_hand) else {
         return Ok(());
     };
-    let reachable = set
-        .ordinals()
-        .filter(|ordinal| set.index(*ordinal) >= set.partition);
+    let reachable = set.ordinals().filter(|ordinal| set.reaches(*ordinal));
     for ordinal in reachable.rev() {
         for (template, wanted) in scene.templates() {
             match scene.claim(template, ordinal) {
@@ -72,7 +70,7 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
         }
         if !scene
             .pod(ordinal)
-            .is_some_and(|pod| pod.ready && pod.revision == set.pod_revision)
+            .is_some_and(|pod| pod.available && pod.revision == set.pod_revision)
         {
             return Broken::of(
                 Rule::L1,
@@ -104,16 +102,14 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     let (Some(wish), false) = (set.wish, set.terminating) else {
         return Ok(());
     };
-    let reachable = set
-        .ordinals()
-        .filter(|ordinal| set.index(*ordinal) >= set.partition);
+    let reachable = set.ordinals().filter(|ordinal| set.reaches(*ordinal));
     for ordinal in reachable.rev() {
         let mut waits = false;
         for (template, wanted) in scene.templates() {
             let Some(claim) = scene.claim(template, ordinal).filter(|claim| !claim.terminating) else {
                 continue;
             };
-            let stuck = claim.stuck || !claim.ours || claim.mounted_by_another || claim.ambiguous;
+            let stuck = claim.stuck || claim.is_foreign();
             let written = claim.revision == Some(wish);
             // What was written and is not ready is waited for.
             waits |= written && !stuck && !claim.is_done(wish, wanted);
@@ -129,8 +125,8 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-/// S12: from request to done, undisturbed: one write for each claim; one of the partition for each replica and one at the
-/// end, with `LockStep`; one of the record; and at most `REPORTS` of the ClaimRollout for each replica that moved.
+/// S12: from request to done, undisturbed: one write for each claim; at most one of what is ready for each replica, with
+/// `LockStep`; one of the record; and at most `REPORTS` of the ClaimRollout for each replica that moved.
 ///
 /// # Errors
 /// [`Broken`] shows the numbers.
