@@ -205,6 +205,11 @@ impl Api {
         true
     }
 
+    /// There is no set any more.
+    pub(crate) fn drop_set(&mut self) {
+        (self.set, self.asleep) = (None, None);
+    }
+
     /// Time goes by for the StatefulSet controller.
     pub(crate) fn sleep_on(&mut self, seconds: Age) {
         self.asleep = self.asleep.and_then(|asleep| {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::{Broken, Id, Rule, Scene};
+use super::facts::{Broken, ClaimFacts, Id, Rule, Scene};
+use super::turn::s6_in_turn;
 
 /// How many writes it took to bring a wish to a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,42 +88,31 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-/// L5, within a set: where what is stuck stops only itself (`Parallel`), every claim that is not stuck reaches the wish. What
-/// somebody does to a claim when the rollout is complete is seen when the set changes.
+/// L5, within a set: where nothing moves any more, no claim is left to be written whose turn it is: what is stuck stops only
+/// what comes after it, and only itself with `Parallel`. What somebody does to a claim when the rollout is complete is seen
+/// when the set changes.
 ///
 /// # Errors
 /// [`Broken`] names the claim that was stopped.
 pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
-    let Some(set) = scene
-        .set
-        .filter(|set| set.parallel && !set.paused && !set.by_hand && !set.complete)
-    else {
+    let Some(set) = scene.set.filter(|set| !set.paused && !set.by_hand && !set.complete) else {
         return Ok(());
     };
     let (Some(wish), false) = (set.wish, set.terminating) else {
         return Ok(());
     };
-    let reachable = set.ordinals().filter(|ordinal| set.reaches(*ordinal));
-    for ordinal in reachable.rev() {
-        let mut waits = false;
-        for (template, wanted) in scene.templates() {
-            let Some(claim) = scene.claim(template, ordinal).filter(|claim| !claim.terminating) else {
-                continue;
-            };
-            let stuck = claim.stuck || claim.is_foreign();
-            let written = claim.revision == Some(wish);
-            // What was written and is not ready is waited for.
-            waits |= written && !stuck && !claim.is_done(wish, wanted);
-            if claim.bound && !stuck && !written {
-                let why = format!("ordinal {ordinal} is stopped by another that is stuck");
-                return Broken::of(Rule::L5, why);
-            }
+    let may_be_written = |claim: &ClaimFacts| {
+        let is_free = claim.bound && !claim.terminating && !claim.stuck && !claim.is_foreign();
+        is_free && claim.revision != Some(wish)
+    };
+    let mut waiting = scene.claims.iter().filter(|claim| may_be_written(claim));
+    match waiting.find(|claim| s6_in_turn(scene, claim.ordinal).is_ok()) {
+        Some(claim) => {
+            let why = format!("ordinal {} is stopped by another that is stuck", claim.ordinal);
+            Broken::of(Rule::L5, why)
         }
-        if waits {
-            break;
-        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// S12: from request to done, undisturbed: one write for each claim; at most one of what is ready for each replica, with

@@ -292,7 +292,7 @@ pub(crate) fn delete(api: &mut Api, orphan: bool, copied: &mut Option<Record>) -
     if set.record().is_some() {
         *copied = set.spec.staged;
     }
-    api.set = None;
+    api.drop_set();
     if orphan {
         let mut pods = *api.pods;
         pods.iter_mut()

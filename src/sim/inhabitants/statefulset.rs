@@ -235,7 +235,7 @@ pub(crate) fn collect(api: &mut Api) -> bool {
         .flatten()
         .any(|pod| api.set.is_some_and(|set| set.uid == pod.set));
     if dying && !pods {
-        api.set = None;
+        api.drop_set();
         return true;
     }
     if dying {
