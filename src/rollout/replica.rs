@@ -206,6 +206,13 @@ impl<'a> Replica<'a> {
     pub fn lets_pass(&self, set: &SetView) -> bool {
         self.claims.iter().all(|claim| claim.lets_pass(set))
     }
+
+    /// True iff what keeps the next replica waiting is only what a Pod could move on.
+    #[must_use]
+    pub fn waits_for_its_pod(&self, set: &SetView) -> bool {
+        let waits = |state| matches!(state, ClaimState::NodeExpanding | ClaimState::Unbound);
+        self.claims.iter().all(|claim| claim.lets_pass(set) || waits(claim.state))
+    }
 }
 
 impl Standing<'_> {

@@ -67,6 +67,7 @@ impl Facts {
                 mounted_by_another: is_mounted_by_another(api, slot),
                 ambiguous: template == 1 && api.neighbour,
                 on_the_node: claim.resize == Resize::Node,
+                refused: refused(slot),
                 // What the driver said of an earlier wish does not count.
                 stuck: if claim.revision == wish { claim.is_infeasible() } else { refused(slot) },
             })

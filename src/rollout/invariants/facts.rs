@@ -138,7 +138,9 @@ pub struct ClaimFacts {
     pub ambiguous: bool,
     /// The node has the file system to expand.
     pub on_the_node: bool,
-    /// The driver or the API server has said no.
+    /// The API server has refused what is wished, in the eyes of a controller, who may not know what came of it since.
+    pub refused: bool,
+    /// At the wish, the driver has said no; before it, the API server.
     pub stuck: bool,
 }
 

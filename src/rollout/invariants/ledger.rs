@@ -297,6 +297,6 @@ const fn is_unused(claim: &ClaimFacts, pod: Option<&PodFacts>) -> bool {
 
 /// About to go. What is stuck stops only itself with `Parallel`.
 fn stops_nobody(claim: &ClaimFacts, parallel: bool) -> bool {
-    let stuck = claim.stuck || !claim.bound || claim.is_foreign();
+    let stuck = claim.stuck || claim.refused || !claim.bound || claim.is_foreign();
     claim.terminating || (parallel && stuck)
 }

@@ -31,7 +31,9 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
     }
     let unready = turn.is_unready(ordinal);
     let is_before = |other: &u32| *other > ordinal && !unready || turn.is_unready(*other) && (!unready || *other > ordinal);
-    if let Some(other) = others().filter(is_before).find(|other| !turn.passes(*other)) {
+    // What only a Pod could move on, which may be waiting for the Pod of this one.
+    let is_after = |other: &u32| turn.passes(*other) || unready && turn.is_unready(*other) && turn.waits_for_its_pod(*other);
+    if let Some(other) = others().filter(is_before).find(|other| !is_after(other)) {
         return Broken::of(Rule::S6, format!("ordinal {ordinal} is written before {other}"));
     }
     match turn.waits_for_pod(ordinal) {
@@ -75,6 +77,14 @@ impl Turn<'_> {
         self.claims(ordinal).any(|(claim, is_done, is_short)| {
             let written = claim.revision == Some(self.wish) && claim.bound;
             written && !is_done && !claim.stuck && !(claim.on_the_node && is_short)
+        })
+    }
+
+    /// What is not done has no volume, or has only its file system to expand.
+    fn waits_for_its_pod(&self, ordinal: u32) -> bool {
+        self.claims(ordinal).all(|(claim, is_done, is_short)| {
+            let is_free = claim.revision == Some(self.wish) || !claim.is_foreign();
+            is_done || is_free && !claim.stuck && (!claim.bound || claim.on_the_node && is_short)
         })
     }
 
