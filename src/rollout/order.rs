@@ -156,9 +156,9 @@ pub fn ready(set: &SetView, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option
             all.then_some(set.first_ordinal)
         }
         Strategy::RollingUpdate => {
-            let next = waiting.clone().next().filter(|replica| replica.lets_pod_go());
+            let next = waiting.clone().next().filter(|replica| replica.has_become_ready());
             // With Parallel the Pods that are not available are asked for first, since 1.37.
-            let is_open = |replica: &&Replica<'_>| replica.is_unready() && replica.lets_pod_go();
+            let is_open = |replica: &&Replica<'_>| replica.is_unready() && replica.has_become_ready();
             let is_parallel = set.pod_management == PodManagement::Parallel;
             let unready = waiting.find(is_open).filter(|_| is_parallel);
             next.or(unready).map(|replica| replica.ordinal)
