@@ -44,7 +44,7 @@ pub(crate) struct Installation {
     host: PolicyHost,
     module: Module,
     /// That of sets is the last.
-    registrations: [Registration; 2],
+    registrations: [Registration; 3],
     client: kube::Client,
     controllers: Controllers,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Controller {
 }
 
 impl Installation {
-    /// Applies what `deploy/` holds, starts the policy (for sets and for claims) with these settings, and waits until the API server calls it. No
+    /// Applies what `deploy/` holds, starts the policy (for sets, claims and Pods) with these settings, and waits until the API server calls it. No
     /// controller runs yet.
     pub(crate) async fn new(cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
         Self::but_in(&[], cluster, settings).await
@@ -76,7 +76,7 @@ impl Installation {
         let module = Runtime::new()?.load_policy()?;
         let controllers = Controllers::install(cluster).await?;
         let client = cluster.client().await?;
-        let shipped = [Shipped::claims()?, Shipped::sets()?];
+        let shipped = [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?];
         let mut policies = Vec::new();
         for policy in &shipped {
             let mut policy = policy.policy(&module)?;
@@ -89,7 +89,7 @@ impl Installation {
         for registration in &registrations {
             host.register(&client, registration).await?;
         }
-        host.until_called(&client, &registrations[1]).await?;
+        host.until_called(&client, &registrations[2]).await?;
         Ok(Self {
             host,
             module,
@@ -111,7 +111,7 @@ impl Installation {
 
     /// How many requests about sets the policy has been asked about.
     pub(crate) fn requests(&self) -> u64 {
-        self.host.requests(self.registrations[1].policy())
+        self.host.requests(self.registrations[2].policy())
     }
 
     /// The policy itself.
@@ -121,7 +121,7 @@ impl Installation {
 
     /// Where the API server reaches the policy: the address, the certificate that it trusts, and the path.
     pub(crate) fn webhook(&self) -> anyhow::Result<(SocketAddr, String, String)> {
-        let url = self.host.url(self.registrations[1].policy());
+        let url = self.host.url(self.registrations[2].policy());
         let url = url.strip_prefix("https://").context("a URL")?;
         let (address, path) = url.split_once('/').context("a path")?;
         Ok((address.parse()?, self.host.certificate().to_owned(), format!("/{path}")))

@@ -102,7 +102,7 @@ pub(super) async fn without_the_policy_for_claims_a_claim_is_born_small_and_brou
     scene.until_complete(2, "2Gi").await?;
     ensure!(scene.pods().await? == pods, "Pods restarted");
     let written = scene.writes_since(0).await?;
-    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
 /// A set of none with one template.

@@ -20,7 +20,7 @@ pub(super) async fn a_set_grows_its_claims_and_its_user_reads_so(stage: &Stage) 
     ensure!(told.contains("Warning: claim-rollout: "), "{told}");
     scene.until_complete(2, "2Gi").await?;
     let written = scene.writes_since(begun).await?;
-    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
 pub(super) async fn what_is_not_allowed_is_refused_and_says_why(stage: &Stage) -> anyhow::Result<()> {

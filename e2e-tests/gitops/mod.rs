@@ -4,11 +4,11 @@
 
 mod argo;
 mod beside;
-mod held;
 mod others;
 mod paths;
 mod story;
 mod tools;
+mod waiting;
 
 use anyhow::{Context as _, ensure};
 use futures::FutureExt as _;
@@ -39,12 +39,13 @@ fn rows() -> impl Iterator<Item = &'static str> {
 /// The row of a tool in the document is what comes of its stories.
 async fn row_is_documented(stage: &Stage, tool: &Tool) -> anyhow::Result<()> {
     let [more, after, back] = story::cells(stage, tool).await?;
-    let held = held::cell_of(stage, tool).await.context("while Pods wait")?;
-    let row = format!("| {} | {more} | {after} | {back} | {held} |", tool.name);
+    let row = format!("| {} | {more} | {after} | {back} |", tool.name);
     ensure!(
         rows().any(|documented| documented == row),
         "docs/gitops.md should say\n{row}"
     );
+    let shown = waiting::shows(stage, tool).await.context("while Pods wait")?;
+    ensure!(shown == [after.clone(), after], "while Pods wait, and at the end: {shown:?}");
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use axum::http::request::Parts;
 pub(super) enum Asked {
     /// The apply of a claim.
     Claim,
-    /// The partition of a set is written, or a hold lifted.
-    Partition,
+    /// Whose claims became ready is written.
+    Ready,
     /// The record of a set is written.
     Record,
     /// The ClaimRollout is made, or its `spec` written.
@@ -45,7 +45,7 @@ impl Asked {
         } else if path.contains("/statefulsets/") && says("claim-rollout.io/staged") {
             Self::Record
         } else if path.contains("/statefulsets/") {
-            Self::Partition
+            Self::Ready
         } else if path.contains("/claimrollouts/") && path.ends_with("/status") {
             Self::Status
         } else if path.contains("/claimrollouts/") {

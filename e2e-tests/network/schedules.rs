@@ -69,7 +69,7 @@ fn draw(choices: &mut dyn Choices) -> (Step, u64) {
 fn rule(choices: &mut dyn Choices) -> Rule {
     let to = *choices.pick(&[
         To::Only(Asked::Claim),
-        To::Only(Asked::Partition),
+        To::Only(Asked::Ready),
         To::Only(Asked::Record),
         To::Only(Asked::Wish),
         To::Only(Asked::Status),

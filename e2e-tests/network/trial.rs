@@ -205,7 +205,7 @@ impl<'a> Trial<'a> {
     fn moves(&self) -> usize {
         let moves = [
             Asked::Claim,
-            Asked::Partition,
+            Asked::Ready,
             Asked::Record,
             Asked::Wish,
             Asked::Status,
@@ -221,7 +221,7 @@ impl<'a> Trial<'a> {
     /// Waits until everything is as wished.
     pub(super) async fn until_done(&self) -> anyhow::Result<()> {
         self.scene.until_complete(3, "2Gi").await?;
-        self.scene.until_free(0).await.map(drop)
+        self.scene.settled().await.map(drop)
     }
 
     /// Waits for the end, and checks it.
@@ -247,7 +247,7 @@ impl<'a> Trial<'a> {
     async fn keeps_its_promises(&self) -> anyhow::Result<()> {
         let written = self.scene.writes_since(self.mark).await?;
         written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
-        written.is_a_rollout(&CLAIMS, 3, 1).with_context(|| self.scene.log())
+        written.is_a_rollout(&CLAIMS, 3).with_context(|| self.scene.log())
     }
 
     /// What there is, but for what is different each time.

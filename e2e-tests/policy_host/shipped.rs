@@ -26,6 +26,11 @@ impl Shipped {
         Self::read("policy.yaml", "claim-rollout-claims")
     }
 
+    /// For Pods that the StatefulSet controller deletes.
+    pub(crate) fn pods() -> anyhow::Result<Self> {
+        Self::read("policy.yaml", "claim-rollout-pods")
+    }
+
     /// For what a retention policy deletes; optional.
     pub(crate) fn retention() -> anyhow::Result<Self> {
         Self::read("policy-retention.yaml", "claim-rollout-retention")

@@ -52,12 +52,12 @@ async fn until_stalled(scene: &Scene<'_>, reason: &str) -> anyhow::Result<Value>
 pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "gated-absent", 3).await?;
+    let scene = Scene::with_set(stage, "stopped-absent", 3).await?;
     without_the_guard(&scene).await?;
     let served = Served::start(stage, &scene, &json!({})).await?;
-    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
     scene.apply(3, "2Gi").await?;
-    let held = stage.gates.until_held(&scene.namespace).await;
+    let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| scene.log())?;
     served.go().await?;
 
@@ -65,7 +65,7 @@ pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_i
     let again = scene.kubectl(&["apply", "-f", "-"], &manifest(3, "2Gi")).await?;
     // Which of the two denials it is depends on the minor.
     ensure!(!again.success && again.stderr.contains("is invalid: spec"), "{again:?}");
-    stage.gates.open(&scene.namespace);
+    stage.barriers.open(&scene.namespace);
     let rollout = until_stalled(&scene, "PolicyMissing").await?;
     ensure!(condition(&rollout, "Stalled") == "True", "{rollout:#}");
     let why = text(&rollout["status"]["conditions"][2]["message"]);

@@ -9,12 +9,12 @@ pub(super) async fn pods_do_not_wait_for_claims_and_claims_not_for_pods(stage: &
         let policy = "update-policy: InPlace";
         manifest(3, size).replace(policy, &format!("{policy}\n    claim-rollout.io/sync: Async"))
     };
-    let scene = Scene::with(stage, "gated-async", &of("1Gi")).await?;
+    let scene = Scene::with(stage, "stopped-async", &of("1Gi")).await?;
     let begun = scene.mark().await?;
-    stage.gates.hold_claim(&scene.namespace, "data-web-2");
+    stage.barriers.hold_claim(&scene.namespace, "data-web-2");
     let output = scene.wish(&with_image(&of("2Gi"), "2")).await?;
     ensure!(!output.stderr.contains("held"), "{output:?}");
-    let set = scene.until_free(0).await?;
+    let set = scene.settled().await?;
     ensure!(
         set["status"]["updatedReplicas"] == 3,
         "every Pod has the new image: {set:#}"
@@ -23,10 +23,10 @@ pub(super) async fn pods_do_not_wait_for_claims_and_claims_not_for_pods(stage: &
     let sizes = claims.iter().map(|claim| &claim["status"]["capacity"]["storage"]);
     ensure!(sizes.eq(["1Gi"; 3].iter()), "no claim was written: {claims:#?}");
 
-    stage.gates.open(&scene.namespace);
+    stage.barriers.open(&scene.namespace);
     scene.until_complete(3, "2Gi").await?;
     let written = scene.writes_since(begun).await?;
     let claims = ["data-web-2", "data-web-1", "data-web-0"];
     written.claims_follow_one_another(&claims)?;
-    written.is_a_rollout(&claims, 0, 0)
+    written.is_a_rollout(&claims, 0)
 }

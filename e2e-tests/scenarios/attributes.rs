@@ -26,7 +26,7 @@ pub(super) async fn class_and_size_in_one_apply_reach_each_claim_in_one_patch(st
         let written = scene.writes_since(begun).await?;
         let claims = ["data-web-1", "data-web-0"];
         written.claims_follow_one_another(&claims)?;
-        written.is_a_rollout(&claims, 0, 0)?;
+        written.is_a_rollout(&claims, 0)?;
         for entry in written
             .ours()
             .filter(|entry| entry.resource == "persistentvolumeclaims")

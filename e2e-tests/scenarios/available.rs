@@ -17,7 +17,7 @@ pub(super) async fn the_next_claims_wait_until_a_new_pod_is_available_and_claims
     scene.until_complete(2, "2Gi").await?;
     let written = scene.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[1, 0])?;
-    written.is_a_rollout(&["data-web-1", "data-web-0"], 2, 1)?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 2)?;
     let (_, ran) = written.replaced("web-1", written.applied("data-web-1")?)?;
     let pause = seconds_between(&written, ran, written.applied("data-web-0")?)?;
     // The time of readiness is known to the second.
@@ -28,7 +28,7 @@ pub(super) async fn the_next_claims_wait_until_a_new_pod_is_available_and_claims
     scene.until_complete(2, "3Gi").await?;
     let written = scene.writes_since(begun).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
-    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0)?;
     let pause = seconds_between(&written, written.ready("data-web-1")?, written.applied("data-web-0")?)?;
     ensure!(pause < SECONDS as f64, "it waited {pause} s");
     Ok(())

@@ -16,10 +16,10 @@ async fn wish(scene: &Scene<'_>) -> anyhow::Result<Value> {
 pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_replica_follows(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "gated-beside", 2).await?;
-    stage.gates.hold_claim(&scene.namespace, "data-web-0");
+    let scene = Scene::with_set(stage, "stopped-beside", 2).await?;
+    stage.barriers.hold_claim(&scene.namespace, "data-web-0");
     scene.apply(2, "2Gi").await?;
-    stage.gates.until_held(&scene.namespace).await?;
+    stage.barriers.until_held(&scene.namespace).await?;
     let wished = wish(&scene).await?;
     ensure!(!wished["revision"].is_null(), "nothing was staged: {wished}");
     for edit in [
@@ -36,7 +36,7 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
         scene.record().await?["phase"] == "RollingOut",
         "the rollout is still under way"
     );
-    stage.gates.open(&scene.namespace);
+    stage.barriers.open(&scene.namespace);
     scene.until_complete(3, "2Gi").await?;
     ensure!(wish(&scene).await? == wished, "{:#}", scene.record().await?);
 
@@ -51,7 +51,7 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
         "{after:?}"
     );
     // The third was born during the rollout.
-    before.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+    before.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
 /// Somebody gave it more than the wish does.
@@ -81,5 +81,5 @@ pub(super) async fn a_claim_that_is_larger_than_the_wish_keeps_its_size(stage: &
     ensure!(found == expected, "{found:?}");
     let written = scene.writes_since(begun).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
-    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }

@@ -10,12 +10,12 @@ use crate::installation::USER;
 pub(super) async fn a_claim_that_is_deleted_between_read_and_write_is_never_made_by_us(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "gated-deleted", 3).await?;
+    let scene = Scene::with_set(stage, "stopped-deleted", 3).await?;
     let old = scene.claims().await?[1]["metadata"]["uid"].clone();
-    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
     scene.apply(3, "2Gi").await?;
     stage
-        .gates
+        .barriers
         .until_held(&scene.namespace)
         .await
         .with_context(|| scene.log())?;
@@ -27,7 +27,7 @@ pub(super) async fn a_claim_that_is_deleted_between_read_and_write_is_never_made
         Ok((claims.len() == 3 && claims[1]["metadata"]["uid"] != old).then_some(()))
     });
     made.await?;
-    stage.gates.open(&scene.namespace);
+    stage.barriers.open(&scene.namespace);
     scene.until_ready(3).await?;
     scene.until_complete(3, "2Gi").await?;
 

@@ -34,7 +34,7 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_and_no_pod_restarts(
     let written = scene.writes_since(0).await?;
     let claims = ["data-web-2", "data-web-1", "data-web-0"];
     written.claims_follow_one_another(&claims)?;
-    written.is_a_rollout(&claims, 0, 0)?;
+    written.is_a_rollout(&claims, 0)?;
 
     let rollout = scene.rollout().await?;
     let status = &rollout["status"];
@@ -72,21 +72,21 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_and_no_pod_restarts(
 pub(super) async fn a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_reached(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "gated-again", 3).await?;
+    let scene = Scene::with_set(stage, "stopped-again", 3).await?;
     let (pods, generation) = (
         scene.pods().await?,
         scene.set().await?["metadata"]["generation"].clone(),
     );
-    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
     scene.apply(3, "2Gi").await?;
     stage
-        .gates
+        .barriers
         .until_held(&scene.namespace)
         .await
         .with_context(|| scene.log())?;
     let output = scene.apply(3, "3Gi").await?;
     ensure!(output.stderr.contains("staged data 2Gi -> 3Gi"), "{output:?}");
-    stage.gates.open(&scene.namespace);
+    stage.barriers.open(&scene.namespace);
     scene.until_complete(3, "3Gi").await?;
     ensure!(scene.pods().await? == pods, "Pods restarted");
     ensure!(

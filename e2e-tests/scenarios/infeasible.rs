@@ -75,7 +75,7 @@ pub(super) async fn when_the_driver_can_after_all_the_rollout_goes_on_and_nothin
     scene.until_complete(2, "5Gi").await?;
     let written = scene.writes_since(0).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
-    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
 /// The smaller wish is above what each claim has, and below what the first one was asked for.

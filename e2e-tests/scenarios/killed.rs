@@ -17,29 +17,29 @@ async fn roll_out(stage: &Stage, namespace: &str, limit: Option<usize>) -> anyho
     let mut scene = Scene::with_set(stage, namespace, REPLICAS).await?;
     let pods = scene.pods().await?;
     if let Some(limit) = limit {
-        stage.gates.hold_after(namespace, limit);
+        stage.barriers.hold_after(namespace, limit);
     }
     scene.apply(REPLICAS, "2Gi").await?;
     if limit.is_some() {
         let held = eventually("a write to be held", PATIENCE, async || {
             let at_end = condition(&scene.rollout().await?, "Ready") == "True";
-            Ok((at_end || stage.gates.is_holding(namespace)).then_some(()))
+            Ok((at_end || stage.barriers.is_holding(namespace)).then_some(()))
         });
         held.await.with_context(|| scene.log())?;
         if let Some(controller) = &mut scene.controller {
             controller.kill()?;
         }
         ensure!(
-            stage.gates.passed(namespace) <= limit.unwrap_or_default(),
+            stage.barriers.passed(namespace) <= limit.unwrap_or_default(),
             "too many writes"
         );
-        stage.gates.open_for_others(namespace);
+        stage.barriers.open_for_others(namespace);
         scene.controller = Some(stage.installation.start_controller(&["--namespace", namespace]).await?);
     }
     scene.until_complete(REPLICAS as usize, "2Gi").await?;
     check(&scene.writes_since(0).await?)?;
     ensure!(scene.pods().await? == pods, "Pods restarted");
-    Ok(stage.gates.passed(namespace))
+    Ok(stage.barriers.passed(namespace))
 }
 
 /// Each was written once, whoever did it, and nothing else happened.
@@ -59,10 +59,10 @@ fn check(written: &Written) -> anyhow::Result<()> {
 pub(super) async fn a_controller_killed_after_any_write_is_followed_by_one_that_ends_the_rollout(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let writes = roll_out(stage, "gated-unharmed", None).await?;
+    let writes = roll_out(stage, "stopped-unharmed", None).await?;
     // The ClaimRollout, two claims, the record, and a status at the beginning, for each replica and at the end.
     ensure!((8..=12).contains(&writes), "{writes} writes");
-    let namespaces: Vec<String> = (0..writes).map(|limit| format!("gated-killed-{limit}")).collect();
+    let namespaces: Vec<String> = (0..writes).map(|limit| format!("stopped-killed-{limit}")).collect();
     let all = namespaces.iter().enumerate().map(|(limit, namespace)| async move {
         let rollout = roll_out(stage, namespace, Some(limit));
         rollout

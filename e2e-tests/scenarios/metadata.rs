@@ -43,7 +43,7 @@ pub(super) async fn labels_and_annotations_come_change_and_go_with_the_wishes(st
         let written = scene.writes_since(begun).await?;
         let claims = ["data-web-1", "data-web-0"];
         written.claims_follow_one_another(&claims)?;
-        written.is_a_rollout(&claims, 0, 0)?;
+        written.is_a_rollout(&claims, 0)?;
     }
     ensure!(scene.pods().await? == pods, "Pods restarted");
     Ok(())

@@ -8,11 +8,12 @@ mod asynchronous;
 mod attributes;
 mod available;
 mod bad_input;
+mod barrier;
 mod beside;
 mod canary;
 mod deleted;
 mod escape;
-mod gate;
+mod full_disk;
 mod grow;
 mod infeasible;
 mod killed;
@@ -23,6 +24,7 @@ mod obstacles;
 mod on_delete;
 mod ordinals;
 mod paused;
+mod pods;
 mod policy_down;
 mod promises;
 mod refused;
@@ -32,10 +34,12 @@ mod rights;
 mod scaled;
 pub(crate) mod scene;
 mod served;
+mod tools_wait;
 mod two;
 mod undone;
 mod unready;
 mod waits;
+mod without;
 mod words;
 mod written;
 
@@ -45,7 +49,7 @@ use serde_json::json;
 use crate::cluster::{Cluster, Options};
 use crate::installation::Installation;
 use crate::play::{Report, scenarios};
-use gate::Gates;
+use barrier::Barriers;
 use scene::Stage;
 use served::APART;
 
@@ -83,7 +87,7 @@ scenarios![Stage;
     obstacles::with_parallel_pods_one_refused_claim_does_not_stop_the_others,
     obstacles::with_ordered_pods_one_refused_claim_stops_those_below_it,
     infeasible::when_the_driver_can_after_all_the_rollout_goes_on_and_nothing_is_lowered,
-    escape::a_switch_to_on_claim_delete_lifts_the_hold_at_once_with_the_controller_stopped,
+    escape::a_switch_to_on_claim_delete_opens_the_gate_with_the_controller_stopped,
     escape::a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_claim,
     replaced::a_pod_that_is_deleted_in_the_middle_comes_back_and_changes_nothing,
     replaced::a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the_next_one_of_its_name,
@@ -93,6 +97,15 @@ scenarios![Stage;
     words::kubectl_tells_what_is_going_on_and_waits_for_its_end,
     on_delete::a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before,
     absent::where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back,
+    tools_wait::none_says_done_while_pods_wait_for_their_claims,
+    full_disk::at_any_ordinal_of_ordered_pods_the_rollout_ends,
+    full_disk::of_the_lowest_of_parallel_pods_the_rollout_ends,
+    without::the_controller_no_pod_runs_ahead_and_none_is_lost,
+    without::the_policy_pods_go_on_and_claims_follow,
+    without::both_it_is_a_plain_statefulset,
+    pods::that_are_scaled_away_go_and_newcomers_come,
+    pods::that_failed_or_are_disrupted_go,
+    pods::wait_for_either_account_and_for_nobody_else,
     undone::a_controller_whose_account_is_not_named_stalls_and_says_so,
 ];
 
@@ -104,13 +117,13 @@ async fn build() -> anyhow::Result<(Stage, Running)> {
     let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
     let installation = Installation::but_in(&APART, &cluster, json!({})).await?;
     let client = cluster.client().await?;
-    let gates = Gates::default();
-    let served = gates.install(&cluster).await?;
+    let barriers = Barriers::default();
+    let served = barriers.install(&cluster).await?;
     let stage = Stage {
         cluster,
         installation,
         client,
-        gates,
+        barriers,
     };
     Ok((stage, served))
 }

@@ -89,7 +89,7 @@ pub(super) async fn a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_
     );
     let claims = ["data-web-2", "data-web-1", "data-web-0"];
     written.claims_follow_one_another(&claims)?;
-    written.is_a_rollout(&claims, 0, 0)
+    written.is_a_rollout(&claims, 0)
 }
 
 pub(super) async fn a_class_that_is_made_expandable_later_lets_the_rollout_go_on(stage: &Stage) -> anyhow::Result<()> {
@@ -110,7 +110,7 @@ pub(super) async fn a_class_that_is_made_expandable_later_lets_the_rollout_go_on
     scene.until_complete(2, "2Gi").await?;
     told_once(&scene, "FailedToPatchPVC").await?;
     let written = scene.writes_since(begun).await?;
-    written.is_a_rollout(&["data-web-1", "data-web-0"], 0, 0)
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
 /// A set of three whose second claim somebody has made before, from a class that cannot grow.

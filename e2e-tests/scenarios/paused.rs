@@ -7,15 +7,15 @@ use super::scene::{Scene, Stage, condition};
 pub(super) async fn a_paused_rollout_ends_what_is_under_way_and_goes_on_when_it_may(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "gated-paused", 3).await?;
+    let scene = Scene::with_set(stage, "stopped-paused", 3).await?;
     let begun = scene.mark().await?;
-    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
     scene.apply(3, "2Gi").await?;
-    let held = stage.gates.until_held(&scene.namespace).await;
+    let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| scene.log())?;
     let pause = |value: &'static str| ["annotate", "statefulset", "web", value, "--overwrite"];
     scene.done(&pause("claim-rollout.io/paused=true"), "").await?;
-    stage.gates.open(&scene.namespace);
+    stage.barriers.open(&scene.namespace);
     let rollout = scene
         .until_reported("the pause", |rollout| {
             rollout["status"]["conditions"][1]["reason"] == "Paused" && rollout["status"]["readyReplicas"] == 2
@@ -42,5 +42,5 @@ pub(super) async fn a_paused_rollout_ends_what_is_under_way_and_goes_on_when_it_
     let written = scene.writes_since(begun).await?;
     let claims = ["data-web-2", "data-web-1", "data-web-0"];
     written.claims_follow_one_another(&claims)?;
-    written.is_a_rollout(&claims, 0, 0)
+    written.is_a_rollout(&claims, 0)
 }

@@ -43,8 +43,8 @@ const OF_SETS: [&str; 5] = [
     "metadata.uid",
     "metadata.resourceVersion",
     "metadata.annotations.claim-rollout.io/staged",
-    "metadata.annotations.claim-rollout.io/held-partition",
-    "spec.updateStrategy.rollingUpdate.partition",
+    "metadata.annotations.claim-rollout.io/phase",
+    "metadata.annotations.claim-rollout.io/ready",
 ];
 
 /// What some scenarios ask for.
@@ -83,7 +83,7 @@ impl Written {
         Ok(())
     }
 
-    /// S2: claims get size, class, labels and annotations, sets their record and partition.
+    /// S2: claims get size, class, labels and annotations, sets annotations of ours.
     pub(crate) fn few_fields_are_written(&self) -> anyhow::Result<()> {
         for entry in self.by_us() {
             let allowed: &[&str] = match (entry.resource.as_str(), entry.subresource.as_str()) {

@@ -9,20 +9,20 @@ use crate::cluster::{Driver, eventually};
 pub(super) async fn a_pod_that_is_deleted_in_the_middle_comes_back_and_changes_nothing(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "gated-pod", 3).await?;
+    let scene = Scene::with_set(stage, "stopped-pod", 3).await?;
     let begun = scene.mark().await?;
-    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
     scene.apply(3, "2Gi").await?;
-    let held = stage.gates.until_held(&scene.namespace).await;
+    let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| scene.log())?;
     scene.done(&["delete", "pod/web-1", "pod/web-0"], "").await?;
-    stage.gates.open(&scene.namespace);
+    stage.barriers.open(&scene.namespace);
     scene.until_complete(3, "2Gi").await?;
     scene.settled().await?;
     let written = scene.writes_since(begun).await?;
     let claims = ["data-web-2", "data-web-1", "data-web-0"];
     written.claims_follow_one_another(&claims)?;
-    written.is_a_rollout(&claims, 0, 0)
+    written.is_a_rollout(&claims, 0)
 }
 
 /// The driver refuses until it is told otherwise: the rollout waits in the middle.
@@ -83,5 +83,5 @@ pub(super) async fn a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the
     let written = scene.writes_since(begun).await?;
     let claims = ["data-web-2", "data-web-1", "data-web-0"];
     written.claims_follow_one_another(&claims)?;
-    written.is_a_rollout(&claims, 0, 0)
+    written.is_a_rollout(&claims, 0)
 }

@@ -43,7 +43,7 @@ pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &S
     scene.until_complete(1, "2Gi").await?;
     ensure!(scene.record().await?["by"] == "alice", "{:#}", scene.record().await?);
     let written = scene.writes_since(0).await?;
-    written.is_a_rollout(&["data-web-0"], 0, 0)
+    written.is_a_rollout(&["data-web-0"], 0)
 }
 
 /// The API server says so itself, and the policy is not asked.

@@ -7,12 +7,12 @@ use super::scene::{Scene, Stage, condition};
 /// A set of three, two of which are at the wish, or about to be, when it is scaled to so many.
 async fn scaled_in_the_middle<'a>(stage: &'a Stage, namespace: &str, replicas: &str) -> anyhow::Result<Scene<'a>> {
     let scene = Scene::with_set(stage, namespace, 3).await?;
-    stage.gates.hold_claim(namespace, "data-web-1");
+    stage.barriers.hold_claim(namespace, "data-web-1");
     scene.apply(3, "2Gi").await?;
-    let held = stage.gates.until_held(namespace).await;
+    let held = stage.barriers.until_held(namespace).await;
     held.with_context(|| scene.log())?;
     scale(&scene, replicas).await?;
-    stage.gates.open(namespace);
+    stage.barriers.open(namespace);
     Ok(scene)
 }
 
@@ -23,7 +23,7 @@ async fn scale(scene: &Scene<'_>, replicas: &str) -> anyhow::Result<()> {
 }
 
 pub(super) async fn a_replica_that_is_gone_is_left_alone_until_it_is_back(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scaled_in_the_middle(stage, "gated-down", "1").await?;
+    let scene = scaled_in_the_middle(stage, "stopped-down", "1").await?;
     scene
         .until_reported("one replica", |rollout| {
             let status = &rollout["status"];
@@ -31,7 +31,7 @@ pub(super) async fn a_replica_that_is_gone_is_left_alone_until_it_is_back(stage:
         })
         .await?;
     let written = scene.writes_since(0).await?;
-    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0, 0)?;
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0)?;
     scale(&scene, "3").await?;
     scene.until_ready(3).await?;
     scene.until_complete(3, "2Gi").await?;
@@ -46,7 +46,7 @@ pub(super) async fn a_replica_that_is_gone_is_left_alone_until_it_is_back(stage:
 pub(super) async fn without_replicas_it_is_complete_and_the_rest_follows_when_they_are_back(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = scaled_in_the_middle(stage, "gated-to-zero", "0").await?;
+    let scene = scaled_in_the_middle(stage, "stopped-to-zero", "0").await?;
     scene
         .until_reported("no replica", |rollout| {
             condition(rollout, "Ready") == "True" && rollout["status"]["replicas"] == 0

@@ -8,7 +8,7 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
-use super::gate::Gates;
+use super::barrier::Barriers;
 use super::promises::Exceptions;
 use super::written::Written;
 use crate::cluster::{Cluster, DRIVER, Driver, Entry, Output};
@@ -24,7 +24,7 @@ pub(super) struct Stage {
     pub(super) cluster: Cluster,
     pub(super) installation: Installation,
     pub(super) client: kube::Client,
-    pub(super) gates: Gates,
+    pub(super) barriers: Barriers,
 }
 
 /// A namespace of the cluster.

@@ -11,7 +11,13 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
 /// The namespaces that the shared policy-server is not called for.
-pub(super) const APART: [&str; 3] = ["recover", "gated-absent", "undone"];
+pub(super) const APART: [&str; 5] = [
+    "recover",
+    "stopped-absent",
+    "undone",
+    "stopped-without-policy",
+    "stopped-without-both",
+];
 
 /// It runs.
 pub(super) struct Served<'a> {
@@ -26,7 +32,7 @@ impl<'a> Served<'a> {
     pub(super) async fn start(stage: &Stage, scene: &'a Scene<'a>, settings: &Value) -> anyhow::Result<Self> {
         let mut policies = Vec::new();
         let mut registrations = Vec::new();
-        for mut shipped in [Shipped::claims()?, Shipped::sets()?] {
+        for mut shipped in [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?] {
             shipped.name = format!("{}.{}", shipped.name, scene.namespace);
             let mut policy = shipped.policy(stage.installation.module())?;
             policy.settings = settings.clone();
@@ -59,7 +65,7 @@ impl<'a> Served<'a> {
         self.until_called(false).await
     }
 
-    /// Both were registered at the same time, so what holds of the last holds of all.
+    /// All were registered at the same time, so what holds of the last holds of all.
     async fn until_called(&self, called: bool) -> anyhow::Result<()> {
         let Some(sets) = self.registrations.last() else {
             return Ok(());

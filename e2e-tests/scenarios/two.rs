@@ -14,10 +14,10 @@ pub(super) async fn two_controllers_at_once_write_what_one_would(stage: &Stage) 
     let begun = scene.mark().await?;
     scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
     scene.until_complete(3, "2Gi").await?;
-    scene.until_free(0).await?;
+    scene.settled().await?;
     let written = scene.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
-    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3, 1)?;
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3)?;
     scene.until_told("ClaimRolloutComplete").await?;
     let told = [
         ("ClaimsStaged", 1),
@@ -37,26 +37,26 @@ pub(super) async fn a_leader_that_is_killed_in_the_middle_is_followed_by_the_oth
 ) -> anyhow::Result<()> {
     let elected = [
         "--namespace",
-        "gated-leader",
+        "stopped-leader",
         "--leader-elect",
         "--lease-namespace",
         NAMESPACE,
     ];
-    let mut scene = Scene::new(&stage.cluster, &stage.client, "gated-leader").await?;
+    let mut scene = Scene::new(&stage.cluster, &stage.client, "stopped-leader").await?;
     let mut leader = stage.installation.start_controller(&elected).await?;
     scene.wish(&manifest(3, "1Gi")).await?;
     scene.settled().await?;
     let begun = scene.mark().await?;
-    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
     scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
-    let held = stage.gates.until_held(&scene.namespace).await;
+    let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| leader.log())?;
     scene.controller = Some(stage.installation.start_controller(&elected).await?);
     leader.kill()?;
-    stage.gates.open_for_others(&scene.namespace);
+    stage.barriers.open_for_others(&scene.namespace);
     scene.until_complete(3, "2Gi").await?;
-    scene.until_free(0).await?;
+    scene.settled().await?;
     let written = scene.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
-    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3, 1)
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3)
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-use super::scene::{PATIENCE, Scene, condition};
+use super::scene::{PATIENCE, Scene, condition, text};
 use crate::cluster::eventually;
 
 impl Scene<'_> {
@@ -34,19 +34,6 @@ impl Scene<'_> {
             Ok((all && updated && seen).then_some(set))
         });
         settled.await.with_context(|| format!("the last status was {last}"))
-    }
-
-    /// Waits until nothing holds the set, its partition is this one, and the StatefulSet controller has done its part.
-    pub(crate) async fn until_free(&self, partition: u64) -> anyhow::Result<Value> {
-        let what = format!("{} to be free", self.namespace);
-        let free = eventually(&what, PATIENCE, async || {
-            let set = self.set().await?;
-            let held = !set["metadata"]["annotations"]["claim-rollout.io/held-partition"].is_null();
-            let found = set["spec"]["updateStrategy"]["rollingUpdate"]["partition"].as_u64();
-            Ok((!held && found.unwrap_or(0) == partition).then_some(()))
-        });
-        free.await.with_context(|| self.log())?;
-        self.settled().await
     }
 
     /// Waits until the controller says that all claims of a set with one template have this size, and checks that they have.
@@ -115,5 +102,19 @@ impl Scene<'_> {
             Ok(self.events().await?.contains_key(reason).then_some(()))
         });
         told.await.with_context(|| self.log())
+    }
+
+    /// Waits until the StatefulSet controller says that it may not delete this Pod yet, and returns what it was told.
+    pub(crate) async fn until_denied(&self, pod: &str) -> anyhow::Result<String> {
+        let what = format!("the deletion of {pod} to be denied");
+        let denied = eventually(&what, PATIENCE, async || {
+            let events = self.done(&["get", "events", "-o", "json"], "").await?;
+            let events: Value = serde_json::from_str(&events.stdout)?;
+            let messages = events["items"].as_array().into_iter().flatten();
+            let mut messages = messages.filter(|event| event["reason"] == "FailedDelete");
+            let of_pod = |event: &&Value| event["message"].as_str().is_some_and(|text| text.contains(&format!("Pod {pod} ")));
+            Ok(messages.find(of_pod).map(|event| text(&event["message"])))
+        });
+        denied.await.with_context(|| self.log())
     }
 }

@@ -36,10 +36,10 @@ async fn wait(scene: &Scene<'_>, seconds: u32) -> anyhow::Result<(bool, String)>
 }
 
 pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "gated-words", 3).await?;
-    stage.gates.hold_claim(&scene.namespace, "data-web-1");
+    let scene = Scene::with_set(stage, "stopped-words", 3).await?;
+    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
     scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
-    let held = stage.gates.until_held(&scene.namespace).await;
+    let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| scene.log())?;
     let revision = text(&scene.record().await?["revision"]);
     let head = "NAME SET POLICY REVISION UPDATED READY STATE".to_owned();
@@ -54,7 +54,7 @@ pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: 
         "{said}"
     );
 
-    stage.gates.open(&scene.namespace);
+    stage.barriers.open(&scene.namespace);
     let (met, said) = wait(&scene, 60).await?;
     ensure!(
         met && said == "claimrollout.claim-rollout.io/web condition met\n",
@@ -76,7 +76,7 @@ pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: 
         updated("data-web-2"),
         format!("Normal ClaimsStaged: revision {revision}: 3 claims of data follow, highest ordinal first"),
     ];
-    // What was said in the same second is in any order; the gate was held for longer.
+    // What was said in the same second is in any order; the barrier stood for longer.
     let place = |line: &String| of_set.iter().position(|said| said == line);
     let (before, after) = ([&expected[7], &expected[6]], [&expected[3], &expected[4]]);
     let sorted = before

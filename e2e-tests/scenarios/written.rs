@@ -23,10 +23,8 @@ pub(crate) struct Written {
 pub(crate) struct Count {
     /// The names of the claims, in this order.
     pub(crate) claims: Vec<String>,
-    /// The partition of a held set was lowered.
-    pub(crate) releases: usize,
-    /// A hold was lifted.
-    pub(crate) lifts: usize,
+    /// A Pod was asked for again, whose claims became ready.
+    pub(crate) nudges: usize,
     /// The record was written.
     pub(crate) records: usize,
     /// The ClaimRollout was made, or its `spec` written.
@@ -74,20 +72,20 @@ impl Written {
         count
     }
 
-    /// It is what a rollout takes: these claims in this order, so many releases and lifts, one record, and status writes
-    /// in proportion to the replicas, which are printed.
-    pub(crate) fn is_a_rollout(&self, claims: &[&str], releases: usize, lifts: usize) -> anyhow::Result<()> {
+    /// It is what a rollout takes: these claims in this order, at most so many nudges (where Kubernetes asks for the Pod first
+    /// there is none), one record, and status writes in proportion to the replicas, which are printed.
+    pub(crate) fn is_a_rollout(&self, claims: &[&str], nudges: usize) -> anyhow::Result<()> {
         let count = self.count();
         let expected = Count {
             claims: claims.iter().map(|&name| name.to_owned()).collect(),
-            releases,
-            lifts,
+            nudges: count.nudges,
             records: 1,
             wishes: 1,
             statuses: count.statuses,
         };
         ensure!(count == expected, "expected {expected:?}, but found {count:?}");
-        let most = 4 + 4 * claims.len() + 2 * releases;
+        ensure!(count.nudges <= nudges, "expected at most {nudges} nudges, but found {count:?}");
+        let most = 4 + 4 * claims.len() + 2 * nudges;
         ensure!(
             count.statuses <= most,
             "expected at most {most} writes of the status, but found {count:?}"
@@ -98,7 +96,7 @@ impl Written {
     }
 
     /// Every state of objects of this kind and name that was stored, in the order of storage.
-    fn states(&self, resource: &str, name: &str) -> BTreeMap<u64, &Entry> {
+    pub(crate) fn states(&self, resource: &str, name: &str) -> BTreeMap<u64, &Entry> {
         let about = |entry: &&Entry| entry.resource == resource && entry.name == name;
         let stored = self.all.iter().filter(about).filter(|entry| entry.succeeded());
         stored
@@ -130,14 +128,6 @@ impl Written {
             .with_context(|| format!("expected {claim} to become ready, but it did not"))
     }
 
-    /// When the next Pod was released, the first time after `version`.
-    fn released(&self, version: u64) -> anyhow::Result<u64> {
-        let sets = self.ours().filter(|entry| entry.resource == "statefulsets");
-        let releases = sets.filter(|entry| entry.request.value()["spec"]["updateStrategy"].is_object());
-        let next = releases.map(|entry| entry.version).find(|release| *release > version);
-        next.with_context(|| format!("expected a release after {version}, but found none"))
-    }
-
     /// When the Pod was deleted and when its successor was Ready, the first time after `version`.
     pub(crate) fn replaced(&self, pod: &str, version: u64) -> anyhow::Result<(u64, u64)> {
         let states = self.states("pods", pod);
@@ -159,7 +149,7 @@ impl Written {
         in_order(&steps)
     }
 
-    /// Claims and Pods change: for every replica its claims are ready before its Pod is released and deleted, and the next
+    /// Claims and Pods change: for every replica its claims are ready before its Pod is deleted, and the next
     /// Pod is Ready before the next replica's claims are written.
     pub(crate) fn pods_follow_their_claims(
         &self,
@@ -183,7 +173,6 @@ impl Written {
                 format!("claims of {pod} ready"),
                 ready.into_iter().max().unwrap_or_default(),
             ));
-            steps.push((format!("{pod} released"), self.released(first)?));
             steps.push((format!("{pod} deleted"), deleted));
             steps.push((format!("{pod} Ready"), runs));
         }
@@ -194,12 +183,10 @@ impl Written {
 /// Which of our writes to a set this is.
 fn of_set<'a>(count: &'a mut Count, body: &Value) -> &'a mut usize {
     let annotations = &body["metadata"]["annotations"];
-    if annotations.get("claim-rollout.io/held-partition").is_some() {
-        &mut count.lifts
-    } else if annotations.get("claim-rollout.io/staged").is_some() {
+    if annotations.get("claim-rollout.io/staged").is_some() {
         &mut count.records
     } else {
-        &mut count.releases
+        &mut count.nudges
     }
 }
 

@@ -253,16 +253,10 @@ impl Update<'_, '_> {
         // What was said of the staged change stays with it, and goes with it.
         let was = |key: &str| self.old.metadata.annotations.get(key);
         let record = outcome.record.as_ref();
-        let phase = record.map(|(record, _)| record.phase.flat(self.policy_after(Some(record))));
         let is_kept = record.is_some_and(|(_, text)| was(keys::STAGED) == Some(text));
+        let phase = record.map(|(record, _)| record.phase.flat(self.policy_after(Some(record))));
+        let phase = phase.filter(|_| !is_kept || was(keys::PHASE).is_some());
         let ready = was(keys::READY).filter(|_| is_kept);
-        for (key, value) in [(keys::PHASE, phase), (keys::READY, ready)] {
-            match value {
-                _ if value == found(key) => {}
-                Some(value) => outcome.edits.push(Edit::annotation(key, value.to_owned())),
-                None => outcome.edits.push(Edit::no_annotation(key)),
-            }
-        }
         match &mut outcome.record {
             // Nobody asks for the text any more.
             Some((_, text)) if found(keys::STAGED) != Some(text) => {
@@ -270,6 +264,13 @@ impl Update<'_, '_> {
             }
             None if found(keys::STAGED).is_some() => outcome.edits.push(Edit::no_annotation(keys::STAGED)),
             _ => {}
+        }
+        for (key, value) in [(keys::PHASE, phase), (keys::READY, ready)] {
+            match value {
+                _ if value == found(key) => {}
+                Some(value) => outcome.edits.push(Edit::annotation(key, value.to_owned())),
+                None => outcome.edits.push(Edit::no_annotation(key)),
+            }
         }
         let Some(withdrawn) = found(keys::WITHDRAW) else {
             return;

@@ -28,7 +28,7 @@ const LEARN: Duration = Duration::from_secs(10);
 
 /// Serve the policy to the API server itself, where there is no Kubewarden
 ///
-/// Answers under /validate/claim-rollout, /validate/claim-rollout-claims and /validate/claim-rollout-retention, each followed
+/// Answers under /validate/claim-rollout, and the same with -claims, -pods and -retention behind it, each followed
 /// by a secret that only API servers know, and under /healthz. Makes its certificate and the secret, renews the certificate,
 /// and writes both into the webhook configurations in deploy/webhook.
 #[derive(Clone, Debug, Args)]
@@ -216,6 +216,7 @@ fn engines(settings: &RawValue, cluster: &Cluster) -> anyhow::Result<Engines> {
     let all = [
         ("claim-rollout", settings.to_owned()),
         ("claim-rollout-claims", settings.to_owned()),
+        ("claim-rollout-pods", settings.to_owned()),
         ("claim-rollout-retention", retention),
     ];
     let engines = all.into_iter().map(|(path, settings)| {

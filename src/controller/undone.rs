@@ -52,30 +52,23 @@ mod tests {
 
     use super::{Set, Undone, undone};
 
-    fn set(annotations: &Value, partition: i32) -> Set {
-        let set = json!({
-            "metadata": {"name": "web", "annotations": annotations},
-            "spec": {"updateStrategy": {"rollingUpdate": {"partition": partition}}},
-        });
+    fn set(annotations: &Value) -> Set {
+        let set = json!({"metadata": {"name": "web", "annotations": annotations}});
         serde_json::from_str(&set.to_string()).unwrap()
     }
 
     #[test]
     fn reply_that_lacks_what_was_sent_is_undone() {
         let record = json!({"metadata": {"uid": "u", "annotations": {"staged": "b"}}});
-        let lift = json!({
-            "metadata": {"uid": "u", "annotations": {"held": null}},
-            "spec": {"updateStrategy": {"rollingUpdate": {"partition": 2}}},
-        });
+        let ready = json!({"metadata": {"uid": "u", "annotations": {"ready": null}}});
         let staged = Some("the annotation staged");
-        let held = Some("the annotation held");
+        let named = Some("the annotation ready");
         for (sent, reply, expected) in [
-            (&record, set(&json!({"staged": "b", "other": "x"}), 0), None),
-            (&record, set(&json!({"staged": "a"}), 0), staged),
-            (&record, set(&json!({}), 0), staged),
-            (&lift, set(&json!({}), 2), None),
-            (&lift, set(&json!({"held": "1"}), 2), held),
-            (&lift, set(&json!({}), 3), Some("the partition")),
+            (&record, set(&json!({"staged": "b", "other": "x"})), None),
+            (&record, set(&json!({"staged": "a"})), staged),
+            (&record, set(&json!({})), staged),
+            (&ready, set(&json!({})), None),
+            (&ready, set(&json!({"ready": "1"})), named),
         ] {
             assert_eq!(undone(sent, &reply).as_deref(), expected, "{sent} {reply:?}");
         }

@@ -111,12 +111,11 @@ fn a_size_is_ours_iff_an_apply_of_ours_alone_owns_it() {
 
 #[test]
 fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmless_one() {
-    let read = |policy: &str, held: Option<&str>| {
-        let mut annotations =
-            json!({ "claim-rollout.io/update-policy": policy, "claim-rollout.io/paused": "true", "x": "y" });
-        if let Some(held) = held {
-            annotations["claim-rollout.io/held-partition"] = held.into();
-        }
+    let read = |policy: &str, ready: &str| {
+        let annotations = json!({
+            "claim-rollout.io/update-policy": policy, "claim-rollout.io/paused": "true", "x": "y",
+            "claim-rollout.io/ready": ready,
+        });
         let mut object: Set = serde_json::from_value(json!({
             "metadata": { "name": "web", "namespace": "n", "uid": "u", "resourceVersion": "1", "annotations": annotations },
             "spec": {
@@ -132,7 +131,7 @@ fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmles
         assert_eq!(object.template_names(), ["data"]);
         set(&object).unwrap()
     };
-    let view = read("InPlace", None);
+    let view = read("InPlace", "9jjhnzsfjj.7");
     assert_eq!(
         (view.replicas, view.first_ordinal, view.partition, view.paused),
         (3, 5, 2, true)
@@ -143,10 +142,11 @@ fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmles
     );
     assert_eq!(view.update_policy, Some(UpdatePolicy::InPlace));
     assert_eq!(view.ordinals().collect::<Vec<_>>(), [7, 6, 5]);
-    let view = read("inplace", Some("1"));
+    assert_eq!(view.ready.map(|ready| ready.ordinal), Some(7));
+    let view = read("inplace", "7");
     assert_eq!(
-        (view.partition, view.update_policy),
-        (1, Some(UpdatePolicy::OnClaimDelete))
+        (view.ready, view.update_policy),
+        (None, Some(UpdatePolicy::OnClaimDelete))
     );
 }
 
@@ -155,7 +155,8 @@ fn a_type_of_strategy_that_is_not_known_is_not_one_that_replaces_pods_in_order()
     for (kind, expected) in [
         ("RollingUpdate", Strategy::RollingUpdate),
         ("OnDelete", Strategy::OnDelete),
-        ("Recreate", Strategy::OnDelete),
+        ("Recreate", Strategy::Recreate),
+        ("Another", Strategy::OnDelete),
     ] {
         let spec = json!({ "updateStrategy": { "type": kind } });
         let object: Set = serde_json::from_value(json!({ "metadata": { "name": "web" }, "spec": spec })).unwrap();

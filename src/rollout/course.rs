@@ -130,11 +130,11 @@ impl Course {
     }
 }
 
-/// The first claim that somebody has to do something about: one that was written, or whose turn it is.
+/// The first claim that somebody has to do something about: one that was written, or refused, or whose turn it is.
 fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a Standing<'a>> {
     let reached = order.reached.iter().flat_map(|replica| &replica.claims);
     let written = replicas.iter().flat_map(|replica| &replica.claims);
-    let written = written.filter(|claim| claim.at == At::B);
+    let written = written.filter(|claim| claim.at == At::B || claim.retry_at.is_some());
     reached.chain(written).find(|claim| claim.state.is_stalled())
 }
 
@@ -200,6 +200,9 @@ fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
 /// The Pod that keeps Kubernetes from replacing this one: the lowest other one that is not Ready.
 fn other_not_ready<'a>(snapshot: &'a Snapshot, replica: &Replica<'_>) -> Option<(u32, &'a PodView)> {
     let set = &snapshot.set;
+    if replica.pod_at == At::B {
+        return None;
+    }
     let others = set.ordinals().filter(|ordinal| *ordinal != replica.ordinal);
     let pods = others.filter_map(|ordinal| Some((ordinal, snapshot.pod_of(ordinal)?)));
     pods.filter(|(_, pod)| pod.ready_since.is_none()).last()

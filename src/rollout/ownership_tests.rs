@@ -4,6 +4,7 @@ use crate::rollout::action::Action;
 use crate::rollout::fixtures::{apply, owner, refused, state, template, web as fixture, writes};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
 use crate::rollout::readiness::ClaimState;
+use crate::json::Map;
 use crate::rollout::snapshot::{Neighbour, PodManagement, Snapshot, Trouble};
 
 #[test]
@@ -38,7 +39,7 @@ fn what_is_stuck_stops_the_rest_with_ordered_ready_and_not_with_parallel() {
                 message: "out of range".to_owned(),
             });
         }),
-        (ClaimState::Foreign, |web| web.claim("data-web-2").labels.clear()),
+        (ClaimState::Foreign, |web| web.claim("data-web-2").labels = Map::new()),
         (ClaimState::Refused, |web| refused(web, 1000)),
     ];
     for (expected, change) in rows {

@@ -92,7 +92,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     }
 }
 
-/// Nothing is rolled out, and nothing is held.
+/// Nothing is rolled out.
 fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
     // What was put back is not written again before its time.
     let undone = snapshot

@@ -68,17 +68,14 @@ fn no_more_claims_are_looked_at_than_a_cluster_has_room_for() {
 }
 
 #[test]
-fn a_set_with_too_many_claims_gives_back_its_pods_and_its_user_is_told_why() {
+fn a_set_with_too_many_claims_is_left_alone_and_its_user_is_told_why() {
     let mut web = fixture();
-    (web.set.replicas, web.set.held, web.earlier) = (200_000, Some(3), None);
+    (web.set.replicas, web.earlier) = (200_000, None);
     let plan = plan(&web);
     let said = "the replicas have 200000 claims, and of one set no more than 150000 are looked at";
     assert_eq!(plan.progress.stalled.message, said);
     match &plan.actions[..] {
-        [Action::SetPartition(partition), Action::Tell(tell)] => {
-            assert!(partition.lift);
-            assert!(tell.message.ends_with(said), "{}", tell.message);
-        }
+        [Action::Tell(tell)] => assert!(tell.message.ends_with(said), "{}", tell.message),
         other => panic!("{other:?}"),
     }
 }
@@ -257,19 +254,17 @@ fn halted_rollout_stalls_and_is_looked_at_again() {
     let missing = |unread: Option<&str>| Idle::PolicyMissing {
         unread: unread.map(str::to_owned),
     };
-    for (halted, wake, words, lifts) in [
-        (missing(None), 15, "register one of them", true),
-        (missing(Some("not allowed to list")), 15, "not allowed to list", true),
+    for (halted, wake, words) in [
+        (missing(None), 15, "register one of them"),
+        (missing(Some("not allowed to list")), 15, "not allowed to list"),
         (
             undone.clone(),
             8,
             "put back what this controller wrote (the annotation x)",
-            false,
         ),
     ] {
         let mut web = fixture();
         web.halted = Some(halted.clone());
-        web.set.held = Some(3);
         let plan = plan(&web);
         let stalled = &plan.progress.stalled;
         assert_eq!((stalled.holds, stalled.reason), (true, halted.as_str()));
@@ -279,14 +274,11 @@ fn halted_rollout_stalls_and_is_looked_at_again() {
             (Some(wake), false, true),
             "{words}"
         );
-        let lift = |action: &Action| matches!(action, Action::SetPartition(partition) if partition.lift);
-        assert_eq!(writes(&web).iter().any(lift), lifts, "{words}");
-        assert!(writes(&web).iter().all(lift), "{words}");
+        assert_eq!(writes(&web), [], "{words}");
     }
     // Nothing is to be rolled out any more: what was put back is not written again before its time all the same.
     let mut web = fixture();
-    (web.set.held, web.set.update_policy) = (Some(3), Some(UpdatePolicy::OnClaimDelete));
-    assert_eq!(writes(&web).len(), 1);
+    web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
     web.halted = Some(undone);
     assert_eq!((writes(&web), plan(&web).wake), (vec![], Some(8)));
     assert_eq!(plan(&web).progress.ready.reason, "OnClaimDelete");

@@ -40,7 +40,7 @@ fn a_wish_takes_no_more_writes_than_it_must() {
             claims: replicas * u32::try_from(workload.wants.len()).expect("few"),
             replicas,
             claim_writes: log.writes[..SLOTS].iter().map(|writes| u32::from(*writes)).sum(),
-            partition_writes: log.writes[SLOTS].into(),
+            ready_writes: log.writes[SLOTS].into(),
             record_writes: log.writes[SLOTS + 1].into(),
             report_writes: log.reports().into(),
         };

@@ -28,13 +28,14 @@ fn nothing_changed_is_accepted_without_an_object() {
 }
 
 #[test]
-fn a_diverted_object_differs_only_in_the_templates_and_the_record() {
+fn staged_object_differs_only_in_templates_and_our_annotations() {
     let new = SET.replace("10Gi", "20Gi");
     let answer = answer(&payload(SET, &new));
     let mut object = answer["mutated_object"].clone();
     let annotations = object["metadata"]["annotations"].as_object_mut().expect("annotations");
     let record = annotations.remove(keys::STAGED).expect("a record");
     assert!(record.as_str().is_some_and(|text| text.contains("20Gi")));
+    assert_eq!(annotations.remove(keys::PHASE), Some("RollingOut".into()));
     assert_eq!(object, serde_json::from_str::<Value>(SET).expect("valid"));
     assert_eq!(answer["accepted"], true);
     assert_eq!(answer["warnings"].as_array().map(Vec::len), Some(1));

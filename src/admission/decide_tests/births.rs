@@ -155,34 +155,18 @@ fn p1_each_set_that_may_have_given_the_name_is_looked_up() {
 #[test]
 fn p1_below_the_partition_a_claim_is_born_from_the_live_template() {
     let strategy = |kind: &str, partition: u32| json!({"type": kind, "rollingUpdate": {"partition": partition}});
-    for (sentence, strategy, held, start, born) in [
-        ("no partition", json!({}), None, 0, true),
-        ("at the partition", strategy("RollingUpdate", 3), None, 0, true),
-        ("below it", strategy("RollingUpdate", 4), None, 0, false),
-        ("ordinals begin later", strategy("RollingUpdate", 3), None, 1, false),
-        ("Pods are held", strategy("RollingUpdate", 5), Some("3"), 0, true),
-        (
-            "Pods are held below the user's own",
-            strategy("RollingUpdate", 5),
-            Some("4"),
-            0,
-            false,
-        ),
-        ("no strategy that has one", strategy("OnDelete", 9), None, 0, true),
-        (
-            "one that cannot be read",
-            strategy("RollingUpdate", u32::MAX),
-            None,
-            0,
-            false,
-        ),
+    for (sentence, strategy, start, born) in [
+        ("no partition", json!({}), 0, true),
+        ("at the partition", strategy("RollingUpdate", 3), 0, true),
+        ("below it", strategy("RollingUpdate", 4), 0, false),
+        ("ordinals begin later", strategy("RollingUpdate", 3), 1, false),
+        ("no strategy that has one", strategy("OnDelete", 9), 0, true),
+        ("all at once", strategy("Recreate", 9), 0, true),
+        ("one that cannot be read", strategy("RollingUpdate", u32::MAX), 0, false),
     ] {
         let mut set = web();
         set["spec"]["updateStrategy"] = strategy;
         set["spec"]["ordinals"] = json!({"start": start});
-        if let Some(held) = held {
-            set = annotated(set, keys::HELD_PARTITION, held);
-        }
         let verdict = birth(&claim("data-web-3"), CONTROLLER, &mut Cluster::of(vec![set]));
         assert_eq!(matches!(verdict, Verdict::Stage(..)), born, "{sentence}: {verdict:?}");
     }

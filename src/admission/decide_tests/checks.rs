@@ -119,7 +119,7 @@ fn where_nobody_answers_the_setting_says_what_follows_and_nobody_is_asked_twice(
         message.contains("grant the policy get on persistentvolumeclaims"),
         "{message}"
     );
-    assert!(edits(grow(r#""pvcChecks":"Off""#, &mut silent())).len() == 2);
+    assert_eq!(edits(grow(r#""pvcChecks":"Off""#, &mut silent())).len(), 3);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn what_only_new_claims_would_notice_needs_no_class() {
     let mut cluster = Cluster::of(claims("fast"));
     let review = update(&set(&[template("data", "10Gi")]), &set(&[labelled]));
     let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","pvcChecks":"Deny"}"#;
-    assert_eq!(edits(decide_with(&review, settings, &mut cluster)).len(), 2);
+    assert_eq!(edits(decide_with(&review, settings, &mut cluster)).len(), 3);
     let asked = [2, 1, 0].map(|ordinal| format!("get PersistentVolumeClaim/data-web-{ordinal}"));
     assert_eq!(cluster.asked, asked);
 }

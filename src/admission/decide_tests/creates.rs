@@ -10,7 +10,7 @@ use crate::templates::{Phase, keys};
 fn c1_what_only_the_policy_may_write_is_removed_from_a_new_set() {
     let new = set(&[template("data", "10Gi")]);
     assert_eq!(decide(&review("CREATE", None, Some(&new))), Verdict::PASS);
-    for key in [keys::STAGED, keys::HELD_PARTITION, keys::WITHDRAW] {
+    for key in [keys::STAGED, keys::READY, keys::WITHDRAW] {
         let new = annotated(new.clone(), key, "x");
         assert_eq!(
             edits(decide(&review("CREATE", None, Some(&new)))),

@@ -92,6 +92,15 @@ fn update(old: &Value, new: &Value) -> Value {
     review("UPDATE", Some(old), Some(new))
 }
 
+/// What is edited where this record is staged under `InPlace`.
+fn staged(text: String) -> [Edit; 3] {
+    [
+        Edit::RestoreTemplates,
+        Edit::annotation(keys::STAGED, text),
+        Edit::annotation(keys::PHASE, "RollingOut".to_owned()),
+    ]
+}
+
 fn decide_with(review: &Value, settings: &str, lookups: &mut dyn Lookups) -> Verdict {
     let payload = json!({"request": review}).to_string();
     let Ok(Some((review, _))) = decode(&payload) else {
@@ -165,14 +174,14 @@ fn u0_templates_that_cannot_be_read_are_nobodys_business_until_they_change() {
 }
 
 #[test]
-fn u0_a_forged_record_a_hold_and_a_withdrawal_that_concern_nothing_are_removed() {
+fn u0_annotations_of_ours_that_concern_nothing_are_removed() {
     let old = set(&[template("data", "10Gi")]);
     let foreign = record(&[template("data", "99Gi")], Phase::RollingOut).replace(UID, "another-uid");
     for (key, value) in [
         (keys::STAGED, foreign.as_str()),
         (keys::STAGED, "{}"),
         (keys::STAGED, ""),
-        (keys::HELD_PARTITION, "0"),
+        (keys::READY, "a.0"),
         (keys::WITHDRAW, "abc"),
     ] {
         let new = annotated(old.clone(), key, value);
@@ -191,7 +200,7 @@ fn u0_a_forged_record_a_hold_and_a_withdrawal_that_concern_nothing_are_removed()
 }
 
 fn key_of(key: &str) -> &'static str {
-    [keys::STAGED, keys::HELD_PARTITION, keys::WITHDRAW]
+    [keys::STAGED, keys::READY, keys::WITHDRAW]
         .into_iter()
         .find(|known| *known == key)
         .expect("a key")

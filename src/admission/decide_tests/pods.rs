@@ -1,151 +1,186 @@
-//! Rows U4 and U6: when Pods wait for claims, and when they do not any more. The numbers are in `hold`.
+//! Row G1: the StatefulSet controller deletes a Pod. What keeps one is in the tests of the gate.
 
 use serde_json::{Value, json};
 
-use super::{admit, annotated, decide, edits, record, set, template, update};
-use crate::admission::{Edit, NoCluster, Settings, Verdict};
-use crate::templates::{Phase, keys};
-use crate::wire::request::decode;
+use super::{Cluster, UID, annotated, decide_with, record, set, template};
+use crate::admission::{CannotAsk, Refusal, Verdict};
+use crate::templates::{Phase, Record, keys};
 
-/// A set with an image and a partition.
-fn pods(mut set: Value, image: &str, partition: i64) -> Value {
-    set["spec"]["template"] = json!({"spec": {"containers": [{"name": "web", "image": image}]}});
-    set["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}});
-    set
+const CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
+
+/// The staged change of a set whose claims are to grow.
+fn staged(phase: Phase) -> String {
+    record(&[template("data", "20Gi"), template("log", "2Gi")], phase)
 }
 
-fn live() -> Value {
-    set(&[template("data", "10Gi")])
+fn web(staged: &str) -> Value {
+    let web = set(&[template("data", "10Gi"), template("log", "1Gi")]);
+    annotated(web, keys::STAGED, staged)
 }
 
 fn rolling() -> Value {
-    annotated(
-        live(),
-        keys::STAGED,
-        &record(&[template("data", "20Gi")], Phase::RollingOut),
-    )
+    web(&staged(Phase::RollingOut))
 }
 
-fn held(partition: i64, users: &str) -> Value {
-    pods(annotated(rolling(), keys::HELD_PARTITION, users), "v1", partition)
+fn pod() -> Value {
+    let claim = |name: &str| json!({"name": name, "persistentVolumeClaim": {"claimName": format!("{name}-web-2")}});
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "web-2", "namespace": "shop", "uid": "p", "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": UID, "controller": true}]},
+        "spec": {"volumes": [{"name": "tmp", "emptyDir": {}}, claim("data"), claim("log")]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    })
 }
 
-#[test]
-fn u6_a_new_image_in_the_same_request_as_the_growth_is_held() {
-    let wish = pods(set(&[template("data", "20Gi")]), "v2", 0);
-    let Verdict::Stage(found, remarks) = decide(&update(&pods(live(), "v1", 0), &wish)) else {
-        panic!()
-    };
-    assert_eq!(found.len(), 4, "{found:?}");
-    assert_eq!(
-        found[2..],
-        [
-            Edit::SetPartition(3),
-            Edit::annotation(keys::HELD_PARTITION, "0".to_owned())
-        ]
-    );
-    assert_eq!(
-        remarks.warnings[1],
-        "claim-rollout: Pods wait for their claims: rollingUpdate.partition is held at 3 and lowered replica by replica, down \
-         to 0 (annotation claim-rollout.io/sync: Async lets them go)"
-    );
+/// A claim that was brought to what is staged, with this capacity.
+fn claim(name: &str, size: &str, capacity: &str) -> Value {
+    let revision = Record::read(&staged(Phase::RollingOut), UID).expect("valid").revision();
+    json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "shop", "uid": "c", "labels": {keys::REVISION: revision.as_str()}},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}},
+        "status": {"phase": "Bound", "capacity": {"storage": capacity}}})
 }
 
-#[test]
-fn u6_also_while_a_wish_is_rolled_out_and_not_once_it_is_complete() {
-    let found = edits(decide(&update(&pods(rolling(), "v1", 0), &pods(rolling(), "v2", 0))));
-    let hold = [
-        Edit::SetPartition(3),
-        Edit::annotation(keys::HELD_PARTITION, "0".to_owned()),
-    ];
-    assert_eq!(found, hold);
-    let complete = annotated(
-        live(),
-        keys::STAGED,
-        &record(&[template("data", "20Gi")], Phase::Complete),
-    );
-    let image = update(&pods(complete.clone(), "v1", 0), &pods(complete, "v2", 0));
-    assert_eq!(decide(&image), Verdict::PASS);
+fn deletion(pod: &Value, user: &str) -> Value {
+    json!({
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "operation": "DELETE", "namespace": "shop", "name": pod["metadata"]["name"], "userInfo": {"username": user},
+        "oldObject": pod,
+    })
 }
 
-#[test]
-fn u6_the_same_pods_in_another_order_of_keys_are_no_new_pods() {
-    let with = |mut set: Value, pods: &str| {
-        set["spec"]["template"] = pods.into();
-        set
-    };
-    let changed = |other: &str| {
-        let payload = json!({"request": update(&with(rolling(), "old"), &with(rolling(), "new"))}).to_string();
-        let payload = payload
-            .replace("\"template\":\"old\"", r#""template":{"a":1,"b":2}"#)
-            .replace("\"template\":\"new\"", &format!(r#""template":{other}"#));
-        let Ok(Some((review, _))) = decode(&payload) else {
-            panic!("a review: {payload}")
-        };
-        admit(&review, &Settings::default(), &mut NoCluster) != Verdict::PASS
-    };
-    assert!(!changed(r#"{"b":2,"a":1}"#));
-    assert!(!changed(r#"{"a": 1, "b": 2}"#));
-    assert!(changed(r#"{"a":1,"b":3}"#));
+/// What is said, and what was looked up for it.
+fn delete(pod: &Value, objects: Vec<Value>) -> (Option<String>, Vec<String>) {
+    let mut cluster = Cluster::of(objects);
+    match decide_with(&deletion(pod, CONTROLLER), "{}", &mut cluster) {
+        Verdict::Pass(remarks) => {
+            assert!(remarks.warnings.is_empty() && remarks.audit.is_empty(), "{remarks:?}");
+            (None, cluster.asked)
+        }
+        Verdict::Deny(Refusal { code: 403, message }) => (Some(message), cluster.asked),
+        other => panic!("expected Pass or Deny with 403, but found {other:?}"),
+    }
 }
+
+const SET: &str = "get StatefulSet/web";
+const DATA: &str = "get PersistentVolumeClaim/data-web-2";
+const LOG: &str = "get PersistentVolumeClaim/log-web-2";
 
 #[test]
-fn u6_what_the_user_writes_while_it_is_held_goes_beside_the_hold() {
-    let table = [
-        ("an unrelated edit", held(2, "0"), vec![]),
+fn g1_looks_at_the_claims_of_the_pod_until_one_is_not_ready() {
+    // What there is, what is said, and what was looked up.
+    type Row<'r> = (&'r str, Vec<Value>, Option<&'r str>, &'r [&'r str]);
+    let [data, log] = [claim("data-web-2", "20Gi", "20Gi"), claim("log-web-2", "2Gi", "2Gi")];
+    let grows = "claim-rollout: data-web-2 is Applied: capacity 10Gi of 20Gi; Pod web-2 is replaced when it is ready";
+    let table: [Row<'_>; 4] = [
+        ("all are ready", vec![rolling(), data.clone(), log.clone()], None, &[SET, DATA, LOG]),
+        ("none is there", vec![rolling()], None, &[SET, DATA, LOG]),
         (
-            "a replace drops the user's own",
-            pods(rolling(), "v1", 2),
-            vec![Edit::annotation(keys::HELD_PARTITION, "0".to_owned())],
+            "the first is not ready",
+            vec![rolling(), claim("data-web-2", "20Gi", "10Gi"), log.clone()],
+            Some(grows),
+            &[SET, DATA],
         ),
         (
-            "it is changed by hand",
-            held(2, "1"),
-            vec![Edit::annotation(keys::HELD_PARTITION, "0".to_owned())],
-        ),
-        (
-            "another partition is asked for",
-            held(1, "0"),
-            vec![
-                Edit::SetPartition(2),
-                Edit::annotation(keys::HELD_PARTITION, "1".to_owned()),
-            ],
+            "the claim of another Pod is not ready",
+            vec![rolling(), data, log, claim("data-web-1", "20Gi", "10Gi")],
+            None,
+            &[SET, DATA, LOG],
         ),
     ];
-    for (sentence, new, expected) in table {
-        let Verdict::Pass(_) = decide(&update(&held(2, "0"), &new)) else {
-            assert_eq!(edits(decide(&update(&held(2, "0"), &new))), expected, "{sentence}");
-            continue;
-        };
-        assert_eq!(expected, [], "{sentence}");
+    for (row, objects, expected, looked_up) in table {
+        let (said, asked) = delete(&pod(), objects);
+        assert_eq!(said.as_deref(), expected, "{row}");
+        assert_eq!(asked, looked_up, "{row}");
     }
 }
 
 #[test]
-fn u4_the_users_partition_is_put_back_when_the_rollout_is_given_up() {
-    let old = held(2, "1");
-    let ends = [Edit::SetPartition(1), Edit::no_annotation(keys::HELD_PARTITION)];
-    for (key, value) in [(keys::UPDATE_POLICY, "OnClaimDelete"), (keys::SYNC, "Async")] {
-        let Verdict::Stage(found, remarks) = decide(&update(&old, &annotated(old.clone(), key, value))) else {
-            panic!("{key}")
-        };
-        assert_eq!(found, ends, "{key}: {value}");
-        assert_eq!(
-            remarks.warnings,
-            ["claim-rollout: Pods do not wait for their claims any more: rollingUpdate.partition is the user's again"]
-        );
+fn g1_looks_up_no_more_than_it_needs() {
+    let behind = claim("data-web-2", "20Gi", "10Gi");
+    let with = |change: fn(&mut Value)| {
+        let mut pod = pod();
+        change(&mut pod);
+        pod
+    };
+    let paused = annotated(rolling(), keys::PAUSED, "true");
+    let table: [(&str, Value, Value, &[&str]); 11] = [
+        ("complete", pod(), web(&staged(Phase::Complete)), &[SET]),
+        ("nothing staged", pod(), set(&[template("data", "10Gi")]), &[SET]),
+        ("a forged record", pod(), web("{}"), &[SET]),
+        ("Async", pod(), annotated(rolling(), keys::SYNC, "Async"), &[SET]),
+        ("a set that cannot be read", pod(), json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}}), &[SET]),
+        ("no claims", with(|pod| pod["spec"]["volumes"] = json!([{"name": "tmp", "emptyDir": {}}])), rolling(), &[]),
+        ("no volumes", with(|pod| pod["spec"]["volumes"] = Value::Null), rolling(), &[]),
+        ("Failed", with(|pod| pod["status"]["phase"] = "Failed".into()), rolling(), &[]),
+        (
+            "a drain takes it away",
+            with(|pod| pod["status"]["conditions"][0] = json!({"type": "DisruptionTarget", "status": "True"})),
+            rolling(),
+            &[],
+        ),
+        (
+            "on its way out",
+            with(|pod| pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into()),
+            rolling(),
+            &[],
+        ),
+        (
+            "controlled by somebody else",
+            with(|pod| pod["metadata"]["ownerReferences"][0]["kind"] = "Job".into()),
+            rolling(),
+            &[],
+        ),
+    ];
+    for (row, pod, set, looked_up) in table {
+        let (said, asked) = delete(&pod, vec![set, behind.clone()]);
+        assert_eq!(said, None, "{row}");
+        assert_eq!(asked, looked_up, "{row}");
     }
-    // A hold that outlived its record does not hold Pods for ever.
-    let orphan = pods(annotated(live(), keys::HELD_PARTITION, "1"), "v1", 2);
-    assert_eq!(edits(decide(&update(&orphan, &orphan))), ends);
-    let dropped = pods(live(), "v1", 2);
-    assert_eq!(edits(decide(&update(&orphan, &dropped))), [Edit::SetPartition(1)]);
+    let (said, asked) = delete(&pod(), vec![paused, behind]);
+    assert!(said.is_some_and(|said| said.contains("paused")), "a pause says nothing of claims");
+    assert_eq!(asked, [SET]);
 }
 
 #[test]
-fn u4_a_strategy_without_a_partition_ends_the_hold() {
-    let mut on_delete = held(2, "1");
-    on_delete["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
-    let found = edits(decide(&update(&held(2, "1"), &on_delete)));
-    assert_eq!(found, [Edit::no_annotation(keys::HELD_PARTITION)]);
+fn g1_is_for_the_stateful_set_controller_alone() {
+    let objects = vec![rolling(), claim("data-web-2", "20Gi", "10Gi")];
+    for (user, settings, denied) in [
+        (CONTROLLER, "{}", true),
+        ("system:kube-controller-manager", "{}", true),
+        ("alice", "{}", false),
+        ("system:serviceaccount:kube-system:node-controller", "{}", false),
+        ("system:serviceaccount:kube-system:generic-garbage-collector", "{}", false),
+        (CONTROLLER, r#"{"mode":"ValidateOnly"}"#, false),
+        (CONTROLLER, r#"{"statefulSetControllerAccounts":["other"]}"#, false),
+        ("other", r#"{"statefulSetControllerAccounts":["other"]}"#, true),
+    ] {
+        let verdict = decide_with(&deletion(&pod(), user), settings, &mut Cluster::of(objects.clone()));
+        assert_eq!(matches!(verdict, Verdict::Deny(_)), denied, "{user} {settings}: {verdict:?}");
+    }
+}
+
+#[test]
+fn g1_what_cannot_be_looked_up_lets_the_pod_go() {
+    let mut cluster = Cluster::of(vec![]);
+    cluster.objects = Err(CannotAsk("no rights".to_owned()));
+    let verdict = decide_with(&deletion(&pod(), CONTROLLER), "{}", &mut cluster);
+    assert_eq!((verdict, &cluster.asked[..]), (Verdict::PASS, &[SET.to_owned()][..]));
+    let mut unreadable = claim("data-web-2", "20Gi", "10Gi");
+    unreadable["spec"]["resources"]["requests"]["storage"] = "much".into();
+    assert_eq!(delete(&pod(), vec![rolling(), unreadable]).0, None);
+}
+
+#[test]
+fn phase_is_written_beside_what_is_staged() {
+    let old = set(&[template("data", "10Gi")]);
+    let new = set(&[template("data", "20Gi")]);
+    for (policy, phase) in [("InPlace", "RollingOut"), ("OnClaimDelete", "Staged")] {
+        let [old, new] = [&old, &new].map(|set| annotated(set.clone(), keys::UPDATE_POLICY, policy));
+        let found = super::edits(super::decide(&super::update(&old, &new)));
+        let written = crate::admission::Edit::annotation(keys::PHASE, phase.to_owned());
+        assert!(found.contains(&written), "{policy}: {found:?}");
+    }
 }

@@ -35,7 +35,7 @@ fn max_storage_is_inclusive_by_class_and_for_growth_only() {
     ] {
         let verdict = decide(&of(class.clone(), "10Gi"), &of(class.clone(), size), limits);
         let Some(most) = most else {
-            assert_eq!(edits(verdict).len(), 2, "{class} {size}");
+            assert_eq!(edits(verdict).len(), 3, "{class} {size}");
             continue;
         };
         let (code, message) = refusal(verdict);
@@ -46,24 +46,24 @@ fn max_storage_is_inclusive_by_class_and_for_growth_only() {
     let large = of(json!("slow"), "90Gi");
     let mut other = large.clone();
     other["spec"]["volumeClaimTemplates"][0]["spec"]["volumeAttributesClassName"] = "gold".into();
-    assert_eq!(edits(decide(&large, &other, limits)).len(), 2);
+    assert_eq!(edits(decide(&large, &other, limits)).len(), 3);
 }
 
 #[test]
 fn attributes_classes_may_be_limited_and_taking_one_away_needs_no_entry() {
     let class = |name: &str| with("volumeAttributesClassName", name.into());
     let allowed = r#""allowedVolumeAttributesClasses":["gold","silver"]"#;
-    assert_eq!(edits(decide(&class("silver"), &class("gold"), allowed)).len(), 2);
+    assert_eq!(edits(decide(&class("silver"), &class("gold"), allowed)).len(), 3);
     assert_eq!(
         edits(decide(&class("silver"), &set(&[template("data", "10Gi")]), allowed)).len(),
-        2
+        3
     );
     let (code, message) = refusal(decide(&class("silver"), &class("lead"), allowed));
     let expected = "spec.volumeAttributesClassName: expected one of gold, silver, but found lead";
     assert_eq!((code, message.contains(expected)), (403, true), "{message}");
     assert_eq!(
         edits(decide(&class("silver"), &class("lead"), r#""mode":"Stage""#)).len(),
-        2,
+        3,
         "any"
     );
 }
@@ -78,8 +78,8 @@ fn reserved_keys_are_the_administrators_but_ours_stay_reserved() {
     let old = set(&[template("data", "10Gi")]);
     let mine = r#""reservedKeyPrefixes":["example.com/"]"#;
     assert_eq!(refusal(decide(&old, &labelled("example.com/a"), mine)).0, 403);
-    assert_eq!(edits(decide(&old, &labelled("sub.example.com/a"), mine)).len(), 2);
-    assert_eq!(edits(decide(&old, &labelled("k8s.io/a"), mine)).len(), 2);
+    assert_eq!(edits(decide(&old, &labelled("sub.example.com/a"), mine)).len(), 3);
+    assert_eq!(edits(decide(&old, &labelled("k8s.io/a"), mine)).len(), 3);
     assert_eq!(
         refusal(decide(
             &old,
@@ -98,7 +98,7 @@ fn frozen_fields_may_change_where_claims_are_made_anew() {
         recreate(with("storageClassName", "slow".into())),
         recreate(with("storageClassName", "fast".into())),
     );
-    assert_eq!(edits(decide(&old, &new, r#""allowReCreate":true"#)).len(), 2);
+    assert_eq!(edits(decide(&old, &new, r#""allowReCreate":true"#)).len(), 3);
     assert_eq!(refusal(decide(&old, &new, r#""allowReCreate":false"#)).0, 403);
     let added = recreate(set(&[template("data", "10Gi"), template("log", "1Gi")]));
     assert_eq!(refusal(decide(&old, &added, r#""allowReCreate":true"#)).0, 403);
@@ -126,7 +126,7 @@ fn shrink_recover_takes_back_what_was_not_reached() {
     assert_eq!(refusal(decide(&old, &smaller, r#""shrink":"Deny""#)).0, 403);
     assert_eq!(
         edits(decide(&old, &smaller, r#""shrink":"Recover""#)).len(),
-        2,
+        3,
         "nobody can be asked"
     );
     assert_eq!(
@@ -135,18 +135,18 @@ fn shrink_recover_takes_back_what_was_not_reached() {
             &smaller
         ))
         .len(),
-        2
+        3
     );
     let (code, message) = refusal(recover(vec![claim(2, "99Ti", "20Gi")], &smaller));
     let expected = "claim-rollout: claims would not follow: data-web-2: already has 20Gi, and a volume cannot shrink";
     assert_eq!((code, message.as_str()), (403, expected));
     // A larger volume than was asked for is nothing to take back.
-    assert_eq!(edits(recover(vec![claim(2, "10Gi", "40Gi")], &smaller)).len(), 2);
+    assert_eq!(edits(recover(vec![claim(2, "10Gi", "40Gi")], &smaller)).len(), 3);
     let mut as_before = template("data", "10Gi");
     as_before["metadata"]["labels"] = json!({"tier": "gold"});
     assert_eq!(
         edits(recover(vec![], &set(&[as_before]))).len(),
-        2,
+        3,
         "down to the live size"
     );
     let (code, message) = refusal(recover(vec![], &set(&[template("data", "5Gi")])));

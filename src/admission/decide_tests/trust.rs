@@ -63,7 +63,6 @@ fn s1_annotations_written_by_the_status_are_put_back() {
     for (key, value) in [
         (keys::STAGED, forged.as_str()),
         (keys::UPDATE_POLICY, "InPlace"),
-        (keys::HELD_PARTITION, "0"),
         (keys::PHASE, "Complete"),
         (keys::READY, "a.0"),
         (keys::PAUSED, "false"),
@@ -225,10 +224,10 @@ fn u5_replacing_takes_the_rights_on_statefulsets() {
 
 #[test]
 fn u1_phase_and_ready_are_ours_and_go_with_the_staged_change() {
-    let told = |set: Value| annotated(annotated(set, keys::PHASE, "RollingOut"), keys::READY, "a.2");
+    let told = |set: Value| annotated(annotated(set, keys::PHASE, "Staged"), keys::READY, "a.2");
     let old = told(waiting());
     let back = [
-        Edit::annotation(keys::PHASE, "RollingOut".to_owned()),
+        Edit::annotation(keys::PHASE, "Staged".to_owned()),
         Edit::annotation(keys::READY, "a.2".to_owned()),
     ];
     let (verdict, _) = by_bob(update(&old, &waiting()), "{}");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{UID, annotated, decide, edits, record, refusal, set, template, update};
+use super::{UID, annotated, decide, edits, record, refusal, set, staged, template, update};
 use crate::admission::{Edit, Verdict};
 use crate::templates::{Phase, Record, UpdatePolicy, keys};
 
@@ -14,7 +14,7 @@ fn u3_a_growth_is_staged_with_who_asked_for_it_and_how() {
         panic!()
     };
     let text = record(&[template("data", "20Gi")], Phase::RollingOut);
-    assert_eq!(found, [Edit::RestoreTemplates, Edit::annotation(keys::STAGED, text)]);
+    assert_eq!(found, staged(text));
     assert_eq!(
         remarks.warnings,
         [
@@ -54,10 +54,7 @@ fn u3_a_second_wish_is_compared_with_the_first_one() {
     );
     let grown = set(&[template("data", "30Gi")]);
     let text = record(&[template("data", "30Gi")], Phase::RollingOut);
-    assert_eq!(
-        edits(decide(&update(&old, &grown))),
-        [Edit::RestoreTemplates, Edit::annotation(keys::STAGED, text)]
-    );
+    assert_eq!(edits(decide(&update(&old, &grown))), staged(text));
     let (code, message) = refusal(decide(&update(&old, &set(&[template("data", "15Gi")]))));
     assert_eq!(code, 403);
     assert!(
@@ -72,11 +69,8 @@ fn u3_templates_that_are_only_reordered_are_put_back_and_nothing_is_staged() {
     let new = set(&[template("log", "1Gi"), template("data", "10Gi")]);
     assert_eq!(edits(decide(&update(&old, &new))), [Edit::RestoreTemplates]);
     let grown = set(&[template("log", "2Gi"), template("data", "10Gi")]);
-    let staged = record(&[template("data", "10Gi"), template("log", "2Gi")], Phase::RollingOut);
-    assert_eq!(
-        edits(decide(&update(&old, &grown))),
-        [Edit::RestoreTemplates, Edit::annotation(keys::STAGED, staged)]
-    );
+    let text = record(&[template("data", "10Gi"), template("log", "2Gi")], Phase::RollingOut);
+    assert_eq!(edits(decide(&update(&old, &grown))), staged(text));
 }
 
 #[test]

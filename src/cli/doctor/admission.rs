@@ -45,6 +45,8 @@ pub(crate) enum Part {
     Sets,
     /// New claims.
     Claims,
+    /// Pods that are to be replaced.
+    Pods,
     /// What a retention policy deletes.
     Retention,
 }
@@ -94,6 +96,7 @@ impl Webhook {
         let says = |word: &str| words.iter().any(|text| text.contains(word));
         let parts = [
             ("claim-rollout-claims", Part::Claims),
+            ("claim-rollout-pods", Part::Pods),
             ("claim-rollout-retention", Part::Retention),
             ("claim-rollout", Part::Sets),
         ];
@@ -150,7 +153,7 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
     };
     let mut found: Vec<Finding> = webhooks.iter().flat_map(|webhook| of_webhook(facts, webhook)).collect();
     found.extend(twice(webhooks));
-    found.extend(births(webhooks));
+    found.extend(beside_sets(webhooks));
     found.extend(of_probe(facts, webhooks));
     found
 }
@@ -214,6 +217,7 @@ fn of_webhook(facts: &Facts, webhook: &Webhook) -> Vec<Finding> {
     if webhook.fails_closed && !webhook.has_conditions {
         let what = match webhook.part {
             Part::Claims => "new claim",
+            Part::Pods => "deletion of a Pod by its StatefulSet",
             Part::Sets | Part::Retention => "update of every StatefulSet",
         };
         let without = format!("none: while the policy is away every {what} is refused");
@@ -250,19 +254,32 @@ fn twice(webhooks: &[Webhook]) -> Option<Finding> {
     Some(finding.heal(heal))
 }
 
-/// Sets are asked about, and new claims are not.
-fn births(webhooks: &[Webhook]) -> Option<Finding> {
-    let sets = webhooks.iter().find(|webhook| webhook.part == Part::Sets)?;
-    if webhooks.iter().any(|webhook| webhook.part == Part::Claims) {
-        return None;
-    }
-    let expected = "a webhook for new claims beside it";
-    let found = "none: a new claim gets the old template, and has to be brought up later";
-    Some(
+/// Sets are asked about, and new claims are not, or Pods.
+fn beside_sets(webhooks: &[Webhook]) -> Vec<Finding> {
+    let Some(sets) = webhooks.iter().find(|webhook| webhook.part == Part::Sets) else {
+        return Vec::new();
+    };
+    let rules = [
+        (
+            Part::Claims,
+            "a webhook for new claims beside it",
+            "none: a new claim gets the old template, and has to be brought up later",
+        ),
+        (
+            Part::Pods,
+            "a webhook for Pods beside it",
+            "none: Pods are replaced before their claims are ready",
+        ),
+    ];
+    let missing = rules
+        .into_iter()
+        .filter(|(part, ..)| webhooks.iter().all(|webhook| webhook.part != *part));
+    let finding = |(_, expected, found)| {
         Finding::warning(sets.configuration.clone())
             .but(expected, found)
-            .heal(sets.apply()),
-    )
+            .heal(sets.apply())
+    };
+    missing.map(finding).collect()
 }
 
 #[cfg(test)]

@@ -26,6 +26,11 @@ fn a_webhook_that_leads_here_is_known_by_its_name_or_path() {
             Some((Part::Claims, By::BuiltIn)),
         ),
         (
+            "claim-rollout-pods.claim-rollout.io",
+            nowhere.clone(),
+            Some((Part::Pods, By::BuiltIn)),
+        ),
+        (
             "claim-rollout-retention.claim-rollout.io",
             nowhere.clone(),
             Some((Part::Retention, By::BuiltIn)),

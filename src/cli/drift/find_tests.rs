@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Claim, Seen, find};
@@ -13,7 +12,7 @@ pub(crate) fn even() -> Seen {
     web.set.staged = None;
     web.set.update_policy = Some(UpdatePolicy::InPlace);
     let claims = web.claims.into_iter().map(|(name, view)| {
-        let annotations = BTreeMap::new();
+        let annotations = Map::new();
         (name, Claim { view, annotations })
     });
     Seen {
@@ -273,9 +272,9 @@ fn set(map: &mut Map<String>, pairs: &[(&str, &str)]) {
     }
 }
 
-fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+fn pairs(pairs: &[(&str, &str)]) -> Map<String> {
     let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    pairs.iter().map(owned).collect()
+    Map::from_unsorted(pairs.iter().map(owned).collect()).unwrap()
 }
 
 #[test]

@@ -99,13 +99,13 @@ fn state(pod: &Pod, update: Option<&str>) -> PodState {
 mod tests {
     use k8s_openapi::api::apps::v1::StatefulSet;
     use k8s_openapi::api::core::v1::Pod;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::pods;
 
-    fn set(annotations: &Value) -> StatefulSet {
+    fn set() -> StatefulSet {
         let set = json!({
-            "metadata": {"name": "web", "uid": "u-1", "annotations": annotations},
+            "metadata": {"name": "web", "uid": "u-1"},
             "spec": {"selector": {}, "template": {}, "replicas": 5, "serviceName": "web", "ordinals": {"start": 2}},
             "status": {"replicas": 5, "updateRevision": "b"},
         });
@@ -122,8 +122,8 @@ mod tests {
         serde_json::from_value(pod).expect("a Pod")
     }
 
-    fn shown(annotations: &Value, all: &[Pod]) -> Vec<String> {
-        let views = pods(&set(annotations), all).into_iter();
+    fn shown(all: &[Pod]) -> Vec<String> {
+        let views = pods(&set(), all).into_iter();
         views
             .map(|view| format!("{} {}", view.name, view.state.as_str()))
             .collect()
@@ -149,13 +149,12 @@ mod tests {
             "web-3 waiting",
             "web-2 missing",
         ];
-        assert_eq!(shown(&json!({}), &all), expected);
+        assert_eq!(shown(&all), expected);
     }
 
     #[test]
-    fn where_nothing_waits_nothing_is_shown_unless_it_is_held() {
+    fn where_no_pod_waits_nothing_is_shown() {
         let all: Vec<Pod> = (2..7).map(|ordinal| pod(ordinal, "b", "True")).collect();
-        assert_eq!(shown(&json!({}), &all), Vec::<String>::new());
-        assert_eq!(shown(&json!({"claim-rollout.io/held-partition": "0"}), &all).len(), 5);
+        assert_eq!(shown(&all), Vec::<String>::new());
     }
 }

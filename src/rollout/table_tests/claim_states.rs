@@ -1,8 +1,9 @@
-//! Every state of a claim, wherever its Pod is, with and without Pods that change as well, for both ways to manage Pods.
+//! Every state of a claim, wherever its Pod is, with and without other Pods that change, for both ways to manage Pods.
 
 use std::sync::Arc;
 
-use super::{done, hold, put_pod};
+use super::{done, old_pods, put_pod};
+use crate::json::Map;
 use crate::rollout::fixtures::{refused, state, web};
 use crate::rollout::plan::plan;
 use crate::rollout::replica::At;
@@ -12,54 +13,55 @@ use crate::templates::ClaimTemplate;
 /// What is done when the highest of three replicas is so, and the two below it are behind: with OrderedReady, and after a
 /// slash with Parallel where that differs.
 ///
-/// `2`: its claim is written; `1`: that of the next replica; `P`: its Pod is released; nothing: nothing is done.
+/// `2`: its claim is written; `1`: that of the next replica; `P`: its Pod is asked for again; nothing: nothing
+/// is done. The other Pods run the update revision, or all are to be replaced.
 const TABLE: &str = "
-    claim            | Pod    | claims only | held  | released | told
-    Pending          | Absent | 2           | 2     | 2        |
-    Pending          | A      | 2           | 2     | 2        |
-    Pending          | B      | 2           | 2     | 2        |
-    Unbound          | Absent | 1           | P     |          |
-    Unbound          | A      | /1          | P     |          |
-    Unbound          | B      | /1          |       |          |
-    Unbound at B     | Absent | 1           | P     |          |
-    Unbound at B     | A      | /1          | P     |          |
-    Unbound at B     | B      | /1          |       |          |
-    Applied          | Absent |             |       |          |
-    Applied          | A      |             |       |          |
-    Applied          | B      |             |       |          |
-    Expanding        | Absent |             |       |          |
-    Expanding        | A      |             |       |          |
-    Expanding        | B      |             |       |          |
-    NodeExpanding    | Absent | 1           | P     |          |
-    NodeExpanding    | A      |             | P     |          |
-    NodeExpanding    | B      |             |       |          |
-    Modifying        | Absent |             |       |          |
-    Modifying        | A      |             |       |          |
-    Modifying        | B      |             |       |          |
-    Infeasible       | Absent | /1          | /1    | /1       | ClaimExpansionFailed
-    Infeasible       | A      | /1          | /1    | /1       | ClaimExpansionFailed
-    Infeasible       | B      | /1          | /1    | /1       | ClaimExpansionFailed
-    Refused          | Absent | /1          | /1    | /1       | FailedToPatchPVC
-    Refused          | A      | /1          | /1    | /1       | FailedToPatchPVC
-    Refused          | B      | /1          | /1    | /1       | FailedToPatchPVC
-    Refused, due     | Absent | 2/2 1       | 2/2 1 | 2/2 1    | FailedToPatchPVC
-    Refused, due     | A      | 2/2 1       | 2/2 1 | 2/2 1    | FailedToPatchPVC
-    Refused, due     | B      | 2/2 1       | 2/2 1 | 2/2 1    | FailedToPatchPVC
-    Refused, differs | Absent | /1          | /1    | /1       | FailedToPatchPVC
-    Refused, differs | A      | /1          | /1    | /1       | FailedToPatchPVC
-    Refused, differs | B      | /1          | /1    | /1       | FailedToPatchPVC
-    Foreign          | Absent | /1          | /1    | /1       | ClaimForeign
-    Foreign          | A      | /1          | /1    | /1       | ClaimForeign
-    Foreign          | B      | /1          | /1    | /1       | ClaimForeign
-    Terminating      | Absent | 1           |       |          |
-    Terminating      | A      | 1           |       |          |
-    Terminating      | B      | 1           |       |          |
-    Missing          | Absent | 1           | P     |          |
-    Missing          | A      | 1           | P     |          |
-    Missing          | B      | 1           | P     | 1        |
-    Done             | Absent | 1           | P     |          |
-    Done             | A      | 1           | P     |          |
-    Done             | B      | 1           | P     | 1        |
+    claim            | Pod    | it alone | all Pods | told
+    Pending          | Absent | 2        | 2        |
+    Pending          | A      | 2        | 2        |
+    Pending          | B      | 2        | 2        |
+    Unbound          | Absent | 1        |          |
+    Unbound          | A      | P        | P        |
+    Unbound          | B      | /1       | /1       |
+    Unbound at B     | Absent | 1        |          |
+    Unbound at B     | A      | P        | P        |
+    Unbound at B     | B      | /1       | /1       |
+    Applied          | Absent |          |          |
+    Applied          | A      |          |          |
+    Applied          | B      |          |          |
+    Expanding        | Absent |          |          |
+    Expanding        | A      |          |          |
+    Expanding        | B      |          |          |
+    NodeExpanding    | Absent | 1        |          |
+    NodeExpanding    | A      | P        | P        |
+    NodeExpanding    | B      |          |          |
+    Modifying        | Absent |          |          |
+    Modifying        | A      |          |          |
+    Modifying        | B      |          |          |
+    Infeasible       | Absent | /1       | /1       | ClaimExpansionFailed
+    Infeasible       | A      | /1       | /1       | ClaimExpansionFailed
+    Infeasible       | B      | /1       | /1       | ClaimExpansionFailed
+    Refused          | Absent | /1       | /1       | FailedToPatchPVC
+    Refused          | A      | /1       | /1       | FailedToPatchPVC
+    Refused          | B      | /1       | /1       | FailedToPatchPVC
+    Refused, due     | Absent | 2/2 1    | 2/2 1    | FailedToPatchPVC
+    Refused, due     | A      | 2/2 1    | 2/2 1    | FailedToPatchPVC
+    Refused, due     | B      | 2/2 1    | 2/2 1    | FailedToPatchPVC
+    Refused, differs | Absent | /1       | /1       | FailedToPatchPVC
+    Refused, differs | A      | /1       | /1       | FailedToPatchPVC
+    Refused, differs | B      | /1       | /1       | FailedToPatchPVC
+    Foreign          | Absent | /1       | /1       | ClaimForeign
+    Foreign          | A      | /1       | /1       | ClaimForeign
+    Foreign          | B      | /1       | /1       | ClaimForeign
+    Terminating      | Absent | 1        |          |
+    Terminating      | A      | P        | P        |
+    Terminating      | B      | 1        | 1        |
+    Missing          | Absent | 1        |          |
+    Missing          | A      | P        | P        |
+    Missing          | B      | 1        | 1        |
+    Done             | Absent | 1        |          |
+    Done             | A      | P        | P        |
+    Done             | B      | 1        | 1        |
 ";
 
 /// The state of the highest claim, and what brings it there.
@@ -91,19 +93,17 @@ const STATES: [State; 15] = [
         let slow = r#"{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteMany"]}}"#;
         web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(slow).unwrap().spec);
     }),
-    ("Foreign", |web| web.claim("data-web-2").labels.clear()),
+    ("Foreign", |web| web.claim("data-web-2").labels = Map::new()),
     ("Terminating", |web| web.claim("data-web-2").terminating = true),
     ("Missing", |web| _ = web.claims.remove("data-web-2")),
     ("Done", |web| web.done("data-web-2")),
 ];
 
 /// What is done, in the words of the table, and what is told.
-fn cell(change: fn(&mut Snapshot), pod: At, driven: Option<u32>, pod_management: PodManagement) -> (String, String) {
+fn cell(change: fn(&mut Snapshot), pod: At, old: &[u32], pod_management: PodManagement) -> (String, String) {
     let mut web = web();
     web.set.pod_management = pod_management;
-    if let Some(driven) = driven {
-        hold(&mut web, driven);
-    }
+    old_pods(&mut web, old);
     put_pod(&mut web, pod);
     change(&mut web);
     let (mut acts, mut told) = (Vec::new(), Vec::new());
@@ -112,7 +112,7 @@ fn cell(change: fn(&mut Snapshot), pod: At, driven: Option<u32>, pod_management:
             "" => {}
             "grow 2" => acts.push("2"),
             "grow 1" => acts.push("1"),
-            "release 2" => acts.push("P"),
+            "nudge 2" => acts.push("P"),
             other => told.push(other.to_owned()),
         }
     }
@@ -134,13 +134,13 @@ fn a_claim_that_has_not_grown_is_being_modified_only_where_its_class_is_another_
 
 #[test]
 fn every_state_of_a_claim_wherever_its_pod_is() {
-    let mut table = String::from("\n    claim            | Pod    | claims only | held  | released | told\n");
+    let mut table = String::from("\n    claim            | Pod    | it alone | all Pods | told\n");
     for (name, change) in STATES {
         for pod in [At::Absent, At::A, At::B] {
             let mut tells = Vec::new();
-            let cells = [None, Some(3), Some(2)].map(|driven| {
-                let (ordered, told) = cell(change, pod, driven, PodManagement::OrderedReady);
-                let (parallel, also_told) = cell(change, pod, driven, PodManagement::Parallel);
+            let cells = [&[][..], &[1, 0]].map(|old| {
+                let (ordered, told) = cell(change, pod, old, PodManagement::OrderedReady);
+                let (parallel, also_told) = cell(change, pod, old, PodManagement::Parallel);
                 tells.extend([told, also_told]);
                 if ordered == parallel {
                     ordered
@@ -149,9 +149,9 @@ fn every_state_of_a_claim_wherever_its_pod_is() {
                 }
             });
             tells.dedup();
-            let [claims_only, held, released] = cells;
+            let [alone, all] = cells;
             let line = format!(
-                "    {name:<16} | {:<6} | {claims_only:<11} | {held:<5} | {released:<8} | {}",
+                "    {name:<16} | {:<6} | {alone:<8} | {all:<8} | {}",
                 format!("{pod:?}"),
                 tells.join(" or "),
             );

@@ -1,9 +1,10 @@
-//! Partitions, holds, and whose claims: what is done, and nothing else.
+//! Partitions, Pods, and whose claims: what is done, and nothing else.
 
-use super::{Row, all_done, check, hold, middle, middle_of_pods, unready};
-use crate::rollout::fixtures::refused;
-use crate::rollout::snapshot::{Neighbour, PodManagement, Snapshot};
-use crate::templates::Phase;
+use super::{Row, all_done, check, done, middle, middle_of_pods, old_pods, unready};
+use crate::json::Map;
+use crate::rollout::fixtures::{refused, web};
+use crate::rollout::snapshot::{Neighbour, PodManagement, Resize, Snapshot, Strategy};
+use crate::templates::{Phase, Ready, Revision, Sync};
 
 /// Ordinals begin with five.
 fn from_five(web: &mut Snapshot) {
@@ -26,13 +27,13 @@ const PARTITIONS: &[Row] = &[
         "",
     ),
     (
-        "so does a release",
+        "a Pod is asked for by its ordinal",
         |web| {
             from_five(web);
-            hold(web, 3);
+            old_pods(web, &[7, 6, 5]);
             web.done("data-web-7");
         },
-        "release 2",
+        "nudge 7",
     ),
     (
         "the user lowers the partition",
@@ -48,30 +49,9 @@ const PARTITIONS: &[Row] = &[
         "",
     ),
     (
-        "and a hold beside it is not needed",
-        |web| {
-            hold(web, 3);
-            web.set.partition = 7;
-            web.set.replicas = 7;
-            for ordinal in 3..7 {
-                web.add_claim("data", ordinal);
-                web.add_pod(ordinal);
-            }
-        },
-        "lift to 7",
-    ),
-    (
-        "a canary is over at the user's partition",
+        "a canary is over at the partition, and waits for its user",
         |web| {
             middle_of_pods(web);
-            web.set.partition = 2;
-        },
-        "lift to 2",
-    ),
-    (
-        "then it waits for its user",
-        |web| {
-            middle(web);
             web.set.partition = 2;
         },
         "",
@@ -91,7 +71,7 @@ fn partitions_and_ordinals() {
     check(PARTITIONS);
 }
 
-const HOLDS: &[Row] = &[
+const PODS: &[Row] = &[
     (
         "a Pod that does not become Ready keeps the next replica waiting",
         |web| {
@@ -101,74 +81,85 @@ const HOLDS: &[Row] = &[
         "",
     ),
     (
-        "Kubernetes replaces no Pod while a lower one is not Ready, so that one's claim comes first",
+        "the claim of a Pod that is not Ready comes first, because its disk may be full",
         |web| {
             middle_of_pods(web);
-            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
+            old_pods(web, &[2]);
+            unready(web, 0);
+        },
+        "grow 0, nudge 2",
+    ),
+    (
+        "whatever is known of the Pods' revisions: the last change of the set is not in its status yet",
+        |web| {
+            middle_of_pods(web);
+            web.set.status_is_current = false;
             unready(web, 0);
         },
         "grow 0",
     ),
     (
-        "unless a status from before the last change of the set says that one is to be replaced",
-        |web| {
-            middle_of_pods(web);
-            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
-            web.set.status_is_current = false;
-            unready(web, 0);
-        },
-        "",
-    ),
-    (
-        "which does not matter where there is no Pod",
+        "and where a higher one is made",
         |web| {
             middle_of_pods(web);
             web.pods.remove("web-2");
-            web.set.status_is_current = false;
             unready(web, 0);
         },
         "grow 0",
+    ),
+    (
+        "until that, the claims of all others wait: their Pods may be about to change",
+        |web| {
+            middle(web);
+            web.set.status_is_current = false;
+        },
+        "",
     ),
     (
         "and when that one is Ready again, the order is as it was",
         |web| {
             middle_of_pods(web);
-            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
+            old_pods(web, &[2]);
             web.done("data-web-0");
         },
-        "",
+        "nudge 2",
     ),
     (
-        "unless its claim is below the user's partition",
+        "unless its claim is below the partition",
         |web| {
             middle_of_pods(web);
-            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
             web.set.partition = 1;
             unready(web, 0);
         },
-        "",
+        "grow 1",
     ),
     (
-        "with Parallel it is replaced whatever the others are",
+        "with Parallel too",
         |web| {
             middle_of_pods(web);
             web.set.pod_management = PodManagement::Parallel;
-            web.pods.get_mut("web-2").unwrap().revision = "web-old".to_owned();
             unready(web, 0);
         },
-        "",
+        "grow 0",
     ),
     (
-        "a Pod that was replaced is not kept by a lower one from becoming Ready",
+        "what has begun is finished before it",
         |web| {
-            middle_of_pods(web);
-            unready(web, 2);
+            web.applied("data-web-2");
             unready(web, 0);
         },
         "",
     ),
     (
-        "but not where only claims change",
+        "unless only the node is left to do something, which may wait for a Pod",
+        |web| {
+            web.applied("data-web-2").resize = Some(Resize::NodePending);
+            unready(web, 0);
+        },
+        "grow 0",
+    ),
+    (
+        "where only claims change no Pod is waited for",
         |web| {
             middle(web);
             unready(web, 2);
@@ -217,27 +208,18 @@ const HOLDS: &[Row] = &[
         "",
     ),
     (
-        "nothing is lifted either",
-        |web| {
-            middle_of_pods(web);
-            web.set.paused = true;
-            web.phase(Phase::Complete);
-        },
-        "",
-    ),
-    (
-        "it is complete",
+        "it is complete, although Pods are still to be replaced: the gate is open",
         |web| {
             all_done(web);
-            hold(web, 3);
+            old_pods(web, &[0]);
             web.phase(Phase::Complete);
         },
-        "lift to 0, ClaimRolloutComplete",
+        "ClaimRolloutComplete",
     ),
     (
-        "with Parallel the claims below a stuck one go on, but no Pod",
+        "with Parallel the claims below a stuck one go on, and no Pod is waited for",
         |web| {
-            hold(web, 3);
+            old_pods(web, &[2, 1, 0]);
             web.set.pod_management = PodManagement::Parallel;
             refused(web, 1000);
             web.done("data-web-1");
@@ -247,7 +229,7 @@ const HOLDS: &[Row] = &[
     (
         "one after the other",
         |web| {
-            hold(web, 3);
+            old_pods(web, &[2, 1, 0]);
             web.set.pod_management = PodManagement::Parallel;
             refused(web, 1000);
             web.applied("data-web-1");
@@ -257,16 +239,167 @@ const HOLDS: &[Row] = &[
 ];
 
 #[test]
-fn holds() {
-    check(HOLDS);
+fn pods() {
+    check(PODS);
+}
+
+/// The highest claim is ready, and all Pods are to be replaced.
+fn waiting(web: &mut Snapshot) {
+    middle(web);
+    old_pods(web, &[2, 1, 0]);
+}
+
+fn named(web: &mut Snapshot, revision: Revision, ordinal: u32) {
+    web.set.ready = Some(Ready { revision, ordinal });
+}
+
+const NUDGES: &[Row] = &[
+    ("a Pod waited, and its claims are ready", waiting, "nudge 2"),
+    (
+        "it was asked for",
+        |web| {
+            waiting(web);
+            named(web, web.wish(), 2);
+        },
+        "",
+    ),
+    (
+        "it was asked for in an earlier rollout",
+        |web| {
+            waiting(web);
+            named(web, Revision::from_text("another"), 2);
+        },
+        "nudge 2",
+    ),
+    (
+        "its claims are not ready any more: it will have to be asked for again",
+        |web| {
+            old_pods(web, &[2, 1, 0]);
+            named(web, web.wish(), 2);
+        },
+        "grow 2, nudge nobody",
+    ),
+    (
+        "it was replaced: what is named does not matter any more",
+        |web| {
+            middle_of_pods(web);
+            named(web, web.wish(), 2);
+        },
+        "grow 1",
+    ),
+    (
+        "only the node has something to do, perhaps when a Pod mounts the volume",
+        |web| {
+            old_pods(web, &[2, 1, 0]);
+            web.applied("data-web-2").resize = Some(Resize::NodePending);
+        },
+        "nudge 2",
+    ),
+    (
+        "Pods do not wait for claims",
+        |web| {
+            waiting(web);
+            web.set.sync = Sync::Async;
+        },
+        "grow 1",
+    ),
+    (
+        "paused: the gate is closed",
+        |web| {
+            waiting(web);
+            web.set.paused = true;
+        },
+        "",
+    ),
+    (
+        "below the partition nobody is asked for",
+        |web| {
+            waiting(web);
+            web.set.partition = 3;
+        },
+        "",
+    ),
+    (
+        "with Parallel the StatefulSet controller asks first for those that are not Ready",
+        |web| {
+            old_pods(web, &[2, 1, 0]);
+            web.set.pod_management = PodManagement::Parallel;
+            unready(web, 0);
+            web.done("data-web-0");
+        },
+        "grow 2, nudge 0",
+    ),
+    (
+        "without it asks for none while one is not Ready",
+        |web| {
+            old_pods(web, &[2, 1, 0]);
+            unready(web, 0);
+            web.done("data-web-0");
+        },
+        "grow 2",
+    ),
+    (
+        "the last claim: that it is complete is seen as well as a nudge",
+        |web| {
+            all_done(web);
+            old_pods(web, &[0]);
+        },
+        "complete",
+    ),
+];
+
+#[test]
+fn nudges() {
+    check(NUDGES);
+}
+
+const RECREATE: &[Row] = &[
+    ("one claim after the other, and no Pod is waited for", waiting, "grow 1"),
+    (
+        "one that needs a Pod does not keep the next one waiting",
+        |web| {
+            waiting(web);
+            web.applied("data-web-1").resize = Some(Resize::NodePending);
+        },
+        "grow 0",
+    ),
+    (
+        "all may go",
+        |web| {
+            waiting(web);
+            web.done("data-web-0");
+            web.applied("data-web-1").resize = Some(Resize::NodePending);
+        },
+        "nudge 0",
+    ),
+    (
+        "not all any more",
+        |web| {
+            waiting(web);
+            web.done("data-web-0");
+            named(web, web.wish(), 0);
+        },
+        "grow 1, nudge nobody",
+    ),
+    ("a partition means nothing", |web| (waiting(web), web.set.partition = 3).1, "grow 1"),
+];
+
+#[test]
+fn pods_that_are_replaced_together() {
+    for (sentence, change, expected) in RECREATE {
+        let mut web = web();
+        web.set.strategy = Strategy::Recreate;
+        change(&mut web);
+        assert_eq!(done(&web), *expected, "{sentence}");
+    }
 }
 
 const OWNERS: &[Row] = &[
     (
         "a selector without matchLabels asks for no label",
         |web| {
-            web.set.match_labels.clear();
-            web.claim("data-web-2").labels.clear();
+            web.set.match_labels = Map::new();
+            web.claim("data-web-2").labels = Map::new();
         },
         "grow 2",
     ),
@@ -283,7 +416,7 @@ const OWNERS: &[Row] = &[
     (
         "with Parallel a foreign claim keeps nobody waiting",
         |web| {
-            web.claim("data-web-2").labels.clear();
+            web.claim("data-web-2").labels = Map::new();
             web.set.pod_management = PodManagement::Parallel;
         },
         "grow 1, ClaimForeign",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::done;
 use crate::rollout::fixtures::{apply, gi, refused, told, web, writes};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
+use crate::json::Map;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot, Trouble};
 use crate::rollout::{Earlier, Reason};
 use crate::templates::ClaimTemplate;
@@ -84,7 +85,7 @@ const ROWS: [Row; 9] = [
         LOOK_AGAIN,
     ),
     (
-        |web| web.claim("data-web-2").labels.clear(),
+        |web| web.claim("data-web-2").labels = Map::new(),
         "Foreign SelectorMismatch",
         "ClaimForeign",
         "ClaimForeign",

@@ -1,6 +1,6 @@
 //! Everything that happens in the middle of a rollout: what is done, and nothing else.
 
-use super::{Row, check, hold, middle, middle_of_pods, unready};
+use super::{Row, check, middle, middle_of_pods, old_pods, unready};
 use crate::rollout::fixtures::template;
 use crate::rollout::snapshot::{PodManagement, Strategy};
 use crate::templates::{Phase, Sync, UpdatePolicy};
@@ -13,7 +13,7 @@ const SWITCHES: &[Row] = &[
             middle_of_pods(web);
             web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
         },
-        "lift to 0, ClaimsStaged",
+        "ClaimsStaged",
     ),
     (
         "and back again: it goes on where it was",
@@ -30,24 +30,15 @@ const SWITCHES: &[Row] = &[
             middle_of_pods(web);
             web.set.sync = Sync::Async;
         },
-        "grow 1, lift to 0",
-    ),
-    (
-        "as it looks after that",
-        |web| {
-            middle_of_pods(web);
-            web.set.sync = Sync::Async;
-            web.set.held = None;
-        },
         "grow 1",
     ),
     (
-        "and back again, without a hold: the Pods are on their way already",
+        "Pods change from now on: those that were behind wait, the highest one no more",
         |web| {
-            middle_of_pods(web);
-            web.set.held = None;
+            middle(web);
+            old_pods(web, &[2, 1, 0]);
         },
-        "grow 1",
+        "nudge 2",
     ),
     (
         "Pods are replaced by hand from now on",
@@ -120,47 +111,47 @@ const SCALES: &[Row] = &[
         "grow 1",
     ),
     (
-        "up, while Pods are held: its Pod is not held, and waited for",
+        "up, while Pods change: its Pod is waited for",
         |web| {
-            hold(web, 3);
+            old_pods(web, &[2, 1, 0]);
             web.set.replicas = 4;
         },
         "",
     ),
     (
-        "up, while Pods are held: no Pod is made while a lower one is not Ready, so that one's claim comes first",
+        "up, while Pods change: the claim of a Pod that is not Ready comes first",
         |web| {
-            hold(web, 3);
+            old_pods(web, &[2, 1, 0]);
             web.set.replicas = 4;
             unready(web, 0);
         },
         "grow 0",
     ),
     (
-        "the same with Parallel, where Pods are made at once",
+        "the same with Parallel",
         |web| {
-            hold(web, 3);
+            old_pods(web, &[2, 1, 0]);
             web.set.replicas = 4;
             web.set.pod_management = PodManagement::Parallel;
             unready(web, 0);
         },
-        "",
+        "grow 0",
     ),
     (
-        "its Pod was made, and is not Ready either: a lower one is not what keeps it",
+        "its Pod was made, and is not Ready either: there is no claim to come first",
         |web| {
-            hold(web, 3);
+            old_pods(web, &[2, 1, 0]);
             web.set.replicas = 4;
             web.add_pod(3);
             unready(web, 3);
             unready(web, 0);
         },
-        "",
+        "grow 0",
     ),
     (
         "one such claim at a time",
         |web| {
-            hold(web, 3);
+            old_pods(web, &[2, 1, 0]);
             web.set.replicas = 4;
             unready(web, 0);
             unready(web, 1);
@@ -177,13 +168,13 @@ const SCALES: &[Row] = &[
         "grow 1",
     ),
     (
-        "down, while Pods are held: the partition follows from the highest one that is left",
+        "down, while Pods change: the highest one that is left is asked for",
         |web| {
-            hold(web, 3);
+            old_pods(web, &[2, 1, 0]);
             web.set.replicas = 2;
             web.done("data-web-1");
         },
-        "release 1",
+        "nudge 1",
     ),
     (
         "to nothing: there is nothing left to do",
@@ -191,12 +182,12 @@ const SCALES: &[Row] = &[
         "complete",
     ),
     (
-        "to nothing, while Pods are held",
+        "to nothing, while Pods change",
         |web| {
-            hold(web, 3);
+            old_pods(web, &[2, 1, 0]);
             web.set.replicas = 0;
         },
-        "lift to 0",
+        "complete",
     ),
     (
         "to nothing and back: the rest follows, although it said complete",

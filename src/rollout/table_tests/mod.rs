@@ -16,33 +16,32 @@ use super::fixtures::{apply, complete, web};
 use super::plan::plan;
 use super::replica::At;
 use super::snapshot::Snapshot;
-use super::{Action, SetPartition, Tell};
+use super::{Action, SetReady, Tell};
+use crate::templates::Ready;
 
-/// The partition is written; `lift` ends the hold.
-fn partition(partition: u32, lift: bool) -> Action {
-    Action::SetPartition(SetPartition {
+/// The Pod of this replica is asked for again; nobody's, if none is named.
+fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
+    let revision = web.wish();
+    Action::SetReady(SetReady {
         set_uid: "set-uid".to_owned(),
         resource_version: "100".to_owned(),
-        partition: Some(partition),
-        lift,
+        ready: ordinal.map(|ordinal| Ready { revision, ordinal }),
     })
 }
 
 /// Everything that is done, each action as the one word that stands for its whole value: `grow 2` is the apply that brings
-/// `data-web-2` to the wish, `release 2` lets its Pod go. What is told is named by its reason.
+/// `data-web-2` to the wish, `nudge 2` has its Pod asked for again. What is told is named by its reason.
 fn done(web: &Snapshot) -> String {
     let words = plan(web).actions.into_iter().map(|action| match action {
         Action::Tell(Tell { reason, .. }) => reason.as_str().to_owned(),
         action if action == complete(web) => "complete".to_owned(),
+        action if action == nudge(web, None) => "nudge nobody".to_owned(),
         action => {
             let grown = web.set.ordinals().find(|ordinal| action == apply(web, *ordinal));
-            let mut partitions = 0..=web.set.replicas;
-            let released = partitions.clone().find(|at| action == partition(*at, false));
-            let lifted = partitions.find(|at| action == partition(*at, true));
-            match (grown, released, lifted) {
-                (Some(ordinal), ..) => format!("grow {ordinal}"),
-                (_, Some(at), _) => format!("release {at}"),
-                (.., Some(at)) => format!("lift to {at}"),
+            let nudged = web.set.ordinals().find(|ordinal| action == nudge(web, Some(*ordinal)));
+            match (grown, nudged) {
+                (Some(ordinal), _) => format!("grow {ordinal}"),
+                (_, Some(ordinal)) => format!("nudge {ordinal}"),
                 _ => format!("{action:?}"),
             }
         }
@@ -60,11 +59,10 @@ fn put_pod(web: &mut Snapshot, at: At) {
     }
 }
 
-/// The Pods change as well: the lower ones run the old revision, and the partition keeps those below `driven`.
-fn hold(web: &mut Snapshot, driven: u32) {
-    web.set.held = Some(driven);
-    for name in ["web-1", "web-0"] {
-        web.pods.get_mut(name).expect("a Pod").revision = "web-0".to_owned();
+/// The Pods change as well: these run the old revision.
+fn old_pods(web: &mut Snapshot, ordinals: &[u32]) {
+    for ordinal in ordinals {
+        web.pods.get_mut(&format!("web-{ordinal}")).expect("a Pod").revision = "web-0".to_owned();
     }
 }
 
@@ -87,7 +85,7 @@ fn middle(web: &mut Snapshot) {
 /// So it is with Pods that change as well: the highest one was replaced.
 fn middle_of_pods(web: &mut Snapshot) {
     middle(web);
-    hold(web, 2);
+    old_pods(web, &[1, 0]);
 }
 
 fn all_done(web: &mut Snapshot) {

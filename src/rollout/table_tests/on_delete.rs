@@ -4,7 +4,7 @@ use crate::rollout::fixtures::{apply, complete, refused, state, told, web as fix
 use crate::rollout::plan::plan;
 use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::{PodView, Snapshot, Strategy};
-use crate::rollout::{Action, Reason, SetPartition};
+use crate::rollout::Reason;
 
 /// The wish was first seen at 950; all Pods are older.
 fn web() -> Snapshot {
@@ -83,19 +83,6 @@ fn it_is_complete_when_every_replica_had_its_turn() {
         web.done(&format!("data-web-{ordinal}"));
     }
     assert_eq!(writes(&web), [complete(&web)]);
-}
-
-#[test]
-fn pods_that_are_held_are_given_back() {
-    let mut web = web();
-    (web.set.held, web.set.partition) = (Some(3), 1);
-    let lift = Action::SetPartition(SetPartition {
-        set_uid: "set-uid".to_owned(),
-        resource_version: "100".to_owned(),
-        partition: None,
-        lift: true,
-    });
-    assert_eq!(writes(&web), [lift]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! How much a whole rollout writes: a small world that does what it is told, where each thing that happens is looked at.
 
+use crate::gate;
 use crate::rollout::fixtures::{gi, template, web};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{ClaimView, Earlier, PodView, Resize, Snapshot};
@@ -10,7 +11,7 @@ use crate::templates::{ClaimTemplate, Phase, keys};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Writes {
     claims: usize,
-    partitions: usize,
+    nudges: usize,
     records: usize,
     reports: usize,
     events: usize,
@@ -31,8 +32,8 @@ const NEW: &str = "web-2";
 const ENOUGH: usize = 100;
 
 impl World {
-    /// Claims of 1Gi from so many templates for so many replicas, 2Gi of each are wished; `held`: Pods change as well.
-    fn new(replicas: u32, templates: &[&str], held: bool) -> Self {
+    /// Claims of 1Gi from so many templates for so many replicas, 2Gi of each are wished; perhaps Pods change as well.
+    fn new(replicas: u32, templates: &[&str], pods_change: bool) -> Self {
         let mut web = web();
         let sized = |size: &str| -> Vec<ClaimTemplate> { templates.iter().map(|name| template(name, size)).collect() };
         web.claims.clear();
@@ -46,8 +47,7 @@ impl World {
                 web.add_claim(name, ordinal);
             }
         }
-        if held {
-            web.set.held = Some(replicas);
+        if pods_change {
             web.set.update_revision = NEW.to_owned();
         }
         Self {
@@ -86,9 +86,9 @@ impl World {
                             .labels
                             .insert(keys::REVISION.to_owned(), apply.revision.to_string());
                     }
-                    Action::SetPartition(partition) => {
-                        self.writes.partitions += 1;
-                        self.web.set.held = partition.partition.filter(|_| !partition.lift);
+                    Action::SetReady(ready) => {
+                        self.writes.nudges += 1;
+                        self.web.set.ready = ready.ready;
                     }
                     Action::SetRecord(record) => {
                         self.writes.records += 1;
@@ -140,8 +140,10 @@ impl World {
         if self.web.claims.values_mut().any(|claim| may_grow(claim) && grow(claim)) {
             return true;
         }
-        let driven = self.web.set.held.unwrap_or(0);
-        for ordinal in (driven..self.web.set.replicas).rev() {
+        for ordinal in (0..self.web.set.replicas).rev() {
+            if self.is_kept(ordinal) {
+                return false;
+            }
             let Some(pod) = self.web.pods.get_mut(&format!("web-{ordinal}")) else {
                 self.web.add_pod(ordinal);
                 let pod = self.web.pods.get_mut(&format!("web-{ordinal}")).unwrap();
@@ -157,6 +159,25 @@ impl World {
             }
         }
         false
+    }
+}
+
+impl World {
+    /// The gate denies what the StatefulSet controller asks for next.
+    fn is_kept(&self, ordinal: u32) -> bool {
+        let web = &self.web;
+        let pod = web.pods.get(&format!("web-{ordinal}"));
+        let Some(pod) = pod.filter(|pod| pod.revision != web.set.update_revision && pod.deleted.is_none()) else {
+            return false;
+        };
+        let pod = gate::Pod {
+            name: pod.name.clone(),
+            set_name: web.set.name.clone(),
+            set_uid: web.set.uid.clone(),
+            mounts_claims: true,
+            ..gate::Pod::default()
+        };
+        gate::gate(&pod, &web.set, &web.settings, |claim| web.claims.get(claim.as_str())).is_some()
     }
 }
 
@@ -197,35 +218,35 @@ fn roll_out(mut world: World) -> Writes {
 }
 
 #[test]
-fn a_rollout_writes_each_claim_once_each_partition_once_and_a_few_reports_per_replica() {
+fn a_rollout_writes_each_claim_and_nudges_each_pod_once() {
     for replicas in [0, 1, 10, 30] {
         for templates in [&["data"][..], &["data", "log"]] {
-            for (held, remount) in [(false, false), (true, false), (true, true)] {
+            for (pods_change, remount) in [(false, false), (true, false), (true, true)] {
                 let count = usize::try_from(replicas).unwrap();
                 let claims = count * templates.len();
                 let found = roll_out(World {
                     remount,
-                    ..World::new(replicas, templates, held)
+                    ..World::new(replicas, templates, pods_change)
                 });
                 let expected = Writes {
                     claims,
-                    // The last one puts the user's back.
-                    partitions: if held { count + 1 } else { 0 },
+                    nudges: if pods_change { count } else { 0 },
                     records: 1,
-                    // Each claim is applied, expanding, expanding on its node; then its Pod is replaced. At the end everything is
+                    // Each claim is applied, expanding, expanding on its node; then its Pod is replaced, before or after
+                    // its node is done. At the end everything is
                     // ready, and complete.
-                    reports: 3 * claims + if held { count } else { 0 } + 2,
+                    reports: 3 * claims + if pods_change { 2 * count } else { 0 } + 2,
                     // Staged, each claim ready, complete.
                     events: claims + 2,
                 };
                 assert!(
                     found.reports <= expected.reports,
-                    "{replicas} {templates:?} {held} {remount}: {found:?}"
+                    "{replicas} {templates:?} {pods_change} {remount}: {found:?}"
                 );
                 assert_eq!(
                     Writes { reports: 0, ..found },
                     Writes { reports: 0, ..expected },
-                    "{replicas} {templates:?} {held} {remount}"
+                    "{replicas} {templates:?} {pods_change} {remount}"
                 );
             }
         }
@@ -235,8 +256,8 @@ fn a_rollout_writes_each_claim_once_each_partition_once_and_a_few_reports_per_re
 #[test]
 fn what_does_not_change_is_not_written_however_long_it_takes() {
     // Only of a Pod something else is said after a while.
-    for (held, pauses) in [(false, &[1, 300, 3600][..]), (true, &[1, 28])] {
-        let mut world = World::new(3, &["data"], held);
+    for (pods_change, pauses) in [(false, &[1, 300, 3600][..]), (true, &[1, 28])] {
+        let mut world = World::new(3, &["data"], pods_change);
         loop {
             world.settle();
             let before = world.writes.clone();

@@ -80,8 +80,14 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "no webhook for new claims",
-        |facts| drop(webhooks(facts).pop()),
+        |facts| drop(webhooks(facts).remove(1)),
         "Warning mutatingwebhookconfiguration/claim-rollout-webhook | none: a new claim gets the old template, and has to be brought up later",
+        "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml",
+    ),
+    (
+        "no webhook for Pods",
+        |facts| drop(webhooks(facts).remove(2)),
+        "Warning mutatingwebhookconfiguration/claim-rollout-webhook | none: Pods are replaced before their claims are ready",
         "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml",
     ),
     (

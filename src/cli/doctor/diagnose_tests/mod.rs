@@ -1,8 +1,6 @@
 mod installation;
 mod sets;
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::jiff::Timestamp;
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
@@ -15,6 +13,7 @@ use super::{Output, Severity, diagnose, summary, text};
 use crate::claims::class::Known;
 use crate::cli::drift::find::tests::{changed, even};
 use crate::controller::crd::ClaimRollout;
+use crate::json::Map;
 use crate::rollout::fixtures::template;
 use crate::templates::{Phase, UpdatePolicy, keys};
 
@@ -24,6 +23,7 @@ fn webhook(part: Part, by: By) -> Webhook {
     let name = match part {
         Part::Sets => "claim-rollout",
         Part::Claims => "claim-rollout-claims",
+        Part::Pods => "claim-rollout-pods",
         Part::Retention => "claim-rollout-retention",
     };
     let (configuration, name) = match by {
@@ -77,6 +77,7 @@ fn healthy() -> Facts {
         webhooks: Known::Found(vec![
             webhook(Part::Sets, By::BuiltIn),
             webhook(Part::Claims, By::BuiltIn),
+            webhook(Part::Pods, By::BuiltIn),
         ]),
         guard: Known::Found(guard()),
         lacking: vec![(Account::Controller, Vec::new()), (Account::Webhook, Vec::new())],
@@ -153,7 +154,7 @@ fn what_is_as_it_should_be_is_no_finding() {
         }),
         ("Kubewarden's", |facts| {
             facts.webhooks = Known::Found(
-                [Part::Sets, Part::Claims, Part::Retention]
+                [Part::Sets, Part::Claims, Part::Pods, Part::Retention]
                     .map(|part| webhook(part, By::Kubewarden))
                     .into(),
             );
@@ -161,9 +162,8 @@ fn what_is_as_it_should_be_is_no_finding() {
         ("a newer definition", |facts| {
             definition(facts)["spec"]["names"]["other"] = json!(1);
         }),
-        ("a rollout on its way, its Pods held", |facts| {
+        ("a rollout on its way", |facts| {
             sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
-            facts.sets[0].set.held = Some(3);
         }),
         ("claims that are left as they are", |facts| {
             sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
@@ -176,17 +176,18 @@ fn what_is_as_it_should_be_is_no_finding() {
         }),
         ("a set that is going", |facts| {
             facts.sets[0].set.terminating = true;
-            facts.sets[0].set.held = Some(3);
         }),
         ("values that are known", |facts| {
-            facts.sets[0].annotations = BTreeMap::from(
+            facts.sets[0].annotations = Map::from_unsorted(
                 [
                     (keys::UPDATE_POLICY, "OnDelete"),
                     (keys::SYNC, "Async"),
                     (keys::PAUSED, "false"),
                 ]
-                .map(|(key, value)| (key.to_owned(), value.to_owned())),
-            );
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+            )
+            .unwrap();
         }),
     ];
     for (what, change) in rows {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cli::drift::find::Seen;
 use crate::cli::drift::find::tests::one;
 use crate::rollout::fixtures::{gi, record, template};
-use crate::templates::{Phase, UpdatePolicy, keys};
+use crate::templates::{Phase, keys};
 
 /// What is wrong, the finding as `severity subject | found`, and how its cure begins.
 pub(super) type Row = (&'static str, fn(&mut Seen), &'static str, &'static str);
@@ -34,31 +34,6 @@ pub(super) const ROWS: &[Row] = &[
         |seen| annotate(seen, keys::STAGED, "[]"),
         "Error statefulset.apps/default/web | something else: expected a record, but found no JSON object",
         "kubectl annotate -n default statefulset.apps/web claim-rollout.io/staged-",
-    ),
-    (
-        "held, and nothing staged",
-        |seen| seen.set.held = Some(3),
-        "Error statefulset.apps/default/web | that they are, and that there is none",
-        "claim-rollout lift -n default web",
-    ),
-    (
-        "held, and the rollout is over",
-        |seen| {
-            stage(seen, "1Gi", Phase::Complete);
-            seen.set.held = Some(3);
-        },
-        "Error statefulset.apps/default/web | that they are, and that there is none",
-        "claim-rollout lift -n default web",
-    ),
-    (
-        "held, and claims are left as they are",
-        |seen| {
-            stage(seen, "2Gi", Phase::RollingOut);
-            seen.set.held = Some(3);
-            seen.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
-        },
-        "Error statefulset.apps/default/web | that they are, and that there is none",
-        "claim-rollout lift -n default web",
     ),
     (
         "volumes that cannot grow and are to",

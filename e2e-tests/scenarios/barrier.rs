@@ -1,5 +1,5 @@
 //! A webhook between the controllers and the API server's storage, so that a test can stop a controller at exactly one
-//! write, whatever else the machine does. It is asked about every write of a controller in namespaces `gated-…`.
+//! write, whatever else the machine does. It is asked about every write of a controller in namespaces `stopped-…`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,16 +18,16 @@ use crate::installation::USER;
 
 /// Less than a controller waits for an answer.
 const HOLD: Duration = Duration::from_secs(12);
-/// Where the gate is tried.
-const PROBE: &str = "gated-probe";
+/// Where the barrier is tried.
+const PROBE: &str = "stopped-probe";
 
-/// The gates of all namespaces.
+/// The barriers of all namespaces.
 #[derive(Clone, Default)]
-pub(super) struct Gates(Arc<Mutex<BTreeMap<String, Gate>>>);
+pub(super) struct Barriers(Arc<Mutex<BTreeMap<String, Barrier>>>);
 
-/// The gate of one namespace; it stands open.
+/// The barrier of one namespace; it stands open.
 #[derive(Clone, Default)]
-struct Gate {
+struct Barrier {
     /// It holds a write when so many have passed …
     limit: Option<usize>,
     /// … or the write of this claim.
@@ -53,30 +53,30 @@ struct Resource {
     resource: String,
 }
 
-impl Gates {
-    fn with<T>(&self, namespace: &str, then: impl FnOnce(&mut Gate) -> T) -> T {
-        let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        then(gates.entry(namespace.to_owned()).or_default())
+impl Barriers {
+    fn with<T>(&self, namespace: &str, then: impl FnOnce(&mut Barrier) -> T) -> T {
+        let mut barriers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        then(barriers.entry(namespace.to_owned()).or_default())
     }
 
     /// How many writes have passed.
     pub(super) fn passed(&self, namespace: &str) -> usize {
-        self.with(namespace, |gate| gate.passed)
+        self.with(namespace, |barrier| barrier.passed)
     }
 
     /// From now on, the write after so many is held.
     pub(super) fn hold_after(&self, namespace: &str, limit: usize) {
-        self.with(namespace, |gate| gate.limit = Some(limit));
+        self.with(namespace, |barrier| barrier.limit = Some(limit));
     }
 
     /// From now on, a write of this claim is held.
     pub(super) fn hold_claim(&self, namespace: &str, claim: &str) {
-        self.with(namespace, |gate| gate.claim = Some(claim.to_owned()));
+        self.with(namespace, |barrier| barrier.claim = Some(claim.to_owned()));
     }
 
     /// Whether a write is being held.
     pub(super) fn is_holding(&self, namespace: &str) -> bool {
-        self.with(namespace, |gate| gate.holding)
+        self.with(namespace, |barrier| barrier.holding)
     }
 
     /// Waits until a write is held.
@@ -87,28 +87,28 @@ impl Gates {
         held.await
     }
 
-    /// Opens the gate, and lets through what it held.
+    /// Opens the barrier, and lets through what it held.
     pub(super) fn open(&self, namespace: &str) {
-        self.with(namespace, |gate| {
-            *gate = Gate {
-                passed: gate.passed,
-                ..Gate::default()
+        self.with(namespace, |barrier| {
+            *barrier = Barrier {
+                passed: barrier.passed,
+                ..Barrier::default()
             }
         });
     }
 
-    /// Opens the gate for those who come now. What it held belongs to a controller that is dead, and is refused.
+    /// Opens the barrier for those who come now. What it held belongs to a controller that is dead, and is refused.
     pub(super) fn open_for_others(&self, namespace: &str) {
-        self.with(namespace, |gate| {
-            *gate = Gate {
-                passed: gate.passed,
+        self.with(namespace, |barrier| {
+            *barrier = Barrier {
+                passed: barrier.passed,
                 dead: true,
-                ..Gate::default()
+                ..Barrier::default()
             }
         });
     }
 
-    /// Serves the gates, and has the API server ask them.
+    /// Serves the barriers, and has the API server ask them.
     pub(super) async fn install(&self, cluster: &Cluster) -> anyhow::Result<Running> {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
         let identity = Identity {
@@ -123,10 +123,10 @@ impl Gates {
         let running = serve(
             ([127, 0, 0, 1], 0).into(),
             &identity,
-            [("gate".to_owned(), engine)].into(),
+            [("barrier".to_owned(), engine)].into(),
             limits,
         )?;
-        let configuration = configuration(&format!("https://{}/validate/gate", running.address()), &identity);
+        let configuration = configuration(&format!("https://{}/validate/barrier", running.address()), &identity);
         let applied = cluster
             .kubectl(&["apply", "-f", "-"], &configuration.to_string())
             .await?;
@@ -142,7 +142,7 @@ impl Gates {
         })
         .to_string();
         let arguments = ["apply", "--server-side", "--dry-run=server", "--as", USER, "-f", "-"];
-        let asked = eventually("the gate to be asked", PATIENCE, async || {
+        let asked = eventually("the barrier to be asked", PATIENCE, async || {
             let output = cluster.kubectl(&arguments, &probe).await?;
             ensure!(output.success, "{output:?}");
             Ok((self.passed(PROBE) > 0).then_some(()))
@@ -152,7 +152,7 @@ impl Gates {
     }
 }
 
-impl Engine for Gates {
+impl Engine for Barriers {
     fn evaluate<'a>(&'a self, request: &'a RawValue, _: Instant) -> Evaluation<'a> {
         Box::pin(async move {
             const YES: &[u8] = br#"{"accepted":true}"#;
@@ -161,18 +161,18 @@ impl Engine for Gates {
                 return Ok(NO.to_vec());
             };
             let begun = Instant::now();
-            let held = self.with(&request.namespace, |gate| {
+            let held = self.with(&request.namespace, |barrier| {
                 let named =
-                    request.resource.resource == "persistentvolumeclaims" && gate.claim.as_ref() == Some(&request.name);
-                gate.holding |= named || gate.limit.is_some_and(|limit| gate.passed >= limit);
-                gate.holding
+                    request.resource.resource == "persistentvolumeclaims" && barrier.claim.as_ref() == Some(&request.name);
+                barrier.holding |= named || barrier.limit.is_some_and(|limit| barrier.passed >= limit);
+                barrier.holding
             });
-            while held && self.with(&request.namespace, |gate| gate.holding) && begun.elapsed() < HOLD {
+            while held && self.with(&request.namespace, |barrier| barrier.holding) && begun.elapsed() < HOLD {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            let passes = self.with(&request.namespace, |gate| {
-                let passes = !(held && (gate.dead || gate.holding));
-                gate.passed += usize::from(passes);
+            let passes = self.with(&request.namespace, |barrier| {
+                let passes = !(held && (barrier.dead || barrier.holding));
+                barrier.passed += usize::from(passes);
                 passes
             });
             Ok(if passes { YES } else { NO }.to_vec())
@@ -182,13 +182,13 @@ impl Engine for Gates {
 
 fn configuration(url: &str, identity: &Identity) -> serde_json::Value {
     let rule = |group: &str, version: &str, resources: &[&str]| json!({"apiGroups": [group], "apiVersions": [version], "operations": ["CREATE", "UPDATE"], "resources": resources});
-    let ours = format!("request.userInfo.username == '{USER}' && request.namespace.startsWith('gated-')");
+    let ours = format!("request.userInfo.username == '{USER}' && request.namespace.startsWith('stopped-')");
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "gate"},
+        "metadata": {"name": "barrier"},
         "webhooks": [{
-            "name": "gate.scenarios.test",
+            "name": "barrier.scenarios.test",
             "admissionReviewVersions": ["v1"],
             "clientConfig": {"url": url, "caBundle": base64(&identity.certificates)},
             "failurePolicy": "Fail",

@@ -1,0 +1,55 @@
+//! A size and an image in one commit, and a partition that stands in Git: while Pods wait for their claims the tool shows what
+//! it shows otherwise, and can sync.
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::story::{cell, in_git, with_image};
+use super::tools::Tool;
+use crate::scenarios::scene::Scene;
+use crate::stage::Stage;
+
+fn with_partition(mut manifest: Value) -> Value {
+    manifest["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": 0}});
+    manifest
+}
+
+fn quota(storage: &str) -> String {
+    let spec = json!({"hard": {"requests.storage": storage}});
+    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"}, "spec": spec}).to_string()
+}
+
+/// What the tool shows in the middle of the rollout, and at its end; a sync is no conflict.
+pub(super) async fn shows(stage: &Stage, tool: &Tool) -> anyhow::Result<[String; 2]> {
+    let namespace = format!("{}-waiting", tool.namespace);
+    let mut scene = Scene::new(&stage.cluster, &stage.client, &namespace).await?;
+    let small = with_partition(in_git("1Gi")?);
+    tool.sync.send(&scene, &small).await?;
+    scene.settled().await?;
+    // Room for one of the two claims: there it stays until somebody raises it.
+    scene.wish(&quota("3Gi")).await?;
+    let counted = [
+        "wait",
+        "--for=jsonpath={.status.used.requests\\.storage}=2Gi",
+        "quota/storage",
+    ];
+    scene.done(&counted, "").await?;
+    let both = with_image(with_partition(in_git("2Gi")?), 2);
+    tool.sync.send(&scene, &both).await?;
+    let arguments = ["--namespace", &namespace];
+    scene.controller = Some(stage.installation.start_controller(&arguments).await?);
+    let refused = |rollout: &Value| rollout["status"]["claims"][0]["state"] == "Refused";
+    scene.until_reported("the second claim to be refused", refused).await?;
+    scene.until_updated(1).await?;
+    scene.until_denied("web-0").await?;
+
+    let waiting = cell(&tool.shows(&scene, &both, &both).await?);
+    tool.sync.send(&scene, &both).await.context("while Pods wait")?;
+
+    scene.wish(&quota("4Gi")).await?;
+    scene.until_complete(2, "2Gi").await?;
+    scene.until_updated(2).await?;
+    let end = cell(&tool.shows(&scene, &both, &both).await?);
+    tool.sync.send(&scene, &both).await.context("at the end")?;
+    Ok([waiting, end])
+}

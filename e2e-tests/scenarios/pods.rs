@@ -1,0 +1,110 @@
+//! Pods that go for other reasons than to be replaced, while the gate is closed: each goes.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::scene::{PATIENCE, Scene, Stage, manifest, text, with_image};
+use crate::cluster::eventually;
+
+/// A set of three whose Pods wait: the write of the highest claim is stopped on its way.
+async fn waiting<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
+    let scene = Scene::with_set(stage, namespace, 3).await?;
+    stage.barriers.hold_claim(namespace, "data-web-2");
+    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = stage.barriers.until_held(namespace).await;
+    held.with_context(|| scene.log())?;
+    scene.until_denied("web-2").await?;
+    Ok(scene)
+}
+
+async fn uid(scene: &Scene<'_>, pod: &str) -> anyhow::Result<String> {
+    let arguments = ["get", "pod", pod, "-o", "jsonpath={.metadata.uid}", "--ignore-not-found"];
+    Ok(scene.done(&arguments, "").await?.stdout)
+}
+
+async fn until_another(scene: &Scene<'_>, pod: &str, uid_before: &str) -> anyhow::Result<()> {
+    let what = format!("another {pod}");
+    let another = eventually(&what, PATIENCE, async || {
+        let uid = uid(scene, pod).await?;
+        Ok((!uid.is_empty() && uid != uid_before).then_some(()))
+    });
+    another.await
+}
+
+async fn write_status(scene: &Scene<'_>, pod: &str, status: &Value) -> anyhow::Result<()> {
+    let patch = json!({ "status": status }).to_string();
+    let arguments = ["patch", "pod", pod, "--subresource=status", "--type=strategic", "-p", &patch];
+    scene.done(&arguments, "").await.map(drop)
+}
+
+async fn ends(stage: &Stage, scene: &Scene<'_>, replicas: u32) -> anyhow::Result<()> {
+    stage.barriers.open(&scene.namespace);
+    let size = usize::try_from(replicas)?;
+    let what = "every claim and Pod";
+    let ended = eventually(what, PATIENCE, async || {
+        let set = scene.set().await?;
+        let all = set["status"]["updatedReplicas"] == replicas && set["status"]["readyReplicas"] == replicas;
+        Ok((all && scene.record().await?["phase"] == "Complete").then_some(()))
+    });
+    ended.await.with_context(|| scene.log())?;
+    let claims = scene.claims().await?;
+    let grown = claims.iter().take(size).all(|claim| claim["status"]["capacity"]["storage"] == "2Gi");
+    ensure!(grown, "{claims:#?}");
+    Ok(())
+}
+
+pub(super) async fn that_are_scaled_away_go_and_newcomers_come(stage: &Stage) -> anyhow::Result<()> {
+    let scene = waiting(stage, "stopped-scaled").await?;
+    for (replicas, ready) in [("--replicas=5", 5), ("--replicas=2", 2)] {
+        scene.done(&["scale", "statefulset", "web", replicas], "").await?;
+        scene.until_ready(ready).await?;
+    }
+    let gone = eventually("web-2 to go", PATIENCE, async || {
+        Ok(uid(&scene, "web-2").await?.is_empty().then_some(()))
+    });
+    gone.await?;
+    ends(stage, &scene, 2).await
+}
+
+pub(super) async fn that_failed_or_are_disrupted_go(stage: &Stage) -> anyhow::Result<()> {
+    let scene = waiting(stage, "stopped-failed").await?;
+    let before = uid(&scene, "web-0").await?;
+    write_status(&scene, "web-0", &json!({"phase": "Failed"})).await?;
+    until_another(&scene, "web-0", &before).await?;
+    scene.until_ready(3).await?;
+
+    // As the taint manager does: the condition, and then the deletion. The StatefulSet controller, which asks for web-2 all the
+    // time, may be the one that deletes it.
+    let before = uid(&scene, "web-2").await?;
+    let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"});
+    write_status(&scene, "web-2", &json!({"conditions": [condition]})).await?;
+    until_another(&scene, "web-2", &before).await?;
+    scene.until_ready(3).await?;
+    ends(stage, &scene, 3).await
+}
+
+/// Nobody but the StatefulSet controller waits, under whichever account it works.
+pub(super) async fn wait_for_either_account_and_for_nobody_else(stage: &Stage) -> anyhow::Result<()> {
+    let scene = waiting(stage, "stopped-accounts").await?;
+    for (user, denied) in [
+        ("system:serviceaccount:kube-system:statefulset-controller", true),
+        ("system:kube-controller-manager", true),
+        ("system:serviceaccount:kube-system:node-controller", false),
+        ("kubernetes-admin", false),
+    ] {
+        let group = if denied { "system:authenticated" } else { "system:masters" };
+        let arguments = ["delete", "pod", "web-2", "--dry-run=server", "--as", user, "--as-group", group];
+        let arguments = [&arguments[..], &["--as-group", "system:masters"]].concat();
+        let output = scene.kubectl(&arguments, "").await?;
+        ensure!(output.success != denied, "{user}: {output:?}");
+        if denied {
+            ensure!(output.stderr.contains("Pod web-2 is replaced when it is ready"), "{output:?}");
+        }
+    }
+    let other = scene.done(&["get", "events", "-o", "json"], "").await?;
+    let events: Value = serde_json::from_str(&other.stdout)?;
+    let denied = events["items"].as_array().into_iter().flatten();
+    let mut denied = denied.filter(|event| event["reason"] == "FailedDelete").map(|event| text(&event["message"]));
+    ensure!(denied.all(|message| message.contains("web-2")), "{events:#}");
+    ends(stage, &scene, 3).await
+}

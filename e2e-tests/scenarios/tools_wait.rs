@@ -1,0 +1,86 @@
+//! Tools that wait, while Pods wait for their claims: none says *done*, and nothing of the user's is borrowed.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::scene::{Scene, Stage, manifest, with_image, with_partition};
+
+/// What a number of the status, or of the spec, is.
+fn number(value: &Value) -> i64 {
+    value.as_i64().unwrap_or_default()
+}
+
+/// `stsConditions` and the check of the generation before it, of kstatus: sigs.k8s.io/cli-utils v0.37, `pkg/kstatus/status`.
+fn is_current(set: &Value) -> bool {
+    let (spec, status) = (&set["spec"], &set["status"]);
+    if number(&status["observedGeneration"]) != number(&set["metadata"]["generation"]) {
+        return false;
+    }
+    let [replicas, ready, updated] = ["replicas", "readyReplicas", "updatedReplicas"].map(|key| number(&status[key]));
+    let wanted = number(&spec["replicas"]);
+    if wanted != replicas || wanted > ready {
+        return false;
+    }
+    match spec["updateStrategy"]["rollingUpdate"]["partition"].as_i64() {
+        Some(partition) => updated >= wanted - partition,
+        None => wanted <= number(&status["currentReplicas"]) && status["currentRevision"] == status["updateRevision"],
+    }
+}
+
+/// `getAppsv1StatefulSetHealth` of Argo CD 3: gitops-engine, `pkg/health/health_statefulset.go`.
+fn is_healthy(set: &Value) -> bool {
+    let (spec, status) = (&set["spec"], &set["status"]);
+    let observed = number(&status["observedGeneration"]);
+    if observed == 0 || number(&set["metadata"]["generation"]) > observed {
+        return false;
+    }
+    if number(&status["readyReplicas"]) < number(&spec["replicas"]) {
+        return false;
+    }
+    match spec["updateStrategy"]["rollingUpdate"]["partition"].as_i64() {
+        Some(partition) => number(&status["updatedReplicas"]) >= number(&spec["replicas"]) - partition,
+        None => status["updateRevision"] == status["currentRevision"],
+    }
+}
+
+/// Size and image in one apply: `kubectl rollout status` waits, and ends with the last Pod.
+pub(super) async fn none_says_done_while_pods_wait_for_their_claims(stage: &Stage) -> anyhow::Result<()> {
+    let of = |size: &str| with_partition(&manifest(3, size), 0);
+    let scene = Scene::with(stage, "tools-wait", &of("1Gi")).await?;
+    let before = scene.set().await?;
+    ensure!(is_current(&before) && is_healthy(&before), "{before:#}");
+    scene.wish(&with_image(&of("2Gi"), "2")).await?;
+    let arguments = ["rollout", "status", "statefulset/web", "--timeout=120s"];
+    let status = scene.done(&arguments, "").await?;
+    let ended = scene.set().await?;
+    ensure!(ended["status"]["updatedReplicas"] == 3, "{status:?}\n{ended:#}");
+    ensure!(
+        status.stdout.contains("0 out of 3 new pods have been updated") && !status.stdout.contains("complete: 0 new pods"),
+        "{status:?}"
+    );
+    scene.until_complete(3, "2Gi").await?;
+    scene.settled().await?;
+
+    let written = scene.writes_since(0).await?;
+    written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+    let (_, over) = written.replaced("web-0", written.applied("data-web-0")?)?;
+    let staged = written.states("statefulsets", "web");
+    let since = staged.range(..).find(|(_, entry)| {
+        entry.response.value()["metadata"]["annotations"]["claim-rollout.io/phase"] == "RollingOut"
+    });
+    let (since, _) = since.context("expected a staged change, but found none")?;
+    let mut states = 0;
+    for (version, entry) in staged.range(since..) {
+        let set = entry.response.value();
+        ensure!(
+            set["spec"]["updateStrategy"] == before["spec"]["updateStrategy"],
+            "{version}: {set:#}"
+        );
+        if *version < over {
+            ensure!(!is_current(&set) && !is_healthy(&set), "{version}: {set:#}");
+            states += 1;
+        }
+    }
+    ensure!(states > 6, "only {states} states of the StatefulSet were seen");
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! A rollout with an image, and the controller, the policy, or both are away: no Pod runs ahead without need, and none is lost.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::scene::{Scene, Stage, manifest, with_image};
+use super::served::Served;
+
+/// Longer than the StatefulSet controller pauses at first.
+const AWAY: Duration = Duration::from_secs(60);
+
+/// What the Pods run, in the order of their names.
+async fn images(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
+    let output = scene.done(&["get", "pods", "-o", "json"], "").await?;
+    let pods: Value = serde_json::from_str(&output.stdout)?;
+    let pods = pods["items"].as_array().context("Pods")?;
+    let image = |pod: &Value| pod["spec"]["containers"][0]["image"].as_str().unwrap_or_default().to_owned();
+    Ok(pods.iter().map(image).collect())
+}
+
+/// The write of the highest claim is stopped on its way, so that its Pod waits; then the controller is killed.
+async fn in_the_middle(stage: &Stage, scene: &mut Scene<'_>) -> anyhow::Result<()> {
+    stage.barriers.hold_claim(&scene.namespace, "data-web-2");
+    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = stage.barriers.until_held(&scene.namespace).await;
+    held.with_context(|| scene.log())?;
+    if let Some(controller) = &mut scene.controller {
+        controller.kill()?;
+    }
+    stage.barriers.open_for_others(&scene.namespace);
+    Ok(())
+}
+
+pub(super) async fn the_controller_no_pod_runs_ahead_and_none_is_lost(stage: &Stage) -> anyhow::Result<()> {
+    let mut scene = Scene::with_set(stage, "stopped-without-controller", 3).await?;
+    in_the_middle(stage, &mut scene).await?;
+    let why = scene.until_denied("web-2").await?;
+    ensure!(why.contains("data-web-2 is not yet at revision"), "{why}");
+    // Somebody drains the node of one of them: it comes back at once, as what is asked for.
+    scene.done(&["delete", "pod", "web-0"], "").await?;
+    tokio::time::sleep(AWAY).await;
+    scene.until_ready(3).await?;
+    let ran = images(&scene).await?;
+    ensure!(ran == ["example/main:2", "example/main:1", "example/main:1"], "{ran:?}");
+    scene.start_controller(stage, &[]).await?;
+    scene.until_complete(3, "2Gi").await?;
+    scene.until_updated(3).await?;
+    let count = scene.writes_since(0).await?.count();
+    ensure!(count.claims.len() == 3 && count.records == 1, "{count:?}");
+    Ok(())
+}
+
+pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> anyhow::Result<()> {
+    let mut scene = Scene::with_set(stage, "stopped-without-policy", 3).await?;
+    {
+        let served = Served::start(stage, &scene, &json!({})).await?;
+        stage.barriers.hold_claim(&scene.namespace, "data-web-2");
+        scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+        let held = stage.barriers.until_held(&scene.namespace).await;
+        held.with_context(|| scene.log())?;
+        scene.until_denied("web-2").await?;
+        served.go().await?;
+    }
+    // Any event is enough for the StatefulSet controller to ask again.
+    scene.done(&["annotate", "pod", "web-0", "example.com/note=hello"], "").await?;
+    scene.until_updated(3).await?;
+    let ran = images(&scene).await?;
+    ensure!(ran == ["example/main:2"; 3], "{ran:?}");
+    stage.barriers.open(&scene.namespace);
+    // The guard is there, so what was staged is believed.
+    scene.until_complete(3, "2Gi").await?;
+    scene.controller = None;
+    Ok(())
+}
+
+pub(super) async fn both_it_is_a_plain_statefulset(stage: &Stage) -> anyhow::Result<()> {
+    let mut scene = Scene::with_set(stage, "stopped-without-both", 3).await?;
+    in_the_middle_apart(stage, &mut scene).await?;
+    scene.done(&["annotate", "pod", "web-0", "example.com/note=hello"], "").await?;
+    scene.until_updated(3).await?;
+    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    scene.until_ready(2).await?;
+    let image = ["set", "image", "statefulset/web", "main=example/main:3"];
+    scene.done(&image, "").await?;
+    scene.until_updated(2).await?;
+    let ran = images(&scene).await?;
+    ensure!(ran == ["example/main:3"; 2], "{ran:?}");
+    let count = scene.writes_since(0).await?.count();
+    ensure!(count.claims.is_empty() && count.records == 0, "{count:?}");
+    Ok(())
+}
+
+async fn in_the_middle_apart(stage: &Stage, scene: &mut Scene<'_>) -> anyhow::Result<()> {
+    stage.barriers.hold_claim(&scene.namespace, "data-web-2");
+    let served = Served::start(stage, scene, &json!({})).await?;
+    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = stage.barriers.until_held(&scene.namespace).await;
+    held.with_context(|| scene.log())?;
+    scene.until_denied("web-2").await?;
+    served.go().await?;
+    drop(served);
+    if let Some(controller) = &mut scene.controller {
+        controller.kill()?;
+    }
+    stage.barriers.open_for_others(&scene.namespace);
+    Ok(())
+}

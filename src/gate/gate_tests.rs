@@ -1,0 +1,217 @@
+//! The gate as a table: what is the matter, and what keeps the Pod.
+
+use super::{Pod, gate};
+use crate::api::Settings;
+use crate::rollout::Snapshot;
+use crate::rollout::fixtures::{owner, template, web};
+use crate::rollout::snapshot::{Modify, Resize, Strategy, Trouble};
+use crate::templates::{Phase, Ready, Revision, Sync, UpdatePolicy};
+
+/// The Pod of the highest ordinal, whose claim has not been written yet.
+fn pod() -> Pod {
+    Pod {
+        name: "web-2".to_owned(),
+        set_name: "web".to_owned(),
+        set_uid: "set-uid".to_owned(),
+        mounts_claims: true,
+        ..Pod::default()
+    }
+}
+
+fn answer(web: &Snapshot, pod: &Pod, settings: &Settings) -> Option<String> {
+    gate(pod, &web.set, settings, |name| web.claims.get(name.as_str()))
+}
+
+type Change = fn(&mut Snapshot, &mut Pod);
+
+#[track_caller]
+fn table(rows: &[(&str, Change, Option<&str>)]) {
+    for (row, change, expected) in rows {
+        let (mut web, mut pod) = (web(), pod());
+        change(&mut web, &mut pod);
+        let answer = answer(&web, &pod, &Settings::default());
+        assert_eq!(answer.as_deref(), *expected, "{row}");
+    }
+}
+
+const BEHIND: Option<&str> =
+    Some("data-web-2 is not yet at revision 9jjhnzsfjj; Pod web-2 is replaced when it is ready");
+
+#[test]
+fn pod_waits_for_each_claim_that_is_not_ready() {
+    let grows: Option<&str> =
+        Some("data-web-2 is Expanding: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready");
+    let applied = Some("data-web-2 is Applied: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready");
+    let modifying = Some(
+        "data-web-2 is Modifying: attributes class none, expected fast; Pod web-2 is replaced when it is ready",
+    );
+    table(&[
+        ("not written yet", |_, _| {}, BEHIND),
+        ("written", |web, _| _ = web.applied("data-web-2"), applied),
+        (
+            "expanding",
+            |web, _| web.applied("data-web-2").resize = Some(Resize::ControllerInProgress),
+            grows,
+        ),
+        (
+            "the driver cannot",
+            |web, _| web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible),
+            Some("data-web-2 is Infeasible: the driver cannot do it; Pod web-2 is replaced when it is ready"),
+        ),
+        (
+            "large enough, and its class is being changed",
+            |web, _| {
+                web.done("data-web-2");
+                let claim = web.claim("data-web-2");
+                (claim.class, claim.modify) = (Some("fast".to_owned()), Some(Modify::InProgress));
+            },
+            modifying,
+        ),
+        (
+            "the node expands it, and its class is being changed",
+            |web, _| {
+                let claim = web.applied("data-web-2");
+                (claim.class, claim.resize) = (Some("fast".to_owned()), Some(Resize::NodePending));
+            },
+            Some(
+                "data-web-2 is NodeExpanding: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready",
+            ),
+        ),
+        (
+            "the second of two",
+            |web, _| {
+                web.set.live = vec![template("data", "1Gi"), template("logs", "1Gi")];
+                web.stage(vec![template("data", "2Gi"), template("logs", "2Gi")]);
+                web.add_claim("logs", 2);
+                web.done("data-web-2");
+            },
+            Some("logs-web-2 is not yet at revision 7jwrhmgwww; Pod web-2 is replaced when it is ready"),
+        ),
+        (
+            "paused",
+            |web, _| {
+                web.set.paused = true;
+                web.done("data-web-2");
+            },
+            Some("the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on"),
+        ),
+    ]);
+}
+
+#[test]
+fn pod_goes_whose_claims_are_ready_or_may_need_a_new_one() {
+    table(&[
+        ("ready", |web, _| web.done("data-web-2"), None),
+        ("absent", |web, _| _ = web.claims.remove("data-web-2"), None),
+        ("terminating", |web, _| web.claim("data-web-2").terminating = true, None),
+        ("not bound", |web, _| web.claim("data-web-2").bound = false, None),
+        (
+            "the node expands it when a Pod mounts it",
+            |web, _| web.applied("data-web-2").resize = Some(Resize::NodePending),
+            None,
+        ),
+        (
+            "the node tried, and failed as kubelets do for what needs a new mount",
+            |web, _| {
+                let claim = web.applied("data-web-2");
+                (claim.resize, claim.file_system_resize_pending) = (Some(Resize::NodeInProgress), true);
+                claim.trouble = Some(Trouble {
+                    reason: "NodeResizeError".to_owned(),
+                    message: "volume in use".to_owned(),
+                });
+            },
+            None,
+        ),
+        (
+            "the node says that it cannot",
+            |web, _| web.applied("data-web-2").resize = Some(Resize::NodeInfeasible),
+            None,
+        ),
+        (
+            "the file system is pending, from before there was a status for it",
+            |web, _| web.applied("data-web-2").file_system_resize_pending = true,
+            None,
+        ),
+    ]);
+}
+
+#[test]
+fn pod_goes_that_is_not_deleted_to_be_replaced() {
+    table(&[
+        ("out of range: scale-down", |web, _| web.set.replicas = 2, None),
+        ("below the first ordinal", |web, _| web.set.first_ordinal = 3, None),
+        ("ended", |_, pod| pod.has_ended = true, None),
+        ("on its way out", |_, pod| pod.terminating = true, None),
+        ("a drain takes it away", |_, pod| pod.disrupted = true, None),
+        ("without claims", |_, pod| pod.mounts_claims = false, None),
+        ("of a set that was deleted", |_, pod| pod.set_uid = "another".to_owned(), None),
+        ("of no set", |_, pod| pod.set_uid = String::new(), None),
+        ("not named after its set", |_, pod| pod.name = "web-x".to_owned(), None),
+    ]);
+}
+
+#[test]
+fn pod_goes_where_no_rollout_reaches_it() {
+    table(&[
+        ("nothing is staged", |web, _| web.set.staged = None, None),
+        ("complete", |web, _| web.phase(Phase::Complete), None),
+        ("OnClaimDelete", |web, _| web.set.update_policy = Some(UpdatePolicy::OnClaimDelete), None),
+        ("Async", |web, _| web.set.sync = Sync::Async, None),
+        ("below the partition", |web, _| web.set.partition = 3, None),
+        ("at the partition", |web, _| web.set.partition = 2, BEHIND),
+        ("the set is being deleted", |web, _| web.set.terminating = true, None),
+        (
+            "owned by another controller",
+            |web, _| web.set.controller = Some(owner("Postgres", "db", "uid")),
+            None,
+        ),
+        (
+            "what the rules forbid",
+            |web, _| web.stage(vec![template("data", "512Mi")]),
+            None,
+        ),
+        ("the ordinals begin at 2", |web, _| (web.set.first_ordinal, web.set.partition) = (2, 1), None),
+    ]);
+}
+
+#[test]
+fn pod_goes_where_the_settings_forbid_what_is_staged() {
+    for (settings, expected) in [
+        ("{}", BEHIND),
+        (r#"{"maxStorage":{"*":"1Gi"}}"#, None),
+        (r#"{"mode":"ValidateOnly"}"#, None),
+    ] {
+        let settings_read = Settings::read(settings).expect("settings");
+        assert_eq!(answer(&web(), &pod(), &settings_read).as_deref(), expected, "{settings}");
+    }
+}
+
+#[test]
+fn pods_that_are_replaced_together_wait_for_all_claims() {
+    let together = Some("the Pods of web are replaced together, when all of its PersistentVolumeClaims are ready");
+    fn recreate(web: &mut Snapshot) {
+        web.set.strategy = Strategy::Recreate;
+        web.done("data-web-2");
+    }
+    fn ready(web: &mut Snapshot, revision: Revision) {
+        recreate(web);
+        web.set.ready = Some(Ready { revision, ordinal: 0 });
+    }
+    table(&[
+        ("its own are ready", |web, _| recreate(web), together),
+        ("all are ready", |web, _| ready(web, web.wish()), None),
+        (
+            "all were ready for another revision",
+            |web, _| ready(web, Revision::from_text("another")),
+            together,
+        ),
+        (
+            "its own is not any more",
+            |web, _| {
+                ready(web, web.wish());
+                web.claim("data-web-2").labels.remove("claim-rollout.io/revision");
+            },
+            BEHIND,
+        ),
+    ]);
+}
