@@ -201,11 +201,10 @@ impl<'a> Replica<'a> {
         self.claims.iter().all(|claim| !claim.keeps_pod)
     }
 
-    /// True iff no claim keeps the Pod from being replaced, and one may have: a claim that never had a volume has not.
+    /// True iff no claim keeps the Pod from being replaced, and one may have: one without a volume never has.
     #[must_use]
     pub fn has_become_ready(&self) -> bool {
-        let has_kept = |claim: &Standing<'_>| claim.at == At::B || claim.state == ClaimState::Terminating;
-        self.lets_pod_go() && self.claims.iter().any(has_kept)
+        self.lets_pod_go() && self.claims.iter().any(|claim| claim.state != ClaimState::Unbound)
     }
 
     /// True iff nothing here keeps the next replica waiting.

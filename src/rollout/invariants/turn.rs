@@ -76,7 +76,8 @@ impl Turn<'_> {
     fn is_in_motion(&self, ordinal: u32) -> bool {
         self.claims(ordinal).any(|(claim, is_done, is_short)| {
             let written = claim.revision == Some(self.wish) && claim.bound;
-            written && !is_done && !claim.stuck && !(claim.on_the_node && is_short)
+            let on_the_node = claim.on_the_node && is_short;
+            written && !is_done && !claim.stuck && !on_the_node
         })
     }
 
