@@ -74,19 +74,35 @@ impl Capture {
 
     /// A Pod is deleted, or not: nothing is stored.
     async fn deletions(&self) -> anyhow::Result<()> {
-        let ready = ["wait", "--for=condition=Ready", "--timeout=60s", "-n", "shop", "pod/web-2"];
+        let ready = [
+            "wait",
+            "--for=condition=Ready",
+            "--timeout=60s",
+            "-n",
+            "shop",
+            "pod/web-2",
+        ];
         let output = self.cluster.kubectl(&ready, "").await?;
         ensure!(output.success, "{output:?}");
         let delete = ["delete", "pod", "web-2", "--wait=false", "--dry-run=server"];
-        let replace = [&delete[..], &["--as=system:serviceaccount:kube-system:statefulset-controller"]].concat();
+        let replace = [
+            &delete[..],
+            &["--as=system:serviceaccount:kube-system:statefulset-controller"],
+        ]
+        .concat();
         let policy = "pods";
         let called = eventually("the API server to call the policy for Pods", PATIENCE, async || {
-            self.cluster.kubectl(&[&delete[..], &["-n", "shop"]].concat(), "").await?;
+            self.cluster
+                .kubectl(&[&delete[..], &["-n", "shop"]].concat(), "")
+                .await?;
             Ok((self.host.requests(policy) > 0).then_some(()))
         });
         called.await?;
         self.say_to(policy, "a user deletes a Pod", &delete, "").await?;
-        for sentence in ["a Pod is replaced whose claims are ready", "a Pod is replaced whose claims are not ready"] {
+        for sentence in [
+            "a Pod is replaced whose claims are ready",
+            "a Pod is replaced whose claims are not ready",
+        ] {
             self.say_to(policy, sentence, &replace, "").await?;
         }
         Ok(())
@@ -105,8 +121,9 @@ impl Capture {
         let odd = with("update-policy: Sometimes");
         self.say("a set is created with an unknown update policy", &create, &odd)
             .await?;
-        let odd =
-            with("staged: \"{}\"\n    claim-rollout.io/phase: Complete\n    claim-rollout.io/ready: x.0\n    claim-rollout.io/withdraw: abc");
+        let odd = with(
+            "staged: \"{}\"\n    claim-rollout.io/phase: Complete\n    claim-rollout.io/ready: x.0\n    claim-rollout.io/withdraw: abc",
+        );
         self.say("a set is created with what only the policy may write", &create, &odd)
             .await
     }

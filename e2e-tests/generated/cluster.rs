@@ -40,7 +40,11 @@ impl Cluster {
                 let name = format!("{template}-{SET}-{ordinal}");
                 let mut claim = claim(&name, choices);
                 if let Some(revision) = revision.as_ref().filter(|_| choices.one_in(2)) {
-                    put(&mut claim, &["metadata", "labels", "claim-rollout.io/revision"], json!(revision));
+                    put(
+                        &mut claim,
+                        &["metadata", "labels", "claim-rollout.io/revision"],
+                        json!(revision),
+                    );
                 }
                 cluster.add("PersistentVolumeClaim", &name, claim);
             }
@@ -147,7 +151,12 @@ pub(crate) fn claim(name: &str, choices: &mut dyn Choices) -> Value {
         }
         9 => claim["status"] = trouble(choices),
         10 => {
-            let statuses = ["ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizePending", "x"];
+            let statuses = [
+                "ControllerResizeInProgress",
+                "ControllerResizeInfeasible",
+                "NodeResizePending",
+                "x",
+            ];
             claim["status"]["allocatedResourceStatuses"] = json!({"storage": *choices.pick(&statuses)});
         }
         11 => {
@@ -188,7 +197,8 @@ pub(crate) fn claim_request(choices: &mut dyn Choices) -> Value {
 /// A request to delete a Pod: by the StatefulSet controller in most cases.
 pub(crate) fn pod_request(choices: &mut dyn Choices) -> Value {
     let ordinal = choices.below(4);
-    let volumes = TEMPLATES.map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": format!("{name}-{SET}-{ordinal}")}}));
+    let volumes = TEMPLATES
+        .map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": format!("{name}-{SET}-{ordinal}")}}));
     let mut pod = json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": format!("{SET}-{ordinal}"), "namespace": NAMESPACE, "uid": "p-1", "ownerReferences": [
@@ -198,7 +208,10 @@ pub(crate) fn pod_request(choices: &mut dyn Choices) -> Value {
     });
     match choices.below(20) {
         0 => pod["status"]["phase"] = json!(*choices.pick(&["Failed", "Succeeded", "x"])),
-        1 => pod["status"]["conditions"] = json!([{"type": "DisruptionTarget", "status": *choices.pick(&["True", "False"])}]),
+        1 => {
+            pod["status"]["conditions"] =
+                json!([{"type": "DisruptionTarget", "status": *choices.pick(&["True", "False"])}]);
+        }
         2 => pod["metadata"]["deletionTimestamp"] = json!("2026-01-02T03:04:05Z"),
         3 => pod["metadata"]["ownerReferences"][0]["uid"] = json!("before"),
         4 => pod["spec"]["volumes"] = choices.pick(&[Value::Null, json!([]), json!([{"name": "x"}])]).clone(),
@@ -209,7 +222,12 @@ pub(crate) fn pod_request(choices: &mut dyn Choices) -> Value {
         }
         _ => {}
     }
-    let users = [STATEFUL_SET_CONTROLLER, STATEFUL_SET_CONTROLLER, STATEFUL_SET_CONTROLLER, "alice"];
+    let users = [
+        STATEFUL_SET_CONTROLLER,
+        STATEFUL_SET_CONTROLLER,
+        STATEFUL_SET_CONTROLLER,
+        "alice",
+    ];
     json!({
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
         "resource": {"group": "", "version": "v1", "resource": "pods"},

@@ -72,7 +72,10 @@ pub(super) fn deletion(row: &'static str, sentence: impl Into<String>, pod: &Obj
     delete(row, sentence, pod)
         .by(SET_CONTROLLER)
         .of_kind("", "v1", "Pod", "pods")
-        .asking("/options", json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}))
+        .asking(
+            "/options",
+            json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}),
+        )
         .asking("/name", pod.0["metadata"]["name"].clone())
 }
 

@@ -203,7 +203,8 @@ pub(super) fn claim(name: &str) -> Object {
 
 /// A running Pod of `web`, by ordinal.
 pub(super) fn pod(ordinal: u32) -> Object {
-    let volume = |name: &str| json!({"name": name, "persistentVolumeClaim": {"claimName": format!("{name}-web-{ordinal}")}});
+    let volume =
+        |name: &str| json!({"name": name, "persistentVolumeClaim": {"claimName": format!("{name}-web-{ordinal}")}});
     Object(json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": format!("web-{ordinal}"), "namespace": "shop", "uid": format!("uid-web-{ordinal}"),

@@ -25,7 +25,11 @@ pub(super) fn edits(case: &Case, mutated: &Value, told: &Value) -> Result<Vec<St
 /// Whether what stands beside a record that was written now is what its policy asks for.
 fn begins_beside(set: &Value, staged: &str) -> bool {
     let annotations = &set["metadata"]["annotations"];
-    let phase = if staged.starts_with("OnClaimDelete") { "Staged" } else { "RollingOut" };
+    let phase = if staged.starts_with("OnClaimDelete") {
+        "Staged"
+    } else {
+        "RollingOut"
+    };
     annotations["claim-rollout.io/phase"] == phase && annotations["claim-rollout.io/ready"].is_null()
 }
 
