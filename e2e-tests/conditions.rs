@@ -48,6 +48,53 @@ const TABLE: &[(&str, &[&str])] = &[
         &["annotate", "statefulset", "ours", "claim-rollout.io/update-policy-"],
     ),
     ("   ", &["delete", "statefulset", "ours"]),
+    // The status: annotations and owners are all that concerns the policy, whatever the status says.
+    (
+        "   ",
+        &[
+            "patch",
+            "statefulset",
+            "ours",
+            STATUS,
+            "--type=merge",
+            "-p",
+            r#"{"status":{"observedGeneration":7}}"#,
+        ],
+    ),
+    (
+        "s  ",
+        &[
+            "patch",
+            "statefulset",
+            "ours",
+            STATUS,
+            "--type=merge",
+            "-p",
+            r#"{"metadata":{"annotations":{"a":"b"}}}"#,
+        ],
+    ),
+    (
+        "s  ",
+        &["patch", "statefulset", "ours", STATUS, "--type=merge", "-p", OWNED],
+    ),
+    (
+        "   ",
+        &["patch", "statefulset", "keeps", STATUS, "--type=merge", "-p", OWNED],
+    ),
+    // Whoever fills a StatefulSet with annotations is answered all the same; their StatefulSet concerns the policy.
+    ("s  ", &["label", "statefulset", "full", "team=storage"]),
+    (
+        "   ",
+        &[
+            "patch",
+            "statefulset",
+            "full",
+            STATUS,
+            "--type=merge",
+            "-p",
+            r#"{"status":{"observedGeneration":7}}"#,
+        ],
+    ),
     // Claims: only those of the StatefulSet controller, under either of its names.
     ("   ", &["create", "-f", "-"]),
     (
@@ -129,6 +176,12 @@ const TABLE: &[(&str, &[&str])] = &[
     ),
 ];
 
+const STATUS: &str = "--subresource=status";
+const OWNED: &str =
+    r#"{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"1"}]}}"#;
+/// As many annotations as fit.
+const MANY: usize = 80_000;
+
 const LARGER: &str =
     r#"[{"op":"replace","path":"/spec/volumeClaimTemplates/0/spec/resources/requests/storage","value":"2Gi"}]"#;
 
@@ -160,6 +213,18 @@ fn claim_spec() -> Value {
     })
 }
 
+fn many() -> Value {
+    let digits: Vec<char> = ('0'..='9').chain('a'..='z').chain('A'..='Z').collect();
+    let digit = |number: usize, place: usize| digits[number / place % digits.len()];
+    let key = |number: usize| {
+        [62 * 62, 62, 1]
+            .map(|place| digit(number, place))
+            .iter()
+            .collect::<String>()
+    };
+    (0..MANY).map(|number| (key(number), json!(""))).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
@@ -174,6 +239,7 @@ async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
     let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
     let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
     for object in [
+        set("full", &many(), &Value::Null),
         set("keeps", &json!({}), &Value::Null),
         set("deletes", &json!({}), &deletes),
         set("ours", &ours, &Value::Null),

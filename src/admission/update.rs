@@ -242,12 +242,7 @@ impl Update<'_, '_> {
             policy(self.old, record, self.settings)
         };
         let after = self.policy_after(record);
-        let touches = match after {
-            UpdatePolicy::OnClaimDelete => false,
-            UpdatePolicy::InPlace => true,
-            UpdatePolicy::ReCreate => self.settings.recreate == ReCreate::Allowed,
-        };
-        touches && before != after
+        touches_claims(after, self.settings) && before != after
     }
 
     /// Puts the annotations that are not the user's to what they have to be.
@@ -322,6 +317,33 @@ impl Update<'_, '_> {
             Claims::Apart
         }
     }
+}
+
+/// True iff the update policy changes existing claims.
+fn touches_claims(policy: UpdatePolicy, settings: &Settings) -> bool {
+    match policy {
+        UpdatePolicy::OnClaimDelete => false,
+        UpdatePolicy::InPlace => true,
+        UpdatePolicy::ReCreate => settings.recreate == ReCreate::Allowed,
+    }
+}
+
+/// Row U5 where nothing changes but that the owner goes which kept the set from being staged.
+pub(super) fn check_freed(
+    review: &Review<'_>,
+    settings: &Settings,
+    old: &Object<'_>,
+    lookups: &mut dyn Lookups,
+) -> Result<(), Refusal> {
+    let text = old.metadata.annotations.get(keys::STAGED);
+    let Some(record) = text.and_then(|text| Record::read(text, &old.metadata.uid).ok()) else {
+        return Ok(());
+    };
+    let policy = policy(old, Some(&record), settings);
+    if !touches_claims(policy, settings) {
+        return Ok(());
+    }
+    authority::check(review, settings, authority::rollout(policy), lookups)
 }
 
 /// The update policy of a set: its annotation, else the record's, else the setting.

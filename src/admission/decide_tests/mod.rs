@@ -7,6 +7,7 @@ mod going_back;
 mod pods;
 mod retention;
 mod settings;
+mod status;
 mod trust;
 mod wishes;
 
