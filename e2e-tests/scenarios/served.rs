@@ -11,7 +11,7 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
 /// The namespaces that the shared policy-server is not called for.
-pub(super) const APART: [&str; 3] = ["recover", "gated-absent", "undone"];
+pub(super) const APART: [&str; 4] = ["recover", "gated-absent", "gated-guarded", "undone"];
 
 /// It runs.
 pub(super) struct Served<'a> {
