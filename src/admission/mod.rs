@@ -11,6 +11,7 @@
 //! | `create` | row C1 |
 //! | `ours` | what becomes of our annotations in rows C3, S1 and N1 |
 //! | `update`, `withdraw`, `hold` | rows U0 to U6 |
+//! | `newer` | the same beside a staged change of a newer version |
 //! | `stage`, `authority`, `checks`, `user_keys` | what is asked before a wish is staged |
 //! | `birth` | row P1 |
 //! | `retention` | row R1 |
@@ -30,6 +31,7 @@ mod create;
 mod fields;
 mod hold;
 mod message;
+mod newer;
 pub(crate) mod object;
 mod ours;
 mod retention;

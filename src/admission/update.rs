@@ -10,7 +10,7 @@ use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage::{self, Wish};
 use super::verdict::{Edit, Refusal, Remarks, Verdict};
-use super::{authority, user_keys, withdraw};
+use super::{authority, newer, user_keys, withdraw};
 use crate::json::Error;
 use crate::templates::{ClaimTemplate, Diff, Phase, Record, Sync, UpdatePolicy, keys};
 
@@ -53,9 +53,17 @@ impl Update<'_, '_> {
         }
         user_keys::check(Some(self.old), self.new, self.settings)?;
         user_keys::check_authority(self.review, Some(self.old), self.new, self.settings, lookups)?;
+        if newer::is_on(self.old) {
+            return newer::update(self.review, self.settings, [self.old, self.new], lookups);
+        }
         let text = self.old.metadata.annotations.get(keys::STAGED);
         let uid = &self.old.metadata.uid;
-        let staged = text.and_then(|text| Some((Record::read(text, uid).ok()?, text.to_owned())));
+        let read = text.map(|text| Record::read(text, uid).map(|record| (record, text.to_owned())));
+        let unreadable = read
+            .as_ref()
+            .and_then(|read| read.as_ref().err())
+            .map(ToString::to_string);
+        let staged = read.and_then(Result::ok);
         // Where nothing hangs on the live templates they may be what they are: the API server takes more than is read here.
         let unread = untouched && staged.is_none() && !self.is_switched_on(None);
         let live = if unread {
@@ -93,6 +101,9 @@ impl Update<'_, '_> {
             .remarks
             .warnings
             .extend(user_keys::warnings(Some(self.old), self.new));
+        if let Some(why) = unreadable.filter(|_| self.new.metadata.annotations.get(keys::STAGED) == text) {
+            outcome.remarks.warnings.push(message::unreadable(&why));
+        }
         self.annotate(&mut outcome);
         self.hold(&mut outcome)?;
         Ok(Verdict::with(outcome.edits, outcome.remarks))
@@ -335,6 +346,9 @@ pub(super) fn check_freed(
     old: &Object<'_>,
     lookups: &mut dyn Lookups,
 ) -> Result<(), Refusal> {
+    if newer::is_on(old) {
+        return authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups);
+    }
     let text = old.metadata.annotations.get(keys::STAGED);
     let Some(record) = text.and_then(|text| Record::read(text, &old.metadata.uid).ok()) else {
         return Ok(());

@@ -4,6 +4,7 @@ mod births;
 mod checks;
 mod creates;
 mod going_back;
+mod newer;
 mod pods;
 mod retention;
 mod settings;
