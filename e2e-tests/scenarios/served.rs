@@ -11,9 +11,10 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
 /// The namespaces that the shared policy-server is not called for.
-pub(super) const APART: [&str; 6] = [
+pub(super) const APART: [&str; 7] = [
     "recover",
     "stopped-absent",
+    "stopped-guarded",
     "undone",
     "stopped-without-policy",
     "stopped-without-both",
