@@ -48,6 +48,53 @@ const TABLE: &[(&str, &[&str])] = &[
         &["annotate", "statefulset", "ours", "claim-rollout.io/update-policy-"],
     ),
     ("    ", &["delete", "statefulset", "ours"]),
+    // The status: annotations and owners are all that concerns the policy, whatever the status says.
+    (
+        "    ",
+        &[
+            "patch",
+            "statefulset",
+            "ours",
+            STATUS,
+            "--type=merge",
+            "-p",
+            r#"{"status":{"observedGeneration":7}}"#,
+        ],
+    ),
+    (
+        "s   ",
+        &[
+            "patch",
+            "statefulset",
+            "ours",
+            STATUS,
+            "--type=merge",
+            "-p",
+            r#"{"metadata":{"annotations":{"a":"b"}}}"#,
+        ],
+    ),
+    (
+        "s   ",
+        &["patch", "statefulset", "ours", STATUS, "--type=merge", "-p", OWNED],
+    ),
+    (
+        "    ",
+        &["patch", "statefulset", "keeps", STATUS, "--type=merge", "-p", OWNED],
+    ),
+    // Whoever fills a StatefulSet with annotations is answered all the same; their StatefulSet concerns the policy.
+    ("s   ", &["label", "statefulset", "full", "team=storage"]),
+    (
+        "    ",
+        &[
+            "patch",
+            "statefulset",
+            "full",
+            STATUS,
+            "--type=merge",
+            "-p",
+            r#"{"status":{"observedGeneration":7}}"#,
+        ],
+    ),
     // Claims: only those of the StatefulSet controller, under either of its names.
     ("    ", &["create", "-f", "-"]),
     (
@@ -189,6 +236,12 @@ const TABLE: &[(&str, &[&str])] = &[
     ("    ", &["label", "pod", "keeps-0", "team=storage"]),
 ];
 
+const STATUS: &str = "--subresource=status";
+const OWNED: &str =
+    r#"{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"1"}]}}"#;
+/// As many annotations as fit.
+const MANY: usize = 80_000;
+
 const LARGER: &str =
     r#"[{"op":"replace","path":"/spec/volumeClaimTemplates/0/spec/resources/requests/storage","value":"2Gi"}]"#;
 
@@ -248,6 +301,7 @@ async fn make(cluster: &Cluster) -> anyhow::Result<()> {
     let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
     let claimed = json!({"persistentVolumeClaim": {"claimName": "data-keeps-0"}});
     for object in [
+        set("full", &many(), &Value::Null),
         set("keeps", &json!({}), &Value::Null),
         set("deletes", &json!({}), &deletes),
         set("ours", &ours, &Value::Null),
@@ -260,6 +314,18 @@ async fn make(cluster: &Cluster) -> anyhow::Result<()> {
         ensure!(made.success, "{made:?}");
     }
     Ok(())
+}
+
+fn many() -> Value {
+    let digits: Vec<char> = ('0'..='9').chain('a'..='z').chain('A'..='Z').collect();
+    let digit = |number: usize, place: usize| digits[number / place % digits.len()];
+    let key = |number: usize| {
+        [62 * 62, 62, 1]
+            .map(|place| digit(number, place))
+            .iter()
+            .collect::<String>()
+    };
+    (0..MANY).map(|number| (key(number), json!(""))).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,10 @@
 //! Guarantee S18 on a real API server: who may change StatefulSets and their status, but no PVC, changes no PVC through
-//! us: with the policy alone, with the guard alone, and with both.
+//! us: with the policy alone, with the guard alone, and with both. Nor does a staged change reach a PVC that asks for more
+//! than the settings allow, whoever wrote it.
 
-use std::path::PathBuf;
+mod ceilings;
+
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -9,7 +12,7 @@ use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options, Output, eventually};
-use crate::installation::Installation;
+use crate::installation::{ACCOUNT, Installation, NAMESPACE, USER};
 use crate::scenarios::scene::{STAGED, plain_manifest, text};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -49,6 +52,9 @@ const ATTEMPTS: [Attempt; 7] = [
     ),
 ];
 
+/// Those of them that write what only the policy may write.
+const FORGERIES: [Attempt; 3] = [ATTEMPTS[0], ATTEMPTS[2], ATTEMPTS[6]];
+
 /// The StatefulSet that alice, who may patch PVCs, has rolled out.
 const ALLOWED: &str = "allowed";
 
@@ -57,8 +63,11 @@ struct Ground<'a> {
     cluster: &'a Cluster,
     namespace: String,
     judges: Judges,
+    /// The policy stages nothing: `mode: ValidateOnly`.
+    validates_only: bool,
     alice: PathBuf,
     bob: PathBuf,
+    controller: PathBuf,
 }
 
 fn namespace_of(judges: Judges) -> String {
@@ -77,7 +86,10 @@ fn rights(namespace: &str) -> Value {
     };
     let sets = json!({"apiGroups": ["apps"], "resources": ["statefulsets", "statefulsets/status"], "verbs": ["*"]});
     let claims = json!({"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["get", "list", "patch"]});
+    // kubectl reads what it writes.
+    let read = json!({"apiGroups": ["apps"], "resources": ["statefulsets"], "verbs": ["get"]});
     let roles = [
+        role("controller", USER, json!([read])),
         role("bob", "bob", json!([sets])),
         role("alice", "alice", json!([sets, claims])),
     ];
@@ -85,14 +97,14 @@ fn rights(namespace: &str) -> Value {
 }
 
 impl Ground<'_> {
-    async fn kubectl(&self, user: Option<&PathBuf>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    async fn kubectl(&self, user: Option<&Path>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let admin = self.cluster.kubeconfig();
         let kubeconfig = user.unwrap_or(&admin).to_str().context("a path in UTF-8")?;
         let whose = ["-n", &self.namespace, "--kubeconfig", kubeconfig];
         self.cluster.kubectl(&[arguments, &whose].concat(), input).await
     }
 
-    async fn done(&self, user: Option<&PathBuf>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    async fn done(&self, user: Option<&Path>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let output = self.kubectl(user, arguments, input).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(output)
@@ -104,26 +116,56 @@ impl Ground<'_> {
         )?)
     }
 
-    /// A staged change for the set, as the policy would write it.
-    async fn record(&self, set: &str, size: &str) -> anyhow::Result<String> {
+    /// A staged change of the first template for the set, as the policy would write it.
+    async fn record(&self, set: &str, policy: UpdatePolicy, path: &str, value: &str) -> anyhow::Result<String> {
         let set = self.get(&format!("statefulset/{set}")).await?;
         let mut templates = set["spec"]["volumeClaimTemplates"].clone();
-        templates[0]["spec"]["resources"]["requests"]["storage"] = size.into();
+        let place = path.split('/').fold(&mut templates[0], |place, name| &mut place[name]);
+        *place = value.into();
         let record = Record {
             by: "alice".to_owned(),
             manager: "kubectl-client-side-apply".to_owned(),
             phase: Phase::RollingOut,
             templates: ClaimTemplate::list_from_value(templates)?,
             uid: text(&set["metadata"]["uid"]),
-            update_policy: UpdatePolicy::OnClaimDelete,
+            update_policy: policy,
         };
         Ok(record.write()?)
     }
 
+    async fn record_of_size(&self, set: &str, size: &str) -> anyhow::Result<String> {
+        self.record(
+            set,
+            UpdatePolicy::OnClaimDelete,
+            "spec/resources/requests/storage",
+            size,
+        )
+        .await
+    }
+
+    /// Stages a size: by an apply of alice's where the policy does that, else by writing what the policy would.
+    async fn wish(&self, set: &str, size: &str) -> anyhow::Result<()> {
+        let writer: Option<&Path> = match self.judges {
+            Judges::Guard => Some(&self.alice),
+            _ if self.validates_only => Some(&self.controller),
+            _ => None,
+        };
+        let Some(writer) = writer else {
+            let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+            self.done(Some(&self.alice), &apply, &plain_manifest(1, size).replace("web", set))
+                .await?;
+            return Ok(());
+        };
+        let annotation = format!("{STAGED}={}", self.record_of_size(set, size).await?);
+        let annotate = ["annotate", "--overwrite", &format!("statefulset/{set}"), &annotation];
+        self.done(Some(writer), &annotate, "").await?;
+        Ok(())
+    }
+
     /// A StatefulSet for which alice has staged 2Gi, while existing PVCs stay as they are.
     async fn stage(&self, set: &str) -> anyhow::Result<()> {
-        let manifest = |size: &str| plain_manifest(1, size).replace("web", set);
-        self.done(None, &["apply", "-f", "-"], &manifest("1Gi")).await?;
+        let manifest = plain_manifest(1, "1Gi").replace("web", set);
+        self.done(None, &["apply", "-f", "-"], &manifest).await?;
         let claim = format!("pvc/data-{set}-0");
         let bound = async || {
             let output = self
@@ -132,88 +174,106 @@ impl Ground<'_> {
             Ok((output.stdout == "Bound").then_some(()))
         };
         eventually("the PVC to be bound", PATIENCE, bound).await?;
-        if self.judges == Judges::Guard {
-            let annotation = format!("{STAGED}={}", self.record(set, "2Gi").await?);
-            let annotate = ["annotate", &format!("statefulset/{set}"), &annotation];
-            self.done(Some(&self.alice), &annotate, "").await?;
-        } else {
-            let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
-            self.done(Some(&self.alice), &apply, &manifest("2Gi")).await?;
-        }
-        Ok(())
+        self.wish(set, "2Gi").await
     }
 
     /// What bob tries; each may be denied, or taken and put back.
     async fn attempt(&self, (set, patches): &Attempt, owner: &str) -> anyhow::Result<()> {
-        let forged = Value::String(self.record(set, "3Gi").await?).to_string();
+        let forged = Value::String(self.record_of_size(set, "3Gi").await?).to_string();
         for (subresource, patch) in *patches {
             let patch = patch.replace("UID", owner).replace("FORGED", &forged);
             let (set, of) = (format!("statefulset/{set}"), format!("--subresource={subresource}"));
             let mut arguments = vec!["patch", &*set, "--type=merge", "-p", &*patch];
             arguments.extend((!subresource.is_empty()).then_some(&*of));
             let output = self.kubectl(Some(&self.bob), &arguments, "").await?;
-            let is_denial = output.stderr.contains("claim-rollout: ") && output.stderr.contains("bob");
+            let why = ["bob", "is written by claim-rollout alone"];
+            let is_denial =
+                output.stderr.contains("claim-rollout: ") && why.iter().any(|why| output.stderr.contains(why));
             ensure!(output.success || is_denial, "{set} {patch}: {output:?}");
         }
         Ok(())
     }
 
-    /// Everything that was staged, and all PVCs but those that alice rolls out.
+    /// Everything that was staged, and all PVCs but those that alice rolls out. Where the guard is alone, she may write what
+    /// she likes beyond a ceiling as well.
     async fn stored(&self) -> anyhow::Result<Vec<Value>> {
         let list = self.get("statefulsets,pvc").await?;
         let items = list["items"].as_array().context("items")?.iter();
         let items = items.filter(|item| !text(&item["metadata"]["name"]).contains(ALLOWED));
         let of = |item: &Value| {
             let metadata = &item["metadata"];
+            let is_hers = self.judges == Judges::Guard && ceilings::is_beyond(&metadata["name"]);
+            let staged = if is_hers {
+                &Value::Null
+            } else {
+                &metadata["annotations"][STAGED]
+            };
             json!([
                 metadata["name"],
                 metadata["uid"],
                 metadata["labels"],
-                metadata["annotations"][STAGED],
+                staged,
                 item["spec"]
             ])
         };
         Ok(items.map(of).collect())
     }
 
-    async fn play(&self) -> anyhow::Result<()> {
+    /// Makes the namespace, and returns the uid of the owner in it.
+    async fn prepare(&self) -> anyhow::Result<String> {
         let (namespace, rights) = (&*self.namespace, rights(&self.namespace).to_string());
         self.cluster.kubectl(&["create", "namespace", namespace], "").await?;
         self.done(None, &["apply", "-f", "-"], &rights).await?;
         self.done(None, &["create", "configmap", "owner"], "").await?;
-        let owner = text(&self.get("configmap/owner").await?["metadata"]["uid"]);
         if self.judges == Judges::Policy {
             let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [namespace]});
             let selector = json!({"spec": {"matchResources": {"namespaceSelector": {"matchExpressions": [others]}}}});
+            let selector = selector.to_string();
             let binding = "validatingadmissionpolicybinding/claim-rollout-staged";
-            self.done(
-                None,
-                &["patch", binding, "--type=merge", "-p", &selector.to_string()],
-                "",
-            )
-            .await?;
+            self.done(None, &["patch", binding, "--type=merge", "-p", &selector], "")
+                .await?;
         }
-        for set in ATTEMPTS.iter().map(|(set, _)| *set).chain([ALLOWED]) {
+        Ok(text(&self.get("configmap/owner").await?["metadata"]["uid"]))
+    }
+
+    async fn until_size(&self, size: &str) -> anyhow::Result<()> {
+        let grown = async || {
+            let claim = self.get(&format!("pvc/data-{ALLOWED}-0")).await?;
+            Ok((claim["spec"]["resources"]["requests"]["storage"] == size).then_some(()))
+        };
+        eventually("what alice may do to be done", PATIENCE, grown).await
+    }
+
+    /// alice can, and when the controller has done that it has looked at everything before.
+    async fn alice_can(&self) -> anyhow::Result<()> {
+        let set = format!("statefulset/{ALLOWED}");
+        self.done(Some(&self.alice), &["patch", &set, "--type=merge", "-p", IN_PLACE], "")
+            .await?;
+        self.until_size("2Gi").await?;
+        if !self.validates_only {
+            self.wish(ALLOWED, "3Gi").await?;
+            self.until_size("3Gi").await?;
+        }
+        Ok(())
+    }
+
+    async fn play(&self, attempts: &[Attempt]) -> anyhow::Result<()> {
+        let owner = self.prepare().await?;
+        let beyond = ceilings::BEYOND
+            .iter()
+            .map(|(set, ..)| *set)
+            .filter(|_| !self.validates_only);
+        for set in attempts.iter().map(|(set, _)| *set).chain(beyond).chain([ALLOWED]) {
             self.stage(set).await.with_context(|| set.to_owned())?;
         }
         let before = self.stored().await?;
-        for attempt in &ATTEMPTS {
+        for attempt in attempts {
             self.attempt(attempt, &owner).await?;
         }
-        // alice can, and when the controller has done that it has looked at everything before.
-        let switch = [
-            "patch",
-            &format!("statefulset/{ALLOWED}"),
-            "--type=merge",
-            "-p",
-            IN_PLACE,
-        ];
-        self.done(Some(&self.alice), &switch, "").await?;
-        let grown = async || {
-            let claim = self.get(&format!("pvc/data-{ALLOWED}-0")).await?;
-            Ok((claim["spec"]["resources"]["requests"]["storage"] == "2Gi").then_some(()))
-        };
-        eventually("what alice may do to be done", PATIENCE, grown).await?;
+        if !self.validates_only {
+            ceilings::alice_goes_beyond(self).await?;
+        }
+        self.alice_can().await?;
         let after = self.stored().await?;
         for (before, after) in before.iter().zip(&after) {
             ensure!(before == after, "before: {before:#}\nafter: {after:#}");
@@ -223,26 +283,41 @@ impl Ground<'_> {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_patch_pvcs_changes_none_through_us() -> anyhow::Result<()> {
+/// What all judges make of the attempts; a controller with these settings looks on.
+async fn played(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
-    let installation = Installation::but_in(&[&namespace_of(Judges::Guard)], &cluster, json!({})).await?;
-    let controller = installation.start_controller(&[]).await?;
+    let validates_only = policy["mode"] == "ValidateOnly";
+    let installation = Installation::but_in(&[&namespace_of(Judges::Guard)], &cluster, policy).await?;
+    let settings = cluster.folder().join("settings.json");
+    std::fs::write(&settings, controller.to_string())?;
+    let settings = settings.to_str().context("a path in UTF-8")?;
+    let controller = installation.start_controller(&["--settings", settings]).await?;
     for judges in JUDGES {
         let ground = Ground {
             cluster: &cluster,
             namespace: namespace_of(judges),
             judges,
+            validates_only,
             alice: cluster.kubeconfig_for("alice", &[])?,
             bob: cluster.kubeconfig_for("bob", &[])?,
+            controller: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
         };
-        ground
-            .play()
-            .await
-            .with_context(|| format!("{judges:?}:\n{}", controller.log()))?;
+        let played = ground.play(attempts).await;
+        played.with_context(|| format!("{judges:?}:\n{}", controller.log()))?;
     }
     drop(controller);
     installation.stop().await?;
     cluster.stop();
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_patch_pvcs_changes_none_through_us() -> anyhow::Result<()> {
+    played(ceilings::settings(), &ceilings::settings(), &ATTEMPTS).await
+}
+
+/// As when claim-rollout is uninstalled: the controller still rolls out what it finds.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_forges_where_nothing_is_mutated_changes_no_pvc() -> anyhow::Result<()> {
+    played(json!({"mode": "ValidateOnly"}), &json!({}), &FORGERIES).await
 }

@@ -18,25 +18,36 @@ const CHART: [(&str, &str); 3] = [
     ("templates/web.yaml", include_str!("chart/templates/web.yaml")),
 ];
 /// The version of the chart as it is stored.
-const VERSION: &str = "1.0.0";
+pub(super) const VERSION: &str = "1.0.0";
 
 /// A release `web` in a namespace of its own.
-struct Release<'a> {
-    scene: &'a Scene<'a>,
+pub(super) struct Release<'a> {
+    pub(super) scene: &'a Scene<'a>,
     /// How it is written.
-    way: &'static str,
+    pub(super) way: &'static [&'static str],
 }
 
 impl Release<'_> {
     async fn helm(&self, arguments: &[&str]) -> anyhow::Result<Output> {
-        let arguments = [arguments, &["--namespace", &self.scene.namespace]].concat();
-        let output = self.scene.cluster.run("helm", &arguments, &[], "").await?;
+        let output = self.answered(arguments).await?;
         ensure!(output.success, "helm {}: {output:?}", arguments.join(" "));
         Ok(output)
     }
 
-    /// `helm upgrade --install` of a version of the chart with these values.
+    async fn answered(&self, arguments: &[&str]) -> anyhow::Result<Output> {
+        let arguments = [arguments, &["--namespace", &self.scene.namespace]].concat();
+        self.scene.cluster.run("helm", &arguments, &[], "").await
+    }
+
+    /// `helm upgrade --install` of a version of the chart with these values, which must succeed.
     async fn upgrade(&self, version: &str, values: &str) -> anyhow::Result<Output> {
+        let output = self.upgraded(version, values, &[]).await?;
+        ensure!(output.success, "{values}: {output:?}");
+        Ok(output)
+    }
+
+    /// The same, whatever becomes of it, with these further arguments.
+    pub(super) async fn upgraded(&self, version: &str, values: &str, further: &[&str]) -> anyhow::Result<Output> {
         let folder = self
             .scene
             .cluster
@@ -53,8 +64,8 @@ impl Release<'_> {
             std::fs::write(path, content)?;
         }
         let folder = folder.to_str().context("a path in UTF-8")?;
-        self.helm(&["upgrade", "--install", "web", folder, "--set", values, self.way])
-            .await
+        let upgrade = ["upgrade", "--install", "web", folder, "--set", values];
+        self.answered(&[&upgrade, self.way, further].concat()).await
     }
 
     /// Makes it, and returns the set when all is quiet.
@@ -66,7 +77,7 @@ impl Release<'_> {
 }
 
 /// Whether the policy said this.
-fn said(output: &Output, what: &str) -> bool {
+pub(super) fn said(output: &Output, what: &str) -> bool {
     output.stderr.contains(&format!("claim-rollout: {what}"))
 }
 
@@ -149,7 +160,7 @@ pub(super) async fn an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_
         .and_pods()?
         .serve(stage)
         .await?;
-    let way = "--server-side=auto";
+    let way = &["--server-side=auto"];
     let release = Release { scene, way };
     grows(&release).await?;
     waits(&release).await?;
@@ -192,7 +203,7 @@ pub(super) async fn helm_3_sends_a_growth_again_and_again_and_a_rollback_only_wh
     let _served = Policies::of_sets(&[scene])?.and_pods()?.serve(stage).await?;
     let release = Release {
         scene,
-        way: "--server-side=false",
+        way: &["--server-side=false"],
     };
     grows(&release).await?;
     waits(&release).await?;
@@ -223,7 +234,7 @@ pub(super) async fn the_version_of_a_chart_in_a_template_is_ignored_where_that_i
     let _served = policies.serve(stage).await?;
     let release = Release {
         scene,
-        way: "--server-side=auto",
+        way: &["--server-side=auto"],
     };
     let before = release.install().await?;
     let output = release.upgrade("1.0.1", "size=1Gi").await?;

@@ -7,6 +7,7 @@ mod births;
 mod gate;
 mod going_back;
 mod helm;
+mod helm_denied;
 mod invisible;
 mod obstacles;
 mod other_verbs;
@@ -70,6 +71,7 @@ scenarios![Stage;
     helm::an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_it_back,
     helm::helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs,
     helm::the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set,
+    helm_denied::an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced,
     invisible::nothing_differs_from_a_cluster_without_the_policy_while_no_template_changes,
     obstacles::a_claim_that_would_not_follow_is_named_in_a_warning_or_the_wish_is_refused,
     obstacles::a_claim_that_somebody_else_controls_is_named,

@@ -95,3 +95,35 @@ pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_i
     ensure!(claims == ["data-web-0", "data-web-1", "data-web-2"], "{claims:?}");
     Ok(())
 }
+
+/// The guard alone: what goes on is what somebody with the right has staged, and nobody else makes it anything else.
+pub(super) async fn where_the_guard_judges_the_rollout_goes_on_without_the_policy(stage: &Stage) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "stopped-guarded", 3).await?;
+    let served = Served::start(stage, &scene, &json!({})).await?;
+    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
+    scene.apply(3, "2Gi").await?;
+    let held = stage.barriers.until_held(&scene.namespace).await;
+    held.with_context(|| scene.log())?;
+    served.go().await?;
+    let rights = ["--verb=*", "--resource=statefulsets.apps"];
+    scene
+        .done(&[&["create", "role", "sets"][..], &rights].concat(), "")
+        .await?;
+    scene
+        .done(&["create", "rolebinding", "sets", "--role=sets", "--user=bob"], "")
+        .await?;
+    let staged = text(&scene.set().await?["metadata"]["annotations"][STAGED]);
+    let annotation = format!("{STAGED}={}", staged.replace("2Gi", "3Gi"));
+    let forged = ["annotate", "statefulset", "web", &annotation, "--overwrite", "--as=bob"];
+    let forged = scene.kubectl(&forged, "").await?;
+    ensure!(
+        !forged.success && forged.stderr.contains("user bob may not patch"),
+        "{forged:?}"
+    );
+    stage.barriers.open(&scene.namespace);
+    scene.until_complete(3, "2Gi").await?;
+    let mut claims = scene.writes_since(0).await?.count().claims;
+    claims.sort();
+    ensure!(claims == ["data-web-0", "data-web-1", "data-web-2"], "{claims:?}");
+    Ok(())
+}

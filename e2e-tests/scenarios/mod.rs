@@ -11,6 +11,7 @@ mod bad_input;
 mod barrier;
 mod beside;
 mod canary;
+mod cost;
 mod deleted;
 mod escape;
 mod full_disk;
@@ -97,6 +98,7 @@ scenarios![Stage;
     words::kubectl_tells_what_is_going_on_and_waits_for_its_end,
     on_delete::a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before,
     absent::where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back,
+    absent::where_the_guard_judges_the_rollout_goes_on_without_the_policy,
     tools_wait::none_says_done_while_pods_wait_for_their_claims,
     full_disk::at_any_ordinal_of_ordered_pods_the_rollout_ends,
     full_disk::of_the_lowest_of_parallel_pods_the_rollout_ends,
@@ -106,6 +108,7 @@ scenarios![Stage;
     pods::that_are_scaled_away_go_and_newcomers_come,
     pods::that_failed_or_are_disrupted_go,
     pods::wait_for_either_account_and_for_nobody_else,
+    cost::one_lookup_where_nothing_is_staged_and_no_call_without_claims,
     undone::a_controller_whose_account_is_not_named_stalls_and_says_so,
 ];
 

@@ -153,7 +153,7 @@ fn unread() -> Vec<Case> {
     for (what, odd) in table {
         for (whose, set) in [("of a set", odd(web())), ("of a set that is looked after", odd(web().in_place())), ("of a set with a forged record", odd(web().note("staged", "{}")))] {
             let case = update("U0", format!("{what} {whose}"), &set, &set.clone().replicas(5));
-            cases.push(case.expects(if whose.ends_with("record") { "divert -staged" } else { "pass" }));
+            cases.push(case.expects(if whose.ends_with("record") { "divert -staged warns \"expected version 1\"" } else { "pass" }));
         }
         let [old, new] = [odd(web()), odd(web()).with("/spec/volumeClaimTemplates/1/metadata/labels/a", "b")];
         cases.push(update("U3", format!("{what}, and it changes"), &old, &new).expects("refuse 403 \"request.\""));

@@ -230,26 +230,38 @@ fn unchanged() -> Vec<Case> {
 
 fn forged() -> Vec<Case> {
     let text = record(&grown(), UpdatePolicy::InPlace, Phase::RollingOut);
+    let newer = text.replace("\"version\":1", "\"version\":2");
     let forgeries = [
-        ("of another set", text.replace(UID, "another-uid")),
-        ("of another version", text.replace("\"version\":1", "\"version\":2")),
-        ("whose templates were changed", text.replace("20Gi", "99Gi")),
-        ("with a field more", text.replace("\"version\":1", "\"version\":1,\"x\":1")),
-        ("of another phase", text.replace("RollingOut", "Done")),
-        ("with a key twice", text.replace("\"version\":1", "\"version\":1,\"version\":1")),
-        ("that is no JSON", "{".to_owned()),
-        ("that is a list", "[]".to_owned()),
-        ("that is empty", String::new()),
-        ("that is longer than any", format!("{text}{}", " ".repeat(8192))),
+        ("of another set", text.replace(UID, "another-uid"), "expected the uid of the set, but found another"),
+        ("of an older version", text.replace("\"version\":1", "\"version\":0"), "expected version 1"),
+        ("whose templates were changed", text.replace("20Gi", "99Gi"), "expected the revision of its templates, but found another"),
+        ("with a field more", text.replace("\"version\":1", "\"version\":1,\"x\":1"), "found an unknown field"),
+        ("of another phase", text.replace("RollingOut", "Done"), "found an unknown phase"),
+        ("with a key twice", text.replace("\"version\":1", "\"version\":1,\"version\":1"), "found no JSON object"),
+        ("that is no JSON", "{".to_owned(), "found no JSON object"),
+        ("that is a list", "[]".to_owned(), "found no JSON object"),
+        ("that is empty", String::new(), "found no JSON object"),
+        ("that is longer than any", format!("{text}{}", " ".repeat(8192)), "expected at most 8192 bytes"),
     ];
     let mut cases = Vec::new();
-    for (what, forgery) in forgeries {
+    for (what, forgery, why) in forgeries {
         let forged = web().note("staged", &forgery);
         cases.push(update("U0", format!("a record {what} is written"), &web(), &forged).expects("divert -staged"));
-        cases.push(update("U0", format!("a record {what} was there before"), &forged, &forged).expects("divert -staged"));
+        let was_there = update("U0", format!("a record {what} was there before"), &forged, &forged);
+        cases.push(was_there.expects(format!("divert -staged warns \"{why}\"")));
         let gone = update("U0", format!("a record {what} goes"), &forged, &web());
         cases.push(gone.expects("pass"));
     }
+    let newer = web().note("staged", &newer);
+    let of_newer = |what: &str, new: &Object, expected: &str| update("U1", format!("what a newer version staged {what}"), &newer, new).expects(expected);
+    cases.extend([
+        update("U0", "what a newer version would stage is written", &web(), &newer).expects("divert -staged"),
+        of_newer("stays", &newer.clone().replicas(5), "pass"),
+        of_newer("goes", &web(), "divert kept"),
+        of_newer("is forged", &web().note("staged", "{}"), "divert kept"),
+        of_newer("is rolled out", &newer.clone().in_place(), "pass"),
+        of_newer("is replaced", &newer.clone().size("20Gi"), "refuse 403 \"a newer version of claim-rollout has staged a change\""),
+    ]);
     let valid = web().staged(&grown());
     cases.push(update("U0", "a record that would be valid is written by hand", &web(), &valid).expects("divert -staged"));
     let beside = web().beside("RollingOut", "x.2");

@@ -247,7 +247,9 @@ fn prefixes() -> Vec<Case> {
     let (staged, refused) = ("divert templates staged:OnClaimDelete warns \"staged data label\"", "refuse 403 \"is reserved, expected no change\"");
     vec![
         reserved("a domain of the administrator's", "example.com/a", json!(["example.com/"])).expects(refused),
-        reserved("a domain below it", "x.example.com/a", json!(["example.com/"])).expects(staged),
+        reserved("a domain below it", "x.example.com/a", json!(["example.com/"])).expects(refused),
+        reserved("a domain that ends like it", "xexample.com/a", json!(["example.com/"])).expects(staged),
+        reserved("what charts put there", "app.kubernetes.io/a", json!(["kubernetes.io/"])).expects(staged),
         reserved("a domain that was reserved by default", "k8s.io/a", json!(["example.com/"])).expects(staged),
         reserved("no domains", "volume.kubernetes.io/a", json!([])).expects(staged),
         reserved("no domains, but ours stays ours", "claim-rollout.io/revision", json!([])).expects(refused),

@@ -172,6 +172,9 @@ fn reserved() -> Vec<Case> {
         "storage.kubernetes.io",
         "snapshot.storage.kubernetes.io",
         "claim-rollout.io",
+        "x.claim-rollout.io",
+        "resize.kubernetes.io",
+        "scheduling.x.k8s.io",
     ] {
         let key = format!("{domain}/x");
         for (kind, pointer) in [("labels", label(&key)), ("annotations", note(&key))] {
@@ -181,7 +184,7 @@ fn reserved() -> Vec<Case> {
             cases.push(update("U3", format!("a reserved key goes from {kind}: {key}"), &new, &web()).expects(&refused));
         }
     }
-    for key in ["app.kubernetes.io/version", "helm.sh/chart", "x.claim-rollout.io/a", "kubernetes.io", "example.com/k8s.io"] {
+    for key in ["app.kubernetes.io/version", "helm.sh/chart", "xclaim-rollout.io/a", "kubernetes.io", "example.com/k8s.io"] {
         let new = web().data(&label(key), "a");
         let staged = "divert templates staged:OnClaimDelete warns \"staged data label\"";
         cases.push(update("U3", format!("a key that charts may set: {key}"), &web(), &new).expects(staged));

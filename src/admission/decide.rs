@@ -8,9 +8,9 @@
 //! | C1 | CREATE | what only the policy may write is removed; templates that were staged in a backup are the templates; user keys are checked |
 //! | C2 | UPDATE by one of the controller's accounts | Pass |
 //! | C3 | other kinds and subresources, CONNECT, a set that another controller owns before and after | Pass; what only the policy may write is put back, and while a change is staged so is what could make it roll out |
-//! | S1 | UPDATE of the status | our annotations are put back |
-//! | U0 | asked = live, nothing staged | Pass; a forged record is removed |
-//! | U1 | asked = live, staged | the record is kept as it was; or withdrawn, if the request goes back on purpose |
+//! | S1 | UPDATE of the status | our annotations are put back; if the owner is taken away, authority is asked as for U5 |
+//! | U0 | asked = live, nothing staged | Pass; a forged record is removed, with a warning if it was there before |
+//! | U1 | asked = live, staged | the record is kept as it was; or withdrawn, if the request goes back on purpose; one of a newer version is kept, whatever is asked |
 //! | U2 | asked = staged: the same wish again | live restored, record kept |
 //! | U3 | asked is a new wish | `diff(current, asked)` allowed: Stage; else Deny |
 //! | U5 | what is staged would roll out from now on, or the update policy does with nothing staged | authority is asked as for U3; the live templates are staged |
@@ -25,7 +25,7 @@ use super::lookups::Lookups;
 use super::message::{self, SPEAKER};
 use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, OwnedSets, Settings};
-use super::update::Update;
+use super::update::{self, Update};
 use super::verdict::{Refusal, Verdict};
 use super::{birth, gate, ours, retention, validate};
 
@@ -58,7 +58,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
         (About::Set, Operation::Create) => create(review, settings, lookups),
         (About::Set, Operation::Update) => update(review, settings, lookups),
         (About::Set, Operation::Delete) => delete(review, settings, lookups),
-        (About::Status, Operation::Update) => status(review, settings),
+        (About::Status, Operation::Update) => status(review, settings, lookups),
         (About::Scale, Operation::Update) => scale(review, settings, lookups),
         (About::KruiseSet, Operation::Create) => validate::create_of_kruise(review, settings),
         (About::KruiseSet, Operation::Update) => {
@@ -125,12 +125,15 @@ fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) ->
     Ok(Verdict::PASS.warning(warnings))
 }
 
-/// Row S1: an update of the status stores annotations as well, and asks for no right to update StatefulSets.
-fn status(review: &Review<'_>, settings: &Settings) -> Result<Verdict, Refusal> {
+/// Row S1: an update of the status stores annotations and owners as well, and asks for no right to update StatefulSets.
+fn status(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
     if is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
     }
     let [old, new] = both(review)?;
+    if settings.mode == Mode::Stage && is_skipped(old, settings) && !is_skipped(new, settings) {
+        update::check_freed(review, settings, old, lookups)?;
+    }
     ours::put_back(settings, Some(old), new, &|_, _| true)
 }
 

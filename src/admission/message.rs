@@ -72,6 +72,19 @@ pub(super) fn not_restored(why: &str) -> String {
     ))
 }
 
+/// The line about a staged change of this StatefulSet that is none.
+pub(super) fn unreadable(why: &str) -> String {
+    warning(&format!("the annotation {} is removed: {why}", keys::STAGED))
+}
+
+/// The denial where what is staged is not ours to replace.
+pub(super) fn newer() -> String {
+    refusal(
+        "spec.volumeClaimTemplates: expected no change, because a newer version of claim-rollout has staged a change, which this \
+         one cannot read; update the policy",
+    )
+}
+
 /// A refusal, in one line and cut to a bounded length, whatever names it quotes.
 pub(super) fn refusal(text: &str) -> String {
     cut(&printable(&format!("{SPEAKER}{text}")), MAX_REFUSAL)

@@ -11,6 +11,7 @@
 //! | `create` | row C1 |
 //! | `ours` | what becomes of our annotations in rows C3, S1 and N1 |
 //! | `update`, `withdraw` | rows U0 to U5 |
+//! | `newer` | the same beside a staged change of a newer version |
 //! | `stage`, `authority`, `checks`, `user_keys` | what is asked before a wish is staged |
 //! | `birth` | row P1 |
 //! | `gate` | row G1 |
@@ -32,6 +33,7 @@ mod create;
 mod fields;
 mod gate;
 mod message;
+mod newer;
 pub(crate) mod object;
 mod ours;
 mod retention;

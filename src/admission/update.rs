@@ -9,7 +9,7 @@ use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage::{self, Wish};
 use super::verdict::{Edit, Refusal, Remarks, Verdict};
-use super::{authority, user_keys, withdraw};
+use super::{authority, newer, user_keys, withdraw};
 use crate::templates::{ClaimTemplate, Diff, Record, UpdatePolicy, keys};
 
 /// The request.
@@ -51,9 +51,17 @@ impl Update<'_, '_> {
         }
         user_keys::check(Some(self.old), self.new, self.settings)?;
         user_keys::check_authority(self.review, Some(self.old), self.new, self.settings, lookups)?;
+        if newer::is_on(self.old) {
+            return newer::update(self.review, self.settings, [self.old, self.new], lookups);
+        }
         let text = self.old.metadata.annotations.get(keys::STAGED);
         let uid = &self.old.metadata.uid;
-        let staged = text.and_then(|text| Some((Record::read(text, uid).ok()?, text.to_owned())));
+        let read = text.map(|text| Record::read(text, uid).map(|record| (record, text.to_owned())));
+        let unreadable = read
+            .as_ref()
+            .and_then(|read| read.as_ref().err())
+            .map(ToString::to_string);
+        let staged = read.and_then(Result::ok);
         // Where nothing hangs on the live templates they may be what they are: the API server takes more than is read here.
         let unread = untouched && staged.is_none() && !self.is_switched_on(None);
         let live = if unread {
@@ -91,6 +99,9 @@ impl Update<'_, '_> {
             .remarks
             .warnings
             .extend(user_keys::warnings(Some(self.old), self.new));
+        if let Some(why) = unreadable.filter(|_| self.new.metadata.annotations.get(keys::STAGED) == text) {
+            outcome.remarks.warnings.push(message::unreadable(&why));
+        }
         self.annotate(&mut outcome);
         Ok(Verdict::with(outcome.edits, outcome.remarks))
     }
@@ -239,12 +250,7 @@ impl Update<'_, '_> {
             policy(self.old, record, self.settings)
         };
         let after = self.policy_after(record);
-        let touches = match after {
-            UpdatePolicy::OnClaimDelete => false,
-            UpdatePolicy::InPlace => true,
-            UpdatePolicy::ReCreate => self.settings.recreate == ReCreate::Allowed,
-        };
-        touches && before != after
+        touches_claims(after, self.settings) && before != after
     }
 
     /// Puts the annotations that are not the user's to what they have to be.
@@ -283,6 +289,36 @@ impl Update<'_, '_> {
             outcome.remarks.warnings.push(line);
         }
     }
+}
+
+/// True iff the update policy changes existing claims.
+fn touches_claims(policy: UpdatePolicy, settings: &Settings) -> bool {
+    match policy {
+        UpdatePolicy::OnClaimDelete => false,
+        UpdatePolicy::InPlace => true,
+        UpdatePolicy::ReCreate => settings.recreate == ReCreate::Allowed,
+    }
+}
+
+/// Row U5 where nothing changes but that the owner goes which kept the set from being staged.
+pub(super) fn check_freed(
+    review: &Review<'_>,
+    settings: &Settings,
+    old: &Object<'_>,
+    lookups: &mut dyn Lookups,
+) -> Result<(), Refusal> {
+    if newer::is_on(old) {
+        return authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups);
+    }
+    let text = old.metadata.annotations.get(keys::STAGED);
+    let Some(record) = text.and_then(|text| Record::read(text, &old.metadata.uid).ok()) else {
+        return Ok(());
+    };
+    let policy = policy(old, Some(&record), settings);
+    if !touches_claims(policy, settings) {
+        return Ok(());
+    }
+    authority::check(review, settings, authority::rollout(policy), lookups)
 }
 
 /// The update policy of a set: its annotation, else the record's, else the setting.

@@ -61,6 +61,15 @@ impl Value {
         }
     }
 
+    /// The number, if it is one that fits.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => number.0.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// The items, if it is a list.
     #[must_use]
     pub fn as_array(&self) -> Option<&[Self]> {

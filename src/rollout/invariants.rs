@@ -11,32 +11,39 @@
 //! | S3 | nothing is born by us, every write names a uid | [`s3_nothing_is_born`] |
 //! | S4 | nothing dies by us | [`s4_nothing_dies`] |
 //! | S5 | only the set's claims | [`s5_only_ours`] |
-//! | S6 | highest ordinal first, the user's partition, one replica in motion | [`Ledger::s6_order`] |
-//! | S7 | a Pod is released when its claims are ready | [`Ledger::s7_claims_first`] |
+//! | S6 | highest ordinal first, the partition, one replica in motion | [`s6_in_turn`], [`Ledger::s6_order`] |
+//! | S7 | a Pod waits for its claims, and for nothing else | [`s7_gate`], [`s7_keeps_no_other`] |
 //! | S8 | once for each revision | [`s8_once`] |
 //! | S9 | nothing is decided from an older view | [`s9_not_stale`], [`Ledger::s9_asked_for`] |
 //! | S10 | the dying are left alone | [`s10_not_the_dying`] |
 //! | S11 | two controllers | all of these, with two controllers at work |
 //! | S12 | quiet | [`s12_no_write_for_nothing`], [`s12_writes`] |
 //! | S13 | block, don't break | [`s13_backs_off`], [`s13_says_once`] |
+//! | S19 | a tool that waits never says done while Pods wait | [`s19_waits`], [`s19_borrows_nothing`] |
 //! | L1 | the wish is reached, and stays | [`l1_reached`] |
 //! | L2, L3, L4, L6 | from anywhere, unblocked, newcomers, abandoned | [`l1_reached`], at the end of such a history |
 //! | L5 | what is stuck stops no other | [`l5_stops_no_other`] |
 
 mod facts;
+mod gate;
 mod ledger;
 mod liveness;
 mod marks;
 mod pods;
 mod requests;
+mod tools;
+mod turn;
 
-pub use facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts, Wanted};
+pub use facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts, StatusFacts, Wanted};
+pub use gate::{s7_gate, s7_keeps_no_other};
 pub use ledger::Ledger;
 pub use liveness::{Attempt, Tally, Told, l1_reached, l5_stops_no_other, s12_writes, s13_backs_off, s13_says_once};
 pub use requests::{
     Request, What, s1_never_smaller, s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once,
     s9_not_stale, s10_not_the_dying, s12_no_write_for_nothing,
 };
+pub use tools::{s19_borrows_nothing, s19_waits};
+pub use turn::s6_in_turn;
 
 #[cfg(test)]
 mod by_hand_tests;

@@ -78,10 +78,18 @@ impl<'a> Order<'a> {
         let unready = free().filter(|replica| replica.is_unready() && !replica.is_in_motion());
         for replica in begun.chain(unready) {
             order.reached.push(replica);
-            if !replica.lets_pass(set) {
-                order.waits_for = Some(WaitsFor::Claims(replica));
+            if replica.lets_pass(set) {
+                continue;
+            }
+            order.waits_for = order.waits_for.or(Some(WaitsFor::Claims(replica)));
+            // Its Pod may be waiting for another that is not Ready: with OrderedReady none that has ended is made anew before
+            // those below it are.
+            if !(replica.is_unready() && replica.waits_for_its_pod(set)) {
                 return order;
             }
+        }
+        if order.waits_for.is_some() {
+            return order;
         }
         let mut pods_follow = follows(set, replicas);
         for replica in free() {
@@ -134,10 +142,12 @@ fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
 /// One that has to wait again is named no more, so that it can be named once more.
 #[must_use]
 pub fn ready(set: &SetView, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option<SetReady> {
-    if set.paused || set.sync == Sync::Async || !set.status_is_current {
+    if set.paused || set.sync == Sync::Async {
         return None;
     }
-    let waits = |replica: &&Replica<'_>| replica.kept.is_none() && replica.pod_at == At::A;
+    // While the status does not know the last change of the set, no Pod is named: which is to be replaced is not known.
+    let is_known = set.status_is_current;
+    let waits = |replica: &&Replica<'_>| replica.kept.is_none() && (replica.pod_at == At::A || !is_known);
     let mut waiting = replicas.iter().filter(waits);
     let open = match set.strategy {
         Strategy::OnDelete => None,
@@ -146,9 +156,9 @@ pub fn ready(set: &SetView, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option
             all.then_some(set.first_ordinal)
         }
         Strategy::RollingUpdate => {
-            let next = waiting.clone().next().filter(|replica| replica.lets_pod_go());
+            let next = waiting.clone().next().filter(|replica| replica.has_become_ready());
             // With Parallel the Pods that are not available are asked for first, since 1.37.
-            let is_open = |replica: &&Replica<'_>| replica.is_unready() && replica.lets_pod_go();
+            let is_open = |replica: &&Replica<'_>| replica.is_unready() && replica.has_become_ready();
             let is_parallel = set.pod_management == PodManagement::Parallel;
             let unready = waiting.find(is_open).filter(|_| is_parallel);
             next.or(unready).map(|replica| replica.ordinal)
@@ -164,11 +174,11 @@ pub fn ready(set: &SetView, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option
         named.any(|replica| !replica.lets_pod_go())
     };
     let ready = match (open, named) {
-        (Some(ordinal), _) if named != Some(ordinal) => Some(Ready {
+        (Some(ordinal), _) if is_known && named != Some(ordinal) => Some(Ready {
             revision: revision.clone(),
             ordinal,
         }),
-        (None, Some(named)) if waits_again(named) => None,
+        (_, Some(named)) if waits_again(named) => None,
         _ => return None,
     };
     Some(SetReady {

@@ -201,10 +201,23 @@ impl<'a> Replica<'a> {
         self.claims.iter().all(|claim| !claim.keeps_pod)
     }
 
+    /// True iff no claim keeps the Pod from being replaced, and one may have: one without a volume never has.
+    #[must_use]
+    pub fn has_become_ready(&self) -> bool {
+        self.lets_pod_go() && self.claims.iter().any(|claim| claim.state != ClaimState::Unbound)
+    }
+
     /// True iff nothing here keeps the next replica waiting.
     #[must_use]
     pub fn lets_pass(&self, set: &SetView) -> bool {
         self.claims.iter().all(|claim| claim.lets_pass(set))
+    }
+
+    /// True iff what keeps the next replica waiting is only what a Pod could move on.
+    #[must_use]
+    pub fn waits_for_its_pod(&self, set: &SetView) -> bool {
+        let waits = |state| matches!(state, ClaimState::NodeExpanding | ClaimState::Unbound);
+        self.claims.iter().all(|claim| claim.lets_pass(set) || waits(claim.state))
     }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::objects::{
-    Claim, Claims, ORDINALS, Owner, Pod, Pods, Record, Report, SLOTS, Set, Share, Uid, Version, Wish, place,
+    Age, Claim, Claims, ORDINALS, Owner, Pod, Pods, Record, Report, SLOTS, Set, Share, Uid, Version, Wish, place,
 };
 
 /// What is stored.
@@ -28,10 +28,22 @@ pub(crate) struct Api {
     /// The StatefulSet controller knows `maxUnavailable`, as it does by default since 1.37.
     pub(crate) max_unavailable: bool,
     /// A deletion of the StatefulSet controller was denied: it waits until its set or a Pod changes, or for a long time.
-    pub(crate) asleep: bool,
+    pub(crate) asleep: Option<Asleep>,
     pub(crate) last_uid: Uid,
     pub(crate) last_version: Version,
 }
+
+/// The StatefulSet controller waits, because it was not let delete a Pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Asleep {
+    /// The Pod.
+    pub(crate) ordinal: u8,
+    /// For how long it has waited.
+    pub(crate) age: Age,
+}
+
+/// The longest pause of the StatefulSet controller after an error.
+const LONGEST_PAUSE: Age = 1000;
 
 /// A write of ours, with what it was decided for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +63,12 @@ pub(crate) enum Write {
         set: Uid,
         says: u32,
         wish: Option<Wish>,
+    },
+    /// Of a planted bug, as is the next one.
+    Partition {
+        uid: Option<Uid>,
+        version: Option<Version>,
+        to: u8,
     },
     Delete {
         slot: u8,
@@ -121,7 +139,7 @@ impl Api {
             expandable: true,
             policy: true,
             max_unavailable: false,
-            asleep: false,
+            asleep: None,
             last_uid: 0,
             last_version: 0,
         }
@@ -163,7 +181,7 @@ impl Api {
             return false;
         }
         after.version = self.version();
-        self.asleep = false;
+        self.asleep = None;
         Arc::make_mut(&mut self.pods)[ordinal] = Some(after);
         true
     }
@@ -182,9 +200,22 @@ impl Api {
             after.status.observed = false;
         }
         after.version = self.version();
-        self.asleep = false;
+        self.asleep = None;
         self.set = Some(after);
         true
+    }
+
+    /// There is no set any more.
+    pub(crate) fn drop_set(&mut self) {
+        (self.set, self.asleep) = (None, None);
+    }
+
+    /// Time goes by for the StatefulSet controller.
+    pub(crate) fn sleep_on(&mut self, seconds: Age) {
+        self.asleep = self.asleep.and_then(|asleep| {
+            let age = asleep.age.saturating_add(seconds);
+            (age < LONGEST_PAUSE).then_some(Asleep { age, ..asleep })
+        });
     }
 
     pub(crate) fn put_claim(&mut self, slot: usize, claim: Option<Claim>) {
@@ -192,7 +223,7 @@ impl Api {
     }
 
     pub(crate) fn put_pod(&mut self, ordinal: usize, pod: Option<Pod>) {
-        self.asleep = false;
+        self.asleep = None;
         Arc::make_mut(&mut self.pods)[ordinal] = pod;
     }
 
@@ -242,6 +273,7 @@ impl Api {
                 }
                 Answer::Done
             }
+            Write::Partition { uid, version, to } => self.patch_set(uid, version, |set| set.spec.partition = to),
             Write::Delete { slot } => {
                 self.delete_claim(slot.into());
                 Answer::Done

@@ -21,6 +21,10 @@ impl World {
     /// # Errors
     /// [`Broken`] if a guarantee does not hold on the way, or nothing ever comes to rest.
     pub(crate) fn settle(&mut self, mind: &mut Mind, log: &mut Log) -> Result<(), Broken> {
+        // It was denied a moment ago. What is forgotten comes to light, and not only a quarter of an hour later.
+        if let Some(asleep) = &mut self.api.asleep {
+            asleep.age = 0;
+        }
         let mut quiet = 0;
         for _ in 0..ROUNDS {
             let (before, reports) = (self.api.last_version, log.reports());
@@ -38,12 +42,24 @@ impl World {
             }
             quiet += 1;
             if quiet == 4 {
-                return Ok(());
+                return self.nobody_is_forgotten(mind);
             }
             self.step(Step::Tick(LONG), mind, log)?;
         }
         let why = format!("nothing has come to rest after {ROUNDS} rounds");
         Err(Broken { rule: Rule::L1, why })
+    }
+
+    /// L1: the StatefulSet controller does not sleep on when a Pod need not wait any more.
+    fn nobody_is_forgotten(&self, mind: &mut Mind) -> Result<(), Broken> {
+        let waits = self.api.asleep.filter(|_| self.api.policy);
+        match waits.map(|asleep| usize::from(asleep.ordinal)) {
+            Some(ordinal) if !mind.keeps(&self.api, ordinal) => {
+                let why = format!("the claims of Pod {ordinal} are ready, and nobody has said so");
+                Err(Broken { rule: Rule::L1, why })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// One of two controllers, or each, remembers a refusal of what is still to be written. They may tell different things of

@@ -50,6 +50,9 @@ pub(crate) fn canonical(world: &World) -> World {
 pub(crate) fn simplify(world: &mut World) {
     let longest = world.api.set.map_or(0, |set| set.min_ready());
     stop_clocks(&mut world.api.pods, longest);
+    if let Some(asleep) = &mut world.api.asleep {
+        asleep.age = 0;
+    }
     for instance in world.instances.iter_mut().filter(|instance| instance.alive) {
         instance.wake = Wake::Now;
         stop_clocks(&mut instance.views.pods, longest);
@@ -135,7 +138,7 @@ impl Instance {
                         uid.iter_mut().for_each(&mut *each);
                         each(&mut record.uid);
                     }
-                    Write::Ready { uid, .. } => uid.iter_mut().for_each(&mut *each),
+                    Write::Ready { uid, .. } | Write::Partition { uid, .. } => uid.iter_mut().for_each(&mut *each),
                     Write::Report { set, .. } => each(set),
                     Write::Delete { .. } => {}
                 }
@@ -156,7 +159,9 @@ impl Instance {
                         let slot = usize::from(apply.slot);
                         apply.version.iter_mut().for_each(|version| each(slot, version));
                     }
-                    Write::Record { version, .. } | Write::Ready { version, .. } => {
+                    Write::Record { version, .. }
+                    | Write::Ready { version, .. }
+                    | Write::Partition { version, .. } => {
                         version.iter_mut().for_each(|version| each(SET, version));
                     }
                     Write::Report { .. } | Write::Delete { .. } => {}

@@ -13,8 +13,10 @@ pub(crate) struct Outcome {
     set: Option<SetSpec>,
     claims: [Option<Claim>; SLOTS],
     pods: [Option<(u8, bool)>; ORDINALS],
-    /// Writes to claims, then of what is ready and of the record.
-    writes: [u16; SLOTS + 2],
+    /// Writes to claims, and of the record.
+    writes: [u16; SLOTS + 1],
+    /// Writes of what is ready: how many it takes depends on who comes first.
+    ready_writes: u16,
     /// Requests, whatever became of them.
     pub(crate) requests: u32,
 }
@@ -131,17 +133,20 @@ impl Outcome {
             claim.owner = super::objects::Owner::Nobody;
         }
         let mut set = api.set.map(|set| set.spec);
-        if let Some(record) = set.as_mut().and_then(|spec| spec.staged.as_mut()) {
-            record.uid = 0;
+        if let Some(spec) = &mut set {
+            spec.ready = None;
+            spec.staged.iter_mut().for_each(|record| record.uid = 0);
         }
-        let mut writes = [0; SLOTS + 2];
-        writes.copy_from_slice(&log.writes[..SLOTS + 2]);
+        let mut writes = [0; SLOTS + 1];
+        writes[..SLOTS].copy_from_slice(&log.writes[..SLOTS]);
+        writes[SLOTS] = log.writes[SLOTS + 1];
         let pods = api.pods.map(|pod| pod.map(|pod| (pod.image, pod.ready.is_some())));
         Self {
             set,
             claims,
             pods,
             writes,
+            ready_writes: log.writes[SLOTS],
             requests: log.requests,
         }
     }
@@ -180,6 +185,13 @@ impl Outcome {
         }
         if self.pods != found.pods {
             return Err(format!("expected the Pods {:?}, but found {:?}", self.pods, found.pods));
+        }
+        let ready = self.ready_writes.max(self.writes[..SLOTS].iter().sum());
+        if found.ready_writes > ready {
+            return Err(format!(
+                "expected at most {ready} writes of what is ready, but found {}",
+                found.ready_writes
+            ));
         }
         if self.writes != found.writes {
             return Err(format!(

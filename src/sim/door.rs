@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Cause};
 use super::names::{self, Names, SET, TEMPLATE, TIER, number, whole_gi};
 use super::objects::{
-    Claim, Claims, Modify, Owner, Record, Resize, SLOTS, Set, SetSpec, TEMPLATES, Uid, Wish, slot,
+    Claim, Claims, Lot, Modify, Owner, Record, Resize, SLOTS, Set, SetSpec, TEMPLATES, Uid, Wish, slot,
 };
 use super::snapshot::claim_name;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
@@ -24,8 +24,8 @@ pub(crate) struct Door {
     deletions: FxHashMap<Deletion, bool>,
 }
 
-/// A Pod that is deleted: its set, whether another controller owns that, its ordinal, and its claims.
-type Deletion = (SetSpec, bool, usize, [Option<Claim>; TEMPLATES]);
+/// A Pod that is deleted: its set, whether another controller owns that, its ordinal, what becomes of it, and its claims.
+type Deletion = (SetSpec, bool, usize, Lot, [Option<Claim>; TEMPLATES]);
 
 /// A claim that is born: the set, whether another controller owns it, template and ordinal, whether there is a neighbour.
 type Birth = (SetSpec, Uid, (usize, usize), bool, Claim);
@@ -166,7 +166,7 @@ impl Door {
 
     /// Whether the gate denies the deletion of a Pod.
     pub(crate) fn keeps(&mut self, names: &mut Names, api: &Api, ordinal: usize) -> bool {
-        let Some(set) = api.set else {
+        let (Some(set), Some(pod)) = (api.set, api.pods[ordinal]) else {
             return false;
         };
         let mut spec = set.spec;
@@ -182,7 +182,7 @@ impl Door {
                 ..claim
             })
         });
-        let key = (spec, set.owned, ordinal, claims);
+        let key = (spec, set.owned, ordinal, pod.lot, claims);
         if let Some(answer) = self.deletions.get(&key) {
             return *answer;
         }
@@ -195,7 +195,7 @@ impl Door {
     }
 }
 
-fn ask_deletion(names: &mut Names, (spec, owned, ordinal, claims): &Deletion) -> bool {
+fn ask_deletion(names: &mut Names, (spec, owned, ordinal, lot, claims): &Deletion) -> bool {
     let named = |(template, claim): (usize, &Option<Claim>)| Some((claim_name(slot(template, *ordinal)), (*claim)?));
     let claims: Vec<(String, Claim)> = claims.iter().enumerate().filter_map(named).collect();
     let of_pod = claims.iter().map(|(name, claim)| (name.clone(), claim_text(names, name, claim)));
@@ -205,8 +205,13 @@ fn ask_deletion(names: &mut Names, (spec, owned, ordinal, claims): &Deletion) ->
         claims: None,
         neighbour: false,
     };
+    let status = match lot {
+        Lot::Runs => r#"{"phase":"Running"}"#,
+        Lot::Disrupted => r#"{"phase":"Running","conditions":[{"type":"DisruptionTarget","status":"True"}]}"#,
+        Lot::Failed => r#"{"phase":"Failed"}"#,
+    };
     let payload = format!(
-        r#"{{"request":{{"uid":"r","kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},"name":"{SET}-{ordinal}","namespace":"default","operation":"DELETE","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"oldObject":{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{SET}-{ordinal}","namespace":"default","uid":"p","ownerReferences":[{{"apiVersion":"apps/v1","kind":"StatefulSet","name":"{SET}","uid":"u1","controller":true}}]}},"spec":{{"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"data-{SET}-{ordinal}"}}}}]}},"status":{{"phase":"Running"}}}}}},"settings":{{}}}}"#
+        r#"{{"request":{{"uid":"r","kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},"name":"{SET}-{ordinal}","namespace":"default","operation":"DELETE","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"oldObject":{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{SET}-{ordinal}","namespace":"default","uid":"p","ownerReferences":[{{"apiVersion":"apps/v1","kind":"StatefulSet","name":"{SET}","uid":"u1","controller":true}}]}},"spec":{{"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"data-{SET}-{ordinal}"}}}}]}},"status":{status}}}}},"settings":{{}}}}"#
     );
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
     answer.is_some_and(|answer| answer["accepted"] == Value::Bool(false))

@@ -1,12 +1,13 @@
 //! From the objects of the model to what the guarantees are about.
 
 use super::api::{Answer, Api, Write};
-use super::objects::{Modify, Owner, Resize, SLOTS, Set, Wish, place, slot};
+use super::objects::{Lot, ORDINALS, Owner, Resize, SLOTS, Set, Wish, place, slot};
+use super::seen::Seen;
 use super::world::World;
 use crate::rollout::invariants::{
-    Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, Wanted, What, s1_never_smaller, s2_four_fields,
-    s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once, s9_not_stale, s10_not_the_dying,
-    s12_no_write_for_nothing,
+    Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What, s1_never_smaller,
+    s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s6_in_turn, s7_gate, s7_keeps_no_other, s8_once,
+    s9_not_stale, s10_not_the_dying, s12_no_write_for_nothing, s19_borrows_nothing, s19_waits,
 };
 use crate::templates::UpdatePolicy;
 
@@ -65,8 +66,10 @@ impl Facts {
                 ours: is_ours(api, slot),
                 mounted_by_another: is_mounted_by_another(api, slot),
                 ambiguous: template == 1 && api.neighbour,
-                on_the_node: claim.resize == Resize::Node && !claim.is_infeasible(),
-                stuck: claim.is_infeasible() || refused(slot) || claim.modify == Modify::Infeasible,
+                on_the_node: claim.resize == Resize::Node,
+                refused: refused(slot),
+                // What the driver said of an earlier wish does not count.
+                stuck: if claim.revision == wish { claim.is_infeasible() } else { refused(slot) },
             })
         });
         let min_ready = api.set.map_or(0, |set| set.min_ready());
@@ -77,7 +80,10 @@ impl Facts {
                 ours: api.set.is_some_and(|set| set.uid == pod.set),
                 revision: pod.image.into(),
                 going: pod.terminating,
-                ready: !pod.terminating && pod.ready.is_some_and(|age| age >= min_ready),
+                ready: !pod.terminating && pod.ready.is_some(),
+                available: !pod.terminating && pod.ready.is_some_and(|age| age >= min_ready),
+                ended: pod.lot == Lot::Failed,
+                disrupted: pod.lot == Lot::Disrupted,
             })
         });
         Self {
@@ -121,6 +127,14 @@ fn set_facts(set: &Set) -> SetFacts {
         partition: set.spec.partition.into(),
         parallel: set.spec.parallel,
         pod_revision: set.spec.image.into(),
+        status: StatusFacts {
+            observed: set.status.observed,
+            update: set.status.update.into(),
+            current: set.status.current.into(),
+            replicas: set.status.replicas.into(),
+            ready: set.status.ready.into(),
+            updated: set.status.updated.into(),
+        },
     }
 }
 
@@ -168,6 +182,51 @@ impl World {
     }
 }
 
+/// Judges what the StatefulSet controller was let do to a Pod, and what not.
+pub(crate) fn gate(before: &Api, after: &Api) -> Result<(), Broken> {
+    if !before.policy {
+        return Ok(());
+    }
+    let judge = |ordinal: usize, judge: fn(&Scene<'_>, u32) -> Result<(), Broken>| {
+        judge(&Facts::of(before, &|_| false).scene(), u32::try_from(ordinal).unwrap_or(0))
+    };
+    let is_going = |api: &Api, ordinal: usize| api.pods[ordinal].is_some_and(|pod| pod.terminating);
+    for ordinal in (0..ORDINALS).filter(|ordinal| is_going(after, *ordinal) && !is_going(before, *ordinal)) {
+        judge(ordinal, s7_gate)?;
+    }
+    match after.asleep.filter(|_| before.asleep.is_none()) {
+        Some(asleep) => judge(asleep.ordinal.into(), s7_keeps_no_other),
+        None => Ok(()),
+    }
+}
+
+/// Judges what tools make of the status that the StatefulSet controller has written.
+pub(crate) fn tools(api: &Api) -> Result<(), Broken> {
+    s19_waits(&Facts::of(api, &|_| false).scene())
+}
+
+/// Judges the order of what was decided, by what was seen.
+pub(crate) fn order(seen: &Seen, writes: &[Write]) -> Result<(), Broken> {
+    let mut applies = writes.iter().filter_map(|write| match write {
+        Write::Apply(apply) => Some(place(apply.slot.into()).1),
+        _ => None,
+    });
+    let Some(first) = applies.next() else {
+        return Ok(());
+    };
+    let api = Api {
+        set: Some(seen.set),
+        claims: seen.claims.into(),
+        pods: seen.pods.into(),
+        strangers: seen.strangers,
+        neighbour: seen.neighbour,
+        ..Api::new()
+    };
+    let facts = Facts::of(&api, &|slot| seen.refusals[slot].is_some());
+    let mut ordinals = std::iter::once(first).chain(applies);
+    ordinals.try_for_each(|ordinal| s6_in_turn(&facts.scene(), u32::try_from(ordinal).unwrap_or(0)))
+}
+
 /// Judges a request of ours by every guarantee about requests.
 pub(crate) fn request(
     before: &Api,
@@ -185,7 +244,6 @@ pub(crate) fn request(
     let (was, is) = (was.scene(), is.scene());
     let request = Request {
         set: Some(set.uid.into()),
-        pods: Some(set.spec.image.into()),
         ..request_of(before, after, write)
     };
     s4_nothing_dies(&request)?;
@@ -198,6 +256,7 @@ pub(crate) fn request(
     s8_once(&request, &was)?;
     ledger.s9_asked_for(&request, &was)?;
     ledger.s6_order(&request, &was)?;
+    s19_borrows_nothing(&was, &is)?;
     s12_no_write_for_nothing(&request)?;
     s9_not_stale(&request)
 }
@@ -220,7 +279,9 @@ fn request_of(before: &Api, after: &Api, write: &Write) -> Request {
             (what, apply.uid, apply.version, of_claim(slot(template, ordinal)))
         }
         Write::Record { uid, version, .. } => (What::Record, uid, version, of_set),
-        Write::Ready { uid, version, .. } => (What::Ready, uid, version, of_set),
+        Write::Ready { uid, version, .. } | Write::Partition { uid, version, .. } => {
+            (What::Ready, uid, version, of_set)
+        }
         Write::Report { set, .. } => (What::Record, Some(set), None, of_set),
         Write::Delete { slot } => (What::Delete, None, None, of_claim(slot.into())),
     };
@@ -231,6 +292,5 @@ fn request_of(before: &Api, after: &Api, write: &Write) -> Request {
         before: found,
         changed,
         set: None,
-        pods: None,
     }
 }

@@ -136,7 +136,7 @@ impl Log {
             let place = match write {
                 Write::Apply(apply) => usize::from(apply.slot),
                 Write::Delete { slot } => usize::from(*slot),
-                Write::Ready { .. } => SLOTS,
+                Write::Ready { .. } | Write::Partition { .. } => SLOTS,
                 Write::Record { .. } => SLOTS + 1,
                 Write::Report { .. } => SLOTS + 2,
             };
@@ -225,6 +225,7 @@ fn write_words(write: &Write) -> String {
             None => "ready no more".to_owned(),
         },
         Write::Report { says, .. } => format!("report {says}"),
+        Write::Partition { to, .. } => format!("partition {to}"),
         Write::Delete { slot } => format!("delete {}", claim_name((*slot).into())),
     }
 }
@@ -266,6 +267,7 @@ pub(crate) fn words(step: Step) -> String {
         Step::Freeze => "an API server stops following".to_owned(),
         Step::TimeTravel(who) => format!("{} reads from the API server that is behind", controller(who)),
         Step::Sync => "the StatefulSet controller makes a write".to_owned(),
+        Step::Retry => "the StatefulSet controller tries again".to_owned(),
         Step::Observe => "the StatefulSet controller writes the status".to_owned(),
         Step::Kubelet(ordinal) => format!("kubelet: Pod {ordinal}"),
         Step::Provision(slot) => format!("a volume is made for {}", claim(slot)),
@@ -286,6 +288,9 @@ pub(crate) fn state_words(api: &Api) -> String {
         "set: {} replicas, image {}, partition {}",
         set.spec.replicas, set.spec.image, set.spec.partition
     );
+    if api.max_unavailable {
+        text.push_str(", Kubernetes 1.37");
+    }
     if let Some(record) = set.record() {
         let _ = write!(text, ", staged {}", wish_words(&record.wish));
     }

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use claim_rollout::sim::{Effort, prove};
+use claim_rollout::sim::{Effort, prove, trust};
 
 fn main() -> ExitCode {
     let number = |place| std::env::args().nth(place).and_then(|text| text.parse().ok());
@@ -11,9 +11,10 @@ fn main() -> ExitCode {
         first: number(2).unwrap_or(0),
         ..Effort::times(number(1).unwrap_or(1))
     };
-    match prove(&effort, &|line| eprintln!("{line}")) {
-        Ok(numbers) => {
-            println!("{numbers}");
+    let say = |line: &str| eprintln!("{line}");
+    match trust::prove(&effort, &say).and_then(|tried| Ok((tried, prove(&effort, &say)?))) {
+        Ok((tried, numbers)) => {
+            println!("{tried}\n{numbers}");
             ExitCode::SUCCESS
         }
         Err(story) => {

@@ -1,5 +1,6 @@
 //! The two decisions, asked by the model. Both are pure, so each question is put once and its answer remembered.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -8,12 +9,14 @@ use super::api::{Api, Cause, Write};
 use super::controller::memory::Memory;
 use super::coverage::Coverage;
 use super::door::Door;
+use super::judge;
 use super::names::Names;
 use super::objects::{Age, Claim, Claims, Report, SLOTS, Set, SetSpec};
 use super::planted::Planted;
 use super::see;
 use super::seen::{self, Seen};
 use super::watch::Views;
+use crate::rollout::invariants::Broken;
 use crate::rollout::{Earlier, Reason};
 
 /// When so many answers are remembered, they are forgotten.
@@ -38,6 +41,8 @@ pub(crate) struct Decision {
     pub(crate) rolls_out: bool,
     /// What was reached, for [`Coverage`].
     pub(crate) coverage: Coverage,
+    /// The order of what is written, judged by what was seen.
+    pub(crate) judged: Result<(), Broken>,
 }
 
 /// Answers, texts, and what was reached so far.
@@ -50,6 +55,7 @@ pub(crate) struct Mind {
     says: FxHashMap<String, u32>,
     earlier: Vec<(Earlier, String)>,
     planted: Option<Planted>,
+    cached: Option<Views>,
     /// Controllers report what they do. Switched off where every state counts.
     pub(crate) silent: bool,
 }
@@ -77,20 +83,14 @@ impl Mind {
         report: Option<Report>,
         recover: bool,
     ) -> (Arc<Decision>, Vec<Write>) {
-        let mut seen = seen::project(set, claims, views, memory, report, recover);
-        if let Some(planted) = self.planted {
-            planted.sees(&mut seen);
-        }
+        let seen = seen::project(set, claims, views, memory, report, recover);
         let decision = match self.decisions.get(&seen) {
             Some(decision) => Arc::clone(decision),
             None => {
                 if self.decisions.len() >= MOST {
                     self.decisions.clear();
                 }
-                let mut decision = see::ask(self, &seen);
-                if let Some(planted) = self.planted {
-                    planted.decides(&seen, &mut decision);
-                }
+                let decision = self.ask(&seen);
                 let decision = Arc::new(decision);
                 self.decisions.insert(seen, Arc::clone(&decision));
                 decision
@@ -103,6 +103,20 @@ impl Mind {
             .map(|write| see::real(*write, set, claims, self.planted));
         let writes = writes.collect();
         (decision, writes)
+    }
+
+    /// Asks `plan`, and bends both if a bug is planted.
+    fn ask(&mut self, seen: &Seen) -> Decision {
+        let mut bent = Cow::Borrowed(seen);
+        if let Some(planted) = self.planted {
+            planted.sees(bent.to_mut());
+        }
+        let mut decision = see::ask(self, &bent);
+        if let Some(planted) = self.planted {
+            planted.decides(&bent, &mut decision);
+        }
+        decision.judged = judge::order(seen, &decision.writes);
+        decision
     }
 
     /// The number of a progress, and of what is known of it afterwards.
@@ -143,6 +157,15 @@ impl Mind {
 
     /// Asks `admit` about the deletion of a Pod by the StatefulSet controller: true if it is denied.
     pub(crate) fn keeps(&mut self, api: &Api, ordinal: usize) -> bool {
-        self.door.keeps(&mut self.names, api, ordinal)
+        let Some(planted) = self.planted else {
+            return self.door.keeps(&mut self.names, api, ordinal);
+        };
+        let api = planted.asks(api, self.cached.as_ref(), ordinal);
+        self.door.keeps(&mut self.names, &api, ordinal)
+    }
+
+    /// What somebody sees who reads no API server: for planted bugs.
+    pub(crate) fn cache(&mut self, views: &Views) {
+        self.cached = self.planted.map(|_| views.clone());
     }
 }

@@ -187,6 +187,18 @@ pub(crate) struct Claim {
     pub(crate) modify: Modify,
 }
 
+/// What becomes of a Pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Lot {
+    /// It runs.
+    #[default]
+    Runs,
+    /// Somebody takes it away: the condition `DisruptionTarget` says so.
+    Disrupted,
+    /// Its phase is `Failed`.
+    Failed,
+}
+
 /// A Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pod {
@@ -202,6 +214,7 @@ pub(crate) struct Pod {
     pub(crate) full: u8,
     /// How long ago it was made.
     pub(crate) age: Age,
+    pub(crate) lot: Lot,
 }
 
 /// A ClaimRollout.

@@ -14,7 +14,6 @@ use super::mind::Mind;
 use super::planted::Planted;
 use super::schedule::{self, Failure};
 use super::story;
-use super::trust::{self, Hole, Tried};
 use super::workloads::{self, one, two};
 
 /// How much is tried.
@@ -49,19 +48,18 @@ pub struct Numbers {
     exhausted: usize,
     scopes: usize,
     coverage: Coverage,
-    sequences: u64,
     seconds: u64,
 }
 
 /// As many as there are cores on the smallest machine that builds this.
 const THREADS: u64 = 2;
-const STRIDE: usize = 2;
+pub(super) const STRIDE: usize = 2;
 
 /// Says how far it is.
-type Say<'s> = &'s (dyn Fn(&str) + Sync);
+pub(super) type Say<'s> = &'s (dyn Fn(&str) + Sync);
 
 /// A planted bug must be found by this many schedules.
-const PLANTED_SCHEDULES: u64 = 20_000;
+pub(super) const PLANTED_SCHEDULES: u64 = 20_000;
 
 /// The scopes that are explored, the smallest first.
 const SCOPES: &[Scope] = &[
@@ -137,7 +135,6 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
     if effort.first == 0 {
         crash_points(effort, &mut numbers, say)?;
         planted(&mut numbers, say)?;
-        requests_without_rights(effort, &mut numbers, say)?;
     }
     for (steps, coverage) in in_threads(|part, found| schedules(effort, part, found))? {
         numbers.steps += steps;
@@ -184,25 +181,6 @@ fn crash_points(effort: &Effort, numbers: &mut Numbers, say: Say<'_>) -> Result<
     Ok(())
 }
 
-/// Nobody without the right to patch PVCs has one changed, and both ways that were open once are found if they are.
-fn requests_without_rights(effort: &Effort, numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
-    for hole in [Hole::Status, Hole::Owner] {
-        let seed = (0..PLANTED_SCHEDULES).find(|seed| trust::play(*seed, Some(hole), &mut Tried::default()).is_err());
-        let seed = seed.ok_or_else(|| format!("{hole:?} was not found"))?;
-        say(&format!("{hole:?}: sequence {seed}: S18"));
-    }
-    let tried = in_threads(|part, found| trust::search(part, effort.sequences, STRIDE, found))?;
-    let sum = |of: fn(&Tried) -> u64| tried.iter().map(of).sum::<u64>();
-    numbers.sequences = sum(|tried| tried.sequences);
-    say(&format!(
-        "{} sequences of {} requests without rights on PVCs, {} stored: no PVC changes",
-        numbers.sequences,
-        sum(|tried| tried.requests),
-        sum(|tried| tried.stored)
-    ));
-    Ok(())
-}
-
 /// Every planted bug is found, and by a guarantee that it breaks.
 fn planted(numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
     let mut faults = Vec::new();
@@ -238,7 +216,9 @@ pub(crate) fn find(planted: Planted) -> Option<Box<Failure>> {
 }
 
 /// Does a part of the work in each of so many threads, and lets each part know when one has found something.
-fn in_threads<T: Send>(work: impl Fn(u64, &AtomicBool) -> Result<T, String> + Sync) -> Result<Vec<T>, String> {
+pub(super) fn in_threads<T: Send>(
+    work: impl Fn(u64, &AtomicBool) -> Result<T, String> + Sync,
+) -> Result<Vec<T>, String> {
     let found = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
@@ -314,7 +294,6 @@ impl fmt::Display for Numbers {
             self.workloads, self.crash_points, self.pairs
         )?;
         writeln!(f, "{} planted bugs, each found", self.planted)?;
-        writeln!(f, "{} sequences of requests without rights on PVCs", self.sequences)?;
         writeln!(f, "{} random schedules, {} steps", self.schedules, self.steps)?;
         let (states, transitions) = (self.states, self.transitions);
         writeln!(

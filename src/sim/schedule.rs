@@ -85,7 +85,7 @@ pub(crate) fn run(seed: u64, workload: &Workload, mind: &mut Mind, log: &mut Log
             broken,
         })
     };
-    let mut world = workload.start(mind, log).map_err(|broken| fail(&steps, broken))?;
+    let mut world = start(seed, workload, mind, log).map_err(|broken| fail(&steps, broken))?;
     let mut script = workload.script.iter();
     // What the workload is about happens sooner or later, and much else besides.
     let pace = STEPS / (workload.script.len() + 1);
@@ -103,12 +103,25 @@ pub(crate) fn run(seed: u64, workload: &Workload, mind: &mut Mind, log: &mut Log
     world.end(mind, log).map_err(|broken| fail(&steps, broken))
 }
 
-/// Runs a list of steps.
+/// A workload before its schedule, in a cluster of one minor of Kubernetes or another.
+fn start(seed: u64, workload: &Workload, mind: &mut Mind, log: &mut Log) -> Result<World, Broken> {
+    let mut world = workload.start(mind, log)?;
+    world.api.max_unavailable |= (seed / workloads::ALL.len() as u64) & 1 == 1;
+    Ok(world)
+}
+
+/// Runs a list of steps of the schedule of a seed.
 ///
 /// # Errors
 /// [`Broken`] says which guarantee does not hold.
-pub(crate) fn replay(workload: &Workload, steps: &[Step], mind: &mut Mind, log: &mut Log) -> Result<(), Broken> {
-    let mut world = workload.start(mind, log)?;
+pub(crate) fn replay(
+    seed: u64,
+    workload: &Workload,
+    steps: &[Step],
+    mind: &mut Mind,
+    log: &mut Log,
+) -> Result<(), Broken> {
+    let mut world = start(seed, workload, mind, log)?;
     for step in steps {
         world.step(*step, mind, log)?;
     }
@@ -124,7 +137,7 @@ pub(crate) fn shrink(workload: &Workload, failure: &Failure, mind: &mut Mind) ->
         while at < best.steps.len() {
             let mut steps = best.steps.clone();
             steps.drain(at..(at + chunk).min(steps.len()));
-            match replay(workload, &steps, mind, &mut Log::default()) {
+            match replay(failure.seed, workload, &steps, mind, &mut Log::default()) {
                 Err(broken) if broken.rule == failure.broken.rule => {
                     best = Failure {
                         seed: failure.seed,
@@ -156,7 +169,8 @@ fn choose(random: &mut Random, world: &World) -> Step {
             let how = [Resizing::Begin, Resizing::Finish, Resizing::Finish, Resizing::Partly];
             Step::Resize(slot(random, world), random.pick(&how))
         }
-        84..86 => Step::Collect,
+        84 => Step::Collect,
+        85 => Step::Retry,
         86..91 => Step::Tick(random.pick(&[1, 1, 2, 10, 301])),
         91..96 => Step::Deed(deed(random, world)),
         96 => Step::Crash(who),
@@ -188,7 +202,7 @@ fn slot(random: &mut Random, world: &World) -> u8 {
 fn deed(random: &mut Random, world: &World) -> Deed {
     let claim = slot(random, world);
     let ordinal = random.byte(3);
-    match random.below(36) {
+    match random.below(38) {
         0..5 => Deed::Wish(wish(random, world)),
         5 => Deed::Image(random.byte(4)),
         6..9 => Deed::Both(wish(random, world), random.byte(4)),
@@ -234,6 +248,8 @@ fn deed(random: &mut Random, world: &World) -> Deed {
             Deed::BadClass(2),
             Deed::BadClass(0),
         ]),
+        35 => Deed::Drain(ordinal),
+        36 => Deed::Fail(ordinal),
         _ => random.pick(&[
             Deed::Registered(false),
             Deed::Registered(true),

@@ -48,6 +48,11 @@ pub(crate) fn real(write: Write, set: &Set, claims: &[Option<Claim>; SLOTS], pla
             version: set_version(version),
             ready,
         },
+        Write::Partition { uid, version, to } => Write::Partition {
+            uid: of_set(uid),
+            version: set_version(version),
+            to,
+        },
         other => other,
     };
     planted.map_or(write, |planted| planted.sends(write))
@@ -83,6 +88,7 @@ pub(crate) fn ask(mind: &mut Mind, seen: &Seen) -> Decision {
         stuck: stuck(&plan.progress),
         rolls_out: Wish::of(&snapshot.set, &snapshot.settings).is_ok(),
         coverage,
+        judged: Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::api::Cause;
 use super::controller::memory::Memory;
-use super::objects::{Age, Claim, ORDINALS, Owner, Pod, Report, SLOTS, Set, SetStatus, Share, Uid, Version, place};
+use super::objects::{Age, Claim, Lot, ORDINALS, Owner, Pod, Report, SLOTS, Set, SetStatus, Share, Uid, Version, place};
 use super::watch::Views;
 use super::world::OLDEST;
 
@@ -109,6 +109,7 @@ impl Seen {
                 // One that is on its way out is not Ready, however that is seen.
                 ready: pod.ready.filter(|_| !pod.terminating).map(|age| age.min(longest)),
                 full: 0,
+                lot: Lot::Runs,
                 age: Age::from(pod.age > wished || pod.age == OLDEST),
                 ..pod
             });

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::mind::Mind;
 use super::names::{SET, TEMPLATE, TIER, class, gi};
-use super::objects::{Claim, Modify, Owner, Pod, Resize, SLOTS, Set, Uid, Want, Wish, place};
+use super::objects::{Claim, Lot, Modify, Owner, Pod, Resize, SLOTS, Set, Uid, Want, Wish, place};
 use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
 use crate::api::Settings;
 use crate::json::{Map, Value};
@@ -121,6 +121,7 @@ const fn stranger() -> Pod {
         terminating: false,
         full: 0,
         age: 1,
+        lot: Lot::Runs,
     }
 }
 

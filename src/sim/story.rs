@@ -74,7 +74,7 @@ fn lines(text: &mut String, log: &Log) {
 fn retold(text: &mut String, workload: &Workload, failure: &Failure, mind: &mut Mind) -> String {
     let shortest = schedule::shrink(workload, failure, mind);
     let mut telling = Log::telling();
-    let broken = schedule::replay(workload, &shortest.steps, mind, &mut telling)
+    let broken = schedule::replay(shortest.seed, workload, &shortest.steps, mind, &mut telling)
         .err()
         .unwrap_or(shortest.broken);
     let _ = writeln!(

@@ -103,20 +103,60 @@ pub(crate) const ALL: &[Workload] = &[
         ],
     ),
     workload(
-        "withdraw-while-held",
+        "withdraw-on-the-way",
         3,
         ONE,
         |_| {},
         &[(Now, Deed::Both(one(3), 1)), (Written(1), Deed::Withdraw)],
     ),
     workload(
-        "give-up-while-held",
+        "give-up-on-the-way",
         3,
         ONE,
         |_| {},
         &[
             (Now, Deed::Both(one(3), 1)),
             (Written(1), Deed::Policy(Some(UpdatePolicy::OnClaimDelete))),
+        ],
+    ),
+    workload(
+        "do-not-wait",
+        3,
+        ONE,
+        remount,
+        &[(Now, Deed::Both(one(3), 1)), (Written(1), Deed::Async(true))],
+    ),
+    workload(
+        "policy-away-on-the-way",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Both(one(3), 1)),
+            (Written(1), Deed::Registered(false)),
+            (Written(2), Deed::Registered(true)),
+        ],
+    ),
+    workload(
+        "drained-on-the-way",
+        3,
+        ONE,
+        since_1_37,
+        &[
+            (Now, Deed::Both(one(3), 1)),
+            (Written(1), Deed::Drain(1)),
+            (Written(2), Deed::Fail(0)),
+        ],
+    ),
+    workload(
+        "scale-on-the-way",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Both(one(3), 1)),
+            (Written(1), Deed::Scale(5)),
+            (Written(2), Deed::Scale(2)),
         ],
     ),
     workload(
@@ -219,12 +259,72 @@ pub(crate) const ALL: &[Workload] = &[
         &[(Now, Deed::FillDisk(0)), (Now, Deed::Wish(one(3)))],
     ),
     workload(
+        "disk-full-and-image",
+        3,
+        ONE,
+        |_| {},
+        &[(Now, Deed::FillDisk(0)), (Now, Deed::Both(one(3), 1))],
+    ),
+    workload(
+        "disk-full-in-the-middle",
+        3,
+        ONE,
+        remount,
+        &[(Now, Deed::FillDisk(1)), (Now, Deed::Both(one(3), 1))],
+    ),
+    workload(
+        "disk-full-at-the-top",
+        3,
+        ONE,
+        since_1_37,
+        &[(Now, Deed::FillDisk(2)), (Now, Deed::Both(one(3), 1))],
+    ),
+    workload(
+        "disks-full",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::FillDisk(2)),
+            (Now, Deed::FillDisk(0)),
+            (Now, Deed::Both(one(3), 1)),
+        ],
+    ),
+    workload(
+        "disk-full-in-parallel",
+        3,
+        ONE,
+        |world| {
+            parallel(world);
+            since_1_37(world);
+        },
+        &[(Now, Deed::FillDisk(0)), (Now, Deed::Both(one(3), 1))],
+    ),
+    workload(
+        "disk-fills-in-parallel",
+        3,
+        ONE,
+        parallel,
+        &[(Now, Deed::Both(one(3), 1)), (Written(1), Deed::FillDisk(0))],
+    ),
+    workload(
         "paused",
         3,
         ONE,
         |_| {},
         &[
             (Now, Deed::Wish(one(3))),
+            (Written(1), Deed::Pause(true)),
+            (Quiet, Deed::Pause(false)),
+        ],
+    ),
+    workload(
+        "paused-with-image",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Both(one(3), 1)),
             (Written(1), Deed::Pause(true)),
             (Quiet, Deed::Pause(false)),
         ],
@@ -327,6 +427,10 @@ fn min_ready(world: &mut World) {
 
 fn canary(world: &mut World) {
     world.api.edit_set(|set| set.spec.partition = 1);
+}
+
+fn since_1_37(world: &mut World) {
+    world.api.max_unavailable = true;
 }
 
 fn parallel(world: &mut World) {

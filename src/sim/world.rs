@@ -55,6 +55,8 @@ pub(crate) enum Step {
     Sync,
     /// The StatefulSet controller writes what it has observed.
     Observe,
+    /// A pause of the StatefulSet controller is over.
+    Retry,
     /// The kubelet does something for the Pod of an ordinal.
     Kubelet(u8),
     /// A volume is made for the claim in a slot.
@@ -131,14 +133,15 @@ impl World {
     pub(crate) fn step(&mut self, step: Step, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
         let happened = match step {
             Step::Deliver(who, kind) => self.deliver(who, kind, mind),
-            Step::Look(who) => self.look(who, mind, log),
+            Step::Look(who) => self.look(who, mind, log)?,
             Step::Send(who, fate) => return self.send(who, fate, mind, log),
             Step::Crash(who) => self.restart(who),
             Step::Start => !self.instances[1].alive && self.restart(1),
             Step::Freeze => self.freeze(),
             Step::TimeTravel(who) => self.travel(who),
-            Step::Sync => statefulset::sync(&mut self.api, &self.driver, mind),
-            Step::Observe => statefulset::observe(&mut self.api),
+            Step::Sync => self.sync(mind, log)?,
+            Step::Observe => self.observe()?,
+            Step::Retry => self.api.asleep.take().is_some(),
             Step::Kubelet(ordinal) => kubelet::step(&mut self.api, &self.driver, usize::from(ordinal)),
             Step::Provision(slot) => storage::provision(&mut self.api, &self.driver, usize::from(slot)),
             Step::Resize(slot, how) => storage::resize(&mut self.api, &self.driver, usize::from(slot), how),
@@ -157,6 +160,23 @@ impl World {
     fn deliver(&mut self, who: u8, kind: Kind, mind: &Mind) -> bool {
         let instance = &mut self.instances[usize::from(who)];
         instance.alive && instance.hear(&self.api, kind, mind.planted())
+    }
+
+    fn sync(&mut self, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
+        let before = self.api.clone();
+        mind.cache(&self.instances[0].views);
+        let happened = statefulset::sync(&mut self.api, mind);
+        if let Some(asleep) = self.api.asleep.filter(|_| happened) {
+            log.line(|| format!("    denied: Pod {} waits", asleep.ordinal));
+        }
+        judge::gate(&before, &self.api)?;
+        Ok(happened)
+    }
+
+    fn observe(&mut self) -> Result<bool, Broken> {
+        let happened = statefulset::observe(&mut self.api);
+        judge::tools(&self.api)?;
+        Ok(happened)
     }
 
     fn restart(&mut self, who: u8) -> bool {
@@ -185,6 +205,7 @@ impl World {
 
     fn tick(&mut self, seconds: Age, log: &mut Log) -> bool {
         log.now += u64::from(seconds.unsigned_abs());
+        self.api.sleep_on(seconds);
         // Nobody writes when time goes by: what was seen grows older with what is.
         older(&mut self.api.pods, &mut self.api.report, seconds);
         if let Some(past) = &mut self.past {

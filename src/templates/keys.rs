@@ -31,18 +31,15 @@ pub const ROLLOUT: &str = "claim-rollout.io/rollout-uid";
 /// What all keys of this project begin with.
 pub const PREFIX: &str = "claim-rollout.io/";
 
-/// Domains of labels and annotations that other controllers obey: a template that changes one of them would make claims
-/// do what nobody reads out of a StatefulSet. `app.kubernetes.io/` and `helm.sh/` are not among them: charts put those there.
-pub const RESERVED_KEY_PREFIXES: [Cow<'static, str>; 8] = [
+/// Domains of labels and annotations that other controllers obey, with all below them: a template that changes one of them
+/// would make claims do what nobody reads out of a StatefulSet. [`OF_CHARTS`] is not among them, nor is `helm.sh/`.
+pub const RESERVED_KEY_PREFIXES: [Cow<'static, str>; 3] = [
     Cow::Borrowed("kubernetes.io/"),
     Cow::Borrowed("k8s.io/"),
-    Cow::Borrowed("volume.kubernetes.io/"),
-    Cow::Borrowed("volume.beta.kubernetes.io/"),
-    Cow::Borrowed("pv.kubernetes.io/"),
-    Cow::Borrowed("storage.kubernetes.io/"),
-    Cow::Borrowed("snapshot.storage.kubernetes.io/"),
     Cow::Borrowed(PREFIX),
 ];
+/// What charts put on everything: reserved only where it is named itself.
+pub const OF_CHARTS: &str = "app.kubernetes.io/";
 
 /// How existing claims follow the templates: KEP-4650's `volumeClaimUpdatePolicy` and OpenKruise's `ReCreate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

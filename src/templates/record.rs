@@ -182,6 +182,19 @@ impl Record {
         Ok(record)
     }
 
+    /// True iff a newer version of this program wrote the text: what it means is for that one to say.
+    #[must_use]
+    pub fn is_newer(text: &str) -> bool {
+        if text.len() > MAX_BYTES {
+            return false;
+        }
+        let Ok(Value::Object(mut fields)) = json::read(text) else {
+            return false;
+        };
+        let version = fields.remove("version").and_then(|version| version.as_u64());
+        version.is_some_and(|version| version > VERSION)
+    }
+
     /// The text of the annotation: canonical JSON.
     ///
     /// # Errors

@@ -228,14 +228,19 @@ impl Rules<'_> {
         (self.metadata == Metadata::Fixed).then(|| FaultKind::Metadata(change.field()))
     }
 
-    /// True iff a template may not change this label or annotation. A prefix is the whole domain of a key.
+    /// True iff a template may not change this label or annotation. A prefix is the domain of a key, or one above it.
     #[must_use]
     pub fn is_reserved(&self, key: &str) -> bool {
-        key.starts_with(keys::PREFIX)
-            || self
-                .reserved_key_prefixes
-                .iter()
-                .any(|prefix| key.starts_with(&**prefix))
+        let Some((domain, _)) = key.split_once('/') else {
+            return false;
+        };
+        let is_at = |prefix: &str| {
+            let rest = prefix.strip_suffix('/').and_then(|above| domain.strip_suffix(above));
+            rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        let named = |prefix: &str| !key.starts_with(keys::OF_CHARTS) || prefix == keys::OF_CHARTS;
+        let mut prefixes = self.reserved_key_prefixes.iter();
+        is_at(keys::PREFIX) || prefixes.any(|prefix| is_at(prefix) && named(prefix))
     }
 }
 

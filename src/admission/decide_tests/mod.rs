@@ -4,9 +4,11 @@ mod births;
 mod checks;
 mod creates;
 mod going_back;
+mod newer;
 mod pods;
 mod retention;
 mod settings;
+mod status;
 mod trust;
 mod wishes;
 

@@ -78,7 +78,9 @@ fn reserved_keys_are_the_administrators_but_ours_stay_reserved() {
     let old = set(&[template("data", "10Gi")]);
     let mine = r#""reservedKeyPrefixes":["example.com/"]"#;
     assert_eq!(refusal(decide(&old, &labelled("example.com/a"), mine)).0, 403);
-    assert_eq!(edits(decide(&old, &labelled("sub.example.com/a"), mine)).len(), 3);
+    assert_eq!(refusal(decide(&old, &labelled("sub.example.com/a"), mine)).0, 403);
+    assert_eq!(edits(decide(&old, &labelled("notexample.com/a"), mine)).len(), 3);
+    assert_eq!(edits(decide(&old, &labelled("example.com"), mine)).len(), 3);
     assert_eq!(edits(decide(&old, &labelled("k8s.io/a"), mine)).len(), 3);
     assert_eq!(
         refusal(decide(
@@ -89,6 +91,12 @@ fn reserved_keys_are_the_administrators_but_ours_stay_reserved() {
         .0,
         403
     );
+    let charts = labelled("app.kubernetes.io/version");
+    for (prefix, allows) in [("kubernetes.io/", true), ("io/", true), ("app.kubernetes.io/", false)] {
+        let settings = format!(r#""reservedKeyPrefixes":["{prefix}"]"#);
+        let is_staged = matches!(decide(&old, &charts, &settings), Verdict::Stage(..));
+        assert_eq!(is_staged, allows, "{prefix}");
+    }
 }
 
 #[test]

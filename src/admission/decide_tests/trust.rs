@@ -1,15 +1,16 @@
-//! Rows C1, C3, S1, U5 and N1 where somebody writes what only the policy may write, or makes a staged change roll out.
+//! Rows C1, C3, U5 and N1 where somebody writes what only the policy may write, or makes a staged change roll out.
 
 use serde_json::{Value, json};
 
+use super::status::status;
 use super::{Cluster, UID, annotated, decide_with, edits, refusal, review, set, template, update};
 use crate::admission::{Edit, Verdict};
 use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
 
 const LIVE: &str = "10Gi";
-const ASKED: &str = "bob dev,ops patch shop/persistentvolumeclaims";
+pub(super) const ASKED: &str = "bob dev,ops patch shop/persistentvolumeclaims";
 
-fn staged_under(policy: UpdatePolicy, size: &str) -> String {
+pub(super) fn staged_under(policy: UpdatePolicy, size: &str) -> String {
     let record = Record {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
@@ -21,12 +22,12 @@ fn staged_under(policy: UpdatePolicy, size: &str) -> String {
     record.write().expect("short")
 }
 
-fn plain() -> Value {
+pub(super) fn plain() -> Value {
     set(&[template("data", LIVE)])
 }
 
 /// A set for which alice staged 20Gi while claims stayed as they are.
-fn waiting() -> Value {
+pub(super) fn waiting() -> Value {
     annotated(
         plain(),
         keys::STAGED,
@@ -34,13 +35,13 @@ fn waiting() -> Value {
     )
 }
 
-fn owned(mut set: Value) -> Value {
+pub(super) fn owned(mut set: Value) -> Value {
     set["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap", "controller": true}]);
     set
 }
 
 /// What bob is answered who may change no claim, and what was asked about him.
-fn by_bob(mut review: Value, settings: &str) -> (Verdict, Vec<String>) {
+pub(super) fn by_bob(mut review: Value, settings: &str) -> (Verdict, Vec<String>) {
     review["userInfo"]["username"] = "bob".into();
     let mut cluster = Cluster {
         answer: Ok(false),
@@ -48,40 +49,6 @@ fn by_bob(mut review: Value, settings: &str) -> (Verdict, Vec<String>) {
     };
     let verdict = decide_with(&review, settings, &mut cluster);
     (verdict, cluster.asked)
-}
-
-fn status(old: &Value, new: &Value) -> Value {
-    let mut review = update(old, new);
-    review["subResource"] = "status".into();
-    review["resource"] = json!({"group": "apps", "version": "v1", "resource": "statefulsets"});
-    review
-}
-
-#[test]
-fn s1_annotations_written_by_the_status_are_put_back() {
-    let forged = staged_under(UpdatePolicy::InPlace, "500Ti");
-    for (key, value) in [
-        (keys::STAGED, forged.as_str()),
-        (keys::UPDATE_POLICY, "InPlace"),
-        (keys::PHASE, "Complete"),
-        (keys::READY, "a.0"),
-        (keys::PAUSED, "false"),
-        ("claim-rollout.io/other", "x"),
-    ] {
-        let came = annotated(plain(), key, value);
-        let (verdict, asked) = by_bob(status(&plain(), &came), "{}");
-        assert_eq!(edits(verdict), [Edit::RemoveAnnotation(key.to_owned().into())], "{key}");
-        assert_eq!(asked, Vec::<String>::new(), "{key}");
-        let (verdict, _) = by_bob(status(&came, &plain()), "{}");
-        let back = Edit::SetAnnotation(key.to_owned().into(), value.to_owned());
-        assert_eq!(edits(verdict), [back], "{key} goes");
-    }
-    let (verdict, _) = by_bob(status(&waiting(), &waiting()), "{}");
-    assert_eq!(verdict, Verdict::PASS, "a status that leaves them alone");
-    let mut by_controller = status(&plain(), &waiting());
-    by_controller["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
-    let verdict = decide_with(&by_controller, "{}", &mut Cluster::of(vec![]));
-    assert_eq!(verdict, Verdict::PASS, "row C2");
 }
 
 /// What bob does to a set that another controller owns and for which a change is staged.

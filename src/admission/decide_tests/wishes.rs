@@ -103,7 +103,13 @@ fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not()
     for key in [
         "kubernetes.io/x",
         "volume.kubernetes.io/selected-node",
+        "pv.kubernetes.io/bind-completed",
+        "resize.kubernetes.io/x",
+        "volume.beta.kubernetes.io/storage-class",
+        "scheduling.x.k8s.io/x",
+        "k8s.io/x",
         "claim-rollout.io/revision",
+        "x.claim-rollout.io/x",
     ] {
         let (code, message) = refusal(decide(&update(&labelled(key, "a"), &labelled(key, "b"))));
         let path = format!("spec.volumeClaimTemplates[data].metadata.labels[{key}]: is reserved, expected no change");
@@ -114,7 +120,12 @@ fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not()
             "{key} was there before"
         );
     }
-    for key in ["app.kubernetes.io/version", "helm.sh/chart", "tier"] {
+    for key in [
+        "app.kubernetes.io/version",
+        "helm.sh/chart",
+        "tier",
+        "mykubernetes.io/x",
+    ] {
         let verdict = decide(&update(&labelled(key, "a"), &labelled(key, "b")));
         assert!(matches!(verdict, Verdict::Stage(..)), "{key}: {verdict:?}");
     }

@@ -21,6 +21,7 @@ pub enum Rule {
     S10,
     S12,
     S13,
+    S19,
     L1,
     L5,
 }
@@ -74,6 +75,25 @@ pub struct SetFacts {
     pub parallel: bool,
     /// What Pods are to run.
     pub pod_revision: Id,
+    /// What the StatefulSet controller has said of it.
+    pub status: StatusFacts,
+}
+
+/// The status of a StatefulSet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatusFacts {
+    /// It knows the last change of the spec.
+    pub observed: bool,
+    /// `updateRevision`
+    pub update: Id,
+    /// `currentRevision`
+    pub current: Id,
+    /// `replicas`
+    pub replicas: u32,
+    /// `readyReplicas`
+    pub ready: u32,
+    /// `updatedReplicas`
+    pub updated: u32,
 }
 
 /// What is wished of the claims of one template.
@@ -116,9 +136,11 @@ pub struct ClaimFacts {
     pub mounted_by_another: bool,
     /// Another set gives it the same name.
     pub ambiguous: bool,
-    /// Only the node is left to do something.
+    /// The node has the file system to expand.
     pub on_the_node: bool,
-    /// The driver or the API server has said no.
+    /// The API server has refused what is wished, in the eyes of a controller, who may not know what came of it since.
+    pub refused: bool,
+    /// At the wish, the driver has said no; before it, the API server.
     pub stuck: bool,
 }
 
@@ -131,16 +153,29 @@ pub struct PodFacts {
     pub ours: bool,
     /// What it runs.
     pub revision: Id,
-    /// It is Ready, for as long as the set asks for, and not on its way out.
+    /// It is Ready, and not on its way out.
     pub ready: bool,
+    /// It is Ready for as long as the set asks for.
+    pub available: bool,
     /// It is on its way out.
     pub going: bool,
+    /// It has ended, well or not.
+    pub ended: bool,
+    /// Somebody is taking it away (`DisruptionTarget`).
+    pub disrupted: bool,
 }
 
 impl SetFacts {
     /// The ordinals in range.
     pub fn ordinals(&self) -> impl DoubleEndedIterator<Item = u32> + use<> {
         self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)
+    }
+
+    /// True iff the replica is there, and not below the partition.
+    #[must_use]
+    pub fn reaches(&self, ordinal: u32) -> bool {
+        let index = ordinal.checked_sub(self.first_ordinal);
+        index.is_some_and(|index| (self.partition..self.replicas).contains(&index))
     }
 
     /// The place of an ordinal among the others.
@@ -179,6 +214,18 @@ impl ClaimFacts {
             && self.bound
             && self.capacity >= wanted.size.min(self.request)
             && self.class == self.current_class
+    }
+
+    /// True iff it is at the wish, and only its node has work to do.
+    #[must_use]
+    pub fn waits_for_the_node(&self, wish: Id) -> bool {
+        self.revision == Some(wish) && self.on_the_node && self.class == self.current_class
+    }
+
+    /// True iff it is somebody else's, or may be.
+    #[must_use]
+    pub const fn is_foreign(&self) -> bool {
+        !self.ours || self.mounted_by_another || self.ambiguous
     }
 }
 

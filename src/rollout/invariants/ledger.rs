@@ -14,8 +14,6 @@ pub struct Ledger {
     of: Option<(Id, Option<Id>)>,
     /// Claims that have been at the wish and ready.
     done: u128,
-    /// Claims that have been at the wish and wanted only a Pod that mounts them.
-    mountable: u128,
     // The next ones are of the set, whatever was wished then, because a view may still show it; and each of them by itself,
     // because two views may be of different times.
     /// Claims that have not been there.
@@ -63,7 +61,6 @@ impl Ledger {
         self.let_go |= !set.paused;
         self.rolled |= !set.by_hand;
         self.by_hand |= set.by_hand;
-        self.pods.turn_to(set.pod_revision);
         self.lowest_partition = self.lowest_partition.min(set.partition);
         self.most_replicas = self.most_replicas.max(set.replicas);
         // What is out of range keeps nobody waiting.
@@ -107,7 +104,6 @@ impl Ledger {
             Self {
                 of,
                 done: marks,
-                mountable: marks,
                 lowest_partition: if again { 0 } else { set.partition },
                 most_replicas: if again { u32::MAX } else { 0 },
                 let_go: again,
@@ -128,7 +124,7 @@ impl Ledger {
             }
         };
         if set.wish.is_some() && next.former.contains(&set.wish) {
-            (next.done, next.mountable) = (u128::MAX, u128::MAX);
+            next.done = u128::MAX;
         }
         next.wishes.rotate_right(1);
         next.wishes[0] = set.wish;
@@ -173,11 +169,6 @@ impl Ledger {
         mark(&mut self.unambiguous, place, !claim.ambiguous);
         if let Some(wish) = set.wish {
             mark(&mut self.done, place, claim.is_done(wish, wanted));
-            mark(
-                &mut self.mountable,
-                place,
-                claim.on_the_node && claim.revision == Some(wish),
-            );
         }
     }
 
@@ -244,9 +235,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// S6: highest ordinal first; a replica is begun only when every higher one has been ready; the user's partition is
-    /// respected; at most one replica is in motion. Where Pods are replaced by
-    /// hand, a replica is begun when its Pod has been deleted. One whose Pod is not Ready comes before all others.
+    /// S6: highest ordinal first; a replica is begun only when every higher one has been ready; the partition is respected;
+    /// at most one replica is in motion. Where Pods are replaced by hand, a replica is begun when its Pod has been deleted.
+    /// One whose Pod has been not Ready comes before all others.
     ///
     /// # Errors
     /// [`Broken`] says which replica came too early.
@@ -261,7 +252,7 @@ impl Ledger {
                 if set.index(ordinal) < self.lowest_partition && !self.by_hand {
                     return Broken::of(
                         Rule::S6,
-                        format!("wrote to ordinal {ordinal}, below the user's partition"),
+                        format!("wrote to ordinal {ordinal}, below the partition"),
                     );
                 }
                 let place = bit(set.index(ordinal), 0, 1);
@@ -306,6 +297,6 @@ const fn is_unused(claim: &ClaimFacts, pod: Option<&PodFacts>) -> bool {
 
 /// About to go. What is stuck stops only itself with `Parallel`.
 fn stops_nobody(claim: &ClaimFacts, parallel: bool) -> bool {
-    let stuck = claim.stuck || !claim.bound || !claim.ours || claim.mounted_by_another || claim.ambiguous;
+    let stuck = claim.stuck || claim.refused || !claim.bound || claim.is_foreign();
     claim.terminating || (parallel && stuck)
 }

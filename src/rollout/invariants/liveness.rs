@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::{Broken, Id, Rule, Scene};
+use super::facts::{Broken, ClaimFacts, Id, Rule, Scene};
+use super::turn::s6_in_turn;
 
 /// How many writes it took to bring a wish to a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub struct Told {
 }
 
 /// L1: where nothing is in the way and nobody interferes, every claim from the partition up is at the wish and ready, every
-/// such Pod runs what it is to run, nothing is held, and the record says so. That is also what L2 (after a crash anywhere),
+/// such Pod runs what it is to run, and the record says so. That is also what L2 (after a crash anywhere),
 /// L3 (when what was in the way is gone), L4 (claims that came later) and L6 (another wish, or none) ask for.
 ///
 /// # Errors
@@ -56,9 +57,7 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     let Some(wish) = set.wish.filter(|_| !set.paused && !set.by_hand) else {
         return Ok(());
     };
-    let reachable = set
-        .ordinals()
-        .filter(|ordinal| set.index(*ordinal) >= set.partition);
+    let reachable = set.ordinals().filter(|ordinal| set.reaches(*ordinal));
     for ordinal in reachable.rev() {
         for (template, wanted) in scene.templates() {
             match scene.claim(template, ordinal) {
@@ -72,7 +71,7 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
         }
         if !scene
             .pod(ordinal)
-            .is_some_and(|pod| pod.ready && pod.revision == set.pod_revision)
+            .is_some_and(|pod| pod.available && pod.revision == set.pod_revision)
         {
             return Broken::of(
                 Rule::L1,
@@ -89,48 +88,35 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-/// L5, within a set: where what is stuck stops only itself (`Parallel`), every claim that is not stuck reaches the wish. What
-/// somebody does to a claim when the rollout is complete is seen when the set changes.
+/// L5, within a set: where nothing moves any more, no claim is left to be written whose turn it is: what is stuck stops only
+/// what comes after it, and only itself with `Parallel`. What somebody does to a claim when the rollout is complete is seen
+/// when the set changes.
 ///
 /// # Errors
 /// [`Broken`] names the claim that was stopped.
 pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
-    let Some(set) = scene
-        .set
-        .filter(|set| set.parallel && !set.paused && !set.by_hand && !set.complete)
-    else {
+    let Some(set) = scene.set.filter(|set| !set.paused && !set.by_hand && !set.complete) else {
         return Ok(());
     };
     let (Some(wish), false) = (set.wish, set.terminating) else {
         return Ok(());
     };
-    let reachable = set
-        .ordinals()
-        .filter(|ordinal| set.index(*ordinal) >= set.partition);
-    for ordinal in reachable.rev() {
-        let mut waits = false;
-        for (template, wanted) in scene.templates() {
-            let Some(claim) = scene.claim(template, ordinal).filter(|claim| !claim.terminating) else {
-                continue;
-            };
-            let stuck = claim.stuck || !claim.ours || claim.mounted_by_another || claim.ambiguous;
-            let written = claim.revision == Some(wish);
-            // What was written and is not ready is waited for.
-            waits |= written && !stuck && !claim.is_done(wish, wanted);
-            if claim.bound && !stuck && !written {
-                let why = format!("ordinal {ordinal} is stopped by another that is stuck");
-                return Broken::of(Rule::L5, why);
-            }
+    let may_be_written = |claim: &ClaimFacts| {
+        let is_free = claim.bound && !claim.terminating && !claim.stuck && !claim.is_foreign();
+        is_free && claim.revision != Some(wish)
+    };
+    let mut waiting = scene.claims.iter().filter(|claim| may_be_written(claim));
+    match waiting.find(|claim| s6_in_turn(scene, claim.ordinal).is_ok()) {
+        Some(claim) => {
+            let why = format!("ordinal {} is stopped by another that is stuck", claim.ordinal);
+            Broken::of(Rule::L5, why)
         }
-        if waits {
-            break;
-        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
-/// S12: from request to done, undisturbed: one write for each claim; one of the partition for each replica and one at the
-/// end, with `LockStep`; one of the record; and at most `REPORTS` of the ClaimRollout for each replica that moved.
+/// S12: from request to done, undisturbed: one write for each claim; at most one of what is ready for each replica, with
+/// `LockStep`; one of the record; and at most `REPORTS` of the ClaimRollout for each replica that moved.
 ///
 /// # Errors
 /// [`Broken`] shows the numbers.

@@ -18,8 +18,6 @@ pub struct Request {
     /// The uid of the set that it was decided for, where that is known. A claim does not say which set it belongs to, so a
     /// write that is under way when its set is deleted reaches a claim that has not changed.
     pub set: Option<Id>,
-    /// The revision of the Pods of that set when it was decided, where that is known.
-    pub pods: Option<Id>,
 }
 
 /// What a request asks for.

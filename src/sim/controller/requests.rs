@@ -13,7 +13,7 @@ use crate::sim::world::{Fate, Step, World};
 
 impl World {
     /// A controller begins to look.
-    pub(crate) fn look(&mut self, who: u8, mind: &mut Mind, log: &mut Log) -> bool {
+    pub(crate) fn look(&mut self, who: u8, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
         let instance = &mut self.instances[usize::from(who)];
         let due = instance.alive && instance.look.is_none() && instance.wake == Wake::Now;
         if let Some(decision) = instance.begin(mind, self.recover) {
@@ -21,8 +21,9 @@ impl World {
             if instance.look.is_none() {
                 log.said(usize::from(who));
             }
+            decision.judged.clone()?;
         }
-        due
+        Ok(due)
     }
 
     /// A controller makes its next request.
@@ -56,15 +57,22 @@ impl World {
         judged?;
         match fate {
             Fate::CrashBefore | Fate::CrashAfter => self.instances[place] = Instance::started(&self.api),
-            Fate::ReplyLost => self.hear_answer(place, &write, Answer::Unsure, mind, log),
-            _ => self.hear_answer(place, &write, answer, mind, log),
+            Fate::ReplyLost => self.hear_answer(place, &write, Answer::Unsure, mind, log)?,
+            _ => self.hear_answer(place, &write, answer, mind, log)?,
         }
         judge::observe(self);
         Ok(true)
     }
 
     /// What the controller makes of the answer.
-    fn hear_answer(&mut self, place: usize, write: &Write, answer: Answer, mind: &mut Mind, log: &mut Log) {
+    fn hear_answer(
+        &mut self,
+        place: usize,
+        write: &Write,
+        answer: Answer,
+        mind: &mut Mind,
+        log: &mut Log,
+    ) -> Result<(), Broken> {
         let recover = self.recover;
         let instance = &mut self.instances[place];
         let planted = mind.planted();
@@ -84,13 +92,12 @@ impl World {
             (Write::Apply(_) | Write::Record { .. } | Write::Ready { .. }, Answer::Conflict | Answer::Gone) => {
                 if planted == Some(Planted::ConflictIsFinal) {
                     instance.give_up();
-                    return;
+                    return Ok(());
                 }
                 Acted::Overtaken
             }
-            (Write::Delete { .. }, _) | (Write::Record { .. } | Write::Ready { .. }, Answer::Done) => {
-                Acted::Nothing
-            }
+            (Write::Delete { .. } | Write::Partition { .. }, _)
+            | (Write::Record { .. } | Write::Ready { .. }, Answer::Done) => Acted::Nothing,
             (Write::Report { .. }, Answer::Done) => {
                 Arc::make_mut(&mut instance.memory).report = self.api.report;
                 log.said(place);
@@ -98,24 +105,31 @@ impl World {
             }
             _ => {
                 instance.fail();
-                return;
+                return Ok(());
             }
         };
-        instance.go_on(acted, place, mind, log, recover);
+        instance.go_on(acted, place, mind, log, recover)
     }
 }
 
 impl Instance {
     /// The next request; or the next round, the report, the end.
-    fn go_on(&mut self, acted: Acted, place: usize, mind: &mut Mind, log: &mut Log, recover: bool) {
+    fn go_on(
+        &mut self,
+        acted: Acted,
+        place: usize,
+        mind: &mut Mind,
+        log: &mut Log,
+        recover: bool,
+    ) -> Result<(), Broken> {
         let Some(look) = &mut self.look else {
-            return;
+            return Ok(());
         };
         let look = Arc::make_mut(look);
         look.acted = look.acted.max(acted);
         look.next += 1;
         if look.queue.get(usize::from(look.next)).is_some_and(Option::is_some) {
-            return;
+            return Ok(());
         }
         let (set, rounds, says) = (look.set, look.rounds, look.says);
         match (look.acted, look.reporting) {
@@ -142,8 +156,10 @@ impl Instance {
                     if self.look.is_none() {
                         log.said(place);
                     }
+                    decision.judged.clone()?;
                 }
             }
         }
+        Ok(())
     }
 }

@@ -239,6 +239,7 @@ fn status(random: &mut Random, model: &Model, slot: u8) -> Request {
             terminating: false,
             full: 0,
             age: 0,
+            lot: crate::sim::objects::Lot::Runs,
         };
         api.put_pod(place(slot.into()).1, Some(pod));
     }

@@ -2,7 +2,7 @@
 
 use super::storage::Driver;
 use crate::sim::api::Api;
-use crate::sim::objects::{Resize, TEMPLATES, slot};
+use crate::sim::objects::{Lot, Resize, TEMPLATES, slot};
 
 /// Does one thing for the Pod of an ordinal; or lets go of claims that no Pod uses any more.
 pub(crate) fn step(api: &mut Api, driver: &Driver, ordinal: usize) -> bool {
@@ -13,6 +13,12 @@ pub(crate) fn step(api: &mut Api, driver: &Driver, ordinal: usize) -> bool {
     if pod.terminating {
         api.put_pod(ordinal, None);
         return true;
+    }
+    match pod.lot {
+        Lot::Runs => {}
+        // Whoever takes it away deletes it.
+        Lot::Disrupted => return api.edit_pod(ordinal, |pod| pod.terminating = true),
+        Lot::Failed => return false,
     }
     let templates = api.set.map_or(TEMPLATES, |set| usize::from(set.spec.live.templates));
     let mut mounted = slots.take(templates).map(|slot| (slot, api.claims[slot]));

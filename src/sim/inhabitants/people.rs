@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::sim::api::{Answer, Api, Cause};
 use crate::sim::log::Log;
 use crate::sim::mind::Mind;
-use crate::sim::objects::{Claim, Owner, Record, SLOTS, Set, SetSpec, SetStatus, Share, Wish};
+use crate::sim::objects::{Claim, Lot, Owner, Record, SLOTS, Set, SetSpec, SetStatus, Share, Wish};
 use crate::sim::world::World;
 use crate::templates::UpdatePolicy;
 
@@ -43,6 +43,10 @@ pub(crate) enum Deed {
     Mount(u8, bool),
     DeleteClaim(u8),
     DeletePod(u8),
+    /// A node is drained: its Pod is taken away soon.
+    Drain(u8),
+    /// A Pod ends, and is not started again.
+    Fail(u8),
     /// The disk of a Pod is full.
     FillDisk(u8),
     /// Makes room on it.
@@ -235,6 +239,8 @@ fn in_the_cluster(api: &mut Api, deed: Deed, copied: &mut Option<Record>) -> boo
             there && api.delete_claim(slot.into())
         }
         Deed::DeletePod(ordinal) => api.edit_pod(ordinal.into(), |pod| pod.terminating = true),
+        Deed::Drain(ordinal) => api.edit_pod(ordinal.into(), |pod| pod.lot = Lot::Disrupted),
+        Deed::Fail(ordinal) => api.edit_pod(ordinal.into(), |pod| (pod.ready, pod.lot) = (None, Lot::Failed)),
         Deed::FillDisk(ordinal) => {
             let full = api.claims[usize::from(ordinal)].map_or(0, |claim| claim.capacity);
             api.edit_pod(ordinal.into(), |pod| (pod.ready, pod.full) = (None, full))
@@ -286,7 +292,7 @@ pub(crate) fn delete(api: &mut Api, orphan: bool, copied: &mut Option<Record>) -
     if set.record().is_some() {
         *copied = set.spec.staged;
     }
-    api.set = None;
+    api.drop_set();
     if orphan {
         let mut pods = *api.pods;
         pods.iter_mut()

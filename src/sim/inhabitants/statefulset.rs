@@ -1,13 +1,12 @@
 //! Kubernetes' StatefulSet controller, and the garbage collector. Each call is one write.
 
-use crate::sim::api::{Answer, Api, Cause};
-use crate::sim::inhabitants::storage::Driver;
+use crate::sim::api::{Answer, Api, Asleep, Cause};
 use crate::sim::mind::Mind;
-use crate::sim::objects::{Claim, ORDINALS, Owner, Pod, SLOTS, Set, SetStatus, TEMPLATES, Want, place, slot};
+use crate::sim::objects::{Claim, Lot, ORDINALS, Owner, Pod, SLOTS, Set, SetStatus, TEMPLATES, Want, place, slot};
 
-/// Looks at Pods and claims, and makes the one write that comes first.
-pub(crate) fn sync(api: &mut Api, _: &Driver, mind: &mut Mind) -> bool {
-    let Some(set) = api.set.filter(|set| !set.terminating && !api.asleep) else {
+/// Looks at Pods and claims, and makes the one write that comes first, or has it denied.
+pub(crate) fn sync(api: &mut Api, mind: &mut Mind) -> bool {
+    let Some(set) = api.set.filter(|set| !set.terminating && api.asleep.is_none()) else {
         return false;
     };
     adopt(api, &set) || own_claims(api, &set) || replicas(api, &set, mind)
@@ -65,12 +64,15 @@ fn replicas(api: &mut Api, set: &Set, mind: &mut Mind) -> bool {
                         terminating: false,
                         full: 0,
                         age: 0,
+                        lot: Lot::Runs,
                     }),
                 );
                 return true;
             }
             // What is there under the name and is not ours blocks the set.
             Some(pod) if pod.set != set.uid => return false,
+            // What has ended is made anew.
+            Some(pod) if pod.lot == Lot::Failed && !pod.terminating => return delete(api, ordinal, mind),
             Some(pod) => {
                 if pod.ready.is_none() && !pod.terminating && missing_claim(api, set, ordinal, mind) == Some(true) {
                     return true;
@@ -114,12 +116,13 @@ pub(crate) fn bear(api: &mut Api, set: &Set, at: (usize, usize), want: Want, min
     Answer::Done
 }
 
-/// Deletes a Pod, if the policy lets it. One that is denied is tried again when the set or a Pod changes, or much later:
+/// Deletes a Pod, if the policy lets it; true in any case. One that is denied is tried again when the set or a Pod changes, or much later:
 /// nothing tells the StatefulSet controller that a claim has changed.
 fn delete(api: &mut Api, ordinal: usize, mind: &mut Mind) -> bool {
     if api.policy && mind.keeps(api, ordinal) {
-        api.asleep = true;
-        return false;
+        let ordinal = u8::try_from(ordinal).unwrap_or(u8::MAX);
+        api.asleep = Some(Asleep { ordinal, age: 0 });
+        return true;
     }
     api.edit_pod(ordinal, |pod| pod.terminating = true)
 }
@@ -232,7 +235,7 @@ pub(crate) fn collect(api: &mut Api) -> bool {
         .flatten()
         .any(|pod| api.set.is_some_and(|set| set.uid == pod.set));
     if dying && !pods {
-        api.set = None;
+        api.drop_set();
         return true;
     }
     if dying {

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::super::schedule::Random;
-use super::Hole;
 use super::requests::Request;
+use super::{Hole, Judges};
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
 use crate::json::Map;
 use crate::rollout::snapshot::{PodManagement, Strategy};
 use crate::rollout::wish::Wish;
 use crate::rollout::{Owner, SetView};
-use crate::templates::{ClaimTemplate, Phase, Record, Sync, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Phase, Record, Revision, Sync, UpdatePolicy, keys};
 use crate::wire;
 
 /// The revision of what alice staged.
@@ -35,7 +35,17 @@ pub(super) struct Store {
     rolls_out: bool,
     settings: Settings,
     text: &'static str,
-    hole: Option<Hole>,
+}
+
+/// What became of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Stored, or deleted; or it would be, but for the dry run.
+    Stored,
+    /// The API server itself would not have it.
+    Invalid,
+    /// By whom.
+    Denied(String),
 }
 
 /// bob may not, and there is nothing.
@@ -73,7 +83,7 @@ pub(super) fn record(size: &str, uid: &str, update_policy: UpdatePolicy, phase: 
 
 impl Store {
     /// A StatefulSet of alice's, for which she may have staged 20Gi.
-    pub(super) fn random(random: &mut Random, hole: Option<Hole>) -> Self {
+    pub(super) fn random(random: &mut Random) -> Self {
         let text = random.pick(&SETTINGS);
         let mut store = Self {
             set: None,
@@ -81,7 +91,6 @@ impl Store {
             rolls_out: false,
             settings: Settings::read(text).unwrap_or_default(),
             text,
-            hole,
         };
         let (policy, annotation) = random.pick(&[
             (None, None),
@@ -91,7 +100,6 @@ impl Store {
             (Some(UpdatePolicy::InPlace), Some("OnClaimDelete")),
             (Some(UpdatePolicy::InPlace), None),
         ]);
-        store.rolls_out = policy == Some(UpdatePolicy::InPlace) && annotation.is_none();
         let mut annotations = json!({"note": "x"});
         if let Some(policy) = policy {
             annotations[keys::STAGED] = record("20Gi", &store.uid(), policy, Phase::RollingOut).into();
@@ -113,6 +121,7 @@ impl Store {
                 "volumeClaimTemplates": [template("10Gi")]},
             "status": {},
         }));
+        store.rolls_out = store.wished().is_some();
         store
     }
 
@@ -128,8 +137,9 @@ impl Store {
         self.set.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string)
     }
 
-    /// Whether something was stored, or deleted.
-    pub(super) fn send(&mut self, request: &Request) -> bool {
+    /// What became of it.
+    pub(super) fn send(&mut self, request: &Request, judges: &Judges) -> Outcome {
+        let old = self.set.clone();
         let Request::Write {
             subresource,
             manager,
@@ -137,37 +147,42 @@ impl Store {
             edits,
         } = request
         else {
-            return self.set.take().is_some();
+            let request = review(("DELETE", "", "kubectl", false));
+            let denial = old.as_ref().map(|old| judges.guard_denies(&request, &Value::Null, old));
+            if denial == Some(None) {
+                self.set = None;
+            }
+            return denial.map_or(Outcome::Invalid, Outcome::of);
         };
-        let old = self.set.clone();
+        if old.is_none() && !subresource.is_empty() {
+            return Outcome::Invalid;
+        }
         let mut new = old.clone().unwrap_or_else(|| self.created());
         for edit in edits {
             edit.apply(&mut new);
         }
         let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
-        if old.is_none() && !subresource.is_empty() {
-            return false;
-        }
-        let admitted = match (self.hole, &old) {
-            (Some(Hole::Status), _) if *subresource == "status" => Some(new),
-            (Some(Hole::Owner), Some(old)) if is_owned(old) => {
+        let request = review((operation, subresource, manager, *dry_run));
+        let admitted = match (&judges.policy, &old) {
+            (None, _) => Some(new),
+            (Some(Some(Hole::Status)), _) if *subresource == "status" => Some(new),
+            (Some(Some(Hole::Owner)), Some(old)) if is_owned(old) => {
                 new["metadata"]["annotations"][keys::STAGED] = old["metadata"]["annotations"][keys::STAGED].clone();
                 Some(new)
             }
-            _ => ask(
-                self.text,
-                (operation, subresource, manager, *dry_run),
-                old.as_ref(),
-                new,
-            ),
+            _ => ask(self.text, request.clone(), old.as_ref(), new),
         };
-        let Some(stored) = admitted.and_then(|new| validated(old.as_ref(), new, subresource)) else {
-            return false;
+        let Some(admitted) = admitted else {
+            return Outcome::Denied("the policy".to_owned());
         };
-        if !dry_run {
+        let Some(stored) = validated(old.as_ref(), admitted, subresource) else {
+            return Outcome::Invalid;
+        };
+        let denial = judges.guard_denies(&request, &stored, old.as_ref().unwrap_or(&Value::Null));
+        if denial.is_none() && !dry_run {
             self.set = Some(stored);
         }
-        true
+        Outcome::of(denial)
     }
 
     /// What bob creates in place of one that was deleted.
@@ -183,18 +198,29 @@ impl Store {
         })
     }
 
+    /// The revision that existing PVCs are brought to.
+    fn wished(&self) -> Option<Revision> {
+        let view = view(self.set.as_ref()?)?;
+        Wish::of(&view, &self.settings).ok().map(|wish| wish.revision)
+    }
+
     /// What would happen to PVCs that nobody with the right asked for.
     pub(super) fn broken(&self) -> Option<String> {
-        let view = view(self.set.as_ref()?)?;
-        if let Ok(wish) = Wish::of(&view, &self.settings) {
-            let is_alices = self.made == 1 && self.rolls_out && wish.revision.as_str() == REVISED;
+        if let Some(revision) = self.wished() {
+            let is_alices = self.made == 1 && self.rolls_out && revision.as_str() == REVISED;
             if !is_alices {
-                return Some(format!("existing PVCs are brought to {}", wish.revision.as_str()));
+                return Some(format!("existing PVCs are brought to {}", revision.as_str()));
             }
         }
-        let revision = view.staged.as_ref().map(Record::revision)?;
+        let revision = view(self.set.as_ref()?)?.staged.as_ref().map(Record::revision)?;
         let is_alices = self.made == 1 && revision.as_str() == REVISED;
         (!is_alices).then(|| format!("new PVCs are created at {}", revision.as_str()))
+    }
+}
+
+impl Outcome {
+    fn of(denial: Option<String>) -> Self {
+        denial.map_or(Self::Stored, Self::Denied)
     }
 }
 
@@ -202,19 +228,19 @@ fn is_owned(set: &Value) -> bool {
     set["metadata"]["ownerReferences"][0]["controller"] == true
 }
 
-/// The object as the policy lets it through.
-fn ask(
-    settings: &str,
-    (operation, subresource, manager, dry_run): (&str, &str, &str, bool),
-    old: Option<&Value>,
-    new: Value,
-) -> Option<Value> {
-    let request = json!({
+/// A request of bob's, without the object.
+fn review((operation, subresource, manager, dry_run): (&str, &str, &str, bool)) -> Value {
+    json!({
         "uid": "r", "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"},
         "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"}, "subResource": subresource,
         "name": "web", "namespace": "shop", "operation": operation, "userInfo": {"username": "bob"},
-        "options": {"fieldManager": manager}, "dryRun": dry_run, "object": new, "oldObject": old,
-    });
+        "options": {"fieldManager": manager}, "dryRun": dry_run,
+    })
+}
+
+/// The object as the policy lets it through.
+fn ask(settings: &str, mut request: Value, old: Option<&Value>, new: Value) -> Option<Value> {
+    (request["oldObject"], request["object"]) = (json!(old), new);
     let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
     let mut answer: Value = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut Bob)).ok()?;
     if answer["accepted"] != true {
@@ -222,12 +248,19 @@ fn ask(
     }
     Some(match answer.get_mut("mutated_object") {
         Some(object) => object.take(),
-        None => new,
+        None => request["object"].take(),
     })
 }
 
 /// What the API server stores: an update of the status leaves the spec as it was, one of the object its templates.
 fn validated(old: Option<&Value>, mut new: Value, subresource: &str) -> Option<Value> {
+    // What is empty is not there, once it was read.
+    if let Some(metadata) = new["metadata"].as_object_mut() {
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.retain(|_, value| !value.is_null());
+        }
+        metadata.retain(|_, value| !value.is_null() && *value != json!({}));
+    }
     let Some(old) = old else {
         return Some(new);
     };

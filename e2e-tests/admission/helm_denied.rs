@@ -1,0 +1,77 @@
+//! Helm 4 where the policy denies, with everything that it calls force: no StatefulSet goes, and no Pod.
+
+use anyhow::ensure;
+use serde_json::json;
+
+use super::Stage;
+use super::helm::{Release, VERSION, said};
+use super::served::Policies;
+use crate::scenarios::scene::{record, text};
+
+/// How Helm writes: by server-side apply, or by a patch that it makes, each as it is and forced.
+const WAYS: [&[&str]; 4] = [
+    &["--server-side=true"],
+    &["--server-side=true", "--force-conflicts"],
+    &["--server-side=false"],
+    &["--server-side=false", "--force-replace"],
+];
+
+/// A kind of denial: the values that lead to it, whoever sends them, and what the answer says.
+const DENIED: [(&str, &[&str], &str); 9] = [
+    ("size=2Gi,mode=ReadWriteMany", &[], "accessModes"),
+    ("size=2Gi,class=other", &[], "storageClassName"),
+    ("size=512Mi", &[], "storage"),
+    ("size=2Gi,more=more", &[], "more"),
+    ("size=2Gi,label=kubernetes\\.io/x", &[], "kubernetes.io/x"),
+    ("size=2Gi,policy=inplace", &[], "update-policy"),
+    ("size=9Gi", &[], "at most 4Gi"),
+    ("size=3Gi", &["--kube-as-user=bob"], "user bob cannot patch"),
+    ("size=2Gi,replicas=1", &[], "data-web-1"),
+];
+
+pub(super) async fn an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced(stage: &Stage) -> anyhow::Result<()> {
+    let scene = &stage.scene("helm-denied").await?;
+    let policies = Policies::of_sets(&[scene])?
+        .with("maxStorage", &json!({"*": "4Gi"}))
+        .and_retention("Deny")?;
+    let _served = policies.serve(stage).await?;
+    let rights = ["--verb=*", "--resource=statefulsets.apps,secrets"];
+    scene
+        .done(&[&["create", "role", "helm"][..], &rights].concat(), "")
+        .await?;
+    scene
+        .done(&["create", "rolebinding", "helm", "--role=helm", "--user=bob"], "")
+        .await?;
+    let release = Release { scene, way: WAYS[0] };
+    let installed = release.upgraded(VERSION, "retention=Delete,size=1Gi", &[]).await?;
+    ensure!(installed.success, "{installed:?}");
+    let set = scene.settled().await?;
+    let before = (text(&set["metadata"]["uid"]), scene.pods().await?);
+    for way in WAYS {
+        let release = Release { scene, way };
+        let allowed = release.upgraded(VERSION, "retention=Delete,size=2Gi", &[]).await?;
+        ensure!(allowed.success, "{way:?}: {allowed:?}");
+        let staged = record(&scene.set().await?)?;
+        ensure!(
+            staged["templates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi",
+            "{way:?}: {staged:#}"
+        );
+        for (values, who, says) in DENIED {
+            let row = format!("{} {values} {}", way.join(" "), who.join(" "));
+            let values = format!("retention=Delete,{values}");
+            let answer = release.upgraded(VERSION, &values, who).await?;
+            ensure!(
+                !answer.success && answer.stderr.contains("denied the request"),
+                "{row}: {answer:?}"
+            );
+            ensure!(said(&answer, "") && answer.stderr.contains(says), "{row}: {answer:?}");
+            let set = scene.set().await?;
+            ensure!(
+                (text(&set["metadata"]["uid"]), scene.pods().await?) == before,
+                "{row}: {set:#}"
+            );
+            ensure!(record(&set)? == staged, "{row}: {set:#}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! What the settings do not allow, whoever asks for it. The policy puts back what alice writes. The guard knows rights and no
+//! ceilings, and she has the right: there it is the controller that does not roll it out, and says why.
+
+use anyhow::ensure;
+use claim_rollout::templates::UpdatePolicy;
+use serde_json::{Value, json};
+
+use super::{Ground, Judges, PATIENCE};
+use crate::cluster::eventually;
+use crate::scenarios::scene::STAGED;
+
+/// A StatefulSet, and the field of its template that alice has staged beyond what is allowed.
+pub(super) const BEYOND: [(&str, &str, &str); 3] = [
+    ("beyond-size", "spec/resources/requests/storage", "9Gi"),
+    ("beyond-class", "spec/volumeAttributesClassName", "gold"),
+    ("beyond-label", "metadata/labels/tier", "a"),
+];
+
+pub(super) fn settings() -> Value {
+    json!({"maxStorage": {"*": "4Gi"}, "allowedVolumeAttributesClasses": ["silver"], "metadataOnlyChanges": "Deny"})
+}
+
+pub(super) fn is_beyond(name: &Value) -> bool {
+    name.as_str()
+        .is_some_and(|name| BEYOND.iter().any(|(set, ..)| name == *set))
+}
+
+/// alice writes as if the policy had staged it: to be rolled out, but beyond a ceiling.
+pub(super) async fn alice_goes_beyond(ground: &Ground<'_>) -> anyhow::Result<()> {
+    for (set, path, value) in BEYOND {
+        let forged = ground.record(set, UpdatePolicy::InPlace, path, value).await?;
+        let annotation = format!("{STAGED}={forged}");
+        let annotate = ["annotate", "--overwrite", &format!("statefulset/{set}"), &annotation];
+        ground.done(Some(&ground.alice), &annotate, "").await?;
+        if ground.judges != Judges::Guard {
+            continue;
+        }
+        let stored = ground.get(&format!("statefulset/{set}")).await?;
+        ensure!(stored["metadata"]["annotations"][STAGED] == *forged, "{stored:#}");
+        let rollout = format!("claimrollout/{set}");
+        let said = eventually("the controller to say why", PATIENCE, async || {
+            let rollout = ground.get(&rollout).await?;
+            let conditions = rollout["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            let is_stalled = |one: &Value| one["type"] == "Stalled" && one["reason"] == "RecordUnsound";
+            Ok(conditions.iter().any(is_stalled).then_some(()))
+        });
+        said.await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Guarantees about what others make of the set: tools that wait for it, and whoever wrote its spec.
+
+use super::facts::{Broken, Rule, Scene, SetFacts};
+
+/// S19: a tool that waits for the set does not say that it is done while a Pod from the partition up is to be replaced. What
+/// it looks at is what the StatefulSet controller has just written.
+///
+/// # Errors
+/// [`Broken`] names the tool, and the Pod.
+pub fn s19_waits(scene: &Scene<'_>) -> Result<(), Broken> {
+    let Some(set) = scene.set.filter(|set| !set.by_hand) else {
+        return Ok(());
+    };
+    let ours = || scene.pods.iter().filter(|pod| pod.ours);
+    // The tools count Pods, whichever they are.
+    let is_miscounted = ours().any(|pod| !set.reaches(pod.ordinal) && pod.revision == set.pod_revision);
+    let waits = ours().find(|pod| set.reaches(pod.ordinal) && pod.revision != set.pod_revision);
+    let tools = [
+        ("kubectl rollout status", rollout_status_is_done(&set)),
+        ("kstatus", kstatus_is_current(&set)),
+    ];
+    let done = tools.iter().find(|(_, is_done)| *is_done);
+    match (waits.filter(|_| !is_miscounted), done) {
+        (Some(pod), Some((tool, _))) => {
+            Broken::of(Rule::S19, format!("{tool} says done while Pod {} is to be replaced", pod.ordinal))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `StatefulSetStatusViewer` of kubectl.
+fn rollout_status_is_done(set: &SetFacts) -> bool {
+    let status = &set.status;
+    status.observed && status.ready >= set.replicas && status.updated >= set.replicas.saturating_sub(set.partition)
+}
+
+/// `stsConditions` of kstatus. The API server sets a partition where the user does not.
+fn kstatus_is_current(set: &SetFacts) -> bool {
+    let is_settled = set.status.replicas == set.replicas;
+    is_settled && rollout_status_is_done(set)
+}
+
+/// S19, the other half: no write of ours changes what the user wrote.
+///
+/// # Errors
+/// [`Broken`] shows the set before and after.
+pub fn s19_borrows_nothing(before: &Scene<'_>, after: &Scene<'_>) -> Result<(), Broken> {
+    let spec = |set: SetFacts| {
+        let of_pods = (set.pod_revision, set.by_hand, set.parallel, set.partition);
+        (set.first_ordinal, set.replicas, set.lock_step, set.paused, of_pods)
+    };
+    match (before.set, after.set) {
+        (Some(was), Some(is)) if was.uid == is.uid && spec(was) != spec(is) => {
+            Broken::of(Rule::S19, format!("a write made {is:?} of {was:?}"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,131 @@
+//! Whose turn it is, in the eyes of whoever decides.
+//!
+//! What one decision sees is of one time, more or less, so it is judged by all that it sees; that what it saw is older than
+//! what is there is for [`super::Ledger`] to judge.
+
+use super::facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts};
+
+/// S6, in the eyes of the decision: a replica is begun only if no other is in motion, and each that comes before it has been
+/// reached: first those whose Pod is not Ready, then the higher ones. With LockStep these also run what they are to run.
+///
+/// # Errors
+/// [`Broken`] names the replica whose turn it was.
+pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
+    let (Some(set), false) = (seen.set, seen.set.is_none_or(|set| set.by_hand)) else {
+        return Ok(());
+    };
+    let (Some(wish), false) = (set.wish, set.paused) else {
+        return Broken::of(Rule::S6, format!("ordinal {ordinal} is written, and nothing is to be"));
+    };
+    let turn = Turn { seen, set, wish };
+    if !set.reaches(ordinal) {
+        return Broken::of(Rule::S6, format!("ordinal {ordinal} is out of range, or below the partition"));
+    }
+    // What has begun is finished.
+    if turn.is_in_motion(ordinal) {
+        return Ok(());
+    }
+    let others = || turn.free().filter(|other| *other != ordinal);
+    if let Some(other) = others().find(|other| turn.is_in_motion(*other)) {
+        return Broken::of(Rule::S6, format!("ordinal {ordinal} is written while {other} is in motion"));
+    }
+    let unready = turn.is_unready(ordinal);
+    let is_before = |other: &u32| *other > ordinal && !unready || turn.is_unready(*other) && (!unready || *other > ordinal);
+    // What only a Pod could move on, which may be waiting for the Pod of this one.
+    let is_after = |other: &u32| turn.passes(*other) || unready && turn.is_unready(*other) && turn.waits_for_its_pod(*other);
+    if let Some(other) = others().filter(is_before).find(|other| !is_after(other)) {
+        return Broken::of(Rule::S6, format!("ordinal {ordinal} is written before {other}"));
+    }
+    match turn.waits_for_pod(ordinal) {
+        Some(other) if !unready => Broken::of(Rule::S6, format!("ordinal {ordinal} is written before Pod {other} runs")),
+        _ => Ok(()),
+    }
+}
+
+struct Turn<'s> {
+    seen: &'s Scene<'s>,
+    set: SetFacts,
+    wish: Id,
+}
+
+impl Turn<'_> {
+    /// The ordinals from the partition up, highest first.
+    fn free(&self) -> impl Iterator<Item = u32> {
+        let set = self.set;
+        set.ordinals().rev().filter(move |ordinal| set.reaches(*ordinal))
+    }
+
+    /// The claims of a replica that are there: each, whether it is done, and whether it asks for what it has not.
+    fn claims(&self, ordinal: u32) -> impl Iterator<Item = (&ClaimFacts, bool, bool)> {
+        self.seen.templates().filter_map(move |(template, wanted)| {
+            let claim = self.seen.claim(template, ordinal).filter(|claim| !claim.terminating)?;
+            let is_short = claim.capacity < wanted.size.min(claim.request);
+            Some((claim, claim.is_done(self.wish, wanted), is_short))
+        })
+    }
+
+    fn pod(&self, ordinal: u32) -> Option<&PodFacts> {
+        self.seen.pod(ordinal).filter(|pod| !pod.going)
+    }
+
+    fn is_unready(&self, ordinal: u32) -> bool {
+        self.pod(ordinal).is_some_and(|pod| !pod.ready)
+    }
+
+    /// The storage is at work.
+    fn is_in_motion(&self, ordinal: u32) -> bool {
+        self.claims(ordinal).any(|(claim, is_done, is_short)| {
+            let written = claim.revision == Some(self.wish) && claim.bound;
+            let on_the_node = claim.on_the_node && is_short;
+            written && !is_done && !claim.stuck && !on_the_node
+        })
+    }
+
+    /// What is not done has no volume, or has only its file system to expand.
+    fn waits_for_its_pod(&self, ordinal: u32) -> bool {
+        self.claims(ordinal).all(|(claim, is_done, is_short)| {
+            let is_free = claim.revision == Some(self.wish) || !claim.is_foreign();
+            is_done || is_free && !claim.stuck && (!claim.bound || claim.on_the_node && is_short)
+        })
+    }
+
+    /// Nothing of it keeps the next one waiting. What is stuck does not with `Parallel`, nor does what waits for a Pod while
+    /// there is none.
+    fn passes(&self, ordinal: u32) -> bool {
+        self.claims(ordinal).all(|(claim, is_done, is_short)| {
+            let written = claim.revision == Some(self.wish);
+            let is_in_the_way = !claim.bound || claim.stuck || !written && claim.is_foreign();
+            let waits = !claim.bound || written && claim.on_the_node && is_short && !claim.stuck;
+            let is_alone = waits && self.pod(ordinal).is_none();
+            is_done || is_alone && (written || !claim.is_foreign()) || self.set.parallel && is_in_the_way
+        })
+    }
+
+    /// A Pod above that is to be replaced, may be, and is not yet.
+    fn waits_for_pod(&self, ordinal: u32) -> Option<u32> {
+        let set = &self.set;
+        let is_new = |pod: &PodFacts| pod.revision == set.status.update;
+        let mut pods = self.free().filter_map(|ordinal| self.pod(ordinal));
+        if !set.lock_step || set.status.observed && pods.all(is_new) {
+            return None;
+        }
+        for above in self.free().filter(|above| *above > ordinal) {
+            let runs = self.pod(above).is_some_and(|pod| is_new(pod) && pod.available);
+            if runs && set.status.observed {
+                continue;
+            }
+            let is_stuck = |claim: &ClaimFacts| claim.stuck || claim.revision != Some(self.wish) && claim.is_foreign();
+            let waits = self.claims(above).any(|(claim, is_done, _)| {
+                claim.bound && !is_done && !claim.waits_for_the_node(self.wish)
+            });
+            if !waits {
+                return Some(above);
+            }
+            // The StatefulSet controller asks for this Pod first, and for none below it.
+            if self.claims(above).any(|(claim, ..)| is_stuck(claim)) {
+                return None;
+            }
+        }
+        None
+    }
+}

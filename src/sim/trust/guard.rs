@@ -1,0 +1,242 @@
+//! The guard, judged as an API server judges it: the very expressions of `deploy/guard`, in CEL.
+//!
+//! As there: a policy whose `matchConditions` do not all hold says nothing, a validation that does not hold denies, and with
+//! `failurePolicy: Fail` so does whatever cannot be evaluated. What that leaves out is the types, which an API server checks before.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cel::common::types::{CelBool, CelString, STRING_TYPE, Type};
+use cel::common::value::{CowVal, StaticVal, Val};
+use cel::{Context, Env, ExecutionError, Program, Value as Cel, extensions};
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+/// The manifests of the guard.
+pub(super) const MANIFESTS: [(&str, &str); 3] = [
+    ("staged.yaml", include_str!("../../../deploy/guard/staged.yaml")),
+    ("replacing.yaml", include_str!("../../../deploy/guard/replacing.yaml")),
+    ("controller.yaml", include_str!("../../../deploy/guard/controller.yaml")),
+];
+
+/// What is in force.
+pub(crate) struct Guard {
+    env: Arc<Env>,
+    policies: Vec<Policy>,
+    /// What was answered, by a fingerprint of all that the expressions see: most questions are put more than once.
+    answers: Mutex<FxHashMap<u64, Option<String>>>,
+}
+
+/// A ValidatingAdmissionPolicy.
+struct Policy {
+    name: String,
+    rules: Value,
+    conditions: Vec<Program>,
+    /// By the name that expressions know it under.
+    variables: Vec<(String, Program)>,
+    validations: Vec<Program>,
+}
+
+/// Who asks the authorizer for what: `authorizer`, and what its functions return.
+#[derive(Clone, Debug, Default)]
+struct Ask([String; 3]);
+
+static ASK: Type = Type::new_unspecified_type("kubernetes.authorization");
+
+/// The ValidatingAdmissionPolicies of the manifests.
+pub(super) fn manifests() -> Result<Vec<Value>, String> {
+    let mut policies = Vec::new();
+    for (file, text) in MANIFESTS {
+        let objects: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| format!("{file}: {error}"))?;
+        policies.extend(
+            objects
+                .into_iter()
+                .filter(|object| object["kind"] == "ValidatingAdmissionPolicy"),
+        );
+    }
+    Ok(policies)
+}
+
+impl Guard {
+    /// What the policies say.
+    ///
+    /// # Errors
+    /// The first expression that is none of CEL, and a `failurePolicy` that lets pass what cannot be evaluated.
+    pub(super) fn of(manifests: &[Value]) -> Result<Self, String> {
+        let env = environment().map_err(|error| error.to_string())?;
+        let policies = manifests.iter().map(|manifest| Policy::of(manifest, &env));
+        Ok(Self {
+            policies: policies.collect::<Result<_, _>>()?,
+            env: Arc::new(env),
+            answers: Mutex::default(),
+        })
+    }
+
+    /// Why the request is denied, if it is: the policy, and the number of the validation.
+    pub(super) fn denial(&self, request: &Value, object: &Value, old: &Value) -> Option<String> {
+        let mut hasher = DefaultHasher::new();
+        (request, object, old).hash(&mut hasher);
+        let fingerprint = hasher.finish();
+        let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = answers().get(&fingerprint) {
+            return answer.clone();
+        }
+        let answer = self.ask(request, object, old);
+        answers().insert(fingerprint, answer.clone());
+        answer
+    }
+
+    fn ask(&self, request: &Value, object: &Value, old: &Value) -> Option<String> {
+        let mut context = Context::with_env(Arc::clone(&self.env));
+        for (name, value) in [("request", request), ("object", object), ("oldObject", old)] {
+            context.add_variable_from_value(name, cel::to_value(value).unwrap_or(Cel::Null));
+        }
+        context.add_variable_as_val("authorizer", Box::new(Ask::default()));
+        let asked = self.policies.iter().filter(|policy| policy.is_asked_about(request));
+        asked.filter_map(|policy| policy.denial(&context)).next()
+    }
+}
+
+impl Policy {
+    fn of(manifest: &Value, env: &Env) -> Result<Self, String> {
+        let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
+        let spec = &manifest["spec"];
+        if spec["failurePolicy"] != "Fail" {
+            return Err(format!("{name}: expected failurePolicy Fail"));
+        }
+        let compile = |one: &Value| {
+            let expression = one["expression"].as_str().unwrap_or_default();
+            env.compile(expression)
+                .map_err(|error| format!("{name}: {expression}: {error}"))
+        };
+        let list = |key: &str| spec[key].as_array().into_iter().flatten();
+        let variable = |one: &Value| {
+            Ok((
+                format!("variables.{}", one["name"].as_str().unwrap_or_default()),
+                compile(one)?,
+            ))
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            rules: spec["matchConstraints"]["resourceRules"].clone(),
+            conditions: list("matchConditions").map(compile).collect::<Result<_, String>>()?,
+            variables: list("variables").map(variable).collect::<Result<_, String>>()?,
+            validations: list("validations").map(compile).collect::<Result<_, String>>()?,
+        })
+    }
+
+    fn is_asked_about(&self, request: &Value) -> bool {
+        let resource = &request["resource"];
+        let (kind, subresource) = (
+            resource["resource"].as_str().unwrap_or_default(),
+            request["subResource"].as_str(),
+        );
+        let subresource = subresource.filter(|name| !name.is_empty());
+        let names = subresource.map_or_else(
+            || vec![kind.to_owned()],
+            |name| vec![format!("{kind}/{name}"), format!("{kind}/*")],
+        );
+        self.rules.as_array().into_iter().flatten().any(|rule| {
+            let has = |key: &str, value: &Value| rule[key].as_array().is_some_and(|all| all.contains(value));
+            has("apiGroups", &resource["group"])
+                && has("apiVersions", &resource["version"])
+                && has("operations", &request["operation"])
+                && names.iter().any(|name| has("resources", &name.as_str().into()))
+        })
+    }
+
+    /// The context holds what the request says.
+    fn denial(&self, context: &Context<'_, '_>) -> Option<String> {
+        let mut context = context.new_inner_scope();
+        let mut failed = None;
+        for condition in &self.conditions {
+            match condition.execute(&context) {
+                Ok(Cel::Bool(true)) => {}
+                Ok(Cel::Bool(false)) => return None,
+                other => failed = Some(format!("{}: a condition is {other:?}", self.name)),
+            }
+        }
+        if failed.is_some() {
+            return failed;
+        }
+        for (name, program) in &self.variables {
+            // An API server evaluates a variable where it is used: one that fails and is not used makes no difference.
+            let value = Cel::resolve_val(program.expression(), &context).map(CowVal::into_owned);
+            if let Ok(value) = value {
+                context.add_variable_as_val(name, value);
+            }
+        }
+        let mut validations = self.validations.iter().enumerate();
+        validations.find_map(|(number, validation)| match validation.execute(&context) {
+            Ok(Cel::Bool(true)) => None,
+            Ok(Cel::Bool(false)) => Some(format!("{}: validation {number}", self.name)),
+            other => Some(format!("{}: validation {number} is {other:?}", self.name)),
+        })
+    }
+}
+
+/// The language as API servers speak it, as far as the guard uses it.
+fn environment() -> Result<Env, cel::DeclarationError> {
+    let mut env = Env::stdlib();
+    env.add_extension(extensions::strings)?;
+    for (name, place) in [("group", 0), ("resource", 1), ("namespace", 2)] {
+        let op: cel::common::functions::Function = match place {
+            0 => |args| narrowed(&args, 0),
+            1 => |args| narrowed(&args, 1),
+            _ => |args| narrowed(&args, 2),
+        };
+        env.add_member_overload(name, name, ASK.to_owned(), vec![STRING_TYPE], op)?;
+    }
+    // bob may do everything in his namespace but with PVCs: the verb makes no difference.
+    env.add_member_overload("check", "check", ASK.to_owned(), vec![STRING_TYPE], |mut args| {
+        Ok(args.remove(0))
+    })?;
+    env.add_member_overload("allowed", "allowed", ASK.to_owned(), vec![], |args| {
+        let [group, _, namespace] = &ask(&args)?.0;
+        Ok(CowVal::owned(CelBool::from(group == "apps" && namespace == "shop")))
+    })?;
+    Ok(env)
+}
+
+fn ask<'a>(args: &'a [CowVal<'_, '_>]) -> Result<&'a Ask, ExecutionError> {
+    let ask = args.first().and_then(|one| one.downcast_ref::<Ask>());
+    ask.ok_or_else(ExecutionError::missing_argument_or_target)
+}
+
+fn narrowed<'b, 'v>(args: &[CowVal<'b, 'v>], place: usize) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    let mut ask = ask(args)?.clone();
+    let text = args.get(1).and_then(|one| one.downcast_ref::<CelString<'_>>());
+    text.ok_or_else(ExecutionError::missing_argument_or_target)?
+        .inner()
+        .clone_into(&mut ask.0[place]);
+    Ok(CowVal::owned(ask))
+}
+
+impl Val for Ask {
+    fn get_type(&self) -> &Type {
+        &ASK
+    }
+
+    fn cel_type() -> &'static Type {
+        &ASK
+    }
+
+    fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+}
+
+impl StaticVal for Ask {}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.policies.iter().map(|policy| &policy.name))
+            .finish()
+    }
+}
