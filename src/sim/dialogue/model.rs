@@ -190,6 +190,8 @@ fn ours(api: &Api, request: &Request) -> Option<Write> {
             }
         }
         Request::Ready(uid, version, ready) => {
+            // Nobody becomes ready for nothing: the policy takes the annotation away at the next write, whatever that is.
+            api.set?.spec.staged?;
             let (uid, version) = of_set(uid, version);
             Write::Ready { uid, version, ready }
         }
