@@ -54,7 +54,14 @@ impl Model {
                 people::delete(api, orphan, &mut None);
                 if there { Answer::Done } else { Answer::Gone }
             }
-            Request::Owned(owned) => with_set(api, |set| set.owned = owned),
+            Request::Owned(owned) => {
+                // Nobody judges this here. The policy would carry out a withdrawal that was left alone until then.
+                let is_left = api.set.is_some_and(|set| set.spec.withdraw.is_some());
+                if is_left && !owned {
+                    return None;
+                }
+                with_set(api, |set| set.owned = owned)
+            }
             Request::Observe => with_set(api, |set| {
                 set.status.observed = true;
                 set.status.update = set.spec.image;
