@@ -269,7 +269,8 @@ fn forged() -> Vec<Case> {
     cases.push(update("U0", "a replica of nothing is ready", &web(), &web().note("ready", "x.2")).expects("divert -ready"));
     cases.push(update("U0", "a phase and a ready replica were left over", &beside, &beside.clone().image("2")).expects("divert -phase -ready"));
     let both = beside.clone().note("staged", "{}");
-    cases.push(update("U0", "a forged record goes with all that is beside it", &both, &both.clone().image("2")).expects("divert -staged -phase -ready"));
+    cases.push(update("U0", "a forged record goes with all that is beside it", &both, &both.clone().image("2"))
+        .expects("divert -staged -phase -ready warns \"the annotation claim-rollout.io/staged is removed: expected version 1\""));
     let withdraw = web().note("withdraw", "abc");
     let nothing = "divert -withdraw warns \"nothing was withdrawn: nothing is staged\"";
     cases.push(update("U0", "a withdrawal of nothing", &web(), &withdraw).expects(nothing));
