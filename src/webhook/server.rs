@@ -1,6 +1,6 @@
 //! HTTPS: listens, and serves each connection for as long as it deserves it. HTTP/1.1 only, as API servers ask webhooks.
 
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -24,6 +24,9 @@ use super::requests::{Engines, Requests};
 
 /// What one connection keeps of what was sent and not taken yet; also the longest head.
 const BUFFER: usize = 32 * 1024;
+/// How many connections the operating system keeps until they are accepted, if it allows so many. Beyond that it drops what
+/// opens one, and a client tries again only after a second: longer than an API server should wait for an answer.
+const BACKLOG: u32 = 4096;
 /// After a connection could not be accepted, for example because there are too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -180,9 +183,7 @@ impl Server {
     pub fn listen(self, address: SocketAddr, identity: &Identity) -> Result<Running, ServerError> {
         let acceptor = TlsAcceptor::from(Arc::new(tls(identity)?));
         let bind = |source| ServerError::Bind { address, source };
-        let listener = StdListener::bind(address).map_err(bind)?;
-        listener.set_nonblocking(true).map_err(bind)?;
-        let listener = TcpListener::from_std(listener).map_err(bind)?;
+        let listener = listener(address).map_err(bind)?;
         let bound = listener.local_addr().map_err(bind)?;
         let shared = Arc::new(Shared {
             identity: RwLock::new(acceptor),
@@ -276,6 +277,17 @@ impl Shared {
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;
     }
+}
+
+fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // A server that starts again finds connections of the one before it on its port.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// TLS 1.2 and 1.3 with ring.
