@@ -1,6 +1,6 @@
 //! HTTPS: listens, and serves each connection for as long as it deserves it. HTTP/1.1 only, as API servers ask webhooks.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::guests::{Guest, Guests, Seated};
+use super::handshakes::Handshakes;
 use super::limits::Limits;
 use super::metrics::{Bound, Metrics};
 use super::path::SecretPath;
@@ -95,6 +96,7 @@ pub struct Running {
 /// What all connections share.
 struct Shared {
     identity: RwLock<TlsAcceptor>,
+    handshakes: Handshakes,
     requests: Requests,
 }
 
@@ -187,6 +189,7 @@ impl Server {
         let bound = listener.local_addr().map_err(bind)?;
         let shared = Arc::new(Shared {
             identity: RwLock::new(acceptor),
+            handshakes: Handshakes::default(),
             requests: Requests::new(self),
         });
         let (stop, stopped) = oneshot::channel();
@@ -219,7 +222,7 @@ impl Shared {
                 () = &mut stopped => break,
                 () = guests.left() => {}
                 accepted = listener.accept() => match accepted {
-                    Ok((socket, _)) => self.seat(&mut guests, socket, &leaving),
+                    Ok((socket, peer)) => self.seat(&mut guests, socket, peer.ip(), &leaving),
                     Err(error) => {
                         tracing::warn!(%error, "a connection cannot be accepted");
                         guests.evict();
@@ -233,16 +236,16 @@ impl Shared {
         let _ = timeout(grace, guests.all_left()).await;
     }
 
-    fn seat(self: &Arc<Self>, guests: &mut Guests, socket: TcpStream, leaving: &watch::Receiver<()>) {
+    fn seat(self: &Arc<Self>, guests: &mut Guests, socket: TcpStream, peer: IpAddr, leaving: &watch::Receiver<()>) {
         let (this, leaving) = (Arc::clone(self), leaving.clone());
-        let seated = guests.seat(|guest| async move { this.connection(socket, guest, leaving).await });
+        let seated = guests.seat(|guest| async move { this.connection(socket, peer, guest, leaving).await });
         if seated != Seated::Free {
             self.requests.metrics.bound(Bound::Connections);
         }
     }
 
     /// Serves a connection until it ends, or until it has taken too long to say what it wants.
-    async fn connection(&self, socket: TcpStream, guest: Guest, leaving: watch::Receiver<()>) {
+    async fn connection(&self, socket: TcpStream, peer: IpAddr, guest: Guest, leaving: watch::Receiver<()>) {
         let introduction = async {
             sleep(self.requests.limits.introduction).await;
             if guest.is_known() {
@@ -250,16 +253,17 @@ impl Shared {
             }
         };
         tokio::select! {
-            () = self.converse(socket, &guest, leaving) => {}
+            () = self.converse(socket, peer, &guest, leaving) => {}
             () = introduction => self.requests.metrics.bound(Bound::Introduction),
         }
     }
 
-    async fn converse(&self, socket: TcpStream, guest: &Guest, mut leaving: watch::Receiver<()>) {
+    async fn converse(&self, socket: TcpStream, peer: IpAddr, guest: &Guest, mut leaving: watch::Receiver<()>) {
         // An answer is one small write.
         let _ = socket.set_nodelay(true);
         let acceptor = self.identity.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Ok(stream) = acceptor.accept(socket).await else {
+        let handshake = acceptor.accept(socket);
+        let Ok(stream) = self.handshakes.step_by_step(peer, handshake).await else {
             return;
         };
         let service = service_fn(|request| self.requests.answer(guest, request));
