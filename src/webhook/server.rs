@@ -8,8 +8,6 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -18,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::guests::{Guest, Guests, Seated};
 use super::handshakes::Handshakes;
+use super::identity::{Identity, IdentityError, tls};
 use super::limits::Limits;
 use super::metrics::{Bound, Metrics};
 use super::path::SecretPath;
@@ -31,23 +30,6 @@ const BACKLOG: u32 = 4096;
 /// After a connection could not be accepted, for example because there are too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What the server proves its identity with.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The chain in PEM, leaf first.
-    pub certificates: String,
-    /// The private key of the leaf in PEM.
-    pub key: String,
-}
-
-impl std::fmt::Debug for Identity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Identity")
-            .field("certificates", &self.certificates)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Why the server cannot start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -60,13 +42,8 @@ pub enum ServerError {
         source: std::io::Error,
     },
     /// Certificates or key cannot be used.
-    #[error("expected {expected} in PEM, but found: {found}")]
-    Identity {
-        /// Which part.
-        expected: &'static str,
-        /// What is wrong with it.
-        found: String,
-    },
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     /// The server ended by itself.
     #[error("expected to serve, but found: {0}")]
     Ended(String),
@@ -292,27 +269,6 @@ fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
-}
-
-/// TLS 1.2 and 1.3 with ring.
-///
-/// # Errors
-/// [`ServerError::Identity`] if the identity cannot be used.
-pub fn tls(identity: &Identity) -> Result<rustls::ServerConfig, ServerError> {
-    let invalid = |expected| move |found: String| ServerError::Identity { expected, found };
-    let chain = CertificateDer::pem_slice_iter(identity.certificates.as_bytes())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| invalid("certificates")(error.to_string()))?;
-    let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes())
-        .map_err(|error| invalid("a private key")(error.to_string()))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map(|builder| builder.with_no_client_auth())
-        .and_then(|builder| builder.with_single_cert(chain, key))
-        .map_err(|error| invalid("certificates and their key")(error.to_string()))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
 }
 
 #[cfg(test)]

@@ -156,7 +156,7 @@ async fn identity_that_cannot_be_used_is_named() {
         ),
     ] {
         match start(certificates, key) {
-            Err(ServerError::Identity { expected, .. }) => assert_eq!(expected, named),
+            Err(ServerError::Identity(error)) => assert_eq!(error.expected, named),
             other => panic!("{named}: {other:?}"),
         }
     }
