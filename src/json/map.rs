@@ -49,6 +49,16 @@ impl<V> Map<V> {
         self.find(key).is_ok()
     }
 
+    /// True iff each member of the other map is in this one. One pass over both, as both are in order.
+    #[must_use]
+    pub fn contains_all(&self, other: &Self) -> bool
+    where
+        V: PartialEq,
+    {
+        let mut members = self.0.iter();
+        other.0.iter().all(|wanted| members.any(|member| member == wanted))
+    }
+
     /// Sets a value, and returns the one that the key had.
     pub fn insert(&mut self, key: String, value: V) -> Option<V> {
         match self.find(&key) {
