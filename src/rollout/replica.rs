@@ -185,7 +185,8 @@ impl<'a> Replica<'a> {
     /// True iff its Pod is there, and not Ready.
     #[must_use]
     pub fn is_unready(&self) -> bool {
-        self.pod.is_some_and(|pod| pod.ready_since.is_none() && pod.deleted.is_none())
+        self.pod
+            .is_some_and(|pod| pod.ready_since.is_none() && pod.deleted.is_none())
     }
 
     /// True iff the storage is working on a claim. The node is not: it may be waiting for a Pod.
@@ -218,7 +219,9 @@ impl<'a> Replica<'a> {
     #[must_use]
     pub fn waits_for_its_pod(&self, set: &SetView) -> bool {
         let waits = |state| matches!(state, ClaimState::NodeExpanding | ClaimState::Unbound);
-        self.claims.iter().all(|claim| claim.lets_pass(set) || waits(claim.state))
+        self.claims
+            .iter()
+            .all(|claim| claim.lets_pass(set) || waits(claim.state))
     }
 }
 

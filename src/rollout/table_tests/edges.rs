@@ -381,7 +381,11 @@ const RECREATE: &[Row] = &[
         },
         "grow 1, nudge nobody",
     ),
-    ("a partition means nothing", |web| (waiting(web), web.set.partition = 3).1, "grow 1"),
+    (
+        "a partition means nothing",
+        |web| (waiting(web), web.set.partition = 3).1,
+        "grow 1",
+    ),
 ];
 
 #[test]
