@@ -133,7 +133,11 @@ impl Born<'_> {
         if self.ordinal < set.first_ordinal || set.is_below_partition(self.ordinal) {
             return None;
         }
-        if set.match_labels.iter().any(|(key, value)| get(labels, key) != Some(value)) {
+        if set
+            .match_labels
+            .iter()
+            .any(|(key, value)| get(labels, key) != Some(value))
+        {
             return None;
         }
         let of_name = |templates: &[ClaimTemplate]| templates.iter().find(|one| one.name == template).cloned();
