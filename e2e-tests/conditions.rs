@@ -10,31 +10,31 @@ use crate::cluster::{Cluster, EXPANDABLE, Options, eventually};
 use crate::host_is_faithful::policy;
 use crate::policy_host::{KubeApi, PolicyHost, Shipped};
 
-/// A request, and which of the policies is asked: `s`ets, `c`laims, `r`etention. Everything is a dry run.
+/// A request, and which of the policies is asked: `s`ets, `c`laims, `r`etention, `p`ods. Everything is a dry run.
 ///
 /// `keeps` and `deletes` are sets with two replicas; the second deletes its claims with itself and with a replica.
 const TABLE: &[(&str, &[&str])] = &[
     // What everybody does all day concerns nobody.
-    ("   ", &["set", "image", "statefulset/keeps", "main=example/main:2"]),
-    ("   ", &["annotate", "statefulset", "keeps", "example.com/note=hello"]),
-    ("   ", &["label", "statefulset", "keeps", "team=storage"]),
+    ("    ", &["set", "image", "statefulset/keeps", "main=example/main:2"]),
+    ("    ", &["annotate", "statefulset", "keeps", "example.com/note=hello"]),
+    ("    ", &["label", "statefulset", "keeps", "team=storage"]),
     (
-        "   ",
+        "    ",
         &["patch", "statefulset", "keeps", "-p", r#"{"spec":{"replicas":1}}"#],
     ),
-    ("   ", &["delete", "statefulset", "keeps"]),
-    ("   ", &["delete", "statefulset", "keeps", "--cascade=orphan"]),
-    ("   ", &["set", "image", "statefulset/deletes", "main=example/main:2"]),
+    ("    ", &["delete", "statefulset", "keeps"]),
+    ("    ", &["delete", "statefulset", "keeps", "--cascade=orphan"]),
+    ("    ", &["set", "image", "statefulset/deletes", "main=example/main:2"]),
     (
-        "   ",
+        "    ",
         &["patch", "statefulset", "deletes", "-p", r#"{"spec":{"replicas":3}}"#],
     ),
-    ("   ", &["scale", "statefulset", "keeps", "--replicas=3"]),
-    ("   ", &["scale", "statefulset", "keeps", "--replicas=2"]),
+    ("    ", &["scale", "statefulset", "keeps", "--replicas=3"]),
+    ("    ", &["scale", "statefulset", "keeps", "--replicas=2"]),
     // Sets: a change of the templates, and an annotation of ours that is there, comes or goes.
-    ("s  ", &["patch", "statefulset", "keeps", "--type=json", "-p", LARGER]),
+    ("s   ", &["patch", "statefulset", "keeps", "--type=json", "-p", LARGER]),
     (
-        "s  ",
+        "s   ",
         &[
             "annotate",
             "statefulset",
@@ -42,16 +42,16 @@ const TABLE: &[(&str, &[&str])] = &[
             "claim-rollout.io/update-policy=InPlace",
         ],
     ),
-    ("s  ", &["label", "statefulset", "ours", "team=storage"]),
+    ("s   ", &["label", "statefulset", "ours", "team=storage"]),
     (
-        "s  ",
+        "s   ",
         &["annotate", "statefulset", "ours", "claim-rollout.io/update-policy-"],
     ),
-    ("   ", &["delete", "statefulset", "ours"]),
+    ("    ", &["delete", "statefulset", "ours"]),
     // Claims: only those of the StatefulSet controller, under either of its names.
-    ("   ", &["create", "-f", "-"]),
+    ("    ", &["create", "-f", "-"]),
     (
-        " c ",
+        " c  ",
         &[
             "create",
             "-f",
@@ -60,7 +60,7 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        " c ",
+        " c  ",
         &[
             "create",
             "-f",
@@ -70,15 +70,15 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     // Retention: a Scale does not say more than that it is a scale-down.
-    ("  r", &["scale", "statefulset", "keeps", "--replicas=1"]),
-    ("  r", &["scale", "statefulset", "keeps", "--replicas=0"]),
-    ("  r", &["scale", "statefulset", "deletes", "--replicas=1"]),
+    ("  r ", &["scale", "statefulset", "keeps", "--replicas=1"]),
+    ("  r ", &["scale", "statefulset", "keeps", "--replicas=0"]),
+    ("  r ", &["scale", "statefulset", "deletes", "--replicas=1"]),
     (
-        "  r",
+        "  r ",
         &["patch", "statefulset", "deletes", "-p", r#"{"spec":{"replicas":0}}"#],
     ),
     (
-        "  r",
+        "  r ",
         &[
             "patch",
             "statefulset",
@@ -88,7 +88,7 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "  r",
+        "  r ",
         &[
             "patch",
             "statefulset",
@@ -98,7 +98,7 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "  r",
+        "  r ",
         &[
             "patch",
             "statefulset",
@@ -107,10 +107,10 @@ const TABLE: &[(&str, &[&str])] = &[
             r#"{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}}}"#,
         ],
     ),
-    ("  r", &["delete", "statefulset", "deletes"]),
-    ("  r", &["delete", "statefulset", "deletes", "--cascade=orphan"]),
+    ("  r ", &["delete", "statefulset", "deletes"]),
+    ("  r ", &["delete", "statefulset", "deletes", "--cascade=orphan"]),
     (
-        "   ",
+        "    ",
         &[
             "delete",
             "statefulset",
@@ -119,7 +119,7 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "   ",
+        "    ",
         &[
             "delete",
             "statefulset",
@@ -127,6 +127,66 @@ const TABLE: &[(&str, &[&str])] = &[
             "--as=system:serviceaccount:kube-system:generic-garbage-collector",
         ],
     ),
+    // Pods: only those of a set that mount claims, and only where the StatefulSet controller deletes them.
+    ("    ", &["delete", "pod", "keeps-0"]),
+    (
+        "   p",
+        &[
+            "delete",
+            "pod",
+            "keeps-0",
+            "--as=system:serviceaccount:kube-system:statefulset-controller",
+        ],
+    ),
+    (
+        "   p",
+        &[
+            "delete",
+            "pod",
+            "keeps-0",
+            "--as=system:kube-controller-manager",
+            "--as-group=system:masters",
+        ],
+    ),
+    (
+        "    ",
+        &[
+            "delete",
+            "pod",
+            "keeps-0",
+            "--as=system:serviceaccount:kube-system:pod-garbage-collector",
+        ],
+    ),
+    (
+        "    ",
+        &[
+            "delete",
+            "pod",
+            "claimless",
+            "--as=system:serviceaccount:kube-system:statefulset-controller",
+        ],
+    ),
+    (
+        "    ",
+        &[
+            "delete",
+            "pod",
+            "of-a-job",
+            "--as=system:kube-controller-manager",
+            "--as-group=system:masters",
+        ],
+    ),
+    (
+        "    ",
+        &[
+            "delete",
+            "pod",
+            "of-nobody",
+            "--as=system:kube-controller-manager",
+            "--as-group=system:masters",
+        ],
+    ),
+    ("    ", &["label", "pod", "keeps-0", "team=storage"]),
 ];
 
 const LARGER: &str =
@@ -152,6 +212,28 @@ fn set(name: &str, annotations: &Value, retention: &Value) -> Value {
     })
 }
 
+/// A Pod that an object of this kind owns, with a volume.
+fn pod(name: &str, owner: Option<&str>, volume: &Value) -> Value {
+    let owners = owner.map(|kind| json!([{"apiVersion": "apps/v1", "kind": kind, "name": "keeps", "uid": "none"}]));
+    let mut volume = volume.clone();
+    volume["name"] = "data".into();
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "ownerReferences": owners},
+        "spec": {"containers": [{"name": "main", "image": "example/main:1"}], "volumes": [volume]},
+    })
+}
+
+/// The service account of the namespace, without which no Pod is created.
+async fn until_there_is_an_account(cluster: &Cluster) -> anyhow::Result<()> {
+    let account = eventually("a service account", Duration::from_secs(60), async || {
+        let get = ["get", "serviceaccount", "default"];
+        Ok(cluster.kubectl(&get, "").await?.success.then_some(()))
+    });
+    account.await
+}
+
 fn claim_spec() -> Value {
     json!({
         "accessModes": ["ReadWriteOnce"],
@@ -160,27 +242,44 @@ fn claim_spec() -> Value {
     })
 }
 
+/// What the table is about.
+async fn make(cluster: &Cluster) -> anyhow::Result<()> {
+    let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
+    let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
+    let claimed = json!({"persistentVolumeClaim": {"claimName": "data-keeps-0"}});
+    for object in [
+        set("keeps", &json!({}), &Value::Null),
+        set("deletes", &json!({}), &deletes),
+        set("ours", &ours, &Value::Null),
+        pod("keeps-0", Some("StatefulSet"), &claimed),
+        pod("claimless", Some("StatefulSet"), &json!({"emptyDir": {}})),
+        pod("of-a-job", Some("Job"), &claimed),
+        pod("of-nobody", None, &claimed),
+    ] {
+        let made = cluster.kubectl(&["create", "-f", "-"], &object.to_string()).await?;
+        ensure!(made.success, "{made:?}");
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
+    until_there_is_an_account(&cluster).await?;
     cluster.halt("kube-controller-manager");
     let client = cluster.client().await?;
-    let shipped = [Shipped::sets()?, Shipped::claims()?, Shipped::retention()?];
+    let shipped = [
+        Shipped::sets()?,
+        Shipped::claims()?,
+        Shipped::retention()?,
+        Shipped::pods()?,
+    ];
     let mut policies = Vec::new();
     for policy in &shipped {
         policies.push(policy.policy(&self::policy())?);
     }
     let host = PolicyHost::start(policies, Arc::new(KubeApi::new(client.clone()))).await?;
-    let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
-    let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
-    for object in [
-        set("keeps", &json!({}), &Value::Null),
-        set("deletes", &json!({}), &deletes),
-        set("ours", &ours, &Value::Null),
-    ] {
-        let made = cluster.kubectl(&["create", "-f", "-"], &object.to_string()).await?;
-        ensure!(made.success, "{made:?}");
-    }
+    make(&cluster).await?;
     for policy in &shipped {
         host.register(&client, &policy.registration()).await?;
     }
@@ -197,13 +296,13 @@ async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
             .kubectl(&[arguments, &["--dry-run=server"]].concat(), &claim.to_string())
             .await?;
         ensure!(output.success, "{arguments:?}: {output:?}");
-        let pairs = ["s", "c", "r"].iter().zip(before.into_iter().zip(requests()));
+        let pairs = ["s", "c", "r", "p"].iter().zip(before.into_iter().zip(requests()));
         Ok(pairs
             .map(|(name, (before, after))| if after > before { name } else { " " })
             .collect())
     };
     // The API server learns of the registrations a moment later.
-    for wanted in ["s  ", " c ", "  r"] {
+    for wanted in ["s   ", " c  ", "  r ", "   p"] {
         let (_, arguments) = TABLE.iter().find(|(who, _)| *who == wanted).expect("a row");
         eventually(
             "the API server to know the policies",

@@ -7,9 +7,14 @@ use crate::cluster::{Cluster, Options};
 use crate::installation::{Installation, USER, binary};
 use crate::policy_host::{Shipped, deployed, documents};
 
-/// The three policy objects.
-fn shipped() -> anyhow::Result<[Shipped; 3]> {
-    Ok([Shipped::sets()?, Shipped::claims()?, Shipped::retention()?])
+/// The policy objects.
+fn shipped() -> anyhow::Result<[Shipped; 4]> {
+    Ok([
+        Shipped::sets()?,
+        Shipped::claims()?,
+        Shipped::pods()?,
+        Shipped::retention()?,
+    ])
 }
 
 /// What policy-metadata.yml says of the module.
@@ -79,6 +84,7 @@ fn an_object_that_fails_closed_or_changes_requests_is_the_one_that_must() -> any
         [
             row("claim-rollout", "Fail", "true"),
             row("claim-rollout-claims", "Ignore", "true"),
+            row("claim-rollout-pods", "Ignore", "false"),
             row("claim-rollout-retention", "Ignore", "false"),
         ]
     );

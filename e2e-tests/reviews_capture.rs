@@ -6,11 +6,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, Options};
+use crate::cluster::{Cluster, Options, eventually};
 use crate::policy_host::{KubeApi, PolicyHost, Runtime, Shipped};
 
 /// Where the reviews are.
@@ -22,6 +23,9 @@ const CONTROLLER: [&str; 2] = [
     "--as-group=system:masters",
 ];
 
+/// How long the API server may take to learn of a registration.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 struct Capture {
     cluster: Cluster,
     host: PolicyHost,
@@ -30,16 +34,21 @@ struct Capture {
 impl Capture {
     /// Runs kubectl on the set, and writes down what the policy was asked meanwhile.
     async fn say(&self, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
-        let before = self.host.requests("sets");
+        self.say_to("sets", sentence, arguments, input).await
+    }
+
+    /// The same of another policy object.
+    async fn say_to(&self, policy: &str, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
+        let before = self.host.requests(policy);
         let output = self
             .cluster
             .kubectl(&[arguments, &["-n", "shop"]].concat(), input)
             .await?;
         ensure!(
-            self.host.requests("sets") > before,
+            self.host.requests(policy) > before,
             "{sentence}: expected the policy to be asked: {output:?}"
         );
-        let request: Value = serde_json::from_str(self.host.last_request("sets").context("a request")?.get())?;
+        let request: Value = serde_json::from_str(self.host.last_request(policy).context("a request")?.get())?;
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
         let text = serde_json::to_string_pretty(&review)? + "\n";
         std::fs::write(
@@ -63,6 +72,42 @@ impl Capture {
         self.try_patch(sentence, "--type=json", &patch, &[]).await
     }
 
+    /// A Pod is deleted, or not: nothing is stored.
+    async fn deletions(&self) -> anyhow::Result<()> {
+        let ready = [
+            "wait",
+            "--for=condition=Ready",
+            "--timeout=60s",
+            "-n",
+            "shop",
+            "pod/web-2",
+        ];
+        let output = self.cluster.kubectl(&ready, "").await?;
+        ensure!(output.success, "{output:?}");
+        let delete = ["delete", "pod", "web-2", "--wait=false", "--dry-run=server"];
+        let replace = [
+            &delete[..],
+            &["--as=system:serviceaccount:kube-system:statefulset-controller"],
+        ]
+        .concat();
+        let policy = "pods";
+        let called = eventually("the API server to call the policy for Pods", PATIENCE, async || {
+            self.cluster
+                .kubectl(&[&delete[..], &["-n", "shop"]].concat(), "")
+                .await?;
+            Ok((self.host.requests(policy) > 0).then_some(()))
+        });
+        called.await?;
+        self.say_to(policy, "a user deletes a Pod", &delete, "").await?;
+        for sentence in [
+            "a Pod is replaced whose claims are ready",
+            "a Pod is replaced whose claims are not ready",
+        ] {
+            self.say_to(policy, sentence, &replace, "").await?;
+        }
+        Ok(())
+    }
+
     async fn births(&self) -> anyhow::Result<()> {
         let create = ["create", "--dry-run=server", "-f", "-"];
         let with = |annotation: &str| {
@@ -76,8 +121,9 @@ impl Capture {
         let odd = with("update-policy: Sometimes");
         self.say("a set is created with an unknown update policy", &create, &odd)
             .await?;
-        let odd =
-            with("staged: \"{}\"\n    claim-rollout.io/held-partition: \"0\"\n    claim-rollout.io/withdraw: abc");
+        let odd = with(
+            "staged: \"{}\"\n    claim-rollout.io/phase: Complete\n    claim-rollout.io/ready: x.0\n    claim-rollout.io/withdraw: abc",
+        );
         self.say("a set is created with what only the policy may write", &create, &odd)
             .await
     }
@@ -225,15 +271,18 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let client = cluster.client().await?;
     let_sam(&cluster).await?;
     let shipped = Shipped::sets()?;
-    let mut entry = shipped.policy(&Runtime::new()?.load_policy()?)?;
-    "sets".clone_into(&mut entry.name);
-    let host = PolicyHost::start(vec![entry], Arc::new(KubeApi::new(client.clone()))).await?;
-    let registration = shipped
-        .registration()
-        .named("sets")
-        .unconditionally()
-        .in_namespace("shop");
+    let module = Runtime::new()?.load_policy()?;
+    let named = |shipped: &Shipped, name: &str| -> anyhow::Result<_> {
+        let mut entry = shipped.policy(&module)?;
+        name.clone_into(&mut entry.name);
+        let registration = shipped.registration().named(name).unconditionally();
+        Ok((entry, registration.in_namespace("shop")))
+    };
+    let (sets, registration) = named(&shipped, "sets")?;
+    let (pods, registration_of_pods) = named(&Shipped::pods()?, "pods")?;
+    let host = PolicyHost::start(vec![sets, pods], Arc::new(KubeApi::new(client.clone()))).await?;
     host.register(&client, &registration).await?;
+    host.register(&client, &registration_of_pods).await?;
     host.until_called(&client, &registration).await?;
     let capture = Capture { cluster, host };
     capture.births().await?;
@@ -242,6 +291,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     capture.before_a_wish().await?;
     capture.lists_of_templates().await?;
     capture.during_a_rollout().await?;
+    capture.deletions().await?;
     capture.host.stop().await?;
     capture.cluster.stop();
     Ok(())

@@ -4,9 +4,9 @@
 //! with `verbs` in their names.
 
 mod births;
+mod gate;
 mod going_back;
 mod helm;
-mod hold;
 mod invisible;
 mod obstacles;
 mod other_verbs;
@@ -60,13 +60,14 @@ scenarios![Stage;
     births::after_a_staged_growth_a_new_replica_gets_its_claim_as_wished_at_once,
     births::without_the_policy_for_claims_a_claim_is_born_small_and_brought_to_the_wish,
     births::a_claim_that_two_sets_could_have_is_left_as_it_is_born,
-    hold::an_image_and_a_size_in_one_apply_hold_every_pod_until_the_user_lets_them_go,
+    gate::an_image_and_a_size_in_one_apply_keep_every_pod_until_the_user_lets_them_go,
+    gate::where_pods_need_not_wait_they_go_at_once,
     retention::whoever_scales_down_or_deletes_reads_which_claims_go_and_they_do,
     retention::an_orphaned_set_leaves_its_claims_and_nobody_is_warned,
     retention::a_policy_that_changes_during_a_scale_down_concerns_the_replicas_that_are_going,
     retention::where_they_are_to_be_kept_the_request_is_refused,
     going_back::an_apply_that_goes_back_withdraws_whatever_else_it_changes_and_an_update_by_its_manager_does_not,
-    helm::an_upgrade_is_staged_and_held_and_a_rollback_takes_it_back,
+    helm::an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_it_back,
     helm::helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs,
     helm::the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set,
     invisible::nothing_differs_from_a_cluster_without_the_policy_while_no_template_changes,

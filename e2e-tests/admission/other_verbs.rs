@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::Stage;
 use super::served::Policies;
-use crate::scenarios::scene::{STAGED, Scene, manifest, plain_manifest};
+use crate::scenarios::scene::{STAGED, Scene, manifest, plain_manifest, record};
+
+const PHASE: &str = "claim-rollout.io/phase";
 
 /// What a request is about, and so what it must change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,9 +74,9 @@ async fn send(scene: &Scene<'_>, about: About, arguments: &[&str]) -> anyhow::Re
         "{arguments:?}: {after:#}"
     );
     let kept = |set: &Value| {
-        let (record, spec) = (&set["metadata"]["annotations"][STAGED], &set["spec"]);
-        let partition = &spec["updateStrategy"]["rollingUpdate"]["partition"];
-        json!([record, spec["volumeClaimTemplates"], partition])
+        let (annotations, spec) = (&set["metadata"]["annotations"], &set["spec"]);
+        let beside = [STAGED, PHASE, "claim-rollout.io/ready"].map(|key| &annotations[key]);
+        json!([beside, spec["volumeClaimTemplates"], spec["updateStrategy"]])
     };
     ensure!(kept(&after) == kept(&before), "{arguments:?}: {after:#}");
     Ok(())
@@ -114,7 +116,7 @@ pub(super) async fn scale_restart_and_delete_go_through_in_silence_and_leave_wha
         &stage.scene("others-plain").await?,
         &stage.scene("others-staged").await?,
     );
-    let served = Policies::of_sets(&[plain, staged])?.serve(stage).await?;
+    let served = Policies::of_sets(&[plain, staged])?.and_pods()?.serve(stage).await?;
     plain.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
     let before = served.sets();
     live(plain).await?;
@@ -128,6 +130,14 @@ pub(super) async fn scale_restart_and_delete_go_through_in_silence_and_leave_wha
     staged.done(&["apply", "-f", "-"], &set("1Gi")).await?;
     staged.settled().await?;
     staged.done(&["apply", "-f", "-"], &set("2Gi")).await?;
-    ensure!(!staged.record().await?.is_null(), "nothing was staged");
-    live(staged).await
+    let set = staged.set().await?;
+    let phase = &set["metadata"]["annotations"][PHASE];
+    ensure!(
+        !record(&set)?.is_null() && phase == "Staged",
+        "nothing was staged: {set:#}"
+    );
+    let asked = served.pods();
+    live(staged).await?;
+    ensure!(served.pods() > asked, "no Pod was replaced");
+    Ok(())
 }

@@ -47,6 +47,12 @@ impl Policies {
         Ok(self)
     }
 
+    /// The shipped object for Pods as well.
+    pub(super) fn and_pods(mut self) -> anyhow::Result<Self> {
+        self.shipped.push(Shipped::pods()?);
+        Ok(self)
+    }
+
     /// The shipped object for retention as well, with this setting.
     pub(super) fn and_retention(mut self, retention: &str) -> anyhow::Result<Self> {
         let mut shipped = Shipped::retention()?;
@@ -98,6 +104,21 @@ impl Policies {
     }
 }
 
+/// A StatefulSet without Pods.
+fn probe(retention: &Value) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "probe"},
+        "spec": {
+            "replicas": 0, "serviceName": "probe", "selector": {"matchLabels": {"app": "probe"}},
+            "template": {
+                "metadata": {"labels": {"app": "probe"}},
+                "spec": {"containers": [{"name": "probe", "image": "probe"}]},
+            },
+            "persistentVolumeClaimRetentionPolicy": retention,
+        },
+    })
+}
+
 /// It runs.
 pub(super) struct Served<'a> {
     stage: &'a Stage,
@@ -115,6 +136,11 @@ impl Served<'_> {
     /// How many requests the policy for claims was asked about.
     pub(super) fn claims(&self) -> u64 {
         self.asked("claim-rollout-claims")
+    }
+
+    /// How many requests the policy for Pods was asked about.
+    pub(super) fn pods(&self) -> u64 {
+        self.asked("claim-rollout-pods")
     }
 
     /// How many requests the policy for retention was asked about.
@@ -143,18 +169,9 @@ impl Served<'_> {
                     let arguments = ["create", "-f", "-", "--as", STATEFULSET_CONTROLLER];
                     self.until_asked(policy, &arguments, &claim).await?;
                 }
+                Some("claim-rollout-pods") => self.until_asked_about_a_pod(policy).await?,
                 Some("claim-rollout-retention") => {
-                    let set = json!({
-                        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "probe"},
-                        "spec": {
-                            "replicas": 0, "serviceName": "probe", "selector": {"matchLabels": {"app": "probe"}},
-                            "template": {
-                                "metadata": {"labels": {"app": "probe"}},
-                                "spec": {"containers": [{"name": "probe", "image": "probe"}]},
-                            },
-                            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"},
-                        },
-                    });
+                    let set = probe(&json!({"whenDeleted": "Delete"}));
                     self.kubectl(&["create", "-f", "-"], &set).await?;
                     self.until_asked(policy, &["delete", "statefulset", "probe"], &Value::Null)
                         .await?;
@@ -163,6 +180,41 @@ impl Served<'_> {
             }
         }
         Ok(())
+    }
+
+    /// By a Pod of its own, whose owner is there so that the garbage collector leaves it alone; both go again.
+    async fn until_asked_about_a_pod(&self, policy: &str) -> anyhow::Result<()> {
+        let set = probe(&Value::Null);
+        self.kubectl(&["create", "-f", "-"], &set).await?;
+        let uid = [
+            "get",
+            "statefulset",
+            "probe",
+            "-o",
+            "jsonpath={.metadata.uid}",
+            "--namespace",
+            &self.namespace,
+        ];
+        let uid = self.stage.cluster.kubectl(&uid, "").await?.stdout;
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "probe", "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "probe", "uid": uid}]},
+            "spec": {
+                "containers": [{"name": "probe", "image": "probe"}],
+                "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "probe"}}],
+            },
+        });
+        // The service account of a namespace comes a moment after it.
+        let created = eventually("a Pod to be created", PATIENCE, async || {
+            Ok(self.kubectl(&["create", "-f", "-"], &pod).await.ok())
+        });
+        created.await?;
+        let delete = ["delete", "pod", "probe", "--as", STATEFULSET_CONTROLLER];
+        self.until_asked(policy, &delete, &Value::Null).await?;
+        let now = ["delete", "pod", "probe", "--force", "--grace-period=0"];
+        self.kubectl(&now, &Value::Null).await?;
+        self.kubectl(&["delete", "statefulset", "probe"], &Value::Null).await
     }
 
     /// Asks for something again and again, as a dry run, until the policy is asked about it.

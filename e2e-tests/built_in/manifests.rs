@@ -23,6 +23,7 @@ fn each_webhook_says_what_its_policy_object_says() -> anyhow::Result<()> {
     for (file, policy) in [
         ("webhook/configuration.yaml", Shipped::sets()?),
         ("webhook/configuration.yaml", Shipped::claims()?),
+        ("webhook/configuration.yaml", Shipped::pods()?),
         ("webhook/retention.yaml", Shipped::retention()?),
     ] {
         let webhook = webhook(file, &policy.name)?;

@@ -26,6 +26,7 @@ scenarios![Stage;
     requests::what_is_not_allowed_is_refused_and_says_why,
     requests::who_may_not_change_claims_is_refused,
     requests::a_new_claim_gets_what_is_staged,
+    requests::a_pod_is_replaced_when_its_claim_is_ready,
     requests::who_scales_down_reads_which_claims_go,
 ];
 

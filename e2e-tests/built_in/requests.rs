@@ -3,7 +3,7 @@
 use anyhow::ensure;
 
 use super::Stage;
-use crate::scenarios::scene::{Scene, manifest, text, with_class, with_spec};
+use crate::scenarios::scene::{Scene, manifest, text, with_class, with_image, with_spec};
 
 /// A set of so many replicas of 1Gi, all Ready.
 async fn with_set<'a>(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Scene<'a>> {
@@ -72,6 +72,31 @@ pub(super) async fn a_new_claim_gets_what_is_staged(stage: &Stage) -> anyhow::Re
         .collect();
     ensure!(sizes == ["1Gi", "2Gi"], "{claims:#?}");
     Ok(())
+}
+
+pub(super) async fn a_pod_is_replaced_when_its_claim_is_ready(stage: &Stage) -> anyhow::Result<()> {
+    let scene = with_set(stage, "gate", &manifest(2, "1Gi")).await?;
+    let pods = scene.pods().await?;
+    let begun = scene.mark().await?;
+    // Paused, so that nobody is faster than the StatefulSet controller.
+    let wish = with_image(&manifest(2, "2Gi"), "2");
+    let annotation = "claim-rollout.io/update-policy: InPlace";
+    let paused = wish.replace(
+        annotation,
+        &format!("{annotation}\n    claim-rollout.io/paused: \"true\""),
+    );
+    scene.wish(&paused).await?;
+    let why = scene.until_denied("web-1").await?;
+    let webhook = "admission webhook \"claim-rollout-pods.claim-rollout.io\" denied the request: claim-rollout: ";
+    ensure!(why.contains(webhook), "{why}");
+    ensure!(scene.pods().await? == pods, "a Pod was replaced");
+    scene.wish(&wish).await?;
+    scene.until_complete(2, "2Gi").await?;
+    scene.until_updated(2).await?;
+    scene
+        .writes_since(begun)
+        .await?
+        .is_a_rollout(&["data-web-1", "data-web-0"], 2)
 }
 
 pub(super) async fn who_scales_down_reads_which_claims_go(stage: &Stage) -> anyhow::Result<()> {

@@ -6,48 +6,35 @@ use serde_json::{Value, json};
 use super::helm;
 use crate::built_in::Server;
 use crate::cluster::{Cluster, Options};
-use crate::installation::{ACCOUNT, Controllers, NAMESPACE, binary};
-use crate::scenarios::scene::{Scene, manifest, with_image, with_partition};
-
-/// What runs before the release goes.
-async fn hook(cluster: &Cluster) -> anyhow::Result<Vec<String>> {
-    let hooks = ["get", "hooks", "claim-rollout", "--namespace", NAMESPACE];
-    let output = cluster.run("helm", &hooks, &[], "").await?;
-    let objects: Vec<Value> = serde_saphyr::from_multiple(&output.stdout)?;
-    let job = objects
-        .into_iter()
-        .find(|object| object["kind"] == "Job")
-        .context("a Job")?;
-    ensure!(
-        job["metadata"]["annotations"]["helm.sh/hook"] == "pre-delete",
-        "{job:#}"
-    );
-    let pod = &job["spec"]["template"]["spec"];
-    ensure!(pod["serviceAccountName"] == ACCOUNT, "{pod:#}");
-    Ok(serde_json::from_value(pod["containers"][0]["args"].clone())?)
-}
+use crate::installation::{Controllers, NAMESPACE};
+use crate::scenarios::scene::{Scene, manifest, with_image};
 
 /// A set whose Pods wait for claims that nobody brings up: the controller is not there.
-async fn held<'a>(cluster: &'a Cluster, client: &kube::Client, controllers: &Controllers) -> anyhow::Result<Scene<'a>> {
-    let mut scene = Scene::new(cluster, client, "held").await?;
-    scene.controller = Some(controllers.start(&["--namespace", "held"]).await?);
-    scene.wish(&with_partition(&manifest(2, "1Gi"), 1)).await?;
+async fn waiting<'a>(
+    cluster: &'a Cluster,
+    client: &kube::Client,
+    controllers: &Controllers,
+) -> anyhow::Result<Scene<'a>> {
+    let mut scene = Scene::new(cluster, client, "waiting").await?;
+    scene.controller = Some(controllers.start(&["--namespace", "waiting"]).await?);
+    scene.wish(&manifest(2, "1Gi")).await?;
     scene.settled().await?;
     scene.controller.as_mut().context("a controller")?.terminate().await?;
-    scene
-        .wish(&with_image(&with_partition(&manifest(2, "2Gi"), 1), "2"))
-        .await?;
-    let set = scene.set().await?;
-    ensure!(partition(&set) == &json!(2) && hold(&set) == &json!("1"), "{set:#}");
+    scene.wish(&with_image(&manifest(2, "2Gi"), "2")).await?;
+    scene.until_denied("web-1").await?;
     Ok(scene)
 }
 
-fn partition(set: &Value) -> &Value {
-    &set["spec"]["updateStrategy"]["rollingUpdate"]["partition"]
-}
-
-fn hold(set: &Value) -> &Value {
-    &set["metadata"]["annotations"]["claim-rollout.io/held-partition"]
+/// What is not the StatefulSet controller's.
+fn users(set: &Value) -> Value {
+    let metadata = &set["metadata"];
+    json!([
+        set["spec"],
+        metadata["annotations"],
+        metadata["labels"],
+        metadata["generation"],
+        metadata["finalizers"]
+    ])
 }
 
 /// Where the API server asks, and whom it trusts there.
@@ -62,23 +49,6 @@ async fn clients(cluster: &Cluster) -> anyhow::Result<Value> {
     let configuration: Value = serde_json::from_str(&cluster.kubectl(&get, "").await?.stdout)?;
     let webhooks = configuration["webhooks"].as_array().context("webhooks")?;
     Ok(webhooks.iter().map(|webhook| webhook["clientConfig"].clone()).collect())
-}
-
-/// No Pod does anything here, so it is carried out by hand, as the account that it names.
-async fn carry_out_the_hook(cluster: &Cluster) -> anyhow::Result<()> {
-    let kubeconfig = cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?;
-    let lifted = tokio::process::Command::new(binary()?)
-        .args(hook(cluster).await?)
-        .arg("--kubeconfig")
-        .arg(kubeconfig)
-        .output()
-        .await?;
-    let text = String::from_utf8(lifted.stdout)?;
-    ensure!(
-        lifted.status.success() && text == "statefulset.apps/held/web is held no longer\n",
-        "{text}"
-    );
-    Ok(())
 }
 
 async fn nothing_is_left_but_the_definition(cluster: &Cluster) -> anyhow::Result<()> {
@@ -105,7 +75,7 @@ async fn nothing_is_left_but_the_definition(cluster: &Cluster) -> anyhow::Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_is_installed_upgraded_and_uninstalled_without_leaving_a_hold() -> anyhow::Result<()> {
+async fn a_release_is_installed_upgraded_and_uninstalled_and_no_set_is_changed() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let builtin = ["admission=builtin"];
@@ -115,7 +85,7 @@ async fn a_release_is_installed_upgraded_and_uninstalled_without_leaving_a_hold(
     let controllers = Controllers::of(&cluster).await?;
     let server = Server::begin(&cluster).await?;
     let before = clients(&cluster).await?;
-    for client in [&before[0], &before[1]] {
+    for client in [&before[0], &before[1], &before[2]] {
         let path = client["service"]["path"].as_str().unwrap_or_default();
         ensure!(
             client["caBundle"].is_string() && path.split('/').count() == 4,
@@ -146,18 +116,24 @@ async fn a_release_is_installed_upgraded_and_uninstalled_without_leaving_a_hold(
 
     // Its Service leads nowhere here, where nothing runs in Pods.
     server.stand_for_the_service(&cluster).await?;
-    let scene = held(&cluster, &client, &controllers).await?;
-    carry_out_the_hook(&cluster).await?;
-    let set = scene.set().await?;
-    ensure!(partition(&set) == &json!(1) && hold(&set).is_null(), "{set:#}");
+    let scene = waiting(&cluster, &client, &controllers).await?;
+    let (set, pods) = (scene.set().await?, scene.pods().await?);
+    let hooks = ["get", "hooks", "claim-rollout", "--namespace", NAMESPACE];
+    let hooks = cluster.run("helm", &hooks, &[], "").await?;
+    ensure!(hooks.success && hooks.stdout.trim().is_empty(), "{hooks:?}");
 
-    let uninstall = ["uninstall", "claim-rollout", "--no-hooks", "--namespace", NAMESPACE];
+    let uninstall = ["uninstall", "claim-rollout", "--namespace", NAMESPACE];
     let gone = cluster.run("helm", &uninstall, &[], "").await?;
     ensure!(gone.success, "{gone:?}");
     server.terminate().await?;
     nothing_is_left_but_the_definition(&cluster).await?;
-    // The set is Kubernetes' alone again.
+    let after = scene.set().await?;
+    ensure!(users(&after) == users(&set), "before: {set:#}; after: {after:#}");
+    // The set is Kubernetes' alone again: no Pod waits.
     scene.done(&["set", "env", "statefulset/web", "A=b"], "").await?;
+    scene.until_updated(2).await?;
+    let now = scene.pods().await?;
+    ensure!(now[0] != pods[0] && now[1] != pods[1], "a Pod is still the old one");
     cluster.stop();
     Ok(())
 }

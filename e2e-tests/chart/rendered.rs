@@ -12,9 +12,6 @@ use crate::policy_host::documents;
 /// By kind and name, without what a release adds.
 type Objects = BTreeMap<String, Value>;
 
-/// What the chart has beyond `deploy/`: what runs before an uninstallation.
-const BEYOND: [&str; 1] = ["Job claim-rollout-lift-holds"];
-
 /// With this the objects for retention policies are rendered as `deploy/` has them.
 const WARN: &str = "policy.settings.retention=Warn";
 
@@ -84,11 +81,12 @@ fn deployed(files: &[&str]) -> anyhow::Result<Objects> {
 
 async fn is_what_is_deployed(cluster: &Cluster, values: &[&str], files: &[&str]) -> anyhow::Result<()> {
     let mut rendered = by_name(render(cluster, values).await?)?;
-    rendered.retain(|name, _| !BEYOND.contains(&name.as_str()));
     for (name, object) in &mut rendered {
         match name.as_str() {
             // In `deploy/` only the object that is about it says so.
-            "ClusterAdmissionPolicy claim-rollout" | "ClusterAdmissionPolicy claim-rollout-claims" => {
+            "ClusterAdmissionPolicy claim-rollout"
+            | "ClusterAdmissionPolicy claim-rollout-claims"
+            | "ClusterAdmissionPolicy claim-rollout-pods" => {
                 remove(&mut object["spec"]["settings"], "retention");
             }
             "ConfigMap claim-rollout-settings" if values.contains(&WARN) => {
@@ -123,14 +121,10 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
         "shrink": "Recover",
     });
     let objects = by_name(render(cluster, &values).await?)?;
-    assert_eq!(
-        objects["ClusterAdmissionPolicy claim-rollout"]["spec"]["settings"],
-        settings
-    );
-    assert_eq!(
-        objects["ClusterAdmissionPolicy claim-rollout-claims"]["spec"]["settings"],
-        settings
-    );
+    for policy in ["", "-claims", "-pods"] {
+        let policy = &objects[&format!("ClusterAdmissionPolicy claim-rollout{policy}")];
+        assert_eq!(policy["spec"]["settings"], settings);
+    }
     let mut of_retention = settings.clone();
     of_retention["mode"] = "ValidateOnly".into();
     assert_eq!(
@@ -168,12 +162,37 @@ async fn retention_decides_what_is_asked_and_whether_it_may_be_skipped(cluster: 
     Ok(())
 }
 
+/// Without the gate nobody is asked about Pods; nothing else differs.
+async fn without_the_gate_nobody_is_asked_about_pods(cluster: &Cluster) -> anyhow::Result<()> {
+    let kubewarden = by_name(render(cluster, &[]).await?)?;
+    let mut expected = kubewarden.clone();
+    let policy = expected.remove("ClusterAdmissionPolicy claim-rollout-pods");
+    ensure!(policy.is_some(), "no policy for Pods");
+    assert_eq!(by_name(render(cluster, &["gate.enabled=false"]).await?)?, expected);
+
+    let webhooks = async |values: &[&str]| -> anyhow::Result<Vec<Value>> {
+        let objects = by_name(render(cluster, &[values, &["admission=builtin"]].concat()).await?)?;
+        let configuration = &objects["MutatingWebhookConfiguration claim-rollout-webhook"];
+        let mut webhooks = configuration["webhooks"].as_array().cloned().context("webhooks")?;
+        // The certificate and the path are made anew each time.
+        webhooks
+            .iter_mut()
+            .for_each(|webhook| drop(webhook["clientConfig"].take()));
+        Ok(webhooks)
+    };
+    let mut expected = webhooks(&[]).await?;
+    let gate = expected.pop().context("a webhook for Pods")?;
+    assert_eq!(gate["name"], "claim-rollout-pods.claim-rollout.io");
+    assert_eq!(webhooks(&["gate.enabled=false"]).await?, expected);
+    Ok(())
+}
+
 /// The controller looks there, has rights there, and the policy is called for it alone.
 async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::Result<()> {
     let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "team-a"}});
     let values = [WARN, "onlyNamespace=team-a"];
     let objects = by_name(render(cluster, &values).await?)?;
-    for policy in ["", "-claims", "-retention"] {
+    for policy in ["", "-claims", "-pods", "-retention"] {
         let policy = &objects[&format!("ClusterAdmissionPolicy claim-rollout{policy}-team-a")];
         assert_eq!(policy["spec"]["namespaceSelector"], selector);
     }
@@ -326,7 +345,8 @@ async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
 }
 
 /// A value, and what Helm says of it.
-const WRONG: [(&str, &str); 15] = [
+const WRONG: [(&str, &str); 16] = [
+    ("gate.enabled=maybe", "at '/gate/enabled': got string, want boolean"),
     ("guard.enabled=maybe", "at '/guard/enabled': got string, want boolean"),
     (
         "admission=kubewarden2",
@@ -451,12 +471,14 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
     settings_reach_the_policy_and_the_controller(&cluster).await?;
     settings_reach_the_guard(&cluster).await?;
     retention_decides_what_is_asked_and_whether_it_may_be_skipped(&cluster).await?;
+    without_the_gate_nobody_is_asked_about_pods(&cluster).await?;
     one_namespace_is_all_that_is_asked_about(&cluster).await?;
     another_namespace_is_told_to_the_policy(&cluster).await?;
     a_certificate_of_others_takes_rights_away(&cluster).await?;
     a_network_policy_lets_in_who_is_named(&cluster).await?;
     a_wrong_value_is_refused_and_named(&cluster).await?;
     is_clean(&cluster, &["onlyNamespace=default"]).await?;
+    is_clean(&cluster, &["admission=builtin", "gate.enabled=false"]).await?;
     for admission in ["admission=kubewarden", "admission=builtin", "admission=none"] {
         is_clean(&cluster, &[&EVERYTHING[..], &NETWORK[..], &[admission]].concat()).await?;
         is_clean(&cluster, &[admission]).await?;

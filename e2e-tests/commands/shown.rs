@@ -1,11 +1,11 @@
 //! What `docs/commands.md` shows of the commands that are no part of its story.
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 
 use super::{Stage, run, scene};
 use crate::book::Book;
 use crate::cluster::eventually;
-use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+use crate::scenarios::scene::{PATIENCE, Scene};
 
 const DOCUMENT: &str = "docs/commands.md";
 const REVIEW: &str = include_str!("../reviews/a-template-shrinks.json");
@@ -22,12 +22,8 @@ async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Res
     Ok(())
 }
 
-pub(super) async fn the_document_shows_what_drift_watch_and_lift_print(stage: &Stage) -> anyhow::Result<()> {
-    let sections = [
-        "## drift: what differs",
-        "## watch: every change until all is done",
-        "## lift: when claim-rollout goes",
-    ];
+pub(super) async fn the_document_shows_what_drift_and_watch_print(stage: &Stage) -> anyhow::Result<()> {
+    let sections = ["## drift: what differs", "## watch: every change until all is done"];
     let mut book = Book::under(&sections, DOCUMENT)?;
     let scene = scene(stage, "mail").await?;
     types(&mut book, &scene, "claim-rollout drift").await?;
@@ -42,22 +38,6 @@ pub(super) async fn the_document_shows_what_drift_watch_and_lift_print(stage: &S
 
     scene.apply(3, "2Gi").await?;
     types(&mut book, &scene, "claim-rollout watch web").await?;
-
-    let paused = manifest(3, "3Gi").replace("example/main:1", "example/main:2").replace(
-        "update-policy: InPlace\n",
-        "update-policy: InPlace\n    claim-rollout.io/paused: \"true\"\n",
-    );
-    scene.done(&["apply", "-f", "-"], &paused).await?;
-    let before = scene.settled().await?;
-    let held = &before["metadata"]["annotations"]["claim-rollout.io/held-partition"];
-    ensure!(held == "0", "no Pod waits: {before:#}");
-    types(&mut book, &scene, "claim-rollout lift web --dry-run=server").await?;
-    ensure!(scene.set().await? == before, "a dry run stores nothing");
-    let lift = run(&scene, &["lift", "web"], "").await?;
-    ensure!(
-        lift.code == Some(1) && scene.set().await?["spec"] == before["spec"],
-        "{lift:?}"
-    );
     book.end()
 }
 

@@ -29,6 +29,10 @@ pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result
             ("Warning", CONFIGURATION),
         ),
         (
+            json!([{"op": "remove", "path": "/webhooks/2"}]),
+            ("Warning", CONFIGURATION),
+        ),
+        (
             json!([{"op": "replace", "path": "/webhooks/0/clientConfig/url", "value": "https://127.0.0.1:1/validate/claim-rollout"}]),
             ("Error", ASKED),
         ),

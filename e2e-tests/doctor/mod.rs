@@ -33,7 +33,6 @@ async fn each_fault_is_one_finding_and_heals() -> anyhow::Result<()> {
         installed::the_rights_of_the_controller,
         installed::who_leads,
         sets::annotations,
-        sets::a_hold_without_a_rollout,
         sets::a_storage_class_that_cannot_expand,
         sets::a_claim_that_lags,
         sets::a_rollout_that_is_stalled,

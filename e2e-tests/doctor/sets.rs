@@ -27,20 +27,6 @@ pub(super) async fn annotations(stage: &mut Stage) -> anyhow::Result<()> {
         .map(drop)
 }
 
-pub(super) async fn a_hold_without_a_rollout(stage: &mut Stage) -> anyhow::Result<()> {
-    let held = json!({
-        "metadata": {"annotations": {"claim-rollout.io/held-partition": "0"}},
-        "spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}},
-    });
-    stage
-        .faults(
-            &["patch", "statefulset/web", "--type=merge", "-p", &held.to_string()],
-            "",
-        )
-        .await?;
-    stage.healed(("Error", SET)).await
-}
-
 pub(super) async fn a_storage_class_that_cannot_expand(stage: &mut Stage) -> anyhow::Result<()> {
     let fixed = faulty("1Gi")
         .replace("web", "fixed")

@@ -4,8 +4,8 @@ use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
 use serde_json::{Value, json};
 
 use super::choices::Choices;
-use super::set::{TEMPLATES, retention};
-use super::words::{KEYS, NAMESPACE, SET, STATEFUL_SET_CONTROLLER, UID, size, trouble};
+use super::set::{TEMPLATES, put, retention};
+use super::words::{KEYS, NAMESPACE, SET, STATEFUL_SET_CONTROLLER, TEXTS, UID, size, trouble};
 
 /// The answers of one cluster: the same to the same question, always.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +34,19 @@ impl Cluster {
             objects: Vec::new(),
             refuses: choices.one_in(8),
         };
+        let revision = staged_revision(set);
         for template in TEMPLATES {
             for ordinal in 0..choices.below(3) {
                 let name = format!("{template}-{SET}-{ordinal}");
-                cluster.add("PersistentVolumeClaim", &name.clone(), claim(&name, choices));
+                let mut claim = claim(&name, choices);
+                if let Some(revision) = revision.as_ref().filter(|_| choices.one_in(2)) {
+                    put(
+                        &mut claim,
+                        &["metadata", "labels", "claim-rollout.io/revision"],
+                        json!(revision),
+                    );
+                }
+                cluster.add("PersistentVolumeClaim", &name, claim);
             }
         }
         for class in ["fast", "slow"] {
@@ -111,6 +120,13 @@ fn heard(error: impl std::fmt::Display) -> CannotAsk {
     CannotAsk(format!("Host error: Callback evaluation failure: {error}"))
 }
 
+/// The revision that a set says is staged.
+fn staged_revision(set: &Value) -> Option<String> {
+    let staged = set["metadata"]["annotations"]["claim-rollout.io/staged"].as_str()?;
+    let record: Value = serde_json::from_str(staged).ok()?;
+    Some(record["revision"].as_str()?.to_owned())
+}
+
 /// A claim as the API server has it.
 pub(crate) fn claim(name: &str, choices: &mut dyn Choices) -> Value {
     let mut claim = json!({
@@ -119,7 +135,7 @@ pub(crate) fn claim(name: &str, choices: &mut dyn Choices) -> Value {
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size(choices)}}},
         "status": {"phase": "Bound", "capacity": {"storage": size(choices)}},
     });
-    match choices.below(12) {
+    match choices.below(16) {
         1 => claim["status"]["phase"] = json!("Pending"),
         2 => claim["metadata"]["deletionTimestamp"] = json!("2026-01-02T03:04:05Z"),
         3 => claim["metadata"]["ownerReferences"] = json!([{"kind": "Pod", "name": "x", "controller": true}]),
@@ -134,6 +150,24 @@ pub(crate) fn claim(name: &str, choices: &mut dyn Choices) -> Value {
             claim["metadata"]["labels"] = json!({*choices.pick(&KEYS): "x", "claim-rollout.io/revision": "bbbbbbbbbb"});
         }
         9 => claim["status"] = trouble(choices),
+        10 => {
+            let statuses = [
+                "ControllerResizeInProgress",
+                "ControllerResizeInfeasible",
+                "NodeResizePending",
+                "x",
+            ];
+            claim["status"]["allocatedResourceStatuses"] = json!({"storage": *choices.pick(&statuses)});
+        }
+        11 => {
+            claim["spec"]["volumeAttributesClassName"] = json!("gold");
+            claim["status"]["modifyVolumeStatus"] = json!({"status": *choices.pick(&["Pending", "InProgress", "x"])});
+        }
+        12 => {
+            let conditions = ["Resizing", "FileSystemResizePending", "ControllerResizeError", "x"];
+            claim["status"]["conditions"] =
+                json!([{"type": *choices.pick(&conditions), "status": "True", "message": *choices.pick(&TEXTS)}]);
+        }
         _ => {}
     }
     if !choices.one_in(3) {
@@ -160,6 +194,48 @@ pub(crate) fn claim_request(choices: &mut dyn Choices) -> Value {
     })
 }
 
+/// A request to delete a Pod: by the StatefulSet controller in most cases.
+pub(crate) fn pod_request(choices: &mut dyn Choices) -> Value {
+    let ordinal = choices.below(4);
+    let volumes = TEMPLATES
+        .map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": format!("{name}-{SET}-{ordinal}")}}));
+    let mut pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": format!("{SET}-{ordinal}"), "namespace": NAMESPACE, "uid": "p-1", "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": SET, "uid": UID, "controller": true}]},
+        "spec": {"volumes": volumes},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    });
+    match choices.below(20) {
+        0 => pod["status"]["phase"] = json!(*choices.pick(&["Failed", "Succeeded", "x"])),
+        1 => {
+            pod["status"]["conditions"] =
+                json!([{"type": "DisruptionTarget", "status": *choices.pick(&["True", "False"])}]);
+        }
+        2 => pod["metadata"]["deletionTimestamp"] = json!("2026-01-02T03:04:05Z"),
+        3 => pod["metadata"]["ownerReferences"][0]["uid"] = json!("before"),
+        4 => pod["spec"]["volumes"] = choices.pick(&[Value::Null, json!([]), json!([{"name": "x"}])]).clone(),
+        5 => pod["metadata"]["ownerReferences"][0]["kind"] = json!("Job"),
+        6 => {
+            let part = *choices.pick(&["metadata", "spec", "status"]);
+            pod[part] = trouble(choices);
+        }
+        _ => {}
+    }
+    let users = [
+        STATEFUL_SET_CONTROLLER,
+        STATEFUL_SET_CONTROLLER,
+        STATEFUL_SET_CONTROLLER,
+        "alice",
+    ];
+    json!({
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "operation": "DELETE", "name": format!("{SET}-{ordinal}"), "namespace": NAMESPACE,
+        "userInfo": {"username": *choices.pick(&users)}, "object": null, "oldObject": pod,
+    })
+}
+
 /// A request to scale a set by its subresource.
 pub(crate) fn scale_request(choices: &mut dyn Choices) -> Value {
     let scale = |replicas: usize| {
@@ -181,7 +257,7 @@ pub(crate) fn scale_request(choices: &mut dyn Choices) -> Value {
 /// The same set under a retention policy that deletes.
 pub(crate) fn with_retention(set: &Value, choices: &mut dyn Choices) -> Value {
     let mut set = set.clone();
-    super::set::put(
+    put(
         &mut set,
         &["spec", "persistentVolumeClaimRetentionPolicy"],
         retention(choices),

@@ -154,7 +154,7 @@ fn of_our_keys(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
         Some(record["revision"].as_str()?.to_owned())
     });
     let odd = *choices.pick(&TEXTS);
-    let (key, values) = match choices.below(7) {
+    let (key, values) = match choices.below(8) {
         0..=1 => (
             "update-policy",
             vec!["InPlace", "OnClaimDelete", "OnDelete", "ReCreate", odd],
@@ -162,7 +162,8 @@ fn of_our_keys(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
         2 => ("sync", vec!["LockStep", "Async", odd]),
         3 => ("paused", vec!["true", "false", odd]),
         4 => ("withdraw", vec![revision.as_deref().unwrap_or("x"), odd]),
-        5 => ("held-partition", vec!["0", "2", odd]),
+        5 => ("ready", vec!["x.0", "x.2", odd]),
+        6 => ("phase", vec!["Staged", "Complete", odd]),
         _ => ("replace-set", vec!["Never", "WhenComplete", odd]),
     };
     let value = *choices.pick(&values);

@@ -47,12 +47,13 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
         7 => Cluster::around(&cluster::with_retention(&old, choices), choices),
         _ => Cluster::around(&old, choices),
     };
-    let mut request = match choices.below(24) {
+    let mut request = match choices.below(28) {
         16..=17 => create(&old, choices),
         18..=19 => cluster::claim_request(choices),
         20 => cluster::scale_request(choices),
         21..=22 => kruise(&old, scene, choices),
         23 => other(&old, choices),
+        24..=26 => cluster::pod_request(choices),
         _ => update(&old, scene, choices),
     };
     put(&mut request, &["uid"], json!("0c1f6d2e-6f0a-4a55-9d0e-3f8b1a1c2d4e"));
@@ -77,7 +78,7 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
     }
 }
 
-/// Puts a wish into the set, sometimes a forged one, sometimes with a hold.
+/// Puts a wish into the set, sometimes a forged one, sometimes with what is written beside it.
 fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)> {
     if choices.one_in(3) {
         annotate(set, "claim-rollout.io/update-policy", "InPlace");
@@ -93,14 +94,18 @@ fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)>
     };
     annotate(set, "claim-rollout.io/staged", &written);
     if choices.one_in(4) {
-        annotate(set, "claim-rollout.io/held-partition", choices.word(&["0", "1", "x"]));
-        put(
-            set,
-            &["spec", "updateStrategy"],
-            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}),
-        );
+        let phases = ["RollingOut", "Complete", "Staged", "x"];
+        annotate(set, "claim-rollout.io/phase", choices.word(&phases));
+        annotate(set, "claim-rollout.io/ready", &ready(&record, choices));
     }
     Some((templates, record))
+}
+
+/// Whose claims became ready: of the staged change, or of nothing.
+fn ready(record: &str, choices: &mut dyn Choices) -> String {
+    let record: Value = serde_json::from_str(record).unwrap_or_default();
+    let revision = record["revision"].as_str().unwrap_or_default();
+    (*choices.pick(&[&*format!("{revision}.0"), &*format!("{revision}.2"), "x.1", "x"])).to_owned()
 }
 
 fn update(old: &Value, mut scene: Scene, choices: &mut dyn Choices) -> Value {

@@ -33,7 +33,7 @@ const REPLACING: &str = "may not delete StatefulSet replacing now: it is being r
 const VERBS: &str = "may not create, delete or scale a StatefulSet, nor write its status";
 const METADATA: &str = "may change no metadata of a StatefulSet but annotations (if there are at most 1000) and the finalizer of \
                         claim-rollout.io";
-const SPEC: &str = "may change nothing in the spec of a StatefulSet but the partition";
+const SPEC: &str = "may change nothing in the spec of a StatefulSet";
 const CLAIM_VERBS: &str = "may not create or delete a PVC, nor write its status";
 const CLAIM_METADATA: &str = "may change no metadata of a PVC but labels and annotations";
 const CLAIM_LABELS: &str =
@@ -101,21 +101,29 @@ pub(super) const STAGED: &[Row] = &[
     (Alice, "annotate statefulset/rolling claim-rollout.io/ready=1.0", PHASE),
     (Alice, "annotate statefulset/rolling claim-rollout.io/phase-", PHASE),
     (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/staged={} claim-rollout.io/phase=Staged", YES),
-    (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Complete", PHASE),
+    // What is rolled out of it changes with the update policy, and with it the phase; nobody becomes ready by it.
+    (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Complete", YES),
+    (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Done", PHASE),
+    (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase-", PHASE),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged claim-rollout.io/ready=1.0", PHASE),
     (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Staged", PHASE),
-    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate claim-rollout.io/phase=Staged", PHASE),
+    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate claim-rollout.io/phase=Staged", YES),
+    (Alice, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=InPlace claim-rollout.io/phase=RollingOut", YES),
+    (Bob, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=InPlace claim-rollout.io/phase=RollingOut", RIGHT),
+    (Alice, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=InPlace claim-rollout.io/phase=RollingOut claim-rollout.io/ready=1.0", PHASE),
+    (Alice, "annotate --overwrite statefulset/staged claim-rollout.io/phase=RollingOut", PHASE),
     (Bob, "annotate statefulset/plain claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged", PHASE),
     (Alice, "annotate statefulset/plain claim-rollout.io/phase=Complete", PHASE),
     (Bob, "annotate statefulset/left claim-rollout.io/phase-", YES),
-    (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Complete claim-rollout.io/ready=1.0", YES),
+    (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/ready=1.0", YES),
+    (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/staged={} claim-rollout.io/phase=Complete claim-rollout.io/ready-", YES),
     // Whoever fills a StatefulSet with annotations makes nobody wait.
     (Bob, "annotate statefulset/large example.com/note=a", YES),
     (Bob, r#"patch statefulset/large --subresource=status --type=merge -p {"metadata":{"annotations":{"example.com/note":"a"}}}"#, YES),
     (Bob, "annotate statefulset/large claim-rollout.io/staged={}", RIGHT),
     (Controller, "annotate statefulset/large claim-rollout.io/ready=1.0", METADATA),
     (Controller, r#"patch statefulset/large --type=json -p [{"op":"add","path":"/metadata/finalizers/-","value":"claim-rollout.io/replacing"}]"#, METADATA),
-    (Controller, r#"patch statefulset/large --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
+    (Controller, r#"patch statefulset/large --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, SPEC),
     (Bob, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":MANY}}"#, RIGHT),
     (Alice, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":MANY}}"#, YES),
     (Bob, "annotate statefulset/crowded example.com/note=a", YES),
@@ -145,7 +153,7 @@ pub(super) const CONTROLLER: &[Row] = &[
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"replicas":3}}"#, SPEC),
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"minReadySeconds":3}}"#, SPEC),
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}"#, SPEC),
-    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, SPEC),
     (Controller, "annotate statefulset/plain claim-rollout.io/staged={}", YES),
     (Controller, "annotate statefulset/staged claim-rollout.io/staged- claim-rollout.io/phase-", YES),
     (Controller, "annotate statefulset/plain example.com/note=a", METADATA),

@@ -54,19 +54,19 @@ impl Real<'_> {
                 let mut metadata = named(uid, version, known.as_ref());
                 let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
                 let staged = self.record_of(known.as_ref(), &wish, complete, uid.unwrap_or(NO_UID))?;
-                metadata["annotations"] = json!({keys::STAGED: staged});
+                // As our controller writes it: nobody waits at the end of a rollout.
+                metadata["annotations"] = json!({keys::STAGED: staged, keys::READY: null});
                 self.merge_as_ours(&set, json!({"metadata": metadata})).await
             }
-            Request::Partition(uid, version, to, lift) => {
+            Request::Ready(uid, version, ready) => {
                 let known = self.get("statefulsets", "web").await?;
-                let mut body = json!({"metadata": named(uid, version, known.as_ref())});
-                if lift {
-                    body["metadata"]["annotations"] = json!({keys::HELD_PARTITION: null});
-                }
-                if let Some(to) = to {
-                    body["spec"] = json!({"updateStrategy": {"rollingUpdate": {"partition": to}}});
-                }
-                self.merge_as_ours(&set, body).await
+                let mut metadata = named(uid, version, known.as_ref());
+                let ready = match ready {
+                    Some((wish, ordinal)) => json!(format!("{}.{ordinal}", self.revision(&wish)?)),
+                    None => Value::Null,
+                };
+                metadata["annotations"] = json!({keys::READY: ready});
+                self.merge_as_ours(&set, json!({"metadata": metadata})).await
             }
             Request::Report(wish, says) => self.report(&wish, says).await,
             Request::Create(replicas, wish) => self.create(replicas, &wish).await,

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use claim_rollout::controller::FIELD_MANAGER;
 use claim_rollout::sim::dialogue::{ClaimSight, ReportSight, SetSight, Sights, wish_of};
-use claim_rollout::templates::{ClaimTemplate, Quantity, Record, keys};
+use claim_rollout::templates::{ClaimTemplate, Quantity, Ready, Record, keys};
 use serde_json::Value;
 
 use super::neighbourhood::PROBE;
@@ -93,7 +93,7 @@ impl Real<'_> {
                 annotation(keys::UPDATE_POLICY),
                 annotation(keys::PAUSED),
                 annotation(keys::SYNC),
-                annotation(keys::HELD_PARTITION),
+                annotation(keys::READY).map(|ready| self.ready(&ready)),
                 annotation(keys::WITHDRAW).map(|revision| self.wish_of(&revision)),
             ],
             partition: (strategy["type"] != "OnDelete")
@@ -116,6 +116,14 @@ impl Real<'_> {
             Ok(record) => format!("{}:foreign", wish_of(&record.templates)),
             Err(error) => error.to_string(),
         }
+    }
+
+    /// A wish and an ordinal, if it is written as our controller does.
+    fn ready(&self, ready: &str) -> String {
+        ready.parse().map_or_else(
+            |_| ready.to_owned(),
+            |Ready { revision, ordinal }| format!("{}.{ordinal}", self.wish_of(revision.as_str())),
+        )
     }
 
     /// The wish of a revision.

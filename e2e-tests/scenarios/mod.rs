@@ -11,6 +11,7 @@ mod bad_input;
 mod barrier;
 mod beside;
 mod canary;
+mod cost;
 mod deleted;
 mod escape;
 mod full_disk;
@@ -106,6 +107,7 @@ scenarios![Stage;
     pods::that_are_scaled_away_go_and_newcomers_come,
     pods::that_failed_or_are_disrupted_go,
     pods::wait_for_either_account_and_for_nobody_else,
+    cost::one_lookup_where_nothing_is_staged_and_no_call_without_claims,
     undone::a_controller_whose_account_is_not_named_stalls_and_says_so,
 ];
 

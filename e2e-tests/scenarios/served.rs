@@ -11,12 +11,13 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
 /// The namespaces that the shared policy-server is not called for.
-pub(super) const APART: [&str; 5] = [
+pub(super) const APART: [&str; 6] = [
     "recover",
     "stopped-absent",
     "undone",
     "stopped-without-policy",
     "stopped-without-both",
+    "gate-cost",
 ];
 
 /// It runs.
@@ -47,6 +48,11 @@ impl<'a> Served<'a> {
         };
         served.come().await?;
         Ok(served)
+    }
+
+    /// How many deletions of Pods the policy was asked about.
+    pub(super) fn pods(&self) -> u64 {
+        self.host.requests(self.registrations[1].policy())
     }
 
     /// Registers the webhooks, and returns when the API server calls them.

@@ -8,7 +8,7 @@ use claim_rollout::wire;
 use serde_json::{Value, json};
 
 use super::notation::{self, Found};
-use super::objects::{Object, put, remove, web};
+use super::objects::{Object, SET_CONTROLLER, put, remove, web};
 use crate::policy_host::{Capabilities, Module, run};
 use crate::reviews::Recorded;
 
@@ -65,6 +65,18 @@ pub(super) fn birth(row: &'static str, sentence: impl Into<String>, user: &str, 
         .by(user)
         .of_kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
         .asking("/name", claim.0["metadata"]["name"].clone())
+}
+
+/// A Pod of `web` is deleted, by the StatefulSet controller.
+pub(super) fn deletion(row: &'static str, sentence: impl Into<String>, pod: &Object) -> Case {
+    delete(row, sentence, pod)
+        .by(SET_CONTROLLER)
+        .of_kind("", "v1", "Pod", "pods")
+        .asking(
+            "/options",
+            json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}),
+        )
+        .asking("/name", pod.0["metadata"]["name"].clone())
 }
 
 impl Case {

@@ -7,7 +7,6 @@ use anyhow::ensure;
 use claim_rollout::admission::settings::NAMES;
 use claim_rollout::claims::Obstacle;
 use claim_rollout::templates::{FaultKind, FrozenChange, Quantity};
-use serde_json::Value;
 
 use super::case::Case;
 use super::fields;
@@ -15,19 +14,22 @@ use super::notation::Found;
 use super::settings::positions;
 
 /// The rows of DESIGN.md, section 4.
-const ROWS: [&str; 15] = [
-    "C1", "C2", "C3", "S1", "U0", "U1", "U2", "U3", "U4", "U5", "U6", "P1", "R1", "K1", "N1",
+const ROWS: [&str; 14] = [
+    "C1", "C2", "C3", "S1", "U0", "U1", "U2", "U3", "U5", "P1", "G1", "R1", "K1", "N1",
 ];
-/// What may become of the partition.
-const HOLDS: [&str; 5] = [
-    "none",
-    "begins",
-    "continues",
-    "ends with a partition",
-    "ends without one",
+/// What a Pod may wait for.
+const WAITS: [&str; 8] = [
+    "is not yet at revision",
+    "is Applied",
+    "is Expanding",
+    "is NodeExpanding",
+    "is Modifying",
+    "is Infeasible",
+    "is paused by the annotation",
+    "are replaced together",
 ];
 /// Every way to say no, every way to go back, and every way to write.
-const WORDS: [&str; 20] = [
+const WORDS: [&str; 24] = [
     "pass",
     "divert",
     "refuse 400",
@@ -37,7 +39,11 @@ const WORDS: [&str; 20] = [
     "kept",
     "-staged",
     "-withdraw",
-    "-held",
+    "-phase",
+    "-ready",
+    "phase=Staged",
+    "phase=RollingOut",
+    "phase=Complete",
     "staged:InPlace",
     "staged:OnClaimDelete",
     "staged:ReCreate",
@@ -54,7 +60,6 @@ const WORDS: [&str; 20] = [
 #[derive(Default)]
 pub(super) struct Seen {
     rows: BTreeMap<&'static str, usize>,
-    holds: BTreeSet<&'static str>,
     words: BTreeSet<String>,
     settings: BTreeMap<String, BTreeSet<String>>,
     sentences: BTreeSet<String>,
@@ -65,7 +70,6 @@ impl Seen {
     /// Notes a case that was answered as expected.
     pub(super) fn note(&mut self, case: &Case, found: &Found) {
         *self.rows.entry(case.row).or_default() += 1;
-        self.holds.insert(hold(case, found));
         self.words.extend(found.words.iter().cloned());
         for (name, value) in case.settings.as_object().into_iter().flatten() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -85,8 +89,8 @@ impl Seen {
         for row in ROWS {
             need(self.rows.contains_key(row), &row);
         }
-        for hold in HOLDS {
-            need(self.holds.contains(hold), &hold);
+        for wait in WAITS {
+            need(self.said.contains(wait), &wait);
         }
         for word in WORDS {
             need(self.words.contains(word), &word);
@@ -109,30 +113,6 @@ impl Seen {
         }
         ensure!(missing.is_empty(), "no case has: {}", missing.join("; "));
         Ok(())
-    }
-}
-
-/// What became of the partition.
-fn hold(case: &Case, found: &Found) -> &'static str {
-    let says = |part: &str| found.said.iter().any(|line| line.contains(part));
-    let writes = |part: &str| found.words.iter().any(|word| word.starts_with(part));
-    let was_held = case
-        .request
-        .pointer("/oldObject/metadata/annotations/claim-rollout.io~1held-partition")
-        .is_some_and(Value::is_string);
-    if says("Pods wait for their claims") {
-        "begins"
-    } else if says("Pods do not wait") {
-        let partition = writes("partition=");
-        if partition {
-            "ends with a partition"
-        } else {
-            "ends without one"
-        }
-    } else if was_held && (writes("partition=") || writes("held=")) {
-        "continues"
-    } else {
-        "none"
     }
 }
 

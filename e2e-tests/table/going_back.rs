@@ -72,10 +72,10 @@ fn by_annotation() -> Vec<Case> {
         update(
             "U1",
             "a withdrawal with an image that had to wait",
-            &old.clone().partition(3).note("held-partition", "0"),
-            &asked(&revision).partition(3).note("held-partition", "0").image("2"),
+            &old.clone().beside("RollingOut", "x.2"),
+            &asked(&revision).beside("RollingOut", "x.2").image("2"),
         )
-        .expects(format!("divert -staged -withdraw -held partition=0 by:annotation {WITHDREW} \"Pods do not wait\"")),
+        .expects(format!("divert -staged -withdraw -phase -ready by:annotation {WITHDREW}")),
         update("U2", "a withdrawal beside the wish itself", &old, &asked(&revision).size("20Gi"))
             .expects(format!("divert templates -withdraw warns \"nothing was withdrawn: the request itself asks for the templates of {revision}\"")),
     ]

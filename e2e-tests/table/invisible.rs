@@ -48,12 +48,6 @@ fn plain() -> Vec<(&'static str, &'static str, Value)> {
         ("a part of the set that nobody knows", "/partOfTheFuture", json!({"metadata": {"annotations": {"claim-rollout.io/staged": "x"}}})),
         ("numbers of every kind", "/spec/fieldOfTheFuture", json!([0, -1, 1.5, 1e-300, u64::MAX, i64::MIN])),
         ("texts of every kind", "/spec/fieldOfTheFuture", json!(["", "\u{0}\u{1f}\u{7f}", "\u{2028}\u{feff}", "\u{1F600}", "\"\\/"])),
-    ]
-}
-
-/// Edits that only matter where a wish is being rolled out.
-fn pods() -> Vec<(&'static str, &'static str, Value)> {
-    vec![
         ("an image", "/spec/template/spec/containers/0/image", json!("example/main:2")),
         ("a restart", "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt", json!("2026-01-01T00:00:00Z")),
         ("a part of the Pods that nobody knows", "/spec/template/spec/partOfTheFuture", json!(1)),
@@ -69,17 +63,6 @@ fn edits() -> Vec<Case> {
         for (whose, set) in
             [("of a set", web()), ("of a set that is looked after", web().in_place()), ("of a set that is being rolled out", rolling.clone())]
         {
-            let new = set.clone().with(pointer, value.clone());
-            cases.push(update("U0", format!("{what}: {whose}"), &set, &new).shipped().expects("pass"));
-            let back = update("U0", format!("{what}, undone: {whose}"), &new, &set).shipped();
-            // Down is the other direction: there Pods would run ahead.
-            if !(whose.ends_with("out") && what == "a higher partition") {
-                cases.push(back.expects("pass"));
-            }
-        }
-    }
-    for (what, pointer, value) in pods() {
-        for (whose, set) in [("of a set", web()), ("of a set that is looked after", web().in_place())] {
             let new = set.clone().with(pointer, value.clone());
             cases.push(update("U0", format!("{what}: {whose}"), &set, &new).shipped().expects("pass"));
             cases.push(update("U0", format!("{what}, undone: {whose}"), &new, &set).shipped().expects("pass"));

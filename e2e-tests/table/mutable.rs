@@ -91,9 +91,11 @@ fn validate_only() -> Vec<Case> {
         only(create("N1", "a record comes along, and nothing is mutated", &web().staged(&grown))).expects("refuse 403 \"staged: is written by claim-rollout alone\""),
         only(create("N1", "a word of nobody comes along", &web().policy("Sometimes"))).expects("refuse 403 \"update-policy: expected one of\""),
         only(update("N1", "a record is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("refuse 403 \"staged: is written by claim-rollout alone\""),
+        only(update("N1", "a phase is forged", &web(), &web().note("phase", "Complete"))).expects("refuse 403 \"phase: is written by claim-rollout alone\""),
+        only(update("N1", "a ready replica is forged", &web(), &web().note("ready", "x.0"))).expects("refuse 403 \"ready: is written by claim-rollout alone\""),
         only(update("N1", "a word of nobody is written", &web(), &web().note("sync", "x"))).expects("refuse 403 \"sync: expected one of\""),
         only(update("N1", "the switch to in place", &web(), &web().in_place())).expects("pass"),
-        only(update("N1", "an image with a growth is not held", &web().in_place(), &web().in_place().size("20Gi").image("2"))).expects("pass"),
+        only(update("N1", "an image with a growth", &web().in_place(), &web().in_place().size("20Gi").image("2"))).expects("pass"),
         only(update("N1", "by the controller", &web(), &web().size("5Gi")).by(CONTROLLER)).expects("pass"),
         only(update("N1", "an owned set", &web().owned(), &web().owned().size("5Gi"))).expects("pass"),
         only(update("N1", "who may patch claims may change templates", &web(), &grown).shipped())

@@ -3,11 +3,11 @@
 //! | verdict | means |
 //! |---|---|
 //! | `pass` | it goes on as it came |
-//! | `divert templates staged:InPlace` | the old templates are put back, and what was asked for is staged under this policy |
+//! | `divert templates staged:InPlace` | the old templates are put back, and what was asked for is staged under this policy, the phase beside it |
 //! | `divert templates staged:InPlace[data=20Gi,logs=5Gi]` | … and what is staged is not what was asked for, but this |
 //! | `divert restored -staged` | the templates of a record that came along are put in place |
 //! | `divert kept`, `-staged` | the record is put back as it was, or taken away |
-//! | `partition=3 held=0`, `-held`, `-withdraw` | the partition is written, or an annotation |
+//! | `phase=Staged`, `-phase`, `ready=…`, `-ready`, `-withdraw` | an annotation is written, or taken away |
 //! | `storage=20Gi class=gold label:k=v -label:k annotation:k=v -annotation:k revision` | a claim is written |
 //! | `by:annotation` | why the audit log says that a change was withdrawn |
 //! | `who looks=4` | it was asked who may, and four objects were looked up |

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub(super) const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
 /// Where the controller runs.
 pub(super) const CONTROLLER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
-/// Who makes claims.
+/// Who makes claims, and replaces Pods.
 pub(super) const SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 /// What the annotations of this project begin with, in a JSON pointer.
 const OURS: &str = "/metadata/annotations/claim-rollout.io~1";
@@ -122,6 +122,11 @@ impl Object {
         self.note("staged", &text)
     }
 
+    /// With what stands beside a staged change.
+    pub(super) fn beside(self, phase: &str, ready: &str) -> Self {
+        self.note("phase", phase).note("ready", ready)
+    }
+
     /// The templates.
     pub(super) fn templates(&self) -> Vec<ClaimTemplate> {
         ClaimTemplate::list_from_value(self.0["spec"]["volumeClaimTemplates"].clone()).expect("templates")
@@ -193,6 +198,21 @@ pub(super) fn claim(name: &str) -> Object {
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}},
             "storageClassName": "standard", "volumeMode": "Filesystem", "volumeName": format!("pv-{name}")},
         "status": {"phase": "Bound", "capacity": {"storage": "10Gi"}},
+    }))
+}
+
+/// A running Pod of `web`, by ordinal.
+pub(super) fn pod(ordinal: u32) -> Object {
+    let volume =
+        |name: &str| json!({"name": name, "persistentVolumeClaim": {"claimName": format!("{name}-web-{ordinal}")}});
+    Object(json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": format!("web-{ordinal}"), "namespace": "shop", "uid": format!("uid-web-{ordinal}"),
+            "labels": {"app": "web"}, "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web",
+                "uid": UID, "controller": true, "blockOwnerDeletion": true}]},
+        "spec": {"containers": [{"name": "main", "image": "example/main:1"}],
+            "volumes": [volume("data"), volume("logs"), {"name": "scratch", "emptyDir": {}}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
     }))
 }
 

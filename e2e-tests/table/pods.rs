@@ -1,190 +1,296 @@
-//! Rows U4 and U6: Pods that wait for their claims.
+//! Row G1: Pods that wait for their claims; and what is written beside a staged change.
 
 use claim_rollout::templates::{Phase, UpdatePolicy};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::case::{Case, update};
-use super::objects::{Object, web};
+use super::bad_input::strategies;
+use super::case::{Case, deletion, update};
+use super::objects::{CONTROLLER, Object, SET_CONTROLLER, claim, pod, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [begins(), does_not_begin(), goes_on(), ends(), grid()].into_iter().flatten().collect()
+    [waits(), goes(), asked(), where_nothing_is_rolled_out(), hosts(), beside(), follows_the_policy(), follows_the_wish()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-/// A set with a wish that is being rolled out.
+/// A set of which `data` is to grow.
 fn rolling() -> Object {
-    web().in_place().staged(&web().size("20Gi"))
+    web().in_place().staged(&grown())
 }
 
-/// The same, its Pods held at a partition.
-fn held(partition: i64, users: &str) -> Object {
-    rolling().partition(partition).note("held-partition", users)
+fn grown() -> Object {
+    web().size("20Gi")
 }
 
-fn waits(partition: i64, users: i64) -> String {
-    format!(
-        "\"Pods wait for their claims: rollingUpdate.partition is held at {partition} and lowered replica by replica, down to \
-         {users} (annotation claim-rollout.io/sync: Async lets them go)\""
-    )
+/// A claim that was brought to what is staged, and has become this large.
+fn at(name: &str, capacity: &str) -> Object {
+    claim(name)
+        .with("/metadata/labels/claim-rollout.io~1revision", grown().revision())
+        .with("/spec/resources/requests/storage", "20Gi")
+        .with("/status/capacity/storage", capacity)
 }
 
-const RELEASED: &str = "\"Pods do not wait for their claims any more: rollingUpdate.partition is the user's again\"";
+/// The claim of `data` of the highest replica.
+fn data(capacity: &str) -> Object {
+    at("data-web-2", capacity)
+}
 
-fn begins() -> Vec<Case> {
-    let begun = |partition: i64, users: i64| format!("divert partition={partition} held={users} warns {}", waits(partition, users));
-    let wish = |set: Object| set.in_place().size("20Gi").image("2");
-    let with_wish = |partition: i64, users: i64| {
-        format!("divert templates staged:InPlace partition={partition} held={users} warns \"staged data 10Gi -> 20Gi\" {}", waits(partition, users))
+fn logs() -> Object {
+    at("logs-web-2", "20Gi")
+}
+
+fn cluster(objects: &[&Object]) -> Vec<Value> {
+    objects.iter().map(|object| object.0.clone()).collect()
+}
+
+fn condition(kind: &str, message: &str) -> Value {
+    json!([{"type": "Other", "status": "True"}, {"type": kind, "status": "True", "message": message}])
+}
+
+/// web-2 is deleted; its claim of `data` is this one.
+fn of_data(sentence: &str, data: &Object, expected: &str) -> Case {
+    deletion("G1", sentence, &pod(2)).cluster(cluster(&[&rolling(), data, &logs()])).expects(expected)
+}
+
+fn denied(why: &str, looks: u32) -> String {
+    format!("refuse 403 looks={looks} \"claim-rollout: {why}; Pod web-2 is replaced when it is ready\"")
+}
+
+fn waits() -> Vec<Case> {
+    let resize = |status: &str| data("10Gi").with("/status/allocatedResourceStatuses", json!({"storage": status}));
+    let waits = |sentence: &str, data: Object, why: &str| of_data(sentence, &data, &denied(&format!("data-web-2 {why}"), 2));
+    let gold = |claim: Object| claim.with("/spec/volumeAttributesClassName", "gold");
+    let (size, class) = ("capacity 10Gi of 20Gi", "attributes class none, expected gold");
+    let behind = format!("is not yet at revision {}", grown().revision());
+    let second = deletion("G1", "the second claim of two", &pod(2))
+        .cluster(cluster(&[&rolling(), &data("20Gi"), &claim("logs-web-2")]))
+        .expects(denied(&format!("logs-web-2 {behind}"), 3));
+    vec![
+        waits("its claim was not written yet", claim("data-web-2"), &behind),
+        waits("its claim is of another revision", data("20Gi").with("/metadata/labels/claim-rollout.io~1revision", "x"), &behind),
+        waits("its claim is as large as wished, and was not written yet", claim("data-web-2").with("/status/capacity/storage", "20Gi"), &behind),
+        waits("its claim was written", data("10Gi"), &format!("is Applied: {size}")),
+        waits("its claim says nothing of its capacity", data("10Gi").without("/status/capacity"), "is Applied: capacity none of 20Gi"),
+        waits("its claim is being expanded", resize("ControllerResizeInProgress"), &format!("is Expanding: {size}")),
+        waits("its claim is being expanded, as a condition says", data("10Gi").with("/status/conditions", condition("Resizing", "")), &format!("is Expanding: {size}")),
+        waits("the driver cannot expand its claim", resize("ControllerResizeInfeasible"), "is Infeasible: the driver cannot do it"),
+        waits(
+            "the driver cannot expand its claim, and says why",
+            resize("ControllerResizeInfeasible").with("/status/conditions", condition("ControllerResizeError", "out of space")),
+            "is Infeasible: out of space",
+        ),
+        waits("its claim waits for another class", gold(data("20Gi")), &format!("is Modifying: {class}")),
+        waits("its claim gets another class", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "InProgress"), &format!("is Modifying: {class}")),
+        waits("a class is not there", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Pending"), &format!("is Modifying: {class}: it waits, perhaps for that class to exist")),
+        waits("the driver cannot change the class", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Infeasible"), "is Infeasible: the driver cannot do it"),
+        waits("a node expands its claim, which gets another class", gold(resize("NodeResizePending")), &format!("is NodeExpanding: {size}")),
+        second,
+    ]
+}
+
+fn goes() -> Vec<Case> {
+    let resize = |status: &str| data("10Gi").with("/status/allocatedResourceStatuses", json!({"storage": status}));
+    let goes = |sentence: &str, data: Object| of_data(sentence, &data, "pass looks=3");
+    let others = deletion("G1", "only the claim of another Pod is not ready", &pod(1))
+        .cluster(cluster(&[&rolling(), &data("10Gi"), &at("data-web-1", "20Gi"), &at("logs-web-1", "5Gi")]));
+    let alone = |sentence: &str, claims: &[&Object]| deletion("G1", sentence, &pod(2)).cluster(cluster(&[&[&rolling()], claims].concat()));
+    vec![
+        goes("its claims are ready", data("20Gi")),
+        goes("its claims are larger than wished", data("99Gi")),
+        goes("its claim is not bound", data("10Gi").with("/status/phase", "Pending")),
+        goes("its claim is not bound, nor written", claim("data-web-2").with("/status/phase", "Pending")),
+        goes("its claim is on its way out", data("10Gi").with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
+        goes("a node expands its claim when a Pod mounts it", resize("NodeResizePending")),
+        goes("a node expands its claim", resize("NodeResizeInProgress")),
+        goes("a node cannot expand its claim", resize("NodeResizeInfeasible")),
+        goes("a file system is pending, from before there was a status for it", data("10Gi").with("/status/conditions", condition("FileSystemResizePending", ""))),
+        goes("its claim cannot be read", data("10Gi").with("/spec/resources/requests/storage", "much")),
+        goes("its claim is no claim", Object(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-2"}, "spec": "x"}))),
+        others.expects("pass looks=3"),
+        alone("one of its claims is not there", &[&logs()]).expects("pass looks=3"),
+        alone("none of its claims is there", &[]).expects("pass looks=3"),
+    ]
+}
+
+/// Who asks, and for which Pod.
+fn asked() -> Vec<Case> {
+    let of = |sentence: &str, pod: &Object| deletion("G1", sentence, pod).cluster(cluster(&[&rolling(), &data("10Gi"), &logs()]));
+    let applied = denied("data-web-2 is Applied: capacity 10Gi of 20Gi", 2);
+    let by = |sentence: &str, user: &str| of(sentence, &pod(2)).by(user);
+    let named = |accounts: Value| json!({"statefulSetControllerAccounts": accounts});
+    let goes = |sentence: &str, pod: Object| of(sentence, &pod).expects("pass");
+    let drained = json!([{"type": "DisruptionTarget", "status": "True"}]);
+    let not_drained = json!([{"type": "DisruptionTarget", "status": "False"}]);
+    let two = pod(2);
+    let claimless = json!([{"name": "scratch", "emptyDir": {}}]);
+    vec![
+        by("by the StatefulSet controller", SET_CONTROLLER).expects(&applied),
+        by("by the controller manager's own account", "system:kube-controller-manager").expects(&applied),
+        by("by somebody", "alice").expects("pass"),
+        by("by our controller", CONTROLLER).expects("pass"),
+        by("by the garbage collector", "system:serviceaccount:kube-system:generic-garbage-collector").expects("pass"),
+        by("by nobody", "").expects("pass"),
+        by("by the account that the setting names", "ssc").settings(named(json!(["ssc"]))).expects(&applied),
+        by("by the usual account, where the setting names another", SET_CONTROLLER).settings(named(json!(["ssc"]))).expects("pass"),
+        of("in a dry run", &pod(2)).asking("/dryRun", true).expects(&applied),
+        of("it is evicted", &pod(2)).asking("/subResource", "eviction").expects("pass"),
+        of("it is created", &pod(2)).asking("/operation", "CREATE").asking("/object", pod(2).0).expects("pass"),
+        of("it is changed", &pod(2)).asking("/operation", "UPDATE").asking("/object", pod(2).0).expects("pass"),
+        goes("it has failed", two.clone().with("/status/phase", "Failed")),
+        goes("it has succeeded", two.clone().with("/status/phase", "Succeeded")),
+        goes("it is on its way out", two.clone().with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
+        goes("a drain takes it away", two.clone().with("/status/conditions", drained)),
+        of("a drain took nothing away", &two.clone().with("/status/conditions", not_drained)).expects(&applied),
+        goes("it mounts no claim", two.clone().with("/spec/volumes", claimless)),
+        goes("it has no volumes", two.clone().without("/spec/volumes")),
+        goes("a Job controls it", two.clone().with("/metadata/ownerReferences/0/kind", "Job")),
+        goes("a set of OpenKruise controls it", two.clone().with("/metadata/ownerReferences/0/apiVersion", "apps.kruise.io/v1beta1")),
+        goes("a set owns it that is no controller of it", two.clone().without("/metadata/ownerReferences/0/controller")),
+        goes("nobody controls it", two.clone().without("/metadata/ownerReferences")),
+        of("its set was made anew", &two.clone().with("/metadata/ownerReferences/0/uid", "before")).expects("pass looks=1"),
+        of("it is not named after its set", &two.clone().with("/metadata/name", "other-2")).expects("pass looks=1"),
+        of("it has no ordinal", &two.clone().with("/metadata/name", "web-x")).expects("pass looks=1"),
+        goes("its status cannot be read", two.with("/status", "x")),
+    ]
+}
+
+/// What there is of the set, and its Pod web-2, whose claim of `data` is not ready.
+fn of_set(sentence: &str, set: &Object) -> Case {
+    deletion("G1", sentence, &pod(2)).cluster(cluster(&[set, &data("10Gi"), &logs()]))
+}
+
+fn where_nothing_is_rolled_out() -> Vec<Case> {
+    let goes = |sentence: &str, set: Object| of_set(sentence, &set).expects("pass looks=1");
+    let waits = |sentence: &str, set: Object| of_set(sentence, &set).expects(denied("data-web-2 is Applied", 2).replace("; Pod", "\" \"; Pod"));
+    let record = |policy, phase| web().record(&grown(), policy, phase);
+    let lazy = record(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
+    let paused = "refuse 403 looks=1 \"the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on\"";
+    let strategy = |kind: &str| rolling().with("/spec/updateStrategy", json!({"type": kind}));
+    let ready = |ready: &str| strategy("Recreate").note("ready", ready);
+    let together = "refuse 403 looks=1 \"the Pods of web are replaced together, when all of its PersistentVolumeClaims are ready\"";
+    let elsewhere = json!({"ownedSets": "Stage"});
+    vec![
+        goes("nothing is staged", web().in_place()),
+        goes("the wish was reached", record(UpdatePolicy::InPlace, Phase::Complete)),
+        goes("claims stay as they are, as the record says", lazy.clone()),
+        waits("claims follow, as the set says", lazy.in_place()),
+        goes("claims stay as they are, as the set says", rolling().policy("OnClaimDelete")),
+        goes("the set says what nobody knows", rolling().policy("Sometimes")),
+        goes("the record is forged", rolling().note("staged", "{}")),
+        goes("the record is of another set", rolling().with("/metadata/uid", "made-again")),
+        goes("the record breaks a rule", web().in_place().staged(&web().size("1Gi"))),
+        goes("Pods go their own way", rolling().note("sync", "Async")),
+        waits("Pods wait, as the set says", rolling().note("sync", "LockStep")),
+        waits("nobody knows how Pods wait", rolling().note("sync", "Sometimes")),
+        goes("it is below the partition", rolling().partition(3)),
+        waits("it is at the partition", rolling().partition(2)),
+        goes("it is out of range", rolling().replicas(2)),
+        goes("it is below the first ordinal", rolling().with("/spec/ordinals", json!({"start": 3}))),
+        goes("its set is on its way out", rolling().with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
+        goes("another controller owns its set", rolling().owned()),
+        of_set("another controller owns its set, and is looked after", &rolling().owned()).settings(elsewhere)
+            .expects("refuse 403 looks=2 \"data-web-2 is Applied\""),
+        of_set("the record is beyond what the settings allow", &rolling()).settings(json!({"maxStorage": {"*": "15Gi"}})).expects("pass looks=1"),
+        of_set("templates are mutable here", &rolling()).settings(json!({"mode": "ValidateOnly"})).expects("pass looks=1"),
+        of_set("the rollout is paused", &rolling().note("paused", "true")).expects(paused),
+        waits("the rollout is not paused", rolling().note("paused", "false")),
+        waits("Pods are replaced by hand, and the controller deletes one", strategy("OnDelete")),
+        of_set("Pods are replaced together", &strategy("Recreate")).expects(together),
+        of_set("Pods are replaced together, when all were ready for another wish", &ready("x.0")).expects(together),
+        waits("Pods are replaced together, when all were ready", ready(&format!("{}.0", grown().revision()))),
+    ]
+}
+
+fn hosts() -> Vec<Case> {
+    let one = || deletion("G1", "there is nobody to ask", &pod(2));
+    let set = deletion("G1", "there is no such set", &pod(2)).cluster(cluster(&[&data("10Gi")]));
+    let odd = strategies().into_iter().map(|strategy| {
+        let set = rolling().with("/spec/updateStrategy", strategy.clone());
+        of_set(&format!("the strategy is {strategy}"), &set).expects("pass looks=1")
+    });
+    let rows = vec![
+        one().expects("pass looks=1"),
+        deletion("G1", "the host grants nothing", &pod(2)).nothing_granted().expects("pass looks=1"),
+        set.expects("pass looks=1"),
+        of_set("the set cannot be read", &rolling().with("/spec", "x")).expects("pass looks=1"),
+        of_set("the set's templates cannot be read", &rolling().with("/spec/volumeClaimTemplates", "x")).expects("pass looks=1"),
+        one().asking("/oldObject", Value::Null).expects("refuse 400 \"request.oldObject: expected a Pod, but found nothing\""),
+        one().asking("/oldObject", web().0).asking("/name", "web")
+            .expects("refuse 400 \"request.oldObject: expected an object of the kind that request.kind says\""),
+        one().without("/userInfo").expects("pass"),
+    ];
+    rows.into_iter().chain(odd).collect()
+}
+
+/// What stands beside a staged change stays with it, and only we write it.
+fn beside() -> Vec<Case> {
+    let ready = format!("{}.2", grown().revision());
+    let old = rolling().beside("RollingOut", &ready);
+    let put_back = format!("divert phase=RollingOut ready={ready}");
+    let edit = |sentence: &str, new: Object, expected: &str| update("U1", sentence, &old, &new).expects(expected);
+    vec![
+        edit("an unrelated edit leaves what stands beside the record", old.clone().image("2"), "pass"),
+        edit("a canary is lowered", old.clone().partition(0), "pass"),
+        edit("Pods are to go their own way", old.clone().note("sync", "Async"), "pass"),
+        edit("more replicas", old.clone().replicas(5), "pass"),
+        edit("Pods are to be replaced by hand", old.clone().with("/spec/updateStrategy", json!({"type": "OnDelete"})), "pass"),
+        edit("a replace drops what stands beside the record", rolling(), &put_back),
+        edit("a replace drops all of it", web().in_place(), &put_back.replace("divert", "divert kept")),
+        edit("the waiting is ended by hand", old.clone().beside("Complete", "x.0"), &put_back),
+        edit("the phase goes by hand", old.clone().unnoted("phase"), "divert phase=RollingOut"),
+        edit("all claims are ready, says somebody", old.clone().note("ready", "x.0"), &format!("divert ready={ready}")),
+        update("U1", "a replica is ready, says somebody", &rolling(), &rolling().note("ready", &ready)).expects("divert -ready"),
+        update("U1", "a phase is written by hand", &rolling(), &rolling().note("phase", "Complete")).expects("divert -phase"),
+        edit("a second wish: nobody is ready for it", old.clone().size("30Gi"), "divert templates staged:InPlace -ready warns \"staged data 20Gi -> 30Gi\""),
+        edit("the same wish again: whoever is ready stays so", old.clone().size("20Gi"), "divert templates"),
+    ]
+}
+
+/// The phase says whether anything is rolled out.
+fn follows_the_policy() -> Vec<Case> {
+    let of = |policy, phase| web().record(&grown(), policy, phase);
+    let lazy = of(UpdatePolicy::OnClaimDelete, Phase::RollingOut).note("phase", "Staged");
+    let complete = of(UpdatePolicy::InPlace, Phase::Complete).note("phase", "Complete");
+    let old = rolling().note("phase", "RollingOut");
+    let default = |case: Case| case.settings(json!({"defaultUpdatePolicy": "InPlace"}));
+    let switched = "warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\"";
+    vec![
+        update("U1", "claims are to stay as they are", &old, &old.clone().policy("OnClaimDelete")).expects("divert phase=Staged"),
+        update("U1", "by the word of OpenKruise", &old, &old.clone().policy("OnDelete")).expects("divert phase=Staged"),
+        update("U5", "claims are to follow", &lazy, &lazy.clone().in_place()).expects(format!("divert phase=RollingOut {switched}")),
+        update("U5", "claims are to follow, and there was no phase", &lazy.clone().unnoted("phase"), &lazy.clone().unnoted("phase").in_place())
+            .expects(format!("pass {switched}")),
+        update("U1", "the record's own policy rules", &old, &old.clone().unnoted("update-policy")).expects("pass"),
+        default(update("U1", "the record's own policy rules, whatever the default", &lazy, &lazy.clone().image("2"))).expects("pass"),
+        update("U1", "what was reached stays so", &complete, &complete.clone().policy("OnClaimDelete")).expects("pass"),
+        update("U1", "what was reached is put back", &complete, &complete.clone().unnoted("phase")).expects("divert phase=Complete"),
+        update("U1", "what was staged lazily is put back", &lazy, &lazy.clone().note("phase", "RollingOut")).expects("divert phase=Staged"),
+    ]
+}
+
+/// A wish is staged with its phase, however the set was.
+fn follows_the_wish() -> Vec<Case> {
+    let wish = |sentence: &str, set: Object, expected: &str| {
+        let new = set.clone().size("20Gi").image("2");
+        update("U3", sentence, &set, &new).expects(format!("divert templates staged:{expected}"))
     };
-    let other_spec = rolling().with("/spec/template/spec/serviceAccountName", "web");
-    let unnamed = web().without("/spec/updateStrategy").in_place();
+    let [in_place, lazy] = [
+        "InPlace warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\"",
+        "OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing claims stay\"",
+    ];
+    let complete = web().in_place().record(&grown(), UpdatePolicy::InPlace, Phase::Complete).beside("Complete", "x.0");
     vec![
-        update("U6", "a new image and a growth", &web().in_place(), &wish(web())).expects(with_wish(3, 0)),
-        update("U6", "a new image and a growth of a canary", &web().in_place().partition(2), &wish(web().partition(2))).expects(with_wish(3, 2)),
-        update("U6", "a new image, a growth and more replicas", &web().in_place(), &wish(web().replicas(5))).expects(with_wish(5, 0)),
-        update("U6", "a new image, a growth and fewer replicas", &web().in_place(), &wish(web().replicas(1))).expects(with_wish(1, 0)),
-        update("U6", "a new image while a wish is rolled out", &rolling(), &rolling().image("2")).expects(begun(3, 0)),
-        update("U6", "another part of the Pod changes while a wish is rolled out", &rolling(), &other_spec).expects(begun(3, 0)),
-        update(
-            "U6",
-            "a label of the Pod changes while a wish is rolled out",
-            &rolling(),
-            &rolling().with("/spec/template/metadata/annotations/restartedAt", "now"),
-        )
-        .expects(begun(3, 0)),
-        update("U6", "a new image with the same wish again", &rolling(), &rolling().image("2").size("20Gi"))
-            .expects(begun(3, 0).replace("divert", "divert templates")),
-        update("U6", "a new image with a second wish", &rolling(), &rolling().image("2").size("30Gi"))
-            .expects(with_wish(3, 0).replace("10Gi -> 20Gi", "20Gi -> 30Gi")),
-        update("U6", "a canary is lowered while a wish is rolled out", &rolling().partition(2), &rolling().partition(1)).expects(begun(2, 1)),
-        update("U6", "a canary is opened while a wish is rolled out", &rolling().partition(3), &rolling().partition(0)).expects(begun(3, 0)),
-        update("U6", "a canary is lowered together with a wish", &web().in_place().partition(2), &web().in_place().size("20Gi").partition(0))
-            .expects(with_wish(2, 0)),
-        update("U6", "a set that names no strategy", &unnamed, &wish(unnamed.clone())).expects(with_wish(3, 0)),
-        update(
-            "U6",
-            "a record that goes by in place without an annotation",
-            &rolling().unnoted("update-policy"),
-            &rolling().unnoted("update-policy").image("2"),
-        )
-        .expects(begun(3, 0)),
-        update(
-            "U6",
-            "a strategy that names only its type",
-            &rolling().without("/spec/updateStrategy/rollingUpdate"),
-            &rolling().without("/spec/updateStrategy/rollingUpdate").image("2"),
-        )
-        .expects(begun(3, 0)),
+        wish("a growth and an image", web().in_place(), in_place),
+        wish("a growth and an image where claims stay as they are", web(), lazy),
+        wish("a growth and an image of a canary", web().in_place().partition(2), in_place),
+        wish("a growth and an image where Pods go their own way", web().in_place().note("sync", "Async"), in_place),
+        wish("a growth and an image while it is paused", web().in_place().note("paused", "true"), in_place),
+        update("U3", "a growth with a phase of one's own", &web().in_place(), &web().in_place().size("20Gi").note("phase", "Complete"))
+            .expects(format!("divert templates staged:{in_place}")),
+        update("U3", "a growth with a ready replica of one's own", &web().in_place(), &web().in_place().size("20Gi").note("ready", "x.0"))
+            .expects(format!("divert templates -ready staged:{in_place}")),
+        update("U3", "a growth after the last one was reached", &complete, &complete.clone().size("30Gi"))
+            .expects("divert templates -ready staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
     ]
-}
-
-fn does_not_begin() -> Vec<Case> {
-    let complete = web().in_place().record(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::Complete);
-    let lazy = web().record(&web().size("20Gi"), UpdatePolicy::OnClaimDelete, Phase::RollingOut);
-    let on_delete = |set: Object| set.with("/spec/updateStrategy", json!({"type": "OnDelete"}));
-    let asynchronous = rolling().note("sync", "Async");
-    let passes = |sentence: &str, old: Object, new: Object| update("U6", sentence, &old, &new).expects("pass");
-    let reordered = json!({"spec": {"containers": [{"image": "example/main:1", "name": "main"}]}, "metadata": {"labels": {"app": "web"}}});
-    vec![
-        passes("nothing is staged", web().in_place(), web().in_place().image("2")),
-        passes("the wish was reached", complete.clone(), complete.image("2")),
-        passes("claims stay as they are", lazy.clone(), lazy.image("2")),
-        passes("Pods go their own way", asynchronous.clone(), asynchronous.image("2")),
-        passes("Pods are replaced by hand", on_delete(rolling()), on_delete(rolling()).image("2")),
-        passes("the partition is raised", rolling(), rolling().partition(2)),
-        passes("all Pods are held by the user", rolling().partition(3), rolling().partition(3).image("2")),
-        passes("more Pods are held by the user than there are", rolling(), rolling().partition(9).image("2")),
-        passes("there are no Pods", rolling().replicas(0), rolling().replicas(0).image("2")),
-        passes("only the replicas change", rolling(), rolling().replicas(5)),
-        passes("the Pod template is only spelt otherwise", rolling(), rolling().with("/spec/template", reordered)),
-        passes("only a label of the set changes", rolling(), rolling().with("/metadata/labels/a", "b")),
-        update("U6", "a growth without an image", &web().in_place(), &web().in_place().size("20Gi"))
-            .expects("divert templates staged:InPlace warns \"staged data\""),
-        update("U6", "a growth and an image where claims stay as they are", &web(), &web().size("20Gi").image("2"))
-            .expects("divert templates staged:OnClaimDelete warns \"existing claims stay\""),
-        update(
-            "U6",
-            "a growth and an image where Pods go their own way",
-            &web().in_place(),
-            &web().in_place().note("sync", "Async").size("20Gi").image("2"),
-        )
-        .expects("divert templates staged:InPlace warns \"staged data\""),
-        update("U6", "the hold of nobody comes with an edit", &rolling(), &rolling().note("held-partition", "1")).expects("divert -held"),
-    ]
-}
-
-fn goes_on() -> Vec<Case> {
-    let old = held(2, "0");
-    let edit = |sentence: &str, new: Object, expected: &str| update("U6", sentence, &old, &new).expects(expected);
-    vec![
-        edit("an unrelated edit while it is held", old.clone().with("/metadata/labels/a", "b"), "pass"),
-        edit("more replicas while it is held", old.clone().replicas(5), "pass"),
-        edit("a replace drops the user's own", old.clone().unnoted("held-partition"), "divert held=0"),
-        edit("a replace drops all of it", web().in_place().partition(2), "divert kept held=0"),
-        edit("the user's own is changed by hand", held(2, "1"), "divert held=0"),
-        edit("a lower partition is asked for", held(1, "0"), "divert partition=2 held=1"),
-        edit("none is asked for, as a chart without one does", held(0, "0"), "divert partition=2"),
-        edit("a higher partition is asked for", held(3, "0"), "divert held=3"),
-        edit("a much higher partition is asked for", held(9, "0"), "divert held=9"),
-        edit("a new image while it is held", old.clone().image("2"), "divert partition=3"),
-        edit("a new image with the user's partition", old.clone().image("2").partition(0), "divert partition=3"),
-        edit("a new image with another partition", old.clone().image("2").partition(1), "divert partition=3 held=1"),
-        edit("a new image and more replicas", old.clone().image("2").replicas(5), "divert partition=5"),
-        edit("the same wish again, as Helm sends it", web().in_place().partition(0).size("20Gi"), "divert templates kept partition=2 held=0"),
-        edit("a second wish", old.clone().size("30Gi"), "divert templates staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
-        update("U6", "what is held is not a number", &held(2, "x"), &held(2, "x").image("2"))
-            .expects(format!("divert partition=3 held=2 warns {}", waits(3, 2))),
-    ]
-}
-
-fn ends() -> Vec<Case> {
-    let old = held(2, "1");
-    let end = |row: &'static str, sentence: &str, new: Object, expected: &str| {
-        update(row, sentence, &old, &new).expects(format!("divert {expected} warns {RELEASED}"))
-    };
-    let withdraw = web().size("20Gi").revision();
-    let gone = format!("divert -staged -withdraw -held partition=1 by:annotation warns \"withdrew data 10Gi -> 20Gi\" {RELEASED}");
-    let orphan = web().partition(2).note("held-partition", "1");
-    vec![
-        end("U4", "claims are to stay as they are", old.clone().policy("OnClaimDelete"), "partition=1 -held"),
-        end("U4", "by the word of OpenKruise", old.clone().policy("OnDelete"), "partition=1 -held"),
-        end("U4", "Pods are to go their own way", old.clone().note("sync", "Async"), "partition=1 -held"),
-        end("U4", "both, with an image", old.clone().policy("OnClaimDelete").note("sync", "Async").image("2"), "partition=1 -held"),
-        end("U4", "with another partition", old.clone().policy("OnClaimDelete").partition(0), "partition=0 -held")
-            .expects(format!("divert -held warns {RELEASED}")),
-        end("U4", "a replace drops the hold at the same time", web().policy("OnClaimDelete").partition(2), "kept partition=1")
-            .expects(format!("divert kept partition=1 warns {RELEASED}")),
-        end("U4", "Pods are to be replaced by hand", old.clone().with("/spec/updateStrategy", json!({"type": "OnDelete"})), "-held"),
-        update("U4", "the wish is withdrawn", &old, &old.clone().note("withdraw", &withdraw)).expects(gone),
-        update("U4", "a hold outlived its record", &orphan, &orphan.clone().image("2")).expects(format!("divert partition=1 -held warns {RELEASED}")),
-        update("U4", "a hold outlived its record, and goes by itself", &orphan, &orphan.clone().unnoted("held-partition"))
-            .expects(format!("divert partition=1 warns {RELEASED}")),
-        update("U4", "nothing was held", &rolling(), &rolling().policy("OnClaimDelete")).expects("pass"),
-        update("U4", "nothing was held, and Pods are to go their own way", &rolling(), &rolling().note("sync", "Async")).expects("pass"),
-        update("U4", "in lock step again: nothing is held until Pods would run ahead", &rolling().note("sync", "Async"), &rolling()).expects("pass"),
-        update("U4", "in lock step again, with an image", &rolling().note("sync", "Async"), &rolling().note("sync", "LockStep").image("2"))
-            .expects(format!("divert partition=3 held=0 warns {}", waits(3, 0))),
-    ]
-}
-
-/// Every partition before and after, held and not, with an image and without: the rule in its plainest words.
-fn grid() -> Vec<Case> {
-    let mut cases = Vec::new();
-    for (before, after, image) in (0..4).flat_map(|before| (0..4).flat_map(move |after| ["1", "2"].map(|image| (before, after, image)))) {
-        let base = if image == "2" { 3 } else { before };
-        // Nobody holds: Pods run ahead if the template changes or the partition falls.
-        let partition = base.max(after);
-        let ahead = (image == "2" || after < before) && partition != after;
-        let expected = if ahead { format!("divert partition={partition} held={after} warns {}", waits(partition, after)) } else { "pass".to_owned() };
-        let sentence = format!("partition {before} to {after}, image {image}");
-        cases.push(update("U6", &sentence, &rolling().partition(before), &rolling().partition(after).image(image)).expects(expected));
-        // The user's own is 1: only another partition than the one before is the user's.
-        let users = if after == before { 1 } else { after };
-        let partition = base.max(users);
-        let mut expected = Vec::new();
-        expected.extend((partition != after).then(|| format!("partition={partition}")));
-        expected.extend((users != 1).then(|| format!("held={users}")));
-        let expected = if expected.is_empty() { "pass".to_owned() } else { format!("divert {}", expected.join(" ")) };
-        cases.push(update("U6", format!("{sentence}, held"), &held(before, "1"), &held(after, "1").image(image)).expects(expected));
-    }
-    cases
 }

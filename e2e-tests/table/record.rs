@@ -9,10 +9,28 @@ use super::notation::{Change, changes, ensure};
 /// The edits that lead from the object of the request to the one that goes back.
 pub(super) fn edits(case: &Case, mutated: &Value, told: &Value) -> Result<Vec<String>, String> {
     let object = &case.request["object"];
-    changes(object, mutated)
+    let words = changes(object, mutated)
         .iter()
         .map(|change| edit(case, change, told))
-        .collect()
+        .collect::<Result<Vec<String>, String>>()?;
+    let Some(staged) = words.iter().find_map(|word| word.strip_prefix("staged:")) else {
+        return Ok(words);
+    };
+    let begins = begins_beside(mutated, staged);
+    ensure(begins, "a new record has its phase beside it, and nobody is ready")?;
+    let phase = |word: &String| word.starts_with("phase=");
+    Ok(words.into_iter().filter(|word| !phase(word)).collect())
+}
+
+/// Whether what stands beside a record that was written now is what its policy asks for.
+fn begins_beside(set: &Value, staged: &str) -> bool {
+    let annotations = &set["metadata"]["annotations"];
+    let phase = if staged.starts_with("OnClaimDelete") {
+        "Staged"
+    } else {
+        "RollingOut"
+    };
+    annotations["claim-rollout.io/phase"] == phase && annotations["claim-rollout.io/ready"].is_null()
 }
 
 fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String> {
@@ -47,8 +65,10 @@ fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String
         (["metadata", "annotations", "claim-rollout.io/staged"], Some(text)) => staged(case, text, told)?,
         (["metadata", "annotations", "claim-rollout.io/staged"], None) => "-staged".to_owned(),
         (["metadata", "annotations", "claim-rollout.io/withdraw"], None) => "-withdraw".to_owned(),
-        (["metadata", "annotations", "claim-rollout.io/held-partition"], None) => "-held".to_owned(),
-        (["metadata", "annotations", "claim-rollout.io/held-partition"], Some(value)) => format!("held={value}"),
+        (["metadata", "annotations", "claim-rollout.io/phase"], None) => "-phase".to_owned(),
+        (["metadata", "annotations", "claim-rollout.io/phase"], Some(phase)) => format!("phase={phase}"),
+        (["metadata", "annotations", "claim-rollout.io/ready"], None) => "-ready".to_owned(),
+        (["metadata", "annotations", "claim-rollout.io/ready"], Some(ready)) => format!("ready={ready}"),
         (["metadata", "annotations", _], _) => written("annotation:"),
         (["metadata", "labels", "claim-rollout.io/revision"], Some(revision)) => {
             ensure(
@@ -58,7 +78,6 @@ fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String
             "revision".to_owned()
         }
         (["metadata", "labels", _], _) => written("label:"),
-        (["spec", "updateStrategy", "rollingUpdate", "partition"], Some(value)) => format!("partition={value}"),
         (["spec", "resources", "requests", "storage"], Some(value)) => format!("storage={value}"),
         (["spec", "volumeAttributesClassName"], Some(value)) => format!("class={value}"),
         _ => format!("!{}", change.path()),

@@ -20,7 +20,7 @@ const KEYS: [(&str, &[&str], &str, &[&str]); 4] = [
 ];
 
 /// What only the policy may write.
-const POLICYS: [&str; 3] = ["staged", "held-partition", "withdraw"];
+const POLICYS: [&str; 4] = ["staged", "phase", "ready", "withdraw"];
 
 pub(super) fn cases() -> Vec<Case> {
     let parts = [births(), user_keys(), audits(), controllers(), others(), owned(), unchanged(), forged(), same_wish()];
@@ -38,15 +38,15 @@ fn births() -> Vec<Case> {
         create("C1", "a set is created", &web()).expects("pass"),
         create("C1", "one without annotations is created", &web().without("/metadata/annotations")).expects("pass"),
         create("C1", "one without templates is created", &web().without("/spec/volumeClaimTemplates")).expects("pass"),
-        create("C1", "all that only the policy writes comes along", &all).expects("divert -staged -held -withdraw warns \"that came along is removed: \""),
+        create("C1", "all that only the policy writes comes along", &all).expects("divert -staged -phase -ready -withdraw warns \"that came along is removed: \""),
         create("C1", "a record comes along that was valid elsewhere", &stolen).expects("divert restored -staged warns \"StatefulSet web gets the templates that were staged where it comes from\""),
-        create("C1", "a dry run", &all).asking("/dryRun", true).expects("divert -staged -held -withdraw warns \"that came along is removed: \""),
+        create("C1", "a dry run", &all).asking("/dryRun", true).expects("divert -staged -phase -ready -withdraw warns \"that came along is removed: \""),
         create("C1", "a name is generated", &web().without("/metadata/name").with("/metadata/generateName", "web-"))
             .asking("/name", "")
             .expects("pass"),
         create("C1", "the controller makes a set again with its own record", &stolen).by(CONTROLLER).expects("pass"),
     ];
-    for (key, word) in POLICYS.into_iter().zip(["-staged warns \"that came along is removed: \"", "-held", "-withdraw"]) {
+    for (key, word) in POLICYS.into_iter().zip(["-staged warns \"that came along is removed: \"", "-phase", "-ready", "-withdraw"]) {
         let set = web().note(key, "x");
         cases.push(create("C1", format!("{key} comes along"), &set).expects(format!("divert {word}")));
         let alone = web().without("/metadata/annotations").note(key, "");
@@ -78,7 +78,7 @@ fn user_keys() -> Vec<Case> {
 }
 
 fn audits() -> Vec<Case> {
-    let live = web().staged(&grown()).note("held-partition", "0").policy("Sometimes");
+    let live = web().staged(&grown()).beside("RollingOut", "x.2").policy("Sometimes");
     let audit =
         |sentence: &str, set: &Object| create("C1", sentence, set).asking("/uid", UID).without("/userInfo").without("/options").without("/dryRun");
     vec![
@@ -87,7 +87,7 @@ fn audits() -> Vec<Case> {
         audit("what was never stored is judged", &live.clone().without("/metadata/resourceVersion"))
             .expects("refuse 403 \"update-policy: expected one of\""),
         audit("another object's uid is no audit", &live).asking("/uid", "another").expects("refuse 403 \"update-policy\""),
-        audit("a user is no audit", &live.unnoted("update-policy")).by("alice").expects("divert restored -staged -held warns \"StatefulSet web gets the templates that were staged where it comes from\""),
+        audit("a user is no audit", &live.unnoted("update-policy")).by("alice").expects("divert restored -staged -phase -ready warns \"StatefulSet web gets the templates that were staged where it comes from\""),
     ]
 }
 
@@ -102,9 +102,9 @@ fn controllers() -> Vec<Case> {
         update("C2", "the controller drops a record", &rolling, &web().in_place()).by(CONTROLLER).expects("pass"),
         update(
             "C2",
-            "the controller lowers the partition",
-            &rolling.clone().note("held-partition", "0").partition(3),
-            &rolling.clone().note("held-partition", "0").partition(2),
+            "the controller says whose claims are ready",
+            &rolling.clone().beside("RollingOut", "x.2"),
+            &rolling.clone().beside("RollingOut", "x.1"),
         )
         .by(CONTROLLER)
         .expects("pass"),
@@ -128,6 +128,10 @@ fn others() -> Vec<Case> {
             update(row, format!("the subresource {sub}"), &old, &new).asking("/subResource", *sub).expects(expected)
         })
         .collect();
+    let beside = old.clone().beside("RollingOut", "x.2");
+    cases.push(update("S1", "the status ends the waiting", &beside, &beside.clone().beside("Complete", "x.0"))
+        .asking("/subResource", "status")
+        .expects("divert phase=RollingOut ready=x.2"));
     for (group, version, kind, resource) in [
         ("apps", "v1", "Deployment", "deployments"),
         ("apps", "v1", "DaemonSet", "daemonsets"),
@@ -180,6 +184,9 @@ fn owned() -> Vec<Case> {
             .settings(divert())
             .expects("divert restored -staged warns \"StatefulSet web gets the templates that were staged where it comes from\""),
         update("C3", "an owned set keeps its record", &web().owned().staged(&grown()), &web().owned()).expects("divert kept"),
+        update("C3", "an owned set keeps what stands beside its record", &web().owned().staged(&grown()).beside("RollingOut", "x.1"), &web().owned())
+            .expects("divert kept phase=RollingOut ready=x.1"),
+        update("C3", "an owned set gets no phase", &web().owned(), &web().owned().beside("RollingOut", "x.1")).expects("divert -phase -ready"),
     ]
 }
 
@@ -245,7 +252,12 @@ fn forged() -> Vec<Case> {
     }
     let valid = web().staged(&grown());
     cases.push(update("U0", "a record that would be valid is written by hand", &web(), &valid).expects("divert -staged"));
-    cases.push(update("U0", "a hold that nothing needs is written", &web(), &web().note("held-partition", "0")).expects("divert -held"));
+    let beside = web().beside("RollingOut", "x.2");
+    cases.push(update("U0", "a phase of nothing is written", &web(), &web().note("phase", "Complete")).expects("divert -phase"));
+    cases.push(update("U0", "a replica of nothing is ready", &web(), &web().note("ready", "x.2")).expects("divert -ready"));
+    cases.push(update("U0", "a phase and a ready replica were left over", &beside, &beside.clone().image("2")).expects("divert -phase -ready"));
+    let both = beside.clone().note("staged", "{}");
+    cases.push(update("U0", "a forged record goes with all that is beside it", &both, &both.clone().image("2")).expects("divert -staged -phase -ready"));
     let withdraw = web().note("withdraw", "abc");
     let nothing = "divert -withdraw warns \"nothing was withdrawn: nothing is staged\"";
     cases.push(update("U0", "a withdrawal of nothing", &web(), &withdraw).expects(nothing));
@@ -269,8 +281,10 @@ fn same_wish() -> Vec<Case> {
         again("with more replicas", &wish.clone().replicas(5)).expects("divert templates"),
         again("in a dry run", &wish).asking("/dryRun", true).expects("divert templates"),
         update("U2", "after it was reached", &complete, &complete.clone().size("20Gi")).shipped().expects("divert templates"),
-        update("U2", "with a partition that is someone else's", &complete, &complete.clone().size("20Gi").note("held-partition", "1"))
-            .expects("divert templates -held"),
+        update("U2", "with a phase and a ready replica that nobody wrote", &complete, &complete.clone().size("20Gi").beside("Staged", "x.1"))
+            .expects("divert templates -phase -ready"),
+        update("U2", "without what stands beside the record", &old.clone().beside("RollingOut", "x.1"), &wish)
+            .expects("divert templates phase=RollingOut ready=x.1"),
         update("U2", "and now it is to reach claims, by one who may", &lazy, &lazy.clone().size("20Gi").in_place())
             .shipped()
             .cluster(vec![access("alice", true)])

@@ -103,7 +103,6 @@ impl Review<'_> {
             } else {
                 forget_ours(object);
                 blank(object, "/spec/volumeClaimTemplates");
-                blank(object, "/spec/updateStrategy/rollingUpdate/partition");
             }
         }
         assert_eq!(after, before, "changed elsewhere: {}", self.0.payload());
@@ -175,11 +174,7 @@ impl Review<'_> {
         if self.0.request["operation"] != "UPDATE" || new["uid"] != old["uid"] || !new["ownerReferences"].is_null() {
             return;
         }
-        // What a partition in a request means depends on the hold before it: the same request after a hold has ended asks for
-        // the partition that the hold had.
-        let held = !old["annotations"]["claim-rollout.io/held-partition"].is_null();
-        let objects = [(!held).then_some(self.object()), Some(mutated)];
-        for object in objects.into_iter().flatten() {
+        for object in [self.object(), mutated] {
             let mut next = self.0.clone();
             next.request["oldObject"] = mutated.clone();
             next.request["object"] = object.clone();

@@ -15,11 +15,7 @@ use crate::generated::case;
 use crate::generated::spelling::spelt;
 
 /// The values that an edit may replace, as paths; all that lies around them stays as it is, byte for byte.
-const EDITED: [&[&str]; 3] = [
-    &["metadata", "annotations"],
-    &["spec", "volumeClaimTemplates"],
-    &["spec", "updateStrategy"],
-];
+const EDITED: [&[&str]; 2] = [&["metadata", "annotations"], &["spec", "volumeClaimTemplates"]];
 
 /// Decides one review in an unusual spelling.
 ///
@@ -68,11 +64,6 @@ fn check(object: &str, old: &str, mutated: &str, is_created: bool) {
             .collect::<Vec<_>>()
     };
     assert_eq!(others(mutated), others(object), "other annotations changed: {object}");
-    let strategy = |set: &str| {
-        let strategy = member(set, EDITED[2]).map_or("null", |range| &set[range]);
-        without_partition(serde_json::from_str(strategy).unwrap_or_default())
-    };
-    assert_eq!(strategy(mutated), strategy(object), "another strategy: {object}");
 }
 
 /// The text without the values that may be edited, and without their members where `original` does not have them.
@@ -101,23 +92,6 @@ fn outline(text: &str, original: &str) -> String {
         done = cut.end;
     }
     outline + &text[done..]
-}
-
-/// `updateStrategy` apart from the partition; what is then empty is nothing.
-fn without_partition(mut strategy: Value) -> Value {
-    let partition = strategy.get_mut("rollingUpdate");
-    if let Some(rolling @ (Value::Object(_) | Value::Null)) = partition {
-        if let Some(fields) = rolling.as_object_mut() {
-            fields.remove("partition");
-        }
-        if rolling.is_null() || rolling.as_object().is_some_and(|fields| fields.is_empty()) {
-            strategy.as_object_mut().map(|fields| fields.remove("rollingUpdate"));
-        }
-    }
-    if strategy.as_object().is_some_and(|fields| fields.is_empty()) {
-        return Value::Null;
-    }
-    strategy
 }
 
 /// Where the value at a path stands in a text; of equal keys the last counts, as it does for an API server.

@@ -202,11 +202,12 @@ impl<'a> Replica<'a> {
         self.claims.iter().all(|claim| !claim.keeps_pod)
     }
 
-    /// True iff no claim keeps the Pod from being replaced, and one may have: a claim that never had a volume has not.
+    /// True iff no claim keeps the Pod from being replaced, and one may have: one without a volume never has, and one that
+    /// is not there will have to be looked at when it is.
     #[must_use]
     pub fn has_become_ready(&self) -> bool {
-        let has_kept = |claim: &Standing<'_>| claim.at == At::B || claim.state == ClaimState::Terminating;
-        self.lets_pod_go() && self.claims.iter().any(has_kept)
+        let has_kept = |state| !matches!(state, ClaimState::Unbound | ClaimState::Missing);
+        self.lets_pod_go() && self.claims.iter().any(|claim| has_kept(claim.state))
     }
 
     /// True iff nothing here keeps the next replica waiting.

@@ -21,10 +21,10 @@ const TABLE: &str = "
     Pending          | A      | 2        | 2        |
     Pending          | B      | 2        | 2        |
     Unbound          | Absent | 1        |          |
-    Unbound          | A      | P        | P        |
+    Unbound          | A      |          |          |
     Unbound          | B      | /1       | /1       |
     Unbound at B     | Absent | 1        |          |
-    Unbound at B     | A      | P        | P        |
+    Unbound at B     | A      |          |          |
     Unbound at B     | B      | /1       | /1       |
     Applied          | Absent |          |          |
     Applied          | A      |          |          |
@@ -57,7 +57,7 @@ const TABLE: &str = "
     Terminating      | A      | P        | P        |
     Terminating      | B      | 1        | 1        |
     Missing          | Absent | 1        |          |
-    Missing          | A      | P        | P        |
+    Missing          | A      |          |          |
     Missing          | B      | 1        | 1        |
     Done             | Absent | 1        |          |
     Done             | A      | P        | P        |

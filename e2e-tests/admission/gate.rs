@@ -1,0 +1,171 @@
+//! An image and a size in one request: no Pod goes ahead of its claims. Who keeps Pods is the policy alone: no controller
+//! runs, so no claim changes.
+
+use anyhow::ensure;
+use serde_json::Value;
+
+use super::Stage;
+use super::served::{Policies, Served};
+use crate::cluster::eventually;
+use crate::scenarios::scene::{PATIENCE, Scene, manifest, record};
+
+/// The manifest with another image and another size.
+fn both(before: &str) -> String {
+    before.replace("1Gi", "2Gi").replace("example/main:1", "example/main:2")
+}
+
+fn phase(set: &Value) -> &Value {
+    &set["metadata"]["annotations"]["claim-rollout.io/phase"]
+}
+
+/// Applies the image and the size; the dry run before says the same, and the warning is this one.
+async fn apply_both(scene: &Scene<'_>, before: &str, warning: &str) -> anyhow::Result<()> {
+    let both = both(before);
+    let set = scene.settled().await?;
+    let dry = scene.done(&["apply", "-f", "-", "--dry-run=server"], &both).await?;
+    ensure!(scene.set().await? == set, "a dry run changed the set");
+    let output = scene.done(&["apply", "-f", "-"], &both).await?;
+    ensure!(dry.stderr == output.stderr, "{dry:?} {output:?}");
+    ensure!(output.stderr.contains(warning), "{output:?}");
+    ensure!(output.stderr.matches("Warning:").count() == 1, "{output:?}");
+    Ok(())
+}
+
+/// Waits until this Pod is another one than it was, and returns all.
+async fn until_replaced(scene: &Scene<'_>, pods: &[Value], ordinal: usize) -> anyhow::Result<Vec<Value>> {
+    let what = format!("Pod web-{ordinal} of {} to be replaced", scene.namespace);
+    let now = eventually(&what, PATIENCE, async || {
+        let now = scene.pods().await?;
+        Ok((now.len() == pods.len() && now[ordinal] != pods[ordinal]).then_some(now))
+    });
+    now.await
+}
+
+pub(super) async fn an_image_and_a_size_in_one_apply_keep_every_pod_until_the_user_lets_them_go(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = &stage.scene("gate").await?;
+    let served = Policies::of_sets(&[scene])?.and_pods()?.serve(stage).await?;
+    let manifest = manifest(2, "1Gi");
+    scene.done(&["apply", "-f", "-"], &manifest).await?;
+    let before = scene.settled().await?;
+    let (pods, claims) = (scene.pods().await?, scene.claims().await?);
+    let asked = served.pods();
+    apply_both(
+        scene,
+        &manifest,
+        "staged data 1Gi -> 2Gi; 2 claims will be updated in place",
+    )
+    .await?;
+
+    let why = scene.until_denied("web-1").await?;
+    let set = scene.set().await?;
+    let revision = record(&set)?["revision"].as_str().unwrap_or_default().to_owned();
+    let waits =
+        format!("claim-rollout: data-web-1 is not yet at revision {revision}; Pod web-1 is replaced when it is ready");
+    ensure!(why.contains(&waits), "{why}");
+    ensure!(served.pods() > asked, "the policy for Pods was not asked");
+    ensure!(phase(&set) == "RollingOut", "{set:#}");
+    ensure!(set["metadata"]["generation"] == 2, "{set:#}");
+    ensure!(
+        set["spec"]["updateStrategy"] == before["spec"]["updateStrategy"],
+        "{set:#}"
+    );
+    ensure!(
+        set["spec"]["volumeClaimTemplates"] == before["spec"]["volumeClaimTemplates"],
+        "{set:#}"
+    );
+    // Whoever waits for the rollout is told the truth.
+    ensure!(
+        set["status"]["updateRevision"] != before["status"]["updateRevision"],
+        "{set:#}"
+    );
+    ensure!(
+        set["status"]["updateRevision"] != set["status"]["currentRevision"]
+            && set["status"]["updatedReplicas"].is_null(),
+        "{set:#}"
+    );
+    let rollout = scene
+        .kubectl(&["rollout", "status", "statefulset/web", "--watch=false"], "")
+        .await?;
+    ensure!(
+        rollout.stdout.contains("0 out of 2 new pods have been updated"),
+        "{rollout:?}"
+    );
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    ensure!(scene.claims().await? == claims, "a claim was written");
+    they_go(scene, &served, &pods).await
+}
+
+/// Pods that need not wait go, down to the user's partition; what is staged stays.
+async fn they_go(scene: &Scene<'_>, served: &Served<'_>, pods: &[Value]) -> anyhow::Result<()> {
+    let patch = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}"#;
+    let asked = served.pods();
+    let output = scene.done(&["patch", "statefulset", "web", "-p", patch], "").await?;
+    ensure!(output.stderr.is_empty(), "{output:?}");
+    let again = eventually("the write to make the controller try again", PATIENCE, async || {
+        Ok((served.pods() > asked).then_some(()))
+    });
+    again.await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    let staged = scene.record().await?;
+
+    let output = scene
+        .done(&["annotate", "statefulset", "web", "claim-rollout.io/sync=Async"], "")
+        .await?;
+    ensure!(output.stderr.is_empty(), "{output:?}");
+    let now = until_replaced(scene, pods, 1).await?;
+    let set = scene.settled().await?;
+    ensure!(scene.record().await? == staged, "what is staged stays staged");
+    ensure!(phase(&set) == "RollingOut", "{set:#}");
+    ensure!(now[0] == pods[0], "the Pod below the partition restarted");
+    Ok(())
+}
+
+pub(super) async fn where_pods_need_not_wait_they_go_at_once(stage: &Stage) -> anyhow::Result<()> {
+    let names = ["gate-async", "gate-lazy"];
+    let scenes = stage.scenes(&names).await?;
+    let all: Vec<&Scene<'_>> = scenes.iter().collect();
+    let served = Policies::of_sets(&all)?.and_pods()?.serve(stage).await?;
+    let annotation = "claim-rollout.io/update-policy: InPlace";
+    let asynchronous = format!("{annotation}\n    claim-rollout.io/sync: Async");
+    let lazy = "claim-rollout.io/update-policy: OnClaimDelete";
+    for (scene, annotation, (warning, phase_of)) in [
+        (
+            &scenes[0],
+            manifest(2, "1Gi").replace(annotation, &asynchronous),
+            ("2 claims will be updated in place", "RollingOut"),
+        ),
+        (
+            &scenes[1],
+            manifest(2, "1Gi").replace(annotation, lazy),
+            ("existing claims stay as they are", "Staged"),
+        ),
+    ] {
+        scene.done(&["apply", "-f", "-"], &annotation).await?;
+        scene.settled().await?;
+        let (pods, asked) = (scene.pods().await?, served.pods());
+        apply_both(scene, &annotation, warning).await?;
+        until_replaced(scene, &pods, 0).await?;
+        let set = scene.settled().await?;
+        ensure!(phase(&set) == phase_of, "{set:#}");
+        ensure!(!scene.record().await?.is_null(), "{set:#}");
+        // Each was let go the first time.
+        ensure!(
+            served.pods() == asked + 2,
+            "asked {} times in {}",
+            served.pods() - asked,
+            scene.namespace
+        );
+        let events = scene.done(&["get", "events", "-o", "name"], "").await?;
+        ensure!(!events.stdout.is_empty(), "{events:?}");
+        let denied = scene
+            .done(
+                &["get", "events", "--field-selector=reason=FailedDelete", "-o", "name"],
+                "",
+            )
+            .await?;
+        ensure!(denied.stdout.is_empty(), "{denied:?}");
+    }
+    Ok(())
+}
