@@ -55,7 +55,7 @@ fn a_wish_takes_no_more_writes_than_it_must() {
 fn any_fault_while_pods_wait_changes_nothing_in_the_end() {
     let workload = Workload::named("grow-with-image").expect("a workload");
     let tried = crash::every_point_of(workload, &mut Mind::default());
-    assert!(tried.as_ref().is_ok_and(|points| *points > 100), "{tried:?}");
+    assert!(tried.as_ref().is_ok_and(|points| *points > 90), "{tried:?}");
 }
 
 fn breaks_nothing(workload: &str, seed: u64, mind: &mut Mind) {

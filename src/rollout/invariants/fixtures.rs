@@ -3,7 +3,7 @@
 use super::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Rule, Scene, SetFacts, StatusFacts, Wanted, What,
     s1_never_smaller, s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once, s9_not_stale,
-    s10_not_the_dying, s12_no_write_for_nothing, s19_borrows_nothing,
+    s10_not_the_dying, s12_no_write_for_nothing,
 };
 
 /// What is wished; what was wished before; what Pods are to run; what they ran before.
@@ -235,7 +235,6 @@ impl History {
             ledger.s9_asked_for(request, before),
             s10_not_the_dying(request, before),
             s12_no_write_for_nothing(request),
-            s19_borrows_nothing(before, &self.after.scene()),
         ];
         rules(judged)
     }

@@ -81,18 +81,14 @@ const READY: &[Row] = &[
         },
         "",
     ),
-    (
-        "of one that is not Ready, with Parallel before 1.37",
-        said_of_one,
-        "grow 1",
-    ),
+    ("of one that is not Ready, with Parallel before 1.37", said_of_one, ""),
     (
         "of one that is not Ready, which is asked for first since 1.37",
         |web| {
             said_of_one(web);
             web.set.max_unavailable = true;
         },
-        "grow 1, nudge 0",
+        "nudge 0",
     ),
     (
         "of one that is not available, likewise",
