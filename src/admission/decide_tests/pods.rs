@@ -75,7 +75,12 @@ fn g1_looks_at_the_claims_of_the_pod_until_one_is_not_ready() {
     let [data, log] = [claim("data-web-2", "20Gi", "20Gi"), claim("log-web-2", "2Gi", "2Gi")];
     let grows = "claim-rollout: data-web-2 is Applied: capacity 10Gi of 20Gi; Pod web-2 is replaced when it is ready";
     let table: [Row<'_>; 4] = [
-        ("all are ready", vec![rolling(), data.clone(), log.clone()], None, &[SET, DATA, LOG]),
+        (
+            "all are ready",
+            vec![rolling(), data.clone(), log.clone()],
+            None,
+            &[SET, DATA, LOG],
+        ),
         ("none is there", vec![rolling()], None, &[SET, DATA, LOG]),
         (
             "the first is not ready",
@@ -111,10 +116,30 @@ fn g1_looks_up_no_more_than_it_needs() {
         ("nothing staged", pod(), set(&[template("data", "10Gi")]), &[SET]),
         ("a forged record", pod(), web("{}"), &[SET]),
         ("Async", pod(), annotated(rolling(), keys::SYNC, "Async"), &[SET]),
-        ("a set that cannot be read", pod(), json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}}), &[SET]),
-        ("no claims", with(|pod| pod["spec"]["volumes"] = json!([{"name": "tmp", "emptyDir": {}}])), rolling(), &[]),
-        ("no volumes", with(|pod| pod["spec"]["volumes"] = Value::Null), rolling(), &[]),
-        ("Failed", with(|pod| pod["status"]["phase"] = "Failed".into()), rolling(), &[]),
+        (
+            "a set that cannot be read",
+            pod(),
+            json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}}),
+            &[SET],
+        ),
+        (
+            "no claims",
+            with(|pod| pod["spec"]["volumes"] = json!([{"name": "tmp", "emptyDir": {}}])),
+            rolling(),
+            &[],
+        ),
+        (
+            "no volumes",
+            with(|pod| pod["spec"]["volumes"] = Value::Null),
+            rolling(),
+            &[],
+        ),
+        (
+            "Failed",
+            with(|pod| pod["status"]["phase"] = "Failed".into()),
+            rolling(),
+            &[],
+        ),
         (
             "a drain takes it away",
             with(|pod| pod["status"]["conditions"][0] = json!({"type": "DisruptionTarget", "status": "True"})),
@@ -140,7 +165,10 @@ fn g1_looks_up_no_more_than_it_needs() {
         assert_eq!(asked, looked_up, "{row}");
     }
     let (said, asked) = delete(&pod(), vec![paused, behind]);
-    assert!(said.is_some_and(|said| said.contains("paused")), "a pause says nothing of claims");
+    assert!(
+        said.is_some_and(|said| said.contains("paused")),
+        "a pause says nothing of claims"
+    );
     assert_eq!(asked, [SET]);
 }
 
@@ -152,13 +180,21 @@ fn g1_is_for_the_stateful_set_controller_alone() {
         ("system:kube-controller-manager", "{}", true),
         ("alice", "{}", false),
         ("system:serviceaccount:kube-system:node-controller", "{}", false),
-        ("system:serviceaccount:kube-system:generic-garbage-collector", "{}", false),
+        (
+            "system:serviceaccount:kube-system:generic-garbage-collector",
+            "{}",
+            false,
+        ),
         (CONTROLLER, r#"{"mode":"ValidateOnly"}"#, false),
         (CONTROLLER, r#"{"statefulSetControllerAccounts":["other"]}"#, false),
         ("other", r#"{"statefulSetControllerAccounts":["other"]}"#, true),
     ] {
         let verdict = decide_with(&deletion(&pod(), user), settings, &mut Cluster::of(objects.clone()));
-        assert_eq!(matches!(verdict, Verdict::Deny(_)), denied, "{user} {settings}: {verdict:?}");
+        assert_eq!(
+            matches!(verdict, Verdict::Deny(_)),
+            denied,
+            "{user} {settings}: {verdict:?}"
+        );
     }
 }
 
