@@ -19,6 +19,8 @@ const WASM_PAGE: usize = 64 << 10;
 #[derive(Default)]
 pub(crate) struct Call {
     payload: Vec<u8>,
+    /// What each look-up finds.
+    found: Vec<u8>,
     answer: Vec<u8>,
 }
 
@@ -28,11 +30,17 @@ pub(crate) struct Bare {
 }
 
 impl Call {
-    pub(crate) fn with(payload: &[u8]) -> Self {
+    pub(crate) fn with(payload: &str, found: &str) -> Self {
         Self {
-            payload: payload.to_vec(),
+            payload: payload.into(),
+            found: found.into(),
             answer: Vec::new(),
         }
+    }
+
+    /// What the guest has answered.
+    pub(crate) fn answer(&self) -> &[u8] {
+        &self.answer
     }
 }
 
@@ -43,15 +51,18 @@ impl Bare {
         let mut linker = Linker::new(&engine);
         linker.func_wrap("wapc", "__guest_request", request)?;
         linker.func_wrap("wapc", "__guest_response", response)?;
-        // Look-ups and errors: nothing that is measured has any.
+        linker.func_wrap("wapc", "__host_call", look_up)?;
+        linker.func_wrap("wapc", "__host_response_len", found_length)?;
+        linker.func_wrap("wapc", "__host_response", found)?;
+        // Errors: nothing that is measured has any.
         linker.define_unknown_imports_as_traps(&module)?;
         let guest = linker.instantiate_pre(&module)?;
         Ok(Self { engine, guest })
     }
 
     /// How many instructions a call executes; memory that is copied or filled counts as one. The configuration has to count.
-    pub(crate) fn fuel(&self, payload: &[u8]) -> Result<u64> {
-        let mut store = Store::new(&self.engine, Call::with(payload));
+    pub(crate) fn fuel(&self, call: Call) -> Result<u64> {
+        let mut store = Store::new(&self.engine, call);
         store.set_fuel(u64::MAX)?;
         let call = self.start(&mut store, 0)?;
         let before = store.get_fuel()?;
@@ -63,8 +74,9 @@ impl Bare {
     pub(crate) fn time(&self, call: &mut Call) -> Result<Duration> {
         let mut store = Store::new(&self.engine, std::mem::take(call));
         store.set_epoch_deadline(2);
-        // Twice the payload is more than an answer of half of it takes with what is kept beside both.
-        let room = store.data().payload.len() * 2 + (1 << 20);
+        // Twice of what goes in is more than an answer of half of it takes with what is kept beside both.
+        let data = store.data();
+        let room = (data.payload.len() + data.found.len()) * 2 + (1 << 20);
         let guest = self.start(&mut store, room)?;
         let start = Instant::now();
         answer(&mut store, &guest)?;
@@ -113,6 +125,22 @@ fn response(mut caller: Caller<'_, Call>, answer: u32, length: u32) -> wasmtime:
     call.answer.clear();
     call.answer
         .extend_from_slice(&data[answer as usize..][..length as usize]);
+    Ok(())
+}
+
+/// Whatever is asked for is there.
+fn look_up(_: Caller<'_, Call>, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32) -> u32 {
+    1
+}
+
+fn found_length(caller: Caller<'_, Call>) -> wasmtime::Result<u32> {
+    Ok(u32::try_from(caller.data().found.len())?)
+}
+
+fn found(mut caller: Caller<'_, Call>, place: u32) -> wasmtime::Result<()> {
+    let memory = memory_of(&mut caller)?;
+    let (data, call) = memory.data_and_store_mut(&mut caller);
+    data[place as usize..][..call.found.len()].copy_from_slice(&call.found);
     Ok(())
 }
 

@@ -45,7 +45,10 @@ async fn row_is_documented(stage: &Stage, tool: &Tool) -> anyhow::Result<()> {
         "docs/gitops.md should say\n{row}"
     );
     let shown = waiting::shows(stage, tool).await.context("while Pods wait")?;
-    ensure!(shown == [after.clone(), after], "while Pods wait, and at the end: {shown:?}");
+    ensure!(
+        shown == [after.clone(), after],
+        "while Pods wait, and at the end: {shown:?}"
+    );
     Ok(())
 }
 

@@ -38,7 +38,7 @@ impl Proxy {
             certificates: identity.certificate,
             key: identity.key,
         };
-        let mut tls = claim_rollout::webhook::server::tls(&identity)?;
+        let mut tls = claim_rollout::webhook::identity::tls(&identity)?;
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;

@@ -203,13 +203,7 @@ impl<'a> Trial<'a> {
 
     /// What the controller has asked the API server to store.
     fn moves(&self) -> usize {
-        let moves = [
-            Asked::Claim,
-            Asked::Ready,
-            Asked::Record,
-            Asked::Wish,
-            Asked::Status,
-        ];
+        let moves = [Asked::Claim, Asked::Ready, Asked::Record, Asked::Wish, Asked::Status];
         moves.map(|asked| self.network.script.count(asked)).iter().sum()
     }
 

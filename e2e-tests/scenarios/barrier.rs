@@ -162,8 +162,8 @@ impl Engine for Barriers {
             };
             let begun = Instant::now();
             let held = self.with(&request.namespace, |barrier| {
-                let named =
-                    request.resource.resource == "persistentvolumeclaims" && barrier.claim.as_ref() == Some(&request.name);
+                let named = request.resource.resource == "persistentvolumeclaims"
+                    && barrier.claim.as_ref() == Some(&request.name);
                 barrier.holding |= named || barrier.limit.is_some_and(|limit| barrier.passed >= limit);
                 barrier.holding
             });

@@ -23,9 +23,7 @@ async fn lookups(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     Ok(ours.map(|entry| format!("{} {}", entry.verb, entry.resource)).collect())
 }
 
-pub(super) async fn one_lookup_where_nothing_is_staged_and_no_call_without_claims(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn one_lookup_where_nothing_is_staged_and_no_call_without_claims(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "gate-cost", 1).await?;
     let bare = json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "bare"},
@@ -38,12 +36,17 @@ pub(super) async fn one_lookup_where_nothing_is_staged_and_no_call_without_claim
         },
     });
     scene.wish(&bare.to_string()).await?;
-    scene.done(&["rollout", "status", "statefulset/bare", "--timeout=120s"], "").await?;
+    scene
+        .done(&["rollout", "status", "statefulset/bare", "--timeout=120s"], "")
+        .await?;
     let served = Served::start(stage, &scene, &json!({})).await?;
     let (asked, seen) = (served.pods(), lookups(&scene).await?.len());
 
     delete(&scene, "bare-0").await?;
-    ensure!(served.pods() == asked, "the policy was asked about a Pod without claims");
+    ensure!(
+        served.pods() == asked,
+        "the policy was asked about a Pod without claims"
+    );
     ensure!(lookups(&scene).await?.len() == seen, "{:?}", lookups(&scene).await?);
 
     delete(&scene, "web-0").await?;

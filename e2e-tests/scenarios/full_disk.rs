@@ -11,7 +11,9 @@ use crate::cluster::eventually;
 const NOT_READY: &str = "e2e.claim-rollout.io/ready";
 
 async fn pod(scene: &Scene<'_>, name: &str) -> anyhow::Result<Value> {
-    let output = scene.kubectl(&["get", "pod", name, "-o", "json", "--ignore-not-found"], "").await?;
+    let output = scene
+        .kubectl(&["get", "pod", name, "-o", "json", "--ignore-not-found"], "")
+        .await?;
     Ok(serde_json::from_str(&output.stdout).unwrap_or_default())
 }
 
@@ -38,7 +40,12 @@ async fn ends(stage: &Stage, namespace: &str, management: &str, ordinal: usize) 
     let (begun, name) = (scene.mark().await?, format!("web-{ordinal}"));
     let annotation = format!("{NOT_READY}=false");
     scene.done(&["annotate", "pod", &name, &annotation], "").await?;
-    let unready = ["wait", "--for=condition=Ready=false", &format!("pod/{name}"), "--timeout=60s"];
+    let unready = [
+        "wait",
+        "--for=condition=Ready=false",
+        &format!("pod/{name}"),
+        "--timeout=60s",
+    ];
     scene.done(&unready, "").await?;
     let uid = text(&pod(&scene, &name).await?["metadata"]["uid"]);
     scene.wish(&with_image(&of("2Gi"), "2")).await?;
@@ -47,7 +54,10 @@ async fn ends(stage: &Stage, namespace: &str, management: &str, ordinal: usize) 
     scene.until_updated(3).await?;
     let count = scene.writes_since(begun).await?.count();
     let first = format!("data-web-{ordinal}");
-    ensure!(count.claims.first() == Some(&first) && count.claims.len() == 3, "{count:?}");
+    ensure!(
+        count.claims.first() == Some(&first) && count.claims.len() == 3,
+        "{count:?}"
+    );
     // Where one is not Ready its Pod may be asked for beside the highest.
     ensure!(count.records == 1 && count.nudges <= 6, "{count:?}");
     Ok(())

@@ -18,7 +18,14 @@ async fn waiting<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<
 }
 
 async fn uid(scene: &Scene<'_>, pod: &str) -> anyhow::Result<String> {
-    let arguments = ["get", "pod", pod, "-o", "jsonpath={.metadata.uid}", "--ignore-not-found"];
+    let arguments = [
+        "get",
+        "pod",
+        pod,
+        "-o",
+        "jsonpath={.metadata.uid}",
+        "--ignore-not-found",
+    ];
     Ok(scene.done(&arguments, "").await?.stdout)
 }
 
@@ -33,7 +40,15 @@ async fn until_another(scene: &Scene<'_>, pod: &str, uid_before: &str) -> anyhow
 
 async fn write_status(scene: &Scene<'_>, pod: &str, status: &Value) -> anyhow::Result<()> {
     let patch = json!({ "status": status }).to_string();
-    let arguments = ["patch", "pod", pod, "--subresource=status", "--type=strategic", "-p", &patch];
+    let arguments = [
+        "patch",
+        "pod",
+        pod,
+        "--subresource=status",
+        "--type=strategic",
+        "-p",
+        &patch,
+    ];
     scene.done(&arguments, "").await.map(drop)
 }
 
@@ -48,7 +63,10 @@ async fn ends(stage: &Stage, scene: &Scene<'_>, replicas: u32) -> anyhow::Result
     });
     ended.await.with_context(|| scene.log())?;
     let claims = scene.claims().await?;
-    let grown = claims.iter().take(size).all(|claim| claim["status"]["capacity"]["storage"] == "2Gi");
+    let grown = claims
+        .iter()
+        .take(size)
+        .all(|claim| claim["status"]["capacity"]["storage"] == "2Gi");
     ensure!(grown, "{claims:#?}");
     Ok(())
 }
@@ -92,19 +110,37 @@ pub(super) async fn wait_for_either_account_and_for_nobody_else(stage: &Stage) -
         ("system:serviceaccount:kube-system:node-controller", false),
         ("kubernetes-admin", false),
     ] {
-        let group = if denied { "system:authenticated" } else { "system:masters" };
-        let arguments = ["delete", "pod", "web-2", "--dry-run=server", "--as", user, "--as-group", group];
+        let group = if denied {
+            "system:authenticated"
+        } else {
+            "system:masters"
+        };
+        let arguments = [
+            "delete",
+            "pod",
+            "web-2",
+            "--dry-run=server",
+            "--as",
+            user,
+            "--as-group",
+            group,
+        ];
         let arguments = [&arguments[..], &["--as-group", "system:masters"]].concat();
         let output = scene.kubectl(&arguments, "").await?;
         ensure!(output.success != denied, "{user}: {output:?}");
         if denied {
-            ensure!(output.stderr.contains("Pod web-2 is replaced when it is ready"), "{output:?}");
+            ensure!(
+                output.stderr.contains("Pod web-2 is replaced when it is ready"),
+                "{output:?}"
+            );
         }
     }
     let other = scene.done(&["get", "events", "-o", "json"], "").await?;
     let events: Value = serde_json::from_str(&other.stdout)?;
     let denied = events["items"].as_array().into_iter().flatten();
-    let mut denied = denied.filter(|event| event["reason"] == "FailedDelete").map(|event| text(&event["message"]));
+    let mut denied = denied
+        .filter(|event| event["reason"] == "FailedDelete")
+        .map(|event| text(&event["message"]));
     ensure!(denied.all(|message| message.contains("web-2")), "{events:#}");
     ends(stage, &scene, 3).await
 }

@@ -55,7 +55,8 @@ pub(super) async fn none_says_done_while_pods_wait_for_their_claims(stage: &Stag
     let ended = scene.set().await?;
     ensure!(ended["status"]["updatedReplicas"] == 3, "{status:?}\n{ended:#}");
     ensure!(
-        status.stdout.contains("0 out of 3 new pods have been updated") && !status.stdout.contains("complete: 0 new pods"),
+        status.stdout.contains("0 out of 3 new pods have been updated")
+            && !status.stdout.contains("complete: 0 new pods"),
         "{status:?}"
     );
     scene.until_complete(3, "2Gi").await?;
@@ -65,9 +66,9 @@ pub(super) async fn none_says_done_while_pods_wait_for_their_claims(stage: &Stag
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
     let (_, over) = written.replaced("web-0", written.applied("data-web-0")?)?;
     let staged = written.states("statefulsets", "web");
-    let since = staged.range(..).find(|(_, entry)| {
-        entry.response.value()["metadata"]["annotations"]["claim-rollout.io/phase"] == "RollingOut"
-    });
+    let since = staged
+        .range(..)
+        .find(|(_, entry)| entry.response.value()["metadata"]["annotations"]["claim-rollout.io/phase"] == "RollingOut");
     let (since, _) = since.context("expected a staged change, but found none")?;
     let mut states = 0;
     for (version, entry) in staged.range(since..) {

@@ -60,7 +60,10 @@ pub(super) async fn a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is(st
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         let count = scene.writes_since(begun).await?.count();
         // With the last claim it is complete, whatever its Pod does.
-        ensure!(count.claims == so_far && count.records == so_far.len() - 1, "{pod}: {count:?}");
+        ensure!(
+            count.claims == so_far && count.records == so_far.len() - 1,
+            "{pod}: {count:?}"
+        );
         make_ready(&scene, pod, "-").await?;
     }
     scene.until_complete(2, "2Gi").await?;

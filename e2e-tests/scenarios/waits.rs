@@ -112,7 +112,11 @@ impl Scene<'_> {
             let events: Value = serde_json::from_str(&events.stdout)?;
             let messages = events["items"].as_array().into_iter().flatten();
             let mut messages = messages.filter(|event| event["reason"] == "FailedDelete");
-            let of_pod = |event: &&Value| event["message"].as_str().is_some_and(|text| text.contains(&format!("Pod {pod} ")));
+            let of_pod = |event: &&Value| {
+                event["message"]
+                    .as_str()
+                    .is_some_and(|text| text.contains(&format!("Pod {pod} ")))
+            };
             Ok(messages.find(of_pod).map(|event| text(&event["message"])))
         });
         denied.await.with_context(|| self.log())

@@ -16,7 +16,12 @@ async fn images(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     let output = scene.done(&["get", "pods", "-o", "json"], "").await?;
     let pods: Value = serde_json::from_str(&output.stdout)?;
     let pods = pods["items"].as_array().context("Pods")?;
-    let image = |pod: &Value| pod["spec"]["containers"][0]["image"].as_str().unwrap_or_default().to_owned();
+    let image = |pod: &Value| {
+        pod["spec"]["containers"][0]["image"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
     Ok(pods.iter().map(image).collect())
 }
 
@@ -64,7 +69,9 @@ pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> an
         served.go().await?;
     }
     // Any event is enough for the StatefulSet controller to ask again.
-    scene.done(&["annotate", "pod", "web-0", "example.com/note=hello"], "").await?;
+    scene
+        .done(&["annotate", "pod", "web-0", "example.com/note=hello"], "")
+        .await?;
     scene.until_updated(3).await?;
     let ran = images(&scene).await?;
     ensure!(ran == ["example/main:2"; 3], "{ran:?}");
@@ -78,7 +85,9 @@ pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> an
 pub(super) async fn both_it_is_a_plain_statefulset(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, "stopped-without-both", 3).await?;
     in_the_middle_apart(stage, &mut scene).await?;
-    scene.done(&["annotate", "pod", "web-0", "example.com/note=hello"], "").await?;
+    scene
+        .done(&["annotate", "pod", "web-0", "example.com/note=hello"], "")
+        .await?;
     scene.until_updated(3).await?;
     scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     scene.until_ready(2).await?;

@@ -84,7 +84,10 @@ impl Written {
             statuses: count.statuses,
         };
         ensure!(count == expected, "expected {expected:?}, but found {count:?}");
-        ensure!(count.nudges <= nudges, "expected at most {nudges} nudges, but found {count:?}");
+        ensure!(
+            count.nudges <= nudges,
+            "expected at most {nudges} nudges, but found {count:?}"
+        );
         let most = 4 + 4 * claims.len() + 2 * nudges;
         ensure!(
             count.statuses <= most,

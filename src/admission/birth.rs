@@ -12,7 +12,7 @@ use super::review::{Object, Review};
 use super::seen;
 use super::settings::Settings;
 use super::verdict::{Edit, Remarks, Verdict};
-use crate::json::{Error, Map};
+use crate::json::Error;
 use crate::rollout::{self, SetView};
 use crate::templates::{ClaimTemplate, Revision, keys};
 
@@ -48,14 +48,17 @@ pub(super) fn create(
         let audit = Vec::new();
         return Verdict::Pass(Remarks { warnings, audit });
     }
+    let Ok(labels) = fields::strings(claim.metadata.labels) else {
+        return Verdict::PASS;
+    };
     let born = Born {
         review,
         settings,
-        claim,
+        labels: &labels,
         ordinal,
     };
     match born.wish(&sets, lookups) {
-        Ok(Some(wish)) => wish.edits(claim).map_or(Verdict::PASS, |edits| {
+        Ok(Some(wish)) => wish.edits(claim, &labels).map_or(Verdict::PASS, |edits| {
             let audit = vec![("revision", wish.revision.to_string())];
             let warnings = Vec::new();
             Verdict::with(edits, Remarks { warnings, audit })
@@ -83,11 +86,10 @@ fn possible_sets(stem: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// What a claim is to be born as.
+/// What a claim is to be born as. The templates are without the labels of the selector: those stay what they are.
 struct Wish {
     template: ClaimTemplate,
     live: ClaimTemplate,
-    match_labels: Map<String>,
     revision: Revision,
 }
 
@@ -95,14 +97,14 @@ struct Wish {
 struct Born<'b> {
     review: &'b Review<'b>,
     settings: &'b Settings,
-    claim: &'b Object<'b>,
+    /// A tenant can make them so many that they are read only once.
+    labels: &'b Strings<'b>,
     ordinal: u32,
 }
 
 impl Born<'_> {
     /// The wish of the one set that the claim can be of; nothing if there is none, or more than one.
     fn wish(&self, sets: &[(&str, &str)], lookups: &mut dyn Lookups) -> Result<Option<Wish>, CannotAsk> {
-        let labels = fields::strings(self.claim.metadata.labels).unwrap_or_default();
         let mut found = None;
         let mut claimants = 0;
         for (template, set) in sets {
@@ -120,27 +122,30 @@ impl Born<'_> {
             };
             if set.live.iter().any(|live| live.name == *template) {
                 claimants += 1;
-                found = self.of_set(&set, template, &labels);
+                found = self.of_set(&set, template);
             }
         }
         Ok(found.filter(|_| claimants == 1))
     }
 
     /// The wish of a set for the claims of one of its templates: if its staged change counts, its selector selects the
-    /// claim, and the replica is one that the rollout reaches.
-    fn of_set(&self, set: &SetView, template: &str, labels: &Strings<'_>) -> Option<Wish> {
+    /// claim, and the replica is one that the rollout reaches. Keys of the selector keep the selector's values.
+    fn of_set(&self, set: &SetView, template: &str) -> Option<Wish> {
         let wish = rollout::Wish::staged(set, self.settings).ok()?;
         if self.ordinal < set.first_ordinal || set.is_below_partition(self.ordinal) {
             return None;
         }
-        if set.match_labels.iter().any(|(key, value)| get(labels, key) != Some(value)) {
+        if !self.labels.contains_all(&set.match_labels) {
             return None;
         }
-        let of_name = |templates: &[ClaimTemplate]| templates.iter().find(|one| one.name == template).cloned();
+        let of_name = |templates: &[ClaimTemplate]| {
+            let mut template = templates.iter().find(|one| one.name == template).cloned()?;
+            template.labels.retain(|key, _| !set.match_labels.contains_key(key));
+            Some(template)
+        };
         Some(Wish {
             template: of_name(&wish.record.templates)?,
             live: of_name(&set.live)?,
-            match_labels: set.match_labels.clone(),
             revision: wish.revision,
         })
     }
@@ -148,10 +153,12 @@ impl Born<'_> {
 
 impl Wish {
     /// What makes the claim what is wished: its size (never a smaller one), its class, and the wish's labels and
-    /// annotations in place of the live template's. The selector's labels stay the selector's.
-    fn edits(&self, claim: &Object<'_>) -> Result<Vec<Edit>, Error> {
+    /// annotations in place of the live template's.
+    fn edits(&self, claim: &Object<'_>, labels: &Strings<'_>) -> Result<Vec<Edit>, Error> {
         let mut edits = Vec::new();
-        let asks = ClaimTemplate::read(claim.text).ok();
+        // Without its metadata: labels can be so many that making values of them takes longer than all the rest.
+        let asks = format!(r#"{{"metadata":{{"name":"-"}},"spec":{}}}"#, claim.spec.text);
+        let asks = ClaimTemplate::read(&asks).ok();
         let has = asks.as_ref().and_then(|asks| asks.storage);
         if let Some(storage) = self.template.storage.filter(|wanted| Some(*wanted) > has) {
             edits.push(Edit::SetStorage(storage));
@@ -162,19 +169,17 @@ impl Wish {
         {
             edits.push(Edit::SetAttributesClass(wanted));
         }
-        let labels = fields::strings(claim.metadata.labels)?;
-        let is_selectors = |key: &str| self.match_labels.contains_key(key);
-        for key in self.live.labels.keys().filter(|key| !is_selectors(key)) {
-            if !self.template.labels.contains_key(key) && get(&labels, key).is_some() {
+        for key in self.live.labels.keys() {
+            if !self.template.labels.contains_key(key) && get(labels, key).is_some() {
                 edits.push(Edit::RemoveLabel(key.clone().into()));
             }
         }
-        for (key, value) in self.template.labels.iter().filter(|(key, _)| !is_selectors(key)) {
-            if get(&labels, key) != Some(value) {
+        for (key, value) in &self.template.labels {
+            if get(labels, key) != Some(value) {
                 edits.push(Edit::SetLabel(key.clone().into(), value.clone()));
             }
         }
-        if get(&labels, keys::REVISION) != Some(self.revision.as_str()) {
+        if get(labels, keys::REVISION) != Some(self.revision.as_str()) {
             edits.push(Edit::SetLabel(keys::REVISION.into(), self.revision.to_string()));
         }
         self.annotate(claim, &mut edits)?;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::fields::{self, Strategy, StrategyType, members};
 use super::object::Read;
 use super::review::{Object, Owner as Named};
-use crate::claims::progress::Trouble;
 use crate::claims::Claim;
+use crate::claims::progress::Trouble;
 use crate::gate::Pod;
 use crate::json::{Map, Once};
 use crate::rollout::snapshot::{self, ClaimView, PodManagement, SetView};
@@ -48,6 +48,7 @@ pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
             StrategyType::Other => snapshot::Strategy::OnDelete,
         },
         pod_management: PodManagement::OrderedReady,
+        max_unavailable: false,
         update_revision: String::new(),
     })
 }

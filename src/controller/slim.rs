@@ -7,6 +7,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod as CorePod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta, Time};
 use kube::Resource;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -61,6 +62,8 @@ pub(super) struct UpdateStrategy {
 #[serde(default)]
 pub(super) struct RollingUpdate {
     pub(super) partition: i32,
+    /// Whether there is one; what it is does not matter.
+    pub(super) max_unavailable: Option<IgnoredAny>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -75,6 +75,7 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
             "Parallel" => PodManagement::Parallel,
             _ => PodManagement::OrderedReady,
         },
+        max_unavailable: set.spec.update_strategy.rolling_update.max_unavailable.is_some(),
         update_revision: set.status.update_revision.clone(),
     })
 }
@@ -110,9 +111,10 @@ pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
             .iter()
             .any(|held| held.type_ == condition && held.status == "True")
     };
-    let error = status.conditions.iter().find(|condition| {
-        condition.status == "True" && Trouble::CONDITIONS.contains(&condition.type_.as_str())
-    });
+    let error = status
+        .conditions
+        .iter()
+        .find(|condition| condition.status == "True" && Trouble::CONDITIONS.contains(&condition.type_.as_str()));
     Ok(ClaimView {
         uid: metadata.uid.clone().unwrap_or_default(),
         resource_version: metadata.resource_version.clone().unwrap_or_default(),
@@ -127,7 +129,11 @@ pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
         size_is_ours: claim.size_is_ours,
         class_is_ours: claim.class_is_ours,
         current_class: status.current_volume_attributes_class_name.clone(),
-        resize: status.allocated_resource_statuses.storage.as_deref().and_then(Resize::read),
+        resize: status
+            .allocated_resource_statuses
+            .storage
+            .as_deref()
+            .and_then(Resize::read),
         modify: Modify::read(&status.modify_volume_status.status),
         resizing: holds("Resizing"),
         file_system_resize_pending: holds("FileSystemResizePending"),

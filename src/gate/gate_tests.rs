@@ -42,9 +42,8 @@ fn pod_waits_for_each_claim_that_is_not_ready() {
     let grows: Option<&str> =
         Some("data-web-2 is Expanding: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready");
     let applied = Some("data-web-2 is Applied: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready");
-    let modifying = Some(
-        "data-web-2 is Modifying: attributes class none, expected fast; Pod web-2 is replaced when it is ready",
-    );
+    let modifying =
+        Some("data-web-2 is Modifying: attributes class none, expected fast; Pod web-2 is replaced when it is ready");
     table(&[
         ("not written yet", |_, _| {}, BEHIND),
         ("written", |web, _| _ = web.applied("data-web-2"), applied),
@@ -73,9 +72,7 @@ fn pod_waits_for_each_claim_that_is_not_ready() {
                 let claim = web.applied("data-web-2");
                 (claim.class, claim.resize) = (Some("fast".to_owned()), Some(Resize::NodePending));
             },
-            Some(
-                "data-web-2 is NodeExpanding: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready",
-            ),
+            Some("data-web-2 is NodeExpanding: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready"),
         ),
         (
             "the second of two",
@@ -93,7 +90,9 @@ fn pod_waits_for_each_claim_that_is_not_ready() {
                 web.set.paused = true;
                 web.done("data-web-2");
             },
-            Some("the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on"),
+            Some(
+                "the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on",
+            ),
         ),
     ]);
 }
@@ -144,7 +143,11 @@ fn pod_goes_that_is_not_deleted_to_be_replaced() {
         ("on its way out", |_, pod| pod.terminating = true, None),
         ("a drain takes it away", |_, pod| pod.disrupted = true, None),
         ("without claims", |_, pod| pod.mounts_claims = false, None),
-        ("of a set that was deleted", |_, pod| pod.set_uid = "another".to_owned(), None),
+        (
+            "of a set that was deleted",
+            |_, pod| pod.set_uid = "another".to_owned(),
+            None,
+        ),
         ("of no set", |_, pod| pod.set_uid = String::new(), None),
         ("not named after its set", |_, pod| pod.name = "web-x".to_owned(), None),
     ]);
@@ -155,7 +158,11 @@ fn pod_goes_where_no_rollout_reaches_it() {
     table(&[
         ("nothing is staged", |web, _| web.set.staged = None, None),
         ("complete", |web, _| web.phase(Phase::Complete), None),
-        ("OnClaimDelete", |web, _| web.set.update_policy = Some(UpdatePolicy::OnClaimDelete), None),
+        (
+            "OnClaimDelete",
+            |web, _| web.set.update_policy = Some(UpdatePolicy::OnClaimDelete),
+            None,
+        ),
         ("Async", |web, _| web.set.sync = Sync::Async, None),
         ("below the partition", |web, _| web.set.partition = 3, None),
         ("at the partition", |web, _| web.set.partition = 2, BEHIND),
@@ -170,7 +177,11 @@ fn pod_goes_where_no_rollout_reaches_it() {
             |web, _| web.stage(vec![template("data", "512Mi")]),
             None,
         ),
-        ("the ordinals begin at 2", |web, _| (web.set.first_ordinal, web.set.partition) = (2, 1), None),
+        (
+            "the ordinals begin at 2",
+            |web, _| (web.set.first_ordinal, web.set.partition) = (2, 1),
+            None,
+        ),
     ]);
 }
 
@@ -182,7 +193,11 @@ fn pod_goes_where_the_settings_forbid_what_is_staged() {
         (r#"{"mode":"ValidateOnly"}"#, None),
     ] {
         let settings_read = Settings::read(settings).expect("settings");
-        assert_eq!(answer(&web(), &pod(), &settings_read).as_deref(), expected, "{settings}");
+        assert_eq!(
+            answer(&web(), &pod(), &settings_read).as_deref(),
+            expected,
+            "{settings}"
+        );
     }
 }
 

@@ -91,7 +91,9 @@ impl<'s> Gate<'s> {
         // One that is deleted takes all others with it, and the controller has seen the claims of all.
         let is_open = |ready: &Ready| ready.revision == self.wish.revision;
         let waits = self.set.strategy == Strategy::Recreate && !self.set.ready.as_ref().is_some_and(is_open);
-        waits.then(|| format!("the Pods of {set} are replaced together, when all of its PersistentVolumeClaims are ready"))
+        waits.then(|| {
+            format!("the Pods of {set} are replaced together, when all of its PersistentVolumeClaims are ready")
+        })
     }
 
     /// Why the Pod waits for this claim; nothing if it does not, or there is no such claim.
@@ -107,7 +109,10 @@ impl<'s> Gate<'s> {
             format!("is not yet at revision {}", self.wish.revision)
         };
         let (set, ordinal) = (&self.set.name, self.ordinal);
-        Some(format!("{} {why}; Pod {set}-{ordinal} is replaced when it is ready", claim.name))
+        Some(format!(
+            "{} {why}; Pod {set}-{ordinal} is replaced when it is ready",
+            claim.name
+        ))
     }
 }
 
@@ -120,7 +125,9 @@ pub fn gate<'c>(
     claims: impl Fn(&ClaimName) -> Option<&'c ClaimView>,
 ) -> Option<String> {
     let gate = Gate::of(pod, set, settings)?;
-    let mut waits = gate.claims().filter_map(|(name, template)| gate.waits_for(claims(&name), template));
+    let mut waits = gate
+        .claims()
+        .filter_map(|(name, template)| gate.waits_for(claims(&name), template));
     gate.waits_anyway().or_else(|| waits.next())
 }
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Error, Fault, Reader, canonical, read, same};
+use super::{Error, Fault, Map, Reader, canonical, read, same};
 
 fn fault(text: &str) -> (Fault, usize) {
     let Error { fault, at } = read(text).expect_err(text);
@@ -192,4 +192,25 @@ fn what_is_known_is_taken_as_if_it_were_not() {
             assert_eq!(told.place(), alone.place(), "{text} beside {known}");
         }
     }
+}
+
+#[test]
+fn map_contains_all_of_another_iff_each_member_is_there() {
+    let map = |members: &[(&str, u8)]| {
+        let members = members.iter().map(|(key, value)| ((*key).to_owned(), *value));
+        Map::from_unsorted(members.collect()).expect("no key twice")
+    };
+    let all = map(&[("c", 3), ("a", 1), ("b", 2)]);
+    for (other, expected) in [
+        (&[][..], true),
+        (&[("a", 1)], true),
+        (&[("c", 3), ("b", 2)], true),
+        (&[("a", 1), ("b", 2), ("c", 3)], true),
+        (&[("b", 3)], false),
+        (&[("a", 1), ("aa", 1), ("b", 2)], false),
+        (&[("c", 3), ("d", 4)], false),
+    ] {
+        assert_eq!(all.contains_all(&map(other)), expected, "{other:?}");
+    }
+    assert!(!map(&[]).contains_all(&all));
 }

@@ -49,6 +49,17 @@ impl<V> Map<V> {
         self.find(key).is_ok()
     }
 
+    /// True iff each member of the other map is in this one. One pass over both, as both are in order.
+    #[must_use]
+    pub fn contains_all<W>(&self, other: &Map<W>) -> bool
+    where
+        V: PartialEq<W>,
+    {
+        let mut members = self.0.iter();
+        let is = |(key, value): &(String, V), wanted: &(String, W)| *key == wanted.0 && *value == wanted.1;
+        other.0.iter().all(|wanted| members.any(|member| is(member, wanted)))
+    }
+
     /// Sets a value, and returns the one that the key had.
     pub fn insert(&mut self, key: String, value: V) -> Option<V> {
         match self.find(&key) {

@@ -174,7 +174,10 @@ fn claims(set: &SetView, replica: &Replica<'_>) -> Option<String> {
     let claim = replica.claims.iter().find(keeps).or_else(|| claims.find(behind))?;
     let mut message = format!("{} is {}: {}", claim.name, claim.state, claim.message);
     if claim.keeps_pod && replica.pod_at == At::A && set.sync == Sync::LockStep {
-        message = format!("{message}; Pod {}-{} is replaced when it is ready", set.name, replica.ordinal);
+        message = format!(
+            "{message}; Pod {}-{} is replaced when it is ready",
+            set.name, replica.ordinal
+        );
     }
     Some(message)
 }

@@ -66,6 +66,7 @@ pub(crate) fn web() -> Snapshot {
         status_is_current: true,
         strategy: Strategy::RollingUpdate,
         pod_management: PodManagement::OrderedReady,
+        max_unavailable: false,
         update_revision: "web-1".to_owned(),
     };
     let mut snapshot = Snapshot {

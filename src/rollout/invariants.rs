@@ -50,6 +50,8 @@ mod by_hand_tests;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
+mod gate_tests;
+#[cfg(test)]
 mod in_the_way_tests;
 #[cfg(test)]
 mod ledger_tests;
@@ -60,6 +62,8 @@ mod order_tests;
 #[cfg(test)]
 mod quiet_tests;
 #[cfg(test)]
-mod release_tests;
-#[cfg(test)]
 mod requests_tests;
+#[cfg(test)]
+mod tools_tests;
+#[cfg(test)]
+mod turn_tests;

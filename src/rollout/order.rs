@@ -141,27 +141,31 @@ fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
 ///
 /// One that has to wait again is named no more, so that it can be named once more.
 #[must_use]
-pub fn ready(set: &SetView, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option<SetReady> {
+pub fn ready(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option<SetReady> {
+    let set = &snapshot.set;
     if set.paused || set.sync == Sync::Async {
         return None;
     }
     // While the status does not know the last change of the set, no Pod is named: which is to be replaced is not known.
     let is_known = set.status_is_current;
     let waits = |replica: &&Replica<'_>| replica.kept.is_none() && (replica.pod_at == At::A || !is_known);
-    let mut waiting = replicas.iter().filter(waits);
+    let waiting = || replicas.iter().filter(waits);
     let open = match set.strategy {
         Strategy::OnDelete => None,
         Strategy::Recreate => {
-            let all = waiting.next().is_some() && replicas.iter().all(Replica::lets_pod_go);
+            let all = waiting().next().is_some() && replicas.iter().all(Replica::lets_pod_go);
             all.then_some(set.first_ordinal)
         }
         Strategy::RollingUpdate => {
-            let next = waiting.clone().next().filter(|replica| replica.has_become_ready());
-            // With Parallel the Pods that are not available are asked for first, since 1.37.
-            let is_open = |replica: &&Replica<'_>| replica.is_unready() && replica.has_become_ready();
-            let is_parallel = set.pod_management == PodManagement::Parallel;
-            let unready = waiting.find(is_open).filter(|_| is_parallel);
-            next.or(unready).map(|replica| replica.ordinal)
+            // Kubernetes asks for one Pod, again and again, and for no other before that one.
+            let is_available = |pod: &PodView| pod.is_available(snapshot.now, set.min_ready_seconds);
+            let is_asked_first = |replica: &&Replica<'_>| !replica.pod.is_some_and(is_available);
+            let any_order = set.pod_management == PodManagement::Parallel && set.max_unavailable;
+            let first = waiting().find(|replica| any_order && is_asked_first(replica));
+            let asked = first.or_else(|| waiting().next());
+            asked
+                .filter(|replica| replica.has_become_ready())
+                .map(|replica| replica.ordinal)
         }
     };
     let revision = &wish.revision;

@@ -1,10 +1,10 @@
 //! Each test asserts everything that is done, so that nothing else is.
 
+use crate::json::Map;
 use crate::rollout::action::Action;
 use crate::rollout::fixtures::{apply, owner, refused, state, template, web as fixture, writes};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
 use crate::rollout::readiness::ClaimState;
-use crate::json::Map;
 use crate::rollout::snapshot::{Neighbour, PodManagement, Snapshot, Trouble};
 
 #[test]

@@ -68,7 +68,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         actions.extend(if all_done && !set.paused && set.reaches_all() {
             Some(Action::SetRecord(SetRecord::phase(set, wish.record, Phase::Complete)))
         } else {
-            order::ready(set, &wish, &replicas).map(Action::SetReady)
+            order::ready(snapshot, &wish, &replicas).map(Action::SetReady)
         });
     }
     let progress = progress::of(snapshot, &wish, &replicas, &order);

@@ -185,7 +185,8 @@ impl<'a> Replica<'a> {
     /// True iff its Pod is there, and not Ready.
     #[must_use]
     pub fn is_unready(&self) -> bool {
-        self.pod.is_some_and(|pod| pod.ready_since.is_none() && pod.deleted.is_none())
+        self.pod
+            .is_some_and(|pod| pod.ready_since.is_none() && pod.deleted.is_none())
     }
 
     /// True iff the storage is working on a claim. The node is not: it may be waiting for a Pod.
@@ -201,10 +202,12 @@ impl<'a> Replica<'a> {
         self.claims.iter().all(|claim| !claim.keeps_pod)
     }
 
-    /// True iff no claim keeps the Pod from being replaced, and one may have: one without a volume never has.
+    /// True iff no claim keeps the Pod from being replaced, and one may have: one without a volume never has, and one that
+    /// is not there will have to be looked at when it is.
     #[must_use]
     pub fn has_become_ready(&self) -> bool {
-        self.lets_pod_go() && self.claims.iter().any(|claim| claim.state != ClaimState::Unbound)
+        let has_kept = |state| !matches!(state, ClaimState::Unbound | ClaimState::Missing);
+        self.lets_pod_go() && self.claims.iter().any(|claim| has_kept(claim.state))
     }
 
     /// True iff nothing here keeps the next replica waiting.
@@ -217,7 +220,9 @@ impl<'a> Replica<'a> {
     #[must_use]
     pub fn waits_for_its_pod(&self, set: &SetView) -> bool {
         let waits = |state| matches!(state, ClaimState::NodeExpanding | ClaimState::Unbound);
-        self.claims.iter().all(|claim| claim.lets_pass(set) || waits(claim.state))
+        self.claims
+            .iter()
+            .all(|claim| claim.lets_pass(set) || waits(claim.state))
     }
 }
 

@@ -83,6 +83,9 @@ pub struct SetView {
     pub strategy: Strategy,
     /// `spec.podManagementPolicy`
     pub pod_management: PodManagement,
+    /// The update strategy has a `maxUnavailable`, as it has by default since Kubernetes 1.37: with `Parallel` old Pods that
+    /// are not available are replaced first.
+    pub max_unavailable: bool,
     /// `status.updateRevision`: what a Pod at B carries.
     pub update_revision: String,
 }

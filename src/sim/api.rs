@@ -205,6 +205,12 @@ impl Api {
         true
     }
 
+    /// Kubernetes 1.37.
+    pub(crate) fn upgrade(&mut self) {
+        self.max_unavailable = true;
+        self.edit_set(|set| set.max_unavailable = true);
+    }
+
     /// There is no set any more.
     pub(crate) fn drop_set(&mut self) {
         (self.set, self.asleep) = (None, None);
@@ -253,9 +259,9 @@ impl Api {
     pub(crate) fn answer(&mut self, write: &Write) -> Answer {
         match *write {
             Write::Apply(apply) => self.apply(&apply),
-            Write::Record { uid, version, record } => {
-                self.patch_set(uid, version, |set| (set.spec.staged, set.spec.ready) = (Some(record), None))
-            }
+            Write::Record { uid, version, record } => self.patch_set(uid, version, |set| {
+                (set.spec.staged, set.spec.ready) = (Some(record), None);
+            }),
             Write::Ready { uid, version, ready } => self.patch_set(uid, version, |set| set.spec.ready = ready),
             Write::Report { set, says, wish } => {
                 let before = self.report.filter(|report| report.set == set);

@@ -159,9 +159,7 @@ impl Instance {
                         let slot = usize::from(apply.slot);
                         apply.version.iter_mut().for_each(|version| each(slot, version));
                     }
-                    Write::Record { version, .. }
-                    | Write::Ready { version, .. }
-                    | Write::Partition { version, .. } => {
+                    Write::Record { version, .. } | Write::Ready { version, .. } | Write::Partition { version, .. } => {
                         version.iter_mut().for_each(|version| each(SET, version));
                     }
                     Write::Report { .. } | Write::Delete { .. } => {}

@@ -198,7 +198,9 @@ impl Door {
 fn ask_deletion(names: &mut Names, (spec, owned, ordinal, lot, claims): &Deletion) -> bool {
     let named = |(template, claim): (usize, &Option<Claim>)| Some((claim_name(slot(template, *ordinal)), (*claim)?));
     let claims: Vec<(String, Claim)> = claims.iter().enumerate().filter_map(named).collect();
-    let of_pod = claims.iter().map(|(name, claim)| (name.clone(), claim_text(names, name, claim)));
+    let of_pod = claims
+        .iter()
+        .map(|(name, claim)| (name.clone(), claim_text(names, name, claim)));
     let mut cluster = Cluster {
         of_pod: of_pod.collect(),
         set: set_text(names, spec, *owned),

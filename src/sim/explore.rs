@@ -248,6 +248,10 @@ impl Search<'_> {
         if ready.min().is_some_and(|age| age < longest) {
             add(Step::Tick(longest));
         }
+        // Whoever has read an older view may have said to nobody what became ready.
+        if world.api.asleep.is_some() && budget.travels < self.scope.travels {
+            steps.push((Step::Retry, budget));
+        }
         self.disturbances(world, budget, &mut steps);
         steps
     }

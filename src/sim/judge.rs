@@ -69,7 +69,11 @@ impl Facts {
                 on_the_node: claim.resize == Resize::Node,
                 refused: refused(slot),
                 // What the driver said of an earlier wish does not count.
-                stuck: if claim.revision == wish { claim.is_infeasible() } else { refused(slot) },
+                stuck: if claim.revision == wish {
+                    claim.is_infeasible()
+                } else {
+                    refused(slot)
+                },
             })
         });
         let min_ready = api.set.map_or(0, |set| set.min_ready());
@@ -188,7 +192,10 @@ pub(crate) fn gate(before: &Api, after: &Api) -> Result<(), Broken> {
         return Ok(());
     }
     let judge = |ordinal: usize, judge: fn(&Scene<'_>, u32) -> Result<(), Broken>| {
-        judge(&Facts::of(before, &|_| false).scene(), u32::try_from(ordinal).unwrap_or(0))
+        judge(
+            &Facts::of(before, &|_| false).scene(),
+            u32::try_from(ordinal).unwrap_or(0),
+        )
     };
     let is_going = |api: &Api, ordinal: usize| api.pods[ordinal].is_some_and(|pod| pod.terminating);
     for ordinal in (0..ORDINALS).filter(|ordinal| is_going(after, *ordinal) && !is_going(before, *ordinal)) {

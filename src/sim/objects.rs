@@ -60,6 +60,8 @@ pub(crate) struct Set {
     pub(crate) terminating: bool,
     /// Another controller owns it.
     pub(crate) owned: bool,
+    /// The API server has given it a `maxUnavailable`.
+    pub(crate) max_unavailable: bool,
     pub(crate) spec: SetSpec,
     pub(crate) status: SetStatus,
 }

@@ -106,7 +106,9 @@ pub(crate) fn run(seed: u64, workload: &Workload, mind: &mut Mind, log: &mut Log
 /// A workload before its schedule, in a cluster of one minor of Kubernetes or another.
 fn start(seed: u64, workload: &Workload, mind: &mut Mind, log: &mut Log) -> Result<World, Broken> {
     let mut world = workload.start(mind, log)?;
-    world.api.max_unavailable |= (seed / workloads::ALL.len() as u64) & 1 == 1;
+    if (seed / workloads::ALL.len() as u64) & 1 == 1 {
+        world.api.upgrade();
+    }
     Ok(world)
 }
 

@@ -174,7 +174,10 @@ fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
             uid: parse(&set.set_uid),
             version: parse(&set.resource_version),
             ready: match &set.ready {
-                Some(ready) => Some((mind.names.wish(ready.revision.as_str())?, u8::try_from(ready.ordinal).ok()?)),
+                Some(ready) => Some((
+                    mind.names.wish(ready.revision.as_str())?,
+                    u8::try_from(ready.ordinal).ok()?,
+                )),
                 None => None,
             },
         },

@@ -3,7 +3,9 @@
 
 use super::api::Cause;
 use super::controller::memory::Memory;
-use super::objects::{Age, Claim, Lot, ORDINALS, Owner, Pod, Report, SLOTS, Set, SetStatus, Share, Uid, Version, place};
+use super::objects::{
+    Age, Claim, Lot, ORDINALS, Owner, Pod, Report, SLOTS, Set, SetStatus, Share, Uid, Version, place,
+};
 use super::watch::Views;
 use super::world::OLDEST;
 

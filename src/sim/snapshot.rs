@@ -167,6 +167,7 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
         } else {
             PodManagement::OrderedReady
         },
+        max_unavailable: set.max_unavailable,
         update_revision: format!("{SET}-{}", set.status.update),
     }
 }

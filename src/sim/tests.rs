@@ -29,6 +29,7 @@ fn a_wish_takes_no_more_writes_than_it_must() {
         "grow-with-image",
         "grow-two-templates-with-image",
         "remount",
+        "disk-full-in-parallel",
     ] {
         let workload = Workload::named(name).expect("a workload");
         let mut log = Log::default();
@@ -51,10 +52,10 @@ fn a_wish_takes_no_more_writes_than_it_must() {
 }
 
 #[test]
-fn any_fault_at_any_request_of_a_held_rollout_changes_nothing_in_the_end() {
+fn any_fault_while_pods_wait_changes_nothing_in_the_end() {
     let workload = Workload::named("grow-with-image").expect("a workload");
     let tried = crash::every_point_of(workload, &mut Mind::default());
-    assert!(tried.as_ref().is_ok_and(|points| *points > 100), "{tried:?}");
+    assert!(tried.as_ref().is_ok_and(|points| *points > 90), "{tried:?}");
 }
 
 fn breaks_nothing(workload: &str, seed: u64, mind: &mut Mind) {
@@ -92,7 +93,13 @@ fn schedules_that_were_hard_to_find_break_nothing() {
         ("image-there-and-back", 1_715_756),
         ("parallel-with-one-refused", 2_074_256),
         ("grow-two-templates", 4_506_564),
-        ("give-up-while-held", 3_480_073),
+        ("give-up-on-the-way", 3_480_073),
+        ("remount", 37_452),
+        ("remount", 91_361),
+        ("grow-two-templates-with-image", 52_269),
+        ("newcomers", 23_528),
+        ("second-wish", 89_694),
+        ("disk-fills-in-parallel", 66_099),
     ] {
         breaks_nothing(workload, seed, &mut Mind::default());
     }

@@ -430,7 +430,7 @@ fn canary(world: &mut World) {
 }
 
 fn since_1_37(world: &mut World) {
-    world.api.max_unavailable = true;
+    world.api.upgrade();
 }
 
 fn parallel(world: &mut World) {

@@ -11,8 +11,8 @@ use rcgen::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::identity::Identity;
 use super::path::{NotRandom, SecretPath};
-use super::server::Identity;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// How long a certificate is good for, and after how long another is made.

@@ -2,9 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::Instant;
+
+/// For how long a connection may send a body before it makes way. A body of the usual length comes in one piece, and one of
+/// 6 MiB in a moment.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +103,7 @@ impl Guests {
     pub(super) fn evict(&mut self) -> bool {
         let standings = self.seated.iter().map(|(id, (guest, _))| (*id, guest.standing()));
         let standings: Vec<_> = standings.collect();
-        let Some(id) = first_to_go(&standings, self.bound / 4) else {
+        let Some(id) = first_to_go(&standings, self.bound / 4, Instant::now()) else {
             return false;
         };
         if let Some((_, handle)) = self.seated.remove(&id) {
@@ -122,22 +127,24 @@ impl Guests {
     }
 }
 
-/// Who has kept the server waiting for longest: of strangers, if there are more than so many, else of those that were
-/// answered before, else of those that send a body. So a new connection has some time to become known, whoever has the
-/// other places. Nobody who is being answered goes.
-fn first_to_go<T: Copy>(standings: &[(T, (Stage, Instant))], strangers: usize) -> Option<T> {
+/// Who has kept the server waiting for longest: of strangers, if there are more than so many, else of those that send a body
+/// slowly, else of those that were answered before, else of those that send a body. So a new connection has some time to
+/// become known, whoever has the other places, and an API server finds the one open that it keeps for its next request.
+/// Nobody who is being answered goes.
+fn first_to_go<T: Copy>(standings: &[(T, (Stage, Instant))], strangers: usize, now: Instant) -> Option<T> {
     let oldest = |stage: Stage| {
         let standings = standings.iter().filter(|(_, standing)| standing.0 == stage);
-        standings
-            .min_by_key(|(_, standing)| standing.1)
-            .map(|(guest, _)| *guest)
+        standings.min_by_key(|(_, standing)| standing.1)
     };
     let of_strangers = standings.iter().filter(|(_, standing)| standing.0 == Stage::Stranger);
-    let known = || oldest(Stage::Idle).or_else(|| oldest(Stage::Reading));
-    match of_strangers.count() {
+    let reading = oldest(Stage::Reading);
+    let slow = reading.filter(|(_, (_, since))| now.duration_since(*since) >= SLOW);
+    let known = || slow.or_else(|| oldest(Stage::Idle)).or(reading);
+    let first = match of_strangers.count() {
         count if count > strangers => oldest(Stage::Stranger),
         _ => known().or_else(|| oldest(Stage::Stranger)),
-    }
+    };
+    first.map(|(guest, _)| *guest)
 }
 
 #[cfg(test)]
@@ -156,15 +163,17 @@ mod tests {
             let standings = standings.iter().enumerate();
             let standings =
                 standings.map(|(index, (stage, since))| (index, (*stage, begin + Duration::from_secs(*since))));
-            first_to_go(&standings.collect::<Vec<_>>(), 2)
+            first_to_go(&standings.collect::<Vec<_>>(), 2, begin + Duration::from_secs(10))
         };
         for (standings, expected) in [
             (&[][..], None),
             (&[(Deciding, 0), (Deciding, 1)], None),
             (&[(Deciding, 0), (Reading, 9)], Some(1)),
             (&[(Reading, 2), (Reading, 1)], Some(1)),
-            (&[(Reading, 0), (Idle, 9)], Some(1)),
-            (&[(Idle, 2), (Idle, 1), (Reading, 0)], Some(1)),
+            (&[(Reading, 10), (Idle, 9)], Some(1)),
+            (&[(Reading, 9), (Idle, 0)], Some(0)),
+            (&[(Reading, 9), (Reading, 8), (Idle, 0)], Some(1)),
+            (&[(Idle, 2), (Idle, 1), (Reading, 10)], Some(1)),
             (&[(Stranger, 2), (Stranger, 1)], Some(1)),
             (&[(Stranger, 0), (Stranger, 1), (Reading, 9)], Some(2)),
             (&[(Stranger, 9), (Stranger, 8), (Stranger, 7), (Idle, 0)], Some(2)),

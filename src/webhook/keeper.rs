@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::certificates::{CannotMake, Certificates, Terms};
+use super::identity::Identity;
 use super::path::{SecretPath, of_policy};
-use super::server::Identity;
 
 /// The annotation of the Secret that says for whom its certificates are and when they are renewed.
 pub const TERMS: &str = "claim-rollout.io/certificate-terms";

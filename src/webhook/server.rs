@@ -1,6 +1,6 @@
 //! HTTPS: listens, and serves each connection for as long as it deserves it. HTTP/1.1 only, as API servers ask webhooks.
 
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -8,15 +8,15 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::guests::{Guest, Guests, Seated};
+use super::handshakes::Handshakes;
+use super::identity::{Identity, IdentityError, tls};
 use super::limits::Limits;
 use super::metrics::{Bound, Metrics};
 use super::path::SecretPath;
@@ -24,25 +24,11 @@ use super::requests::{Engines, Requests};
 
 /// What one connection keeps of what was sent and not taken yet; also the longest head.
 const BUFFER: usize = 32 * 1024;
+/// How many connections the operating system keeps until they are accepted, if it allows so many. Beyond that it drops what
+/// opens one, and a client tries again only after a second: longer than an API server should wait for an answer.
+const BACKLOG: u32 = 4096;
 /// After a connection could not be accepted, for example because there are too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// What the server proves its identity with.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The chain in PEM, leaf first.
-    pub certificates: String,
-    /// The private key of the leaf in PEM.
-    pub key: String,
-}
-
-impl std::fmt::Debug for Identity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Identity")
-            .field("certificates", &self.certificates)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Why the server cannot start, or ended.
 #[derive(Debug, thiserror::Error)]
@@ -56,13 +42,8 @@ pub enum ServerError {
         source: std::io::Error,
     },
     /// Certificates or key cannot be used.
-    #[error("expected {expected} in PEM, but found: {found}")]
-    Identity {
-        /// Which part.
-        expected: &'static str,
-        /// What is wrong with it.
-        found: String,
-    },
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     /// The server ended by itself.
     #[error("expected to serve, but found: {0}")]
     Ended(String),
@@ -92,6 +73,7 @@ pub struct Running {
 /// What all connections share.
 struct Shared {
     identity: RwLock<TlsAcceptor>,
+    handshakes: Handshakes,
     requests: Requests,
 }
 
@@ -180,12 +162,11 @@ impl Server {
     pub fn listen(self, address: SocketAddr, identity: &Identity) -> Result<Running, ServerError> {
         let acceptor = TlsAcceptor::from(Arc::new(tls(identity)?));
         let bind = |source| ServerError::Bind { address, source };
-        let listener = StdListener::bind(address).map_err(bind)?;
-        listener.set_nonblocking(true).map_err(bind)?;
-        let listener = TcpListener::from_std(listener).map_err(bind)?;
+        let listener = listener(address).map_err(bind)?;
         let bound = listener.local_addr().map_err(bind)?;
         let shared = Arc::new(Shared {
             identity: RwLock::new(acceptor),
+            handshakes: Handshakes::default(),
             requests: Requests::new(self),
         });
         let (stop, stopped) = oneshot::channel();
@@ -218,7 +199,7 @@ impl Shared {
                 () = &mut stopped => break,
                 () = guests.left() => {}
                 accepted = listener.accept() => match accepted {
-                    Ok((socket, _)) => self.seat(&mut guests, socket, &leaving),
+                    Ok((socket, peer)) => self.seat(&mut guests, socket, peer.ip(), &leaving),
                     Err(error) => {
                         tracing::warn!(%error, "a connection cannot be accepted");
                         guests.evict();
@@ -232,16 +213,16 @@ impl Shared {
         let _ = timeout(grace, guests.all_left()).await;
     }
 
-    fn seat(self: &Arc<Self>, guests: &mut Guests, socket: TcpStream, leaving: &watch::Receiver<()>) {
+    fn seat(self: &Arc<Self>, guests: &mut Guests, socket: TcpStream, peer: IpAddr, leaving: &watch::Receiver<()>) {
         let (this, leaving) = (Arc::clone(self), leaving.clone());
-        let seated = guests.seat(|guest| async move { this.connection(socket, guest, leaving).await });
+        let seated = guests.seat(|guest| async move { this.connection(socket, peer, guest, leaving).await });
         if seated != Seated::Free {
             self.requests.metrics.bound(Bound::Connections);
         }
     }
 
     /// Serves a connection until it ends, or until it has taken too long to say what it wants.
-    async fn connection(&self, socket: TcpStream, guest: Guest, leaving: watch::Receiver<()>) {
+    async fn connection(&self, socket: TcpStream, peer: IpAddr, guest: Guest, leaving: watch::Receiver<()>) {
         let introduction = async {
             sleep(self.requests.limits.introduction).await;
             if guest.is_known() {
@@ -249,16 +230,17 @@ impl Shared {
             }
         };
         tokio::select! {
-            () = self.converse(socket, &guest, leaving) => {}
+            () = self.converse(socket, peer, &guest, leaving) => {}
             () = introduction => self.requests.metrics.bound(Bound::Introduction),
         }
     }
 
-    async fn converse(&self, socket: TcpStream, guest: &Guest, mut leaving: watch::Receiver<()>) {
+    async fn converse(&self, socket: TcpStream, peer: IpAddr, guest: &Guest, mut leaving: watch::Receiver<()>) {
         // An answer is one small write.
         let _ = socket.set_nodelay(true);
         let acceptor = self.identity.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Ok(stream) = acceptor.accept(socket).await else {
+        let handshake = acceptor.accept(socket);
+        let Ok(stream) = self.handshakes.step_by_step(peer, handshake).await else {
             return;
         };
         let service = service_fn(|request| self.requests.answer(guest, request));
@@ -278,25 +260,15 @@ impl Shared {
     }
 }
 
-/// TLS 1.2 and 1.3 with ring.
-///
-/// # Errors
-/// [`ServerError::Identity`] if the identity cannot be used.
-pub fn tls(identity: &Identity) -> Result<rustls::ServerConfig, ServerError> {
-    let invalid = |expected| move |found: String| ServerError::Identity { expected, found };
-    let chain = CertificateDer::pem_slice_iter(identity.certificates.as_bytes())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| invalid("certificates")(error.to_string()))?;
-    let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes())
-        .map_err(|error| invalid("a private key")(error.to_string()))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map(|builder| builder.with_no_client_auth())
-        .and_then(|builder| builder.with_single_cert(chain, key))
-        .map_err(|error| invalid("certificates and their key")(error.to_string()))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // A server that starts again finds connections of the one before it on its port.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 #[cfg(test)]

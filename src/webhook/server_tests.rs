@@ -1,10 +1,12 @@
 //! What is answered. `bounds_tests` has what is not.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use super::{Identity, Limits, ServerError, serve};
 use crate::webhook::fixtures::{answer, call, certificate, engines, post, review, start};
@@ -98,6 +100,37 @@ async fn request_in_flight_when_the_server_stops_is_answered() {
     );
 }
 
+/// Nobody accepts here: the system alone keeps them. One that it drops would have to wait for a second, and then again.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn connections_in_a_burst_are_kept_until_they_are_accepted() {
+    let served = start(limits(), None);
+    let connect = |_| std::net::TcpStream::connect_timeout(&served.address, Duration::from_secs(5));
+    let connected: Result<Vec<_>, _> = (0..300).map(connect).collect();
+    assert!(connected.is_ok(), "{connected:?}");
+}
+
+#[tokio::test]
+async fn request_on_a_known_connection_does_not_wait_for_handshakes() {
+    let served = start(limits(), None);
+    let request = post("/validate/fast", review().len()).replace("close", "keep-alive") + &review();
+    let mut known = served.connect().await;
+    known.write_all(request.as_bytes()).await.expect("sent");
+    served.evaluated(1).await;
+
+    let turn = served.running.shared.handshakes.turn(served.address.ip()).await;
+    let mut other = pin!(served.connect());
+    let waited = timeout(Duration::from_millis(300), &mut other).await;
+    assert!(waited.is_err(), "it is not its turn");
+    known.write_all(request.as_bytes()).await.expect("sent");
+    served.evaluated(2).await;
+
+    drop(turn);
+    let mut other = other.await;
+    other.write_all(request.as_bytes()).await.expect("sent");
+    served.evaluated(3).await;
+}
+
 #[tokio::test]
 async fn identity_that_cannot_be_used_is_named() {
     let good = certificate();
@@ -123,7 +156,7 @@ async fn identity_that_cannot_be_used_is_named() {
         ),
     ] {
         match start(certificates, key) {
-            Err(ServerError::Identity { expected, .. }) => assert_eq!(expected, named),
+            Err(ServerError::Identity(error)) => assert_eq!(error.expected, named),
             other => panic!("{named}: {other:?}"),
         }
     }

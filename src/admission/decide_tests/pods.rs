@@ -75,7 +75,12 @@ fn g1_looks_at_the_claims_of_the_pod_until_one_is_not_ready() {
     let [data, log] = [claim("data-web-2", "20Gi", "20Gi"), claim("log-web-2", "2Gi", "2Gi")];
     let grows = "claim-rollout: data-web-2 is Applied: capacity 10Gi of 20Gi; Pod web-2 is replaced when it is ready";
     let table: [Row<'_>; 4] = [
-        ("all are ready", vec![rolling(), data.clone(), log.clone()], None, &[SET, DATA, LOG]),
+        (
+            "all are ready",
+            vec![rolling(), data.clone(), log.clone()],
+            None,
+            &[SET, DATA, LOG],
+        ),
         ("none is there", vec![rolling()], None, &[SET, DATA, LOG]),
         (
             "the first is not ready",
@@ -98,50 +103,49 @@ fn g1_looks_at_the_claims_of_the_pod_until_one_is_not_ready() {
 }
 
 #[test]
-fn g1_looks_up_no_more_than_it_needs() {
+fn g1_looks_up_no_claim_where_the_set_alone_decides() {
     let behind = claim("data-web-2", "20Gi", "10Gi");
-    let with = |change: fn(&mut Value)| {
+    let unreadable = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}});
+    let paused = "claim-rollout: the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on";
+    for (row, set, expected) in [
+        ("complete", web(&staged(Phase::Complete)), None),
+        ("nothing staged", set(&[template("data", "10Gi")]), None),
+        ("a forged record", web("{}"), None),
+        ("Async", annotated(rolling(), keys::SYNC, "Async"), None),
+        ("a set that cannot be read", unreadable, None),
+        ("paused", annotated(rolling(), keys::PAUSED, "true"), Some(paused)),
+    ] {
+        let (said, asked) = delete(&pod(), vec![set, behind.clone()]);
+        assert_eq!(said.as_deref(), expected, "{row}");
+        assert_eq!(asked, [SET], "{row}");
+    }
+}
+
+#[test]
+fn g1_looks_up_nothing_where_the_pod_alone_decides() {
+    type Row = (&'static str, fn(&mut Value));
+    let rows: [Row; 6] = [
+        ("no claims", |pod| {
+            pod["spec"]["volumes"] = json!([{"name": "tmp", "emptyDir": {}}]);
+        }),
+        ("no volumes", |pod| pod["spec"]["volumes"] = Value::Null),
+        ("Failed", |pod| pod["status"]["phase"] = "Failed".into()),
+        ("a drain takes it away", |pod| {
+            pod["status"]["conditions"][0] = json!({"type": "DisruptionTarget", "status": "True"});
+        }),
+        ("on its way out", |pod| {
+            pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        }),
+        ("controlled by somebody else", |pod| {
+            pod["metadata"]["ownerReferences"][0]["kind"] = "Job".into();
+        }),
+    ];
+    for (row, change) in rows {
         let mut pod = pod();
         change(&mut pod);
-        pod
-    };
-    let paused = annotated(rolling(), keys::PAUSED, "true");
-    let table: [(&str, Value, Value, &[&str]); 11] = [
-        ("complete", pod(), web(&staged(Phase::Complete)), &[SET]),
-        ("nothing staged", pod(), set(&[template("data", "10Gi")]), &[SET]),
-        ("a forged record", pod(), web("{}"), &[SET]),
-        ("Async", pod(), annotated(rolling(), keys::SYNC, "Async"), &[SET]),
-        ("a set that cannot be read", pod(), json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}}), &[SET]),
-        ("no claims", with(|pod| pod["spec"]["volumes"] = json!([{"name": "tmp", "emptyDir": {}}])), rolling(), &[]),
-        ("no volumes", with(|pod| pod["spec"]["volumes"] = Value::Null), rolling(), &[]),
-        ("Failed", with(|pod| pod["status"]["phase"] = "Failed".into()), rolling(), &[]),
-        (
-            "a drain takes it away",
-            with(|pod| pod["status"]["conditions"][0] = json!({"type": "DisruptionTarget", "status": "True"})),
-            rolling(),
-            &[],
-        ),
-        (
-            "on its way out",
-            with(|pod| pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into()),
-            rolling(),
-            &[],
-        ),
-        (
-            "controlled by somebody else",
-            with(|pod| pod["metadata"]["ownerReferences"][0]["kind"] = "Job".into()),
-            rolling(),
-            &[],
-        ),
-    ];
-    for (row, pod, set, looked_up) in table {
-        let (said, asked) = delete(&pod, vec![set, behind.clone()]);
-        assert_eq!(said, None, "{row}");
-        assert_eq!(asked, looked_up, "{row}");
+        let objects = vec![rolling(), claim("data-web-2", "20Gi", "10Gi")];
+        assert_eq!(delete(&pod, objects), (None, Vec::new()), "{row}");
     }
-    let (said, asked) = delete(&pod(), vec![paused, behind]);
-    assert!(said.is_some_and(|said| said.contains("paused")), "a pause says nothing of claims");
-    assert_eq!(asked, [SET]);
 }
 
 #[test]
@@ -152,13 +156,21 @@ fn g1_is_for_the_stateful_set_controller_alone() {
         ("system:kube-controller-manager", "{}", true),
         ("alice", "{}", false),
         ("system:serviceaccount:kube-system:node-controller", "{}", false),
-        ("system:serviceaccount:kube-system:generic-garbage-collector", "{}", false),
+        (
+            "system:serviceaccount:kube-system:generic-garbage-collector",
+            "{}",
+            false,
+        ),
         (CONTROLLER, r#"{"mode":"ValidateOnly"}"#, false),
         (CONTROLLER, r#"{"statefulSetControllerAccounts":["other"]}"#, false),
         ("other", r#"{"statefulSetControllerAccounts":["other"]}"#, true),
     ] {
         let verdict = decide_with(&deletion(&pod(), user), settings, &mut Cluster::of(objects.clone()));
-        assert_eq!(matches!(verdict, Verdict::Deny(_)), denied, "{user} {settings}: {verdict:?}");
+        assert_eq!(
+            matches!(verdict, Verdict::Deny(_)),
+            denied,
+            "{user} {settings}: {verdict:?}"
+        );
     }
 }
 

@@ -163,7 +163,11 @@ fn replace(snapshot: &mut Snapshot) -> Option<Step> {
         mounts_claims: !pod.claims.is_empty(),
         ..gate::Pod::default()
     };
-    if gate::gate(&seen, set, &snapshot.settings, |claim| snapshot.claims.get(claim.as_str())).is_some() {
+    if gate::gate(&seen, set, &snapshot.settings, |claim| {
+        snapshot.claims.get(claim.as_str())
+    })
+    .is_some()
+    {
         return None;
     }
     let revision = set.update_revision.clone();

@@ -1,8 +1,8 @@
-//! What S6 says of Pods that are deleted by hand, and of the partition of the user when a hold goes on and when it ends.
+//! What S6 says of Pods that are deleted by hand.
 
+use super::PodFacts;
 use super::Rule::S6;
 use super::fixtures::{EARLIER, History, Row, check, known};
-use super::{PodFacts, What};
 
 /// Somebody deletes the Pod of replica 11 by hand, and no other.
 fn by_hand() -> History {
@@ -56,7 +56,7 @@ const BY_HAND: &[Row] = &[
     ),
     (
         "a partition is nothing to Pods that are replaced by hand",
-        |it| it.before.set().users_partition = 2,
+        |it| it.before.set().partition = 2,
         &[],
     ),
     (
@@ -87,41 +87,4 @@ fn going(ordinal: u32) -> PodFacts {
 #[test]
 fn s6_is_broken_by_a_replica_whose_pod_nobody_has_deleted() {
     check(by_hand, BY_HAND);
-}
-
-/// A hold ends, with the partition of the user.
-fn lift() -> History {
-    let mut history = History::of_partition(Some(2), true);
-    history.before.set().users_partition = 2;
-    history.before.done(12);
-    history
-}
-
-fn to(history: &mut History, to: Option<u32>, lift: bool) {
-    history.request.what = What::Partition { to, lift };
-}
-
-const HOLDS: &[Row] = &[
-    ("a hold ends with another partition", |it| to(it, Some(3), true), &[S6]),
-    ("a hold ends without one", |it| to(it, None, true), &[]),
-    (
-        "the partition comes down to the user's",
-        |it| to(it, Some(2), false),
-        &[],
-    ),
-    ("it comes down below the user's", |it| to(it, Some(1), false), &[S6]),
-    (
-        "which was lower once",
-        |it| {
-            it.once(|then| then.set().users_partition = 1);
-            to(it, Some(1), false);
-        },
-        &[],
-    ),
-    ("it is above the user's", |it| to(it, Some(3), false), &[]),
-];
-
-#[test]
-fn s6_is_broken_by_a_partition_that_is_not_the_users() {
-    check(lift, HOLDS);
 }

@@ -1,9 +1,9 @@
 //! A history in which nothing is wrong, for tests to spoil one thing of it.
 
 use super::{
-    Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Rule, Scene, SetFacts, Wanted, What, s1_never_smaller,
-    s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once, s9_not_stale, s10_not_the_dying,
-    s12_no_write_for_nothing,
+    Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Rule, Scene, SetFacts, StatusFacts, Wanted, What,
+    s1_never_smaller, s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once, s9_not_stale,
+    s10_not_the_dying, s12_no_write_for_nothing,
 };
 
 /// What is wished; what was wished before; what Pods are to run; what they ran before.
@@ -11,6 +11,16 @@ pub(super) const WISH: Id = 7;
 pub(super) const EARLIER: Id = 6;
 pub(super) const PODS: Id = 70;
 pub(super) const OLD_PODS: Id = 69;
+
+/// Every Pod runs what it is to run, and the StatefulSet controller has said so.
+const STATUS: StatusFacts = StatusFacts {
+    observed: true,
+    update: PODS,
+    current: PODS,
+    replicas: 3,
+    ready: 3,
+    updated: 3,
+};
 
 /// What there is at one time, held where a [`Scene`] can borrow it.
 #[derive(Clone)]
@@ -34,10 +44,9 @@ pub(super) fn known() -> Known {
         paused: false,
         by_hand: false,
         partition: 0,
-        users_partition: 0,
-        held: false,
         parallel: false,
         pod_revision: PODS,
+        status: STATUS,
     };
     Known {
         set: Some(set),
@@ -68,6 +77,7 @@ pub(super) fn claim(template: u32, ordinal: u32) -> ClaimFacts {
         mounted_by_another: false,
         ambiguous: false,
         on_the_node: false,
+        refused: false,
         stuck: false,
     }
 }
@@ -78,7 +88,10 @@ fn pod(ordinal: u32) -> PodFacts {
         ours: true,
         revision: PODS,
         ready: true,
+        available: true,
         going: false,
+        ended: false,
+        disrupted: false,
     }
 }
 
@@ -171,17 +184,6 @@ impl History {
         }
     }
 
-    /// The partition is written, with LockStep and while Pods are held.
-    pub(super) fn of_partition(to: Option<u32>, lift: bool) -> Self {
-        let mut history = Self::of_set(What::Partition { to, lift });
-        history.before.set().lock_step = true;
-        history.before.set().held = true;
-        for ordinal in [10, 11, 12] {
-            history.before.pod(ordinal).revision = OLD_PODS;
-        }
-        history
-    }
-
     /// What was there for a time before this.
     pub(super) fn once(&mut self, change: fn(&mut Known)) {
         let mut past = self.before.clone();
@@ -228,7 +230,6 @@ impl History {
             s5_only_ours(request, before),
             ledger.s5_around(request, before),
             ledger.s6_order(request, before),
-            ledger.s7_claims_first(request, before),
             s8_once(request, before),
             s9_not_stale(request),
             ledger.s9_asked_for(request, before),
@@ -253,7 +254,6 @@ fn request(what: What, uid: Id, version: Id) -> Request {
         before: Some((uid, version)),
         changed: true,
         set: Some(1),
-        pods: Some(PODS),
     }
 }
 

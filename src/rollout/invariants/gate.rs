@@ -27,7 +27,9 @@ pub fn s7_keeps_no_other(before: &Scene<'_>, ordinal: u32) -> Result<(), Broken>
 
 /// What a Pod has to wait for.
 fn waits_for(scene: &Scene<'_>, ordinal: u32) -> Option<String> {
-    let set = scene.set.filter(|set| set.lock_step && !set.complete && !set.terminating)?;
+    let set = scene
+        .set
+        .filter(|set| set.lock_step && !set.complete && !set.terminating)?;
     let wish = set.wish?;
     let stays = |pod: &&super::PodFacts| !pod.going && !pod.ended && !pod.disrupted;
     scene.pod(ordinal).filter(stays).filter(|_| set.reaches(ordinal))?;
@@ -36,10 +38,8 @@ fn waits_for(scene: &Scene<'_>, ordinal: u32) -> Option<String> {
     }
     scene.templates().find_map(|(template, wanted)| {
         let claim = scene.claim(template, ordinal)?;
-        let is_open = claim.terminating
-            || !claim.bound
-            || claim.is_done(wish, wanted)
-            || claim.waits_for_the_node(wish);
+        let is_open =
+            claim.terminating || !claim.bound || claim.is_done(wish, wanted) || claim.waits_for_the_node(wish);
         (!is_open).then(|| format!("before its claim of template {template}: {claim:x?}"))
     })
 }

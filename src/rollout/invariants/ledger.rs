@@ -250,10 +250,7 @@ impl Ledger {
                 if self.of == Some((set.uid, Some(revision))) && request.is_for(before) =>
             {
                 if set.index(ordinal) < self.lowest_partition && !self.by_hand {
-                    return Broken::of(
-                        Rule::S6,
-                        format!("wrote to ordinal {ordinal}, below the partition"),
-                    );
+                    return Broken::of(Rule::S6, format!("wrote to ordinal {ordinal}, below the partition"));
                 }
                 let place = bit(set.index(ordinal), 0, 1);
                 if !self.rolled && self.pods.gone & place == 0 {

@@ -56,31 +56,30 @@ const REACHED: &[Row] = &[
         &[],
     ),
     ("a Pod is not replaced", |it| it.pod(11).revision = OLD_PODS, &[L1]),
-    ("a Pod is not Ready", |it| it.pod(11).ready = false, &[L1]),
-    ("a Pod does not exist", |it| it.without_pod(11), &[L1]),
     (
-        "Pods are held",
-        |it| (it.set().held, it.set().lock_step) = (true, true),
+        "a Pod is not Ready for long enough",
+        |it| it.pod(11).available = false,
         &[L1],
     ),
+    ("a Pod does not exist", |it| it.without_pod(11), &[L1]),
     ("the record does not say so", |it| it.set().complete = false, &[L1]),
     (
         "the record need not say so before the partition is gone",
-        |it| (it.set().complete, it.set().users_partition) = (false, 1),
+        |it| (it.set().complete, it.set().partition) = (false, 1),
         &[],
     ),
     (
         "a claim below the partition is not at the wish",
         |it| {
             behind(it);
-            it.set().users_partition = 1;
+            it.set().partition = 1;
         },
         &[],
     ),
     (
         "one above is not",
         |it| {
-            it.set().users_partition = 2;
+            it.set().partition = 2;
             it.claim(12).capacity = 19;
         },
         &[L1],
@@ -132,34 +131,6 @@ fn l1_is_broken_by_a_wish_that_is_not_reached() {
     check(reached, REACHED);
 }
 
-#[test]
-fn l1_is_broken_by_a_hold_that_nobody_needs() {
-    fn held() -> Known {
-        let mut known = reached();
-        (known.set().held, known.set().lock_step, known.set().paused) = (true, true, true);
-        known
-    }
-    let rows: &[Row] = &[
-        ("nothing is wished any more", |it| it.set().wish = None, &[L1]),
-        (
-            "the user holds it, and Pods need not wait",
-            |it| it.set().lock_step = false,
-            &[],
-        ),
-        (
-            "Pods need not wait, and may be replaced by hand",
-            |it| (it.set().lock_step, it.set().paused, it.set().by_hand) = (false, false, true),
-            &[L1],
-        ),
-        (
-            "Pods wait for their claims, which nobody may write",
-            |it| (it.set().paused, it.set().by_hand) = (false, true),
-            &[],
-        ),
-    ];
-    check(held, rows);
-}
-
 /// The highest replica is stuck with `Parallel`, the others have been reached. It is not to end like this, so that L1 is not
 /// asked for.
 fn stuck() -> Known {
@@ -168,6 +139,10 @@ fn stuck() -> Known {
     (claim.revision, claim.request, claim.capacity, claim.stuck) = (None, 10, 10, true);
     (known.set().parallel, known.set().complete) = (true, false);
     known
+}
+
+fn lock_step(known: &mut Known) {
+    known.set().lock_step = true;
 }
 
 const STUCK: &[Row] = &[
@@ -248,7 +223,7 @@ const STUCK: &[Row] = &[
         "the lower one is below the partition",
         |it| {
             behind(it);
-            it.set().users_partition = 1;
+            it.set().partition = 1;
         },
         &[L1],
     ),
@@ -256,7 +231,7 @@ const STUCK: &[Row] = &[
         "a lower one above the partition",
         |it| {
             it.claim(11).revision = None;
-            it.set().users_partition = 1;
+            it.set().partition = 1;
         },
         &[L1, L5],
     ),
@@ -277,12 +252,25 @@ const STUCK: &[Row] = &[
         &[L1],
     ),
     (
-        "Pods are held",
+        "a Pod is to be replaced, and may be",
         |it| {
             behind(it);
-            (it.set().held, it.set().lock_step) = (true, true);
+            lock_step(it);
+            it.pod(11).revision = OLD_PODS;
+            (it.claim(12).stuck, it.set().parallel) = (false, true);
+            it.done(12);
         },
         &[L1],
+    ),
+    (
+        "the Pod above is kept by what is stuck, so that none is replaced",
+        |it| {
+            behind(it);
+            lock_step(it);
+            it.pod(12).revision = OLD_PODS;
+            it.pod(11).revision = OLD_PODS;
+        },
+        &[L1, L5],
     ),
     (
         "the user holds it",

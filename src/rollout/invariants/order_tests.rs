@@ -262,15 +262,15 @@ fn s6_is_broken_by_a_replica_whose_turn_it_is_not() {
 const PARTITIONS: &[Row] = &[
     (
         "it is below the user's partition",
-        |it| it.before.set().users_partition = 2,
+        |it| it.before.set().partition = 2,
         &[S6],
     ),
-    ("it is the first above", |it| it.before.set().users_partition = 1, &[]),
+    ("it is the first above", |it| it.before.set().partition = 1, &[]),
     (
         "it was above since the wish was made",
         |it| {
-            it.once(|then| then.set().users_partition = 1);
-            it.before.set().users_partition = 2;
+            it.once(|then| then.set().partition = 1);
+            it.before.set().partition = 2;
         },
         &[],
     ),
@@ -278,7 +278,7 @@ const PARTITIONS: &[Row] = &[
         "it was above in an earlier wish",
         |it| {
             it.once(|then| then.set().wish = Some(EARLIER));
-            it.before.set().users_partition = 2;
+            it.before.set().partition = 2;
         },
         &[S6],
     ),
@@ -287,7 +287,7 @@ const PARTITIONS: &[Row] = &[
         |it| {
             it.once(|_| ());
             it.once(|then| then.set().wish = Some(EARLIER));
-            it.before.set().users_partition = 2;
+            it.before.set().partition = 2;
         },
         &[],
     ),
@@ -295,7 +295,7 @@ const PARTITIONS: &[Row] = &[
         "what was decided for an earlier wish has its own partition",
         |it| {
             it.once(|then| then.set().wish = Some(EARLIER));
-            it.before.set().users_partition = 2;
+            it.before.set().partition = 2;
             it.revision(EARLIER);
         },
         &[],

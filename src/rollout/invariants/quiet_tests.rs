@@ -10,14 +10,14 @@ fn s12_is_broken_by_one_write_more_than_it_takes() {
         claims: 3,
         replicas: 3,
         claim_writes: 3,
-        partition_writes: 4,
+        ready_writes: 3,
         record_writes: 1,
         report_writes: 24,
     };
     assert_eq!(s12_writes(&most), Ok(()));
     let more: [fn(&mut Tally); 4] = [
         |it| it.claim_writes += 1,
-        |it| it.partition_writes += 1,
+        |it| it.ready_writes += 1,
         |it| it.record_writes += 1,
         |it| it.report_writes += 1,
     ];

@@ -249,5 +249,5 @@ fn s10_is_broken_by_a_write_to_a_set_that_is_being_deleted() {
         ),
     ];
     check(|| History::of_set(What::Record), rows);
-    check(|| History::of_partition(None, true), rows);
+    check(|| History::of_set(What::Ready), rows);
 }

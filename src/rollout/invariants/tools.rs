@@ -21,9 +21,10 @@ pub fn s19_waits(scene: &Scene<'_>) -> Result<(), Broken> {
     ];
     let done = tools.iter().find(|(_, is_done)| *is_done);
     match (waits.filter(|_| !is_miscounted), done) {
-        (Some(pod), Some((tool, _))) => {
-            Broken::of(Rule::S19, format!("{tool} says done while Pod {} is to be replaced", pod.ordinal))
-        }
+        (Some(pod), Some((tool, _))) => Broken::of(
+            Rule::S19,
+            format!("{tool} says done while Pod {} is to be replaced", pod.ordinal),
+        ),
         _ => Ok(()),
     }
 }

@@ -19,7 +19,10 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
     };
     let turn = Turn { seen, set, wish };
     if !set.reaches(ordinal) {
-        return Broken::of(Rule::S6, format!("ordinal {ordinal} is out of range, or below the partition"));
+        return Broken::of(
+            Rule::S6,
+            format!("ordinal {ordinal} is out of range, or below the partition"),
+        );
     }
     // What has begun is finished.
     if turn.is_in_motion(ordinal) {
@@ -27,17 +30,25 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
     }
     let others = || turn.free().filter(|other| *other != ordinal);
     if let Some(other) = others().find(|other| turn.is_in_motion(*other)) {
-        return Broken::of(Rule::S6, format!("ordinal {ordinal} is written while {other} is in motion"));
+        return Broken::of(
+            Rule::S6,
+            format!("ordinal {ordinal} is written while {other} is in motion"),
+        );
     }
     let unready = turn.is_unready(ordinal);
-    let is_before = |other: &u32| *other > ordinal && !unready || turn.is_unready(*other) && (!unready || *other > ordinal);
+    let is_before =
+        |other: &u32| *other > ordinal && !unready || turn.is_unready(*other) && (!unready || *other > ordinal);
     // What only a Pod could move on, which may be waiting for the Pod of this one.
-    let is_after = |other: &u32| turn.passes(*other) || unready && turn.is_unready(*other) && turn.waits_for_its_pod(*other);
+    let is_after =
+        |other: &u32| turn.passes(*other) || unready && turn.is_unready(*other) && turn.waits_for_its_pod(*other);
     if let Some(other) = others().filter(is_before).find(|other| !is_after(other)) {
         return Broken::of(Rule::S6, format!("ordinal {ordinal} is written before {other}"));
     }
     match turn.waits_for_pod(ordinal) {
-        Some(other) if !unready => Broken::of(Rule::S6, format!("ordinal {ordinal} is written before Pod {other} runs")),
+        Some(other) if !unready => Broken::of(
+            Rule::S6,
+            format!("ordinal {ordinal} is written before Pod {other} runs"),
+        ),
         _ => Ok(()),
     }
 }
@@ -76,8 +87,8 @@ impl Turn<'_> {
     fn is_in_motion(&self, ordinal: u32) -> bool {
         self.claims(ordinal).any(|(claim, is_done, is_short)| {
             let written = claim.revision == Some(self.wish) && claim.bound;
-            let on_the_node = claim.on_the_node && is_short;
-            written && !is_done && !claim.stuck && !on_the_node
+            let is_elsewhere = is_done || claim.stuck || claim.on_the_node && is_short;
+            written && !is_elsewhere
         })
     }
 
@@ -115,9 +126,9 @@ impl Turn<'_> {
                 continue;
             }
             let is_stuck = |claim: &ClaimFacts| claim.stuck || claim.revision != Some(self.wish) && claim.is_foreign();
-            let waits = self.claims(above).any(|(claim, is_done, _)| {
-                claim.bound && !is_done && !claim.waits_for_the_node(self.wish)
-            });
+            let waits = self
+                .claims(above)
+                .any(|(claim, is_done, _)| claim.bound && !is_done && !claim.waits_for_the_node(self.wish));
             if !waits {
                 return Some(above);
             }

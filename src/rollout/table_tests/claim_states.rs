@@ -57,7 +57,7 @@ const TABLE: &str = "
     Terminating      | A      | P        | P        |
     Terminating      | B      | 1        | 1        |
     Missing          | Absent | 1        |          |
-    Missing          | A      | P        | P        |
+    Missing          | A      |          |          |
     Missing          | B      | 1        | 1        |
     Done             | Absent | 1        |          |
     Done             | A      | P        | P        |

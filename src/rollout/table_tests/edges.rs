@@ -320,10 +320,11 @@ const NUDGES: &[Row] = &[
         "",
     ),
     (
-        "with Parallel the StatefulSet controller asks first for those that are not Ready",
+        "with Parallel the StatefulSet controller asks first for those that are not Ready, since 1.37",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.set.pod_management = PodManagement::Parallel;
+            web.set.max_unavailable = true;
             unready(web, 0);
             web.done("data-web-0");
         },
@@ -381,7 +382,11 @@ const RECREATE: &[Row] = &[
         },
         "grow 1, nudge nobody",
     ),
-    ("a partition means nothing", |web| (waiting(web), web.set.partition = 3).1, "grow 1"),
+    (
+        "a partition means nothing",
+        |web| (waiting(web), web.set.partition = 3).1,
+        "grow 1",
+    ),
 ];
 
 #[test]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::done;
+use crate::json::Map;
 use crate::rollout::fixtures::{apply, gi, refused, told, web, writes};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
-use crate::json::Map;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot, Trouble};
 use crate::rollout::{Earlier, Reason};
 use crate::templates::ClaimTemplate;

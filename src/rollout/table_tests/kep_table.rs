@@ -39,7 +39,7 @@ fn when_no_other_pod_changes() {
         (Absent, A, "grow 2", "grow 1"),
         (Absent, B, "", "grow 1"),
         // The claim comes with the Pod, which need not wait.
-        (A, Absent, "nudge 2", "nudge 2"),
+        (A, Absent, "", ""),
         (A, A, "grow 2", "nudge 2"),
         (A, B, "", "nudge 2"),
         (B, Absent, "grow 1", "grow 1"),
@@ -56,7 +56,7 @@ fn when_all_pods_change() {
         (Absent, Absent, "", ""),
         (Absent, A, "grow 2", ""),
         (Absent, B, "", ""),
-        (A, Absent, "nudge 2", "nudge 2"),
+        (A, Absent, "", ""),
         (A, A, "grow 2", "nudge 2"),
         (A, B, "", "nudge 2"),
         // Its Pod is there, and Ready: the next one.

@@ -1,6 +1,7 @@
 //! Every row of the design's sections on the rollout and on failures, as tables. A row compares the whole list of actions,
 //! so that nothing else is done.
 
+mod asked;
 mod claim_states;
 mod edges;
 mod failures;

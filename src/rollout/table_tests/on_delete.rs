@@ -1,10 +1,10 @@
 //! `updateStrategy: OnDelete`: the claims of a replica follow once its Pod was deleted by hand.
 
+use crate::rollout::Reason;
 use crate::rollout::fixtures::{apply, complete, refused, state, told, web as fixture, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::{PodView, Snapshot, Strategy};
-use crate::rollout::Reason;
 
 /// The wish was first seen at 950; all Pods are older.
 fn web() -> Snapshot {

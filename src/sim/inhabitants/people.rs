@@ -204,6 +204,7 @@ pub(crate) fn create(world: &mut World, replicas: u8) -> Answer {
         version,
         terminating: false,
         owned: false,
+        max_unavailable: world.api.max_unavailable,
         spec,
         status,
     });

@@ -70,13 +70,7 @@ impl Edit {
             7 => Self::Templates(json!([template(random.pick(&["5Gi", "10Gi", "20Gi", "99Gi"]))])),
             8 => Self::Annotate(keys::PAUSED, flag(random, &[Some("true"), Some("false"), None])),
             9 => {
-                let key = random.pick(&[
-                    keys::SYNC,
-                    keys::PHASE,
-                    keys::READY,
-                    keys::READY,
-                    keys::WITHDRAW,
-                ]);
+                let key = random.pick(&[keys::SYNC, keys::PHASE, keys::READY, keys::READY, keys::WITHDRAW]);
                 let value = random.pick(&[Some("Async"), Some("Complete"), Some("0"), Some(REVISED), None]);
                 Self::Annotate(key, value.map(str::to_owned))
             }

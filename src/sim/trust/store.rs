@@ -305,6 +305,7 @@ fn view(set: &Value) -> Option<SetView> {
         status_is_current: true,
         strategy: Strategy::RollingUpdate,
         pod_management: PodManagement::OrderedReady,
+        max_unavailable: false,
         update_revision: String::new(),
         uid,
     })
