@@ -54,7 +54,7 @@ impl Model {
                 people::delete(api, orphan, &mut None);
                 if there { Answer::Done } else { Answer::Gone }
             }
-            Request::Owned(owned) => with_set(api, |set| set.owned = owned),
+            Request::Owned(owned) => self.own(owned),
             Request::Observe => with_set(api, |set| {
                 set.status.observed = true;
                 set.status.update = set.spec.image;
@@ -97,6 +97,19 @@ impl Model {
                 }
             }
         })
+    }
+
+    /// A set that gets an owner, or loses it, goes through the policy as one that has none.
+    fn own(&mut self, owned: bool) -> Answer {
+        let stays = owned && self.world.api.set.is_some_and(|set| set.owned);
+        if stays {
+            return Answer::Done;
+        }
+        with_set(&mut self.world.api, |set| set.owned = false);
+        match self.update(&[]) {
+            Answer::Done => with_set(&mut self.world.api, |set| set.owned = owned),
+            denied => denied,
+        }
     }
 
     fn bear(&mut self, slot: usize) -> Option<Answer> {
