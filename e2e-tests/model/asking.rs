@@ -55,7 +55,12 @@ impl Real<'_> {
                 let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
                 let staged = self.record_of(known.as_ref(), &wish, complete, uid.unwrap_or(NO_UID))?;
                 // As our controller writes it: nobody waits at the end of a rollout.
-                metadata["annotations"] = json!({keys::STAGED: staged, keys::READY: null});
+                let annotations = known.as_ref().map(|set| &set["metadata"]["annotations"]);
+                let policy =
+                    annotations.and_then(|annotations| annotations[keys::UPDATE_POLICY].as_str()?.parse().ok());
+                let phase = if complete { Phase::Complete } else { Phase::RollingOut };
+                let phase = phase.flat(policy.unwrap_or(UpdatePolicy::InPlace));
+                metadata["annotations"] = json!({keys::STAGED: staged, keys::PHASE: phase, keys::READY: null});
                 self.merge_as_ours(&set, json!({"metadata": metadata})).await
             }
             Request::Ready(uid, version, ready) => {
