@@ -49,7 +49,20 @@ impl Real<'_> {
                 self.count_for_quota(false).await?;
                 self.apply(slot, (uid, version), &wish, &revision).await
             }
-            Request::Record(uid, version, wish, complete) => self.write_record((uid, version), &wish, complete).await,
+            Request::Record(uid, version, wish, complete) => {
+                let known = self.get("statefulsets", "web").await?;
+                let mut metadata = named(uid, version, known.as_ref());
+                let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
+                let staged = self.record_of(known.as_ref(), &wish, complete, uid.unwrap_or(NO_UID))?;
+                // As our controller writes it: nobody waits at the end of a rollout.
+                let annotations = known.as_ref().map(|set| &set["metadata"]["annotations"]);
+                let policy =
+                    annotations.and_then(|annotations| annotations[keys::UPDATE_POLICY].as_str()?.parse().ok());
+                let phase = if complete { Phase::Complete } else { Phase::RollingOut };
+                let phase = phase.flat(policy.unwrap_or(UpdatePolicy::InPlace));
+                metadata["annotations"] = json!({keys::STAGED: staged, keys::PHASE: phase, keys::READY: null});
+                self.merge_as_ours(&set, json!({"metadata": metadata})).await
+            }
             Request::Ready(uid, version, ready) => {
                 let known = self.get("statefulsets", "web").await?;
                 let mut metadata = named(uid, version, known.as_ref());
@@ -86,34 +99,6 @@ impl Real<'_> {
             Request::Expandable(expandable) => self.set_expandable(expandable).await.map(|()| DONE.to_owned()),
             _ => self.ask_about_a_claim(request).await,
         }
-    }
-
-    /// As our controller writes it.
-    async fn write_record(
-        &mut self,
-        (uid, version): (Option<Which>, Option<Which>),
-        wish: &Wish,
-        complete: bool,
-    ) -> anyhow::Result<String> {
-        let path = format!("{}/web", self.path("statefulsets"));
-        let known = self.get("statefulsets", "web").await?;
-        let mut metadata = named(uid, version, known.as_ref());
-        let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
-        let staged = self.record_of(known.as_ref(), wish, complete, uid.unwrap_or(NO_UID))?;
-        // Our controller writes nothing where another policy is in force. Nobody waits at the end.
-        let annotation = known
-            .as_ref()
-            .and_then(|set| set["metadata"]["annotations"][keys::UPDATE_POLICY].as_str());
-        let policy = annotation
-            .and_then(|policy| policy.parse().ok())
-            .unwrap_or(UpdatePolicy::InPlace);
-        let phase = if complete { Phase::Complete } else { Phase::RollingOut };
-        metadata["annotations"] = json!({
-            keys::STAGED: staged,
-            keys::PHASE: phase.flat(policy),
-            keys::READY: null,
-        });
-        self.merge_as_ours(&path, json!({"metadata": metadata})).await
     }
 
     /// The spec, and then the status: one request in the model.

@@ -54,14 +54,7 @@ impl Model {
                 people::delete(api, orphan, &mut None);
                 if there { Answer::Done } else { Answer::Gone }
             }
-            Request::Owned(owned) => {
-                // Nobody judges this here. The policy would carry out a withdrawal that was left alone until then.
-                let is_left = api.set.is_some_and(|set| set.spec.withdraw.is_some());
-                if is_left && !owned {
-                    return None;
-                }
-                with_set(api, |set| set.owned = owned)
-            }
+            Request::Owned(owned) => self.own(owned),
             Request::Observe => with_set(api, |set| {
                 set.status.observed = true;
                 set.status.update = set.spec.image;
@@ -104,6 +97,19 @@ impl Model {
                 }
             }
         })
+    }
+
+    /// A set that gets an owner, or loses it, goes through the policy as one that has none.
+    fn own(&mut self, owned: bool) -> Answer {
+        let stays = owned && self.world.api.set.is_some_and(|set| set.owned);
+        if stays {
+            return Answer::Done;
+        }
+        with_set(&mut self.world.api, |set| set.owned = false);
+        match self.update(&[]) {
+            Answer::Done => with_set(&mut self.world.api, |set| set.owned = owned),
+            denied => denied,
+        }
     }
 
     fn bear(&mut self, slot: usize) -> Option<Answer> {
@@ -197,8 +203,6 @@ fn ours(api: &Api, request: &Request) -> Option<Write> {
             }
         }
         Request::Ready(uid, version, ready) => {
-            // Nobody becomes ready for nothing: the policy takes the annotation away at the next write, whatever that is.
-            api.set?.spec.staged?;
             let (uid, version) = of_set(uid, version);
             Write::Ready { uid, version, ready }
         }
