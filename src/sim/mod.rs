@@ -1,4 +1,4 @@
-//! A model of a cluster, in which both decisions are tried against everything that may go wrong.
+//! A model of a cluster, in which all three decisions are tried against everything that may go wrong.
 //!
 //! The model is an API server and those who live there, each a function that does one thing; the decisions in it are the
 //! real ones. Because effects are values, every order of things, every crash and every stale view is one list of steps,
