@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Process, Usage, eventually};
+use crate::cluster::{Cluster, POLICY_SERVER, Process, Usage, eventually};
 use crate::policy_host::{KubeApi, Module, PolicyHost, Registration, Runtime, Shipped, deployed};
 
 /// The namespace of the controller, and its ServiceAccount there.
@@ -25,8 +25,6 @@ pub(crate) const ACCOUNT: &str = "claim-rollout-controller";
 pub(crate) const AS_IN_A_POD: [&str; 3] = ["--leader-elect", "--lease-namespace", NAMESPACE];
 /// The user name that the API server knows the controller by.
 pub(crate) const USER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
-/// The user name that the policy host asks the API server under: the account that `policy-server-rbac.yaml` binds.
-const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
 /// What of `deploy/` does not need a container runtime or Kubewarden.
 const MANIFESTS: [&str; 4] = [
     "namespace.yaml",
@@ -253,9 +251,7 @@ impl Controller {
 
 /// Answers what a policy asks, with the rights that `deploy/` gives the policy-server.
 pub(crate) async fn api_of_policy_server(cluster: &Cluster) -> anyhow::Result<KubeApi> {
-    Ok(KubeApi::new(
-        cluster.client_for(POLICY_SERVER, &["system:authenticated"]).await?,
-    ))
+    Ok(KubeApi::new(cluster.client_for(POLICY_SERVER, &[]).await?))
 }
 
 /// Applies the manifests and waits until the API server serves ClaimRollouts.

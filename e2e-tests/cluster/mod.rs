@@ -52,7 +52,7 @@ pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};
 pub(crate) use options::Options;
 pub(crate) use processes::{Process, Usage, in_foreground};
 pub(crate) use programs::DRIVER;
-pub(crate) use users::base64;
+pub(crate) use users::{POLICY_SERVER, base64};
 pub(crate) use waiting::eventually;
 
 use users::{ADMIN, Tokens};

@@ -1,5 +1,5 @@
-//! Who can talk to the control plane: an administrator, two users without any rights of their own, and each of the
-//! programs, by static tokens; everybody else by impersonation.
+//! Who can talk to the control plane: an administrator, two users without any rights of their own, the policy-server and each
+//! of the programs, by static tokens; everybody else by impersonation, which the audit policy does not see.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -17,6 +17,8 @@ use super::{Cluster, programs};
 
 /// The administrator.
 pub(super) const ADMIN: &str = "admin";
+/// The user name that the policy asks under: the ServiceAccount that `policy-server-rbac.yaml` binds.
+pub(crate) const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
 /// The group that may do everything.
 const MASTERS: &str = "system:masters";
 
@@ -35,7 +37,8 @@ impl Tokens {
     pub(super) fn new() -> anyhow::Result<Self> {
         let people = [(ADMIN, MASTERS), ("alice", "users"), ("bob", "users")];
         let programs = programs::THEN.map(|program| (program, MASTERS));
-        let users = people.into_iter().chain(programs);
+        let policy_server = (POLICY_SERVER, "system:serviceaccounts");
+        let users = people.into_iter().chain(programs).chain([policy_server]);
         let users = users.map(|(name, group)| {
             Ok(User {
                 name,

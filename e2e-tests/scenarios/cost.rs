@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::scene::{Scene, Stage};
 use super::served::Served;
+use crate::cluster::POLICY_SERVER;
 
 const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
-const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
 
 /// A dry run of the deletion by the StatefulSet controller.
 async fn delete(scene: &Scene<'_>, pod: &str) -> anyhow::Result<()> {

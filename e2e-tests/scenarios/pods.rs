@@ -1,6 +1,7 @@
 //! Pods that go for other reasons than to be replaced, while the gate is closed: each goes.
 
 use anyhow::{Context as _, ensure};
+use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::scene::{PATIENCE, Scene, Stage, manifest, text, with_image};
@@ -91,10 +92,15 @@ pub(super) async fn that_failed_or_are_disrupted_go(stage: &Stage) -> anyhow::Re
     until_another(&scene, "web-0", &before).await?;
     scene.until_ready(3).await?;
 
-    // As the taint manager does: the condition, and then the deletion. The StatefulSet controller, which asks for web-2 all the
-    // time, may be the one that deletes it.
+    // As the taint manager does before it deletes. Here it is the StatefulSet controller that does, which asks for web-2 whenever
+    // that changes. Without a time the disruption controller takes the condition back at once: as of before two minutes ago.
     let before = uid(&scene, "web-2").await?;
-    let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"});
+    #[allow(clippy::disallowed_methods, reason = "the taint manager has a clock")]
+    let now = Timestamp::now();
+    let condition = json!({
+        "type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager",
+        "lastTransitionTime": now.to_string(),
+    });
     write_status(&scene, "web-2", &json!({"conditions": [condition]})).await?;
     until_another(&scene, "web-2", &before).await?;
     scene.until_ready(3).await?;
