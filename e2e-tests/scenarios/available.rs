@@ -15,6 +15,7 @@ pub(super) async fn the_next_claims_wait_until_a_new_pod_is_available_and_claims
     let begun = scene.mark().await?;
     scene.wish(&with_image(&of("2Gi"), "2")).await?;
     scene.until_complete(2, "2Gi").await?;
+    scene.settled().await?;
     let written = scene.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[1, 0])?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 2)?;

@@ -56,11 +56,9 @@ async fn write_status(scene: &Scene<'_>, pod: &str, status: &Value) -> anyhow::R
 async fn ends(stage: &Stage, scene: &Scene<'_>, replicas: u32) -> anyhow::Result<()> {
     stage.barriers.open(&scene.namespace);
     let size = usize::try_from(replicas)?;
-    let what = "every claim and Pod";
-    let ended = eventually(what, PATIENCE, async || {
-        let set = scene.set().await?;
-        let all = set["status"]["updatedReplicas"] == replicas && set["status"]["readyReplicas"] == replicas;
-        Ok((all && scene.record().await?["phase"] == "Complete").then_some(()))
+    scene.until_updated(size).await.with_context(|| scene.log())?;
+    let ended = eventually("every claim", PATIENCE, async || {
+        Ok((scene.record().await?["phase"] == "Complete").then_some(()))
     });
     ended.await.with_context(|| scene.log())?;
     let claims = scene.claims().await?;

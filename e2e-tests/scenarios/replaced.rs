@@ -15,7 +15,7 @@ pub(super) async fn a_pod_that_is_deleted_in_the_middle_comes_back_and_changes_n
     scene.apply(3, "2Gi").await?;
     let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| scene.log())?;
-    scene.done(&["delete", "pod/web-1", "pod/web-0"], "").await?;
+    scene.done(&["delete", "pod/web-2", "pod/web-1"], "").await?;
     stage.barriers.open(&scene.namespace);
     scene.until_complete(3, "2Gi").await?;
     scene.settled().await?;

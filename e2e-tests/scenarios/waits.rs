@@ -11,8 +11,10 @@ impl Scene<'_> {
         let mut last = Value::Null;
         let what = format!("{replicas} Pods of {}", self.namespace);
         let ready = eventually(&what, PATIENCE, async || {
-            last = self.set().await?["status"].clone();
-            Ok((last["readyReplicas"] == replicas).then_some(()))
+            let set = self.set().await?;
+            last = set["status"].clone();
+            let current = last["observedGeneration"] == set["metadata"]["generation"];
+            Ok((current && last["readyReplicas"] == replicas).then_some(()))
         });
         ready.await.with_context(|| format!("the last status was {last}"))
     }
@@ -83,14 +85,16 @@ impl Scene<'_> {
         reported.with_context(|| format!("{}: the last was {:#}\n{}", self.namespace, last["status"], self.log()))
     }
 
-    /// Waits until so many Pods are at the set's update revision, and all are Ready.
+    /// Waits until so many Pods are at the set's update revision, and all are Ready. A status from before the last change of
+    /// the set says nothing.
     pub(crate) async fn until_updated(&self, replicas: usize) -> anyhow::Result<()> {
         let mut last = Value::Null;
         let what = format!("{replicas} updated Pods of {}", self.namespace);
         let updated = eventually(&what, PATIENCE, async || {
             let set = self.set().await?;
             last = set["status"].clone();
-            let ready = last["readyReplicas"] == set["spec"]["replicas"];
+            let current = last["observedGeneration"] == set["metadata"]["generation"];
+            let ready = current && last["readyReplicas"] == set["spec"]["replicas"];
             Ok((ready && last["updatedReplicas"] == replicas).then_some(()))
         });
         updated.await.with_context(|| format!("the last status was {last}"))
