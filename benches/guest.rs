@@ -93,16 +93,19 @@ impl Guest {
     }
 }
 
-/// What is wrong with an object in which the growth has been staged, if anything: the old templates, a record of the wish,
-/// and otherwise what the request asked for.
+/// What is wrong with an object in which the growth has been staged, if anything: the old templates, the staged
+/// change, its phase, and otherwise what the request asked for.
 fn staged_fault(request: &Value, mutated: &Value) -> Option<String> {
     let mut rest = mutated.clone();
-    let annotations = rest.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
-    let Some(record) = annotations.and_then(|all| all.remove("claim-rollout.io/staged")) else {
-        return Some("no record of the wish".to_owned());
+    let mut removed = |key: &str| {
+        let annotations = rest.pointer_mut("/metadata/annotations")?.as_object_mut()?;
+        annotations.remove(key)?.as_str().map(str::to_owned)
     };
-    if !record.as_str().is_some_and(|record| record.contains("20Gi")) {
-        return Some("the record does not hold the wish".to_owned());
+    if !removed("claim-rollout.io/staged").is_some_and(|staged| staged.contains("20Gi")) {
+        return Some("the staged change does not hold the growth".to_owned());
+    }
+    if removed("claim-rollout.io/phase").is_none() {
+        return Some("no phase beside the staged change".to_owned());
     }
     let mut expected = request["object"].clone();
     expected["spec"]["volumeClaimTemplates"] = request["oldObject"]["spec"]["volumeClaimTemplates"].clone();

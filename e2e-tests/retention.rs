@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use claim_rollout::claims::Owner;
 use claim_rollout::claims::retention::{
-    Event, Fate, Ordinal, OwnerRef, Ownership, Pod as Replica, PodUid, RetentionPolicy, Set, Standing,
+    Event, Fate, Ordinal, Ownership, Pod as Replica, PodUid, RetentionPolicy, Set, Standing,
 };
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod};
@@ -166,12 +167,12 @@ impl Scene {
     }
 }
 
-fn owner(owner: &OwnerReference) -> OwnerRef<'_> {
-    OwnerRef {
-        api_version: &owner.api_version,
-        kind: &owner.kind,
-        name: &owner.name,
-        uid: &owner.uid,
+fn owner(owner: &OwnerReference) -> Owner {
+    Owner {
+        api_version: owner.api_version.clone(),
+        kind: owner.kind.clone(),
+        name: owner.name.clone(),
+        uid: owner.uid.clone(),
         controller: owner.controller.unwrap_or(false),
         block_owner_deletion: owner.block_owner_deletion.unwrap_or(false),
     }

@@ -171,8 +171,8 @@ impl Checks<'_, '_> {
     ) -> Result<(Known<StorageClass>, Known<AttributesClass>), CannotAsk> {
         let (mut storage, mut attributes) = (Known::Unknown, Known::Unknown);
         let modifies = changes_class(template, claim);
-        if (template.storage > claim.asks.storage || modifies)
-            && let Some(name) = claim.asks.storage_class_name().filter(|name| !name.is_empty())
+        if (template.storage > Some(claim.request) || modifies)
+            && let Some(name) = claim.storage_class_name()
         {
             storage = self.storage_class(name)?;
         }

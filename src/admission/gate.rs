@@ -11,6 +11,7 @@ use super::review::Review;
 use super::seen;
 use super::settings::Settings;
 use super::verdict::{Refusal, Verdict};
+use crate::claims::Claim;
 use crate::gate::{Gate, Pod};
 
 /// Whether the Pod may be deleted.
@@ -60,7 +61,7 @@ fn waits(
     }
     for (name, template) in gate.claims() {
         let claim = get("v1", "PersistentVolumeClaim", name.as_str())?;
-        let claim = claim.as_deref().and_then(seen::claim);
+        let claim = claim.as_deref().and_then(|text| Claim::read(text).ok());
         if let Some(why) = gate.waits_for(claim.as_ref(), template) {
             return Ok(Some(why));
         }

@@ -14,8 +14,8 @@ use super::review::{Object, Review};
 use super::settings::{Retention, Settings};
 use super::update::read_templates;
 use super::verdict::Refusal;
-use crate::claims::retention::{Event, Fate, Ordinal, OwnerRef, Ownership, Pod, PodUid, RetentionPolicy, Set};
-use crate::claims::{Claim, Owner, retention};
+use crate::claims::retention::{Event, Fate, Ordinal, Ownership, Pod, PodUid, RetentionPolicy, Set};
+use crate::claims::{Claim, retention};
 use crate::json::Error;
 use crate::templates::{ClaimName, ClaimTemplate};
 
@@ -295,9 +295,8 @@ impl<'q> Question<'q> {
         };
         let claim = Claim::read(&text).map_err(|error| CannotAsk(error.to_string()))?;
         let pod = format!("{}-{ordinal}", self.set.metadata.name);
-        let owners: Vec<OwnerRef<'_>> = claim.owners.iter().map(Owner::as_ref).collect();
         let ownership = Ownership {
-            owners: &owners,
+            owners: &claim.owners,
             policy: self.policy,
             set: Set {
                 name: &self.set.metadata.name,

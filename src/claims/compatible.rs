@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::claim::Claim;
 use super::class::{AttributesClass, Expansion, Known, StorageClass};
-use super::view::Claim;
 use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, FrozenChange, Quantity};
 
@@ -96,9 +96,9 @@ pub fn compatible(
     }
     let mut obstacles = Vec::new();
     obstacles.extend(foreign(claim, belongs));
-    let differing = differences(template, &claim.asks.spec);
+    let differing = differences(template, &claim.spec);
     obstacles.extend(differing.map(|change| Obstacle::Differs { field: change.field }));
-    let grows = template.storage > claim.asks.storage;
+    let grows = template.storage > Some(claim.request);
     let changes_class = changes_class(template, claim);
     if !claim.bound && (grows || changes_class) {
         obstacles.push(Obstacle::NotBound);
@@ -117,14 +117,14 @@ pub fn compatible(
 #[must_use]
 pub fn changes_class(template: &ClaimTemplate, claim: &Claim) -> bool {
     let wanted = &template.volume_attributes_class_name;
-    wanted.is_some() && *wanted != claim.asks.volume_attributes_class_name
+    wanted.is_some() && *wanted != claim.class
 }
 
 /// Why a claim cannot be brought back to a smaller size (KEP-1790): only what was never reached can be taken back.
 #[must_use]
 pub fn recoverable(template: &ClaimTemplate, claim: &Claim) -> Option<Obstacle> {
     let capacity = claim.capacity?;
-    let lowered = template.storage < claim.asks.storage && template.storage <= Some(capacity);
+    let lowered = template.storage < Some(claim.request) && template.storage <= Some(capacity);
     lowered.then_some(Obstacle::Reached { capacity })
 }
 
@@ -136,7 +136,7 @@ fn foreign(claim: &Claim, belongs: &Belongs<'_>) -> Option<Obstacle> {
             return Some(Obstacle::Owned { by });
         }
     }
-    let labels = &claim.asks.labels;
+    let labels = &claim.labels;
     let missing = belongs
         .match_labels
         .iter()
@@ -157,8 +157,7 @@ pub fn differences(template: &ClaimTemplate, spec: &Map<Value>) -> impl Iterator
 }
 
 fn cannot_grow(claim: &Claim, class: &Known<StorageClass>) -> Option<Obstacle> {
-    let name = claim.asks.storage_class_name().filter(|name| !name.is_empty());
-    let Some(name) = name.map(str::to_owned) else {
+    let Some(name) = claim.storage_class_name().map(str::to_owned) else {
         return Some(Obstacle::NoStorageClass);
     };
     match class {

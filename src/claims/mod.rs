@@ -3,12 +3,12 @@
 //! Pure data and functions, as [`templates`](crate::templates), which this folder rests on: both decisions ask the same
 //! questions of the same claims.
 
+pub mod claim;
 pub mod class;
 pub mod compatible;
 pub mod progress;
 pub mod retention;
-pub mod view;
 
+pub use claim::{Claim, Owner};
 pub use class::{AttributesClass, Known, StorageClass};
 pub use compatible::{Belongs, Classes, Obstacle, compatible};
-pub use view::{Claim, Owner};

@@ -4,22 +4,7 @@
 //! written by us. So these functions have to say what those two do, not what they should. They follow
 //! `isClaimOwnerUpToDate` and `updateClaimOwnerRefForSetAndPod`, and `retention_tests.rs` holds their own answers.
 
-/// An owner reference of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnerRef<'a> {
-    /// `apiVersion`
-    pub api_version: &'a str,
-    /// `kind`
-    pub kind: &'a str,
-    /// `name`
-    pub name: &'a str,
-    /// `uid`
-    pub uid: &'a str,
-    /// `controller`; absent is false.
-    pub controller: bool,
-    /// `blockOwnerDeletion`; absent is false.
-    pub block_owner_deletion: bool,
-}
+use super::claim::Owner;
 
 /// A value of the retention policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +67,7 @@ pub enum Ordinal {
 #[derive(Clone, Copy, Debug)]
 pub struct Ownership<'a> {
     /// The claim's owner references.
-    pub owners: &'a [OwnerRef<'a>],
+    pub owners: &'a [Owner],
     /// The set's policy.
     pub policy: RetentionPolicy,
     /// The set.
@@ -142,7 +127,7 @@ enum Asked {
 
 /// Whom a reference leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
+enum Referent {
     Set,
     Pod,
     /// It had the name of one of the two, and another uid: it is gone.
@@ -189,7 +174,7 @@ impl RetentionPolicy {
     }
 }
 
-impl<'a> Ownership<'a> {
+impl Ownership<'_> {
     /// How the owner references stand to what the policy asks for.
     #[must_use]
     pub fn standing(&self) -> Standing {
@@ -217,34 +202,13 @@ impl<'a> Ownership<'a> {
         self.standing() != Standing::Outdated
     }
 
-    /// The owner references as the StatefulSet controller leaves them: its own corrected, all others as they were. A
-    /// reference to a Pod that nobody asked for has no uid.
-    #[must_use]
-    pub fn corrected(&self) -> Vec<OwnerRef<'a>> {
-        if self.is_up_to_date() {
-            return self.owners.to_vec();
-        }
-        let foreign = |owner: &&OwnerRef<'a>| !self.names_set(owner) && !self.names_pod(owner);
-        let mut owners: Vec<_> = self.owners.iter().filter(foreign).copied().collect();
-        if !self.has_another_controller() {
-            let asked = match (self.policy.asks_for(self.ordinal), self.pod.uid) {
-                (Asked::Set, _) => Some(controller("apps/v1", "StatefulSet", self.set.name, self.set.uid)),
-                (Asked::Pod, PodUid::Is(uid)) => Some(controller("v1", "Pod", self.pod.name, uid)),
-                (Asked::Pod, PodUid::NotAsked) => Some(controller("v1", "Pod", self.pod.name, "")),
-                (Asked::Pod, PodUid::NoPod) | (Asked::Nobody, _) => None,
-            };
-            owners.extend(asked.filter(|asked| owners.iter().all(|owner| owner.uid != asked.uid)));
-        }
-        owners
-    }
-
     /// True iff the set is an owner of the claim, controller or not.
     ///
     /// Only while this is false for all of its claims can a set be deleted without a race: the garbage collector may see
     /// the deletion before it has seen a reference that was written just now.
     #[must_use]
     pub fn is_owned_by_set(&self) -> bool {
-        self.owners.iter().any(|owner| self.owner(owner) == Owner::Set)
+        self.owners.iter().any(|owner| self.referent(owner) == Referent::Set)
     }
 
     /// What becomes of the claim if this happens. [`Event::ScaleDown`] is about a replica that is removed by it, whatever
@@ -271,15 +235,15 @@ impl<'a> Ownership<'a> {
     fn loses_all_owners(&self, event: Option<Event>) -> bool {
         let mut lost = false;
         for owner in self.owners {
-            match (self.owner(owner), event) {
-                (Owner::Gone, _)
-                | (Owner::Set, Some(Event::DeleteSet))
-                | (Owner::Pod, Some(Event::DeleteSet | Event::ScaleDown)) => lost = true,
+            match (self.referent(owner), event) {
+                (Referent::Gone, _)
+                | (Referent::Set, Some(Event::DeleteSet))
+                | (Referent::Pod, Some(Event::DeleteSet | Event::ScaleDown)) => lost = true,
                 // The reference itself is taken away.
-                (Owner::Set, Some(Event::OrphanSet)) => {}
-                (Owner::Another, _)
-                | (Owner::Set, None | Some(Event::ScaleDown))
-                | (Owner::Pod, None | Some(Event::OrphanSet)) => return false,
+                (Referent::Set, Some(Event::OrphanSet)) => {}
+                (Referent::Another, _)
+                | (Referent::Set, None | Some(Event::ScaleDown))
+                | (Referent::Pod, None | Some(Event::OrphanSet)) => return false,
             }
         }
         lost
@@ -295,7 +259,11 @@ impl<'a> Ownership<'a> {
         if then.is_up_to_date() {
             return then.loses_all_owners(Some(event));
         }
-        if self.owners.iter().any(|owner| self.owner(owner) == Owner::Another) {
+        if self
+            .owners
+            .iter()
+            .any(|owner| self.referent(owner) == Referent::Another)
+        {
             return false;
         }
         matches!(
@@ -304,33 +272,33 @@ impl<'a> Ownership<'a> {
         )
     }
 
-    fn owner(&self, owner: &OwnerRef<'_>) -> Owner {
+    fn referent(&self, owner: &Owner) -> Referent {
         let is_pod = match self.pod.uid {
             PodUid::Is(uid) => owner.uid == uid,
             PodUid::NoPod => false,
             PodUid::NotAsked => self.names_pod(owner),
         };
         if owner.uid == self.set.uid {
-            Owner::Set
+            Referent::Set
         } else if is_pod {
-            Owner::Pod
+            Referent::Pod
         } else if self.names_set(owner) || self.names_pod(owner) {
-            Owner::Gone
+            Referent::Gone
         } else {
-            Owner::Another
+            Referent::Another
         }
     }
 
-    fn names_set(&self, owner: &OwnerRef<'_>) -> bool {
+    fn names_set(&self, owner: &Owner) -> bool {
         owner.api_version == "apps/v1" && owner.kind == "StatefulSet" && owner.name == self.set.name
     }
 
-    fn names_pod(&self, owner: &OwnerRef<'_>) -> bool {
+    fn names_pod(&self, owner: &Owner) -> bool {
         owner.api_version == "v1" && owner.kind == "Pod" && owner.name == self.pod.name
     }
 
     fn is_owned_by_pod(&self) -> bool {
-        self.owners.iter().any(|owner| self.owner(owner) == Owner::Pod)
+        self.owners.iter().any(|owner| self.referent(owner) == Referent::Pod)
     }
 
     fn is_owned_as(&self, asked: Asked) -> bool {
@@ -356,7 +324,7 @@ impl<'a> Ownership<'a> {
                 if self.names_set(owner) {
                     owner.uid != self.set.uid
                 } else if self.names_pod(owner) {
-                    self.owner(owner) != Owner::Pod
+                    self.referent(owner) != Referent::Pod
                 } else {
                     owner.controller
                 }
@@ -367,19 +335,7 @@ impl<'a> Ownership<'a> {
     fn has_owner_of_the_first_beta(&self) -> bool {
         self.owners
             .iter()
-            .any(|owner| !owner.controller && matches!(self.owner(owner), Owner::Set | Owner::Pod))
-    }
-}
-
-/// What `NewControllerRef` makes. KEP-1847 wants `blockOwnerDeletion: false`; what is written is true.
-const fn controller<'a>(api_version: &'a str, kind: &'a str, name: &'a str, uid: &'a str) -> OwnerRef<'a> {
-    OwnerRef {
-        api_version,
-        kind,
-        name,
-        uid,
-        controller: true,
-        block_owner_deletion: true,
+            .any(|owner| !owner.controller && matches!(self.referent(owner), Referent::Set | Referent::Pod))
     }
 }
 

@@ -1,4 +1,5 @@
-use super::{Event, Fate, Ordinal, OwnerRef, Ownership, Pod, PodUid, Retention, RetentionPolicy, Set, Standing};
+use super::{Asked, Event, Fate, Ordinal, Ownership, Pod, PodUid, Retention, RetentionPolicy, Set, Standing};
+use crate::claims::Owner;
 
 /// What Kubernetes 1.37.1 does: the answers of its own `isClaimOwnerUpToDate` and `updateClaimOwnerRefForSetAndPod`.
 ///
@@ -87,7 +88,7 @@ fn columns() -> Vec<(RetentionPolicy, Ordinal)> {
 /// One question of the table, and Kubernetes' answer.
 struct Case {
     row: String,
-    owners: Vec<OwnerRef<'static>>,
+    owners: Vec<Owner>,
     policy: RetentionPolicy,
     ordinal: Ordinal,
     answer: String,
@@ -115,7 +116,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// The references that three words stand for: of the set, of the Pod, of somebody else.
-fn owners_of(words: &str) -> Vec<OwnerRef<'static>> {
+fn owners_of(words: &str) -> Vec<Owner> {
     let who = [
         ("apps/v1", "StatefulSet", "web", "set"),
         ("v1", "Pod", "web-1", "pod"),
@@ -125,18 +126,18 @@ fn owners_of(words: &str) -> Vec<OwnerRef<'static>> {
     words
         .zip(who)
         .filter(|(word, _)| *word != "none")
-        .map(|(word, (api_version, kind, name, uid))| OwnerRef {
-            api_version,
-            kind,
-            name,
-            uid: if word == "stale" { "gone" } else { uid },
+        .map(|(word, (api_version, kind, name, uid))| Owner {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            uid: if word == "stale" { "gone" } else { uid }.to_owned(),
             controller: matches!(word, "controller" | "stale"),
             block_owner_deletion: matches!(word, "controller" | "stale"),
         })
         .collect()
 }
 
-fn claim<'a>(owners: &'a [OwnerRef<'a>], policy: RetentionPolicy, ordinal: Ordinal) -> Ownership<'a> {
+fn claim(owners: &[Owner], policy: RetentionPolicy, ordinal: Ordinal) -> Ownership<'_> {
     Ownership {
         owners,
         policy,
@@ -149,6 +150,40 @@ fn claim<'a>(owners: &'a [OwnerRef<'a>], policy: RetentionPolicy, ordinal: Ordin
             uid: PodUid::Is("pod"),
         },
         ordinal,
+    }
+}
+
+impl Ownership<'_> {
+    /// The owner references as the StatefulSet controller leaves them: its own corrected, all others as they were. A
+    /// reference to a Pod that nobody asked for has no uid.
+    fn corrected(&self) -> Vec<Owner> {
+        if self.is_up_to_date() {
+            return self.owners.to_vec();
+        }
+        let foreign = |owner: &&Owner| !self.names_set(owner) && !self.names_pod(owner);
+        let mut owners: Vec<_> = self.owners.iter().filter(foreign).cloned().collect();
+        if !self.has_another_controller() {
+            let asked = match (self.policy.asks_for(self.ordinal), self.pod.uid) {
+                (Asked::Set, _) => Some(controller("apps/v1", "StatefulSet", self.set.name, self.set.uid)),
+                (Asked::Pod, PodUid::Is(uid)) => Some(controller("v1", "Pod", self.pod.name, uid)),
+                (Asked::Pod, PodUid::NotAsked) => Some(controller("v1", "Pod", self.pod.name, "")),
+                (Asked::Pod, PodUid::NoPod) | (Asked::Nobody, _) => None,
+            };
+            owners.extend(asked.filter(|asked| owners.iter().all(|owner| owner.uid != asked.uid)));
+        }
+        owners
+    }
+}
+
+/// What `NewControllerRef` makes. KEP-1847 wants `blockOwnerDeletion: false`; what is written is true.
+fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -> Owner {
+    Owner {
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        uid: uid.to_owned(),
+        controller: true,
+        block_owner_deletion: true,
     }
 }
 
@@ -166,7 +201,7 @@ fn every_answer_is_that_of_kubernetes() {
     {
         let claim = claim(&owners, policy, ordinal);
         let corrected = claim.corrected();
-        let ours = |owner: &&OwnerRef<'_>| owner.uid != OTHER;
+        let ours = |owner: &&Owner| owner.uid != OTHER;
         if answer == "=" {
             assert!(claim.is_up_to_date(), "{row}: {:?}", claim.standing());
             assert_eq!(corrected, owners, "{row}");
@@ -178,7 +213,7 @@ fn every_answer_is_that_of_kubernetes() {
             "P" => owners_of("none controller none"),
             _ => Vec::new(),
         };
-        let found: Vec<_> = corrected.iter().filter(ours).copied().collect();
+        let found: Vec<_> = corrected.iter().filter(ours).cloned().collect();
         assert_eq!(found, expected, "{row}");
     }
 }
@@ -201,8 +236,8 @@ fn a_reference_of_somebody_else_is_never_touched() {
     }
 }
 
-fn of_others<'a>(owners: &[OwnerRef<'a>]) -> Vec<OwnerRef<'a>> {
-    owners.iter().filter(|owner| owner.uid == OTHER).copied().collect()
+fn of_others(owners: &[Owner]) -> Vec<Owner> {
+    owners.iter().filter(|owner| owner.uid == OTHER).cloned().collect()
 }
 
 #[test]
@@ -311,7 +346,7 @@ fn what_deletes_a_claim() {
 }
 
 /// The garbage collector, for one claim: true iff it deletes the claim once this has happened.
-fn is_collected(owners: &[OwnerRef<'_>], event: Event) -> bool {
+fn is_collected(owners: &[Owner], event: Event) -> bool {
     let mut alive = vec!["set", "pod", OTHER];
     let mut owners = owners.to_vec();
     match event {
@@ -319,7 +354,7 @@ fn is_collected(owners: &[OwnerRef<'_>], event: Event) -> bool {
         Event::DeleteSet => alive.retain(|uid| *uid == OTHER),
         Event::OrphanSet => owners.retain(|owner| owner.uid != "set"),
     }
-    !owners.is_empty() && owners.iter().all(|owner| !alive.contains(&owner.uid))
+    !owners.is_empty() && owners.iter().all(|owner| !alive.contains(&owner.uid.as_str()))
 }
 
 #[test]

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::slim::{Claim, Set};
 use super::{FIELD_MANAGER, undone, views};
-use crate::rollout::{ApplyClaim, ClaimView, SetReady, SetRecord};
+use crate::claims;
+use crate::rollout::{ApplyClaim, SetReady, SetRecord};
 use crate::templates::{RecordError, UpdatePolicy, keys};
 
 /// How long one call may take.
@@ -154,19 +155,16 @@ fn body(apply: &ApplyClaim) -> Value {
 }
 
 /// Applies to a claim. Done with what the claim looks like since.
-pub(super) async fn apply_claim(claims: &Api<Claim>, apply: &ApplyClaim) -> Outcome<ClaimView> {
+pub(super) async fn apply_claim(claims: &Api<Claim>, apply: &ApplyClaim) -> Outcome<claims::Claim> {
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let body = body(apply);
     let outcome = call(claims.patch(apply.name.as_str(), &params, &Patch::Apply(&body))).await;
-    outcome.and_then(|mut claim| {
-        claim.trim();
-        match views::claim(&claim) {
-            Ok(view) => Outcome::Done(view),
-            Err(error) => Outcome::Unsure {
-                why: error.to_string(),
-                retry_after: None,
-            },
-        }
+    outcome.and_then(|claim| match views::claim(&claim) {
+        Ok(view) => Outcome::Done(view),
+        Err(error) => Outcome::Unsure {
+            why: error.to_string(),
+            retry_after: None,
+        },
     })
 }
 

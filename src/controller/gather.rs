@@ -9,7 +9,8 @@ use super::reconcile::Context;
 use super::slim::Set;
 use super::views::{self, ViewError};
 use super::watch::Namespace;
-use crate::rollout::{ClaimView, Neighbour, PodView, SetView, Snapshot};
+use crate::claims::Claim;
+use crate::rollout::{Neighbour, PodView, SetView, Snapshot};
 
 impl Context {
     /// Everything that is seen of the set.
@@ -85,7 +86,7 @@ impl Context {
 }
 
 /// The claims that exist under the names of the set's claims.
-fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, ClaimView>, ViewError> {
+fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, Claim>, ViewError> {
     let mut claims = BTreeMap::new();
     for template in set.staged.iter().flat_map(|record| &record.templates) {
         for ordinal in set.ordinals() {
@@ -99,7 +100,7 @@ fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, Claim
 }
 
 /// The Pods of the set, and those that mount one of its claims.
-fn pods_of(set: &SetView, opened: &Namespace, claims: &BTreeMap<String, ClaimView>) -> BTreeMap<String, PodView> {
+fn pods_of(set: &SetView, opened: &Namespace, claims: &BTreeMap<String, Claim>) -> BTreeMap<String, PodView> {
     let pods = opened.pods.state();
     let views = pods.iter().filter_map(|pod| views::pod(pod));
     let concerned = views.filter(|pod| {

@@ -10,12 +10,13 @@ use kube::ResourceExt;
 use super::crd::ClaimRollout;
 use super::inquire::Hearsay;
 use super::undone::Undone;
-use crate::rollout::{ApplyClaim, ClaimView, Refusal, Seconds};
+use crate::claims::Claim;
+use crate::rollout::{ApplyClaim, Refusal, Seconds};
 
 /// What is remembered of one set.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    written: HashMap<String, ClaimView>,
+    written: HashMap<String, Claim>,
     rollout: Option<ClaimRollout>,
     /// When the report was written last.
     pub(super) reported_at: Option<Seconds>,
@@ -34,7 +35,7 @@ pub(super) struct Memory {
 
 impl Memory {
     /// The apply succeeded, and this is what the claim looks like since.
-    pub(super) fn applied(&mut self, claim: ClaimView) {
+    pub(super) fn applied(&mut self, claim: Claim) {
         self.refusals.remove(&claim.uid);
         self.written.insert(claim.uid.clone(), claim);
     }
@@ -90,7 +91,7 @@ impl Memory {
     }
 
     /// Brings what the watches show up to what is known, and forgets what they have caught up with.
-    pub(super) fn bring_up(&mut self, claims: &mut BTreeMap<String, ClaimView>) {
+    pub(super) fn bring_up(&mut self, claims: &mut BTreeMap<String, Claim>) {
         self.written.retain(|uid, written| match claims.get_mut(&written.name) {
             Some(seen) if seen.uid == *uid && is_older(&seen.resource_version, &written.resource_version) => {
                 *seen = written.clone();

@@ -1,14 +1,15 @@
 use std::collections::BTreeMap;
 
 use super::Memory;
+use crate::claims;
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
 use crate::controller::slim::Claim;
 use crate::controller::views;
-use crate::rollout::{ApplyClaim, ClaimView};
+use crate::rollout::ApplyClaim;
 use crate::templates::{ClaimName, Quantity, Revision};
 
-fn claim(uid: &str, resource_version: &str) -> ClaimView {
+fn claim(uid: &str, resource_version: &str) -> claims::Claim {
     let claim: Claim = serde_json::from_value(serde_json::json!({
         "metadata": { "name": "data-web-0", "uid": uid, "resourceVersion": resource_version },
     }))
@@ -16,7 +17,7 @@ fn claim(uid: &str, resource_version: &str) -> ClaimView {
     views::claim(&claim).unwrap()
 }
 
-fn seen(claim: ClaimView) -> BTreeMap<String, ClaimView> {
+fn seen(claim: claims::Claim) -> BTreeMap<String, claims::Claim> {
     [(claim.name.clone(), claim)].into()
 }
 

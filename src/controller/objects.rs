@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::slim::{Claim, Pod, Set};
 use super::views;
-use crate::rollout::{ClaimView, Neighbour, PodView, SetView};
+use crate::claims;
+use crate::rollout::{Neighbour, PodView, SetView};
 
 /// Why an object cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -35,10 +36,8 @@ pub(crate) fn set(object: &Value) -> Result<SetView, ObjectError> {
 ///
 /// # Errors
 /// [`ObjectError`] if it is none.
-pub(crate) fn claim(object: &Value) -> Result<ClaimView, ObjectError> {
-    let mut claim = shaped::<Claim>("PersistentVolumeClaim", object)?;
-    claim.trim();
-    Ok(views::claim(&claim)?)
+pub(crate) fn claim(object: &Value) -> Result<claims::Claim, ObjectError> {
+    Ok(views::claim(&shaped::<Claim>("PersistentVolumeClaim", object)?)?)
 }
 
 /// What the decision reads of a Pod; nothing of one that has ended.

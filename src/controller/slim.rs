@@ -1,20 +1,20 @@
 //! The watched objects, with the fields that are read and no others: what is not here is never decoded into memory.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod as CorePod};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta, OwnerReference, Time};
 use kube::Resource;
+use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::FIELD_MANAGER;
-use crate::json::{self, Map};
-use crate::templates::{ClaimTemplate, Quantity, TemplateError, keys};
+use crate::claims::claim::ClaimError;
+use crate::claims::{self, Owner};
+use crate::json::{self, Map, Reader};
+use crate::templates::{ClaimTemplate, TemplateError, keys};
 
 /// The label of a Pod that names its revision.
 pub(super) const POD_REVISION: &str = "controller-revision-hash";
@@ -82,77 +82,20 @@ pub(super) struct SetStatus {
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "PersistentVolumeClaim")]
+#[serde(from = "SentClaim")]
 pub(super) struct Claim {
+    /// What it is found by; the rest has been read.
     pub(super) metadata: ObjectMeta,
-    #[serde(default = "no_spec", deserialize_with = "read_spec")]
-    pub(super) spec: Result<ClaimSpec, TemplateError>,
-    #[serde(default)]
-    pub(super) status: ClaimStatus,
-    /// See [`Claim::trim`].
-    #[serde(skip)]
-    pub(super) size_is_ours: bool,
-    /// See [`Claim::trim`].
-    #[serde(skip)]
-    pub(super) class_is_ours: bool,
+    /// What the decisions read of it. One that cannot be read is a fault of that claim, not of the list that it came in.
+    pub(super) read: Result<claims::Claim, ClaimError>,
 }
 
-/// What a claim asks for, in the words of a template.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ClaimSpec {
-    pub(super) storage: Option<Quantity>,
-    pub(super) volume_attributes_class_name: Option<String>,
-    /// As [`ClaimTemplate::spec`], without the volume, which no template names.
-    pub(super) rest: Arc<Map<json::Value>>,
-}
-
-fn no_spec() -> Result<ClaimSpec, TemplateError> {
-    Ok(ClaimSpec::default())
-}
-
-/// A spec that cannot be read is a fault of that claim, and not of the list that it came in.
-fn read_spec<'de, D: Deserializer<'de>>(from: D) -> Result<Result<ClaimSpec, TemplateError>, D::Error> {
-    let mut spec = Value::deserialize(from)?;
-    if let Some(spec) = spec.as_object_mut() {
-        spec.remove("volumeName");
-    }
-    let claim = serde_json::json!({ "metadata": { "name": "claim" }, "spec": spec });
-    Ok(ClaimTemplate::from_value(claim).map(|asks| ClaimSpec {
-        storage: asks.storage,
-        volume_attributes_class_name: asks.volume_attributes_class_name,
-        rest: Arc::new(asks.spec),
-    }))
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Storage {
-    pub(super) storage: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct ClaimStatus {
-    pub(super) phase: String,
-    pub(super) capacity: Storage,
-    pub(super) current_volume_attributes_class_name: Option<String>,
-    pub(super) allocated_resource_statuses: Storage,
-    pub(super) modify_volume_status: ModifyVolumeStatus,
-    pub(super) conditions: Vec<ClaimCondition>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ModifyVolumeStatus {
-    pub(super) status: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ClaimCondition {
-    #[serde(rename = "type")]
-    pub(super) type_: String,
-    pub(super) status: String,
-    pub(super) message: String,
+/// The same as it is sent.
+#[derive(Deserialize)]
+struct SentClaim {
+    metadata: ObjectMeta,
+    spec: Option<Box<RawValue>>,
+    status: Option<Box<RawValue>>,
 }
 
 /// A Pod.
@@ -241,19 +184,61 @@ impl Set {
     }
 }
 
-impl Claim {
-    /// Drops the metadata that is not read, once it is known whether size and attributes class came from an apply of ours.
-    ///
-    /// Where a forced apply changes a value, its former owners lose it; where it repeats the value, all of them own it. So
-    /// the size is ours iff nobody else owns it.
-    pub(super) fn trim(&mut self) {
-        let entries = self.metadata.managed_fields.take().unwrap_or_default();
+impl From<SentClaim> for Claim {
+    fn from(mut sent: SentClaim) -> Self {
+        let read = sent.read();
+        let metadata = ObjectMeta {
+            name: sent.metadata.name,
+            namespace: sent.metadata.namespace,
+            uid: sent.metadata.uid,
+            resource_version: sent.metadata.resource_version,
+            ..ObjectMeta::default()
+        };
+        Self { metadata, read }
+    }
+}
+
+impl SentClaim {
+    /// Size and attributes class are ours if they came from an apply of ours. Where a forced apply changes a value, its former
+    /// owners lose it; where it repeats the value, all of them own it. So the size is ours iff nobody else owns it.
+    fn read(&mut self) -> Result<claims::Claim, ClaimError> {
+        let metadata = &mut self.metadata;
+        let entries = metadata.managed_fields.take().unwrap_or_default();
         let size = |entry: &&ManagedFieldsEntry| owns(entry, "/f:spec/f:resources/f:requests/f:storage");
         let mut owners_of_the_size = entries.iter().filter(size).peekable();
-        self.size_is_ours = owners_of_the_size.peek().is_some() && owners_of_the_size.all(is_our_apply);
         let class = |entry: &ManagedFieldsEntry| owns(entry, "/f:spec/f:volumeAttributesClassName");
-        self.class_is_ours = entries.iter().any(|entry| is_our_apply(entry) && class(entry));
-        self.metadata.annotations = None;
+        let labels = metadata.labels.take().unwrap_or_default();
+        let owners = metadata.owner_references.take().unwrap_or_default();
+        let mut claim = claims::Claim {
+            name: metadata.name.clone().unwrap_or_default(),
+            uid: metadata.uid.clone().unwrap_or_default(),
+            resource_version: metadata.resource_version.clone().unwrap_or_default(),
+            labels: Map::from_unsorted(labels.into_iter().collect()).unwrap_or_default(),
+            owners: owners.into_iter().map(owner).collect(),
+            terminating: metadata.deletion_timestamp.is_some(),
+            size_is_ours: owners_of_the_size.peek().is_some() && owners_of_the_size.all(is_our_apply),
+            class_is_ours: entries.iter().any(|entry| is_our_apply(entry) && class(entry)),
+            ..claims::Claim::default()
+        };
+        if let Some(spec) = &self.spec {
+            claim.ask(Some(json::read(spec.get())?))?;
+        }
+        if let Some(status) = &self.status {
+            claim.read_status(&mut Reader::new(status.get()))?;
+        }
+        Ok(claim)
+    }
+}
+
+/// One entry of `metadata.ownerReferences`.
+pub(super) fn owner(reference: OwnerReference) -> Owner {
+    Owner {
+        controller: reference.controller == Some(true),
+        block_owner_deletion: reference.block_owner_deletion == Some(true),
+        api_version: reference.api_version,
+        kind: reference.kind,
+        name: reference.name,
+        uid: reference.uid,
     }
 }
 

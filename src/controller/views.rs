@@ -1,17 +1,17 @@
 //! From the objects of the API to what the decision reads.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::crd::ClaimRollout;
-use super::slim::{Claim, POD_REVISION, Pod, PodCondition, Set};
+use super::slim::{self, Claim, POD_REVISION, Pod, PodCondition, Set};
+use crate::claims::claim::ClaimError;
+use crate::claims::{self, Owner};
 use crate::json::Map;
-use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy, Trouble, Unready};
-use crate::rollout::{ClaimView, Earlier, Owner, PodView, Seconds, SetView};
-use crate::templates::quantity::QuantityError;
-use crate::templates::{Quantity, Record, RecordError, Revision, Sync, TemplateError, UpdatePolicy, keys};
+use crate::rollout::snapshot::{PodManagement, Strategy, Unready};
+use crate::rollout::{Earlier, PodView, Seconds, SetView};
+use crate::templates::{Record, RecordError, Revision, TemplateError, keys};
 
 /// Why an object of the API cannot be read. The API server would have to have changed its mind about what is valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,21 +19,13 @@ pub(crate) enum ViewError {
     /// The templates of a set.
     #[error("StatefulSet: {0}")]
     Templates(#[from] TemplateError),
-    /// The spec of a claim.
+    /// A claim.
     #[error("PersistentVolumeClaim {claim}: {source}")]
     Claim {
-        /// The name of the claim.
+        /// Its name.
         claim: String,
         /// What is wrong with it.
-        source: TemplateError,
-    },
-    /// An amount of storage in the status of a claim.
-    #[error("PersistentVolumeClaim {claim}: {source}")]
-    Quantity {
-        /// The name of the claim.
-        claim: String,
-        /// What is wrong with the amount.
-        source: QuantityError,
+        source: ClaimError,
     },
 }
 
@@ -46,7 +38,6 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
     Ok(SetView {
         namespace: metadata.namespace.clone().unwrap_or_default(),
         name: metadata.name.clone().unwrap_or_default(),
-        uid: metadata.uid.clone().unwrap_or_default(),
         resource_version: metadata.resource_version.clone().unwrap_or_default(),
         terminating: metadata.deletion_timestamp.is_some(),
         controller: controller(metadata),
@@ -54,16 +45,7 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         first_ordinal: natural(set.spec.ordinals.start),
         match_labels: map(&set.spec.selector.match_labels),
         live: set.templates()?,
-        staged: record(set).and_then(Result::ok),
-        update_policy: set
-            .annotation(keys::UPDATE_POLICY)
-            .map(|policy| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete)),
-        paused: set.annotation(keys::PAUSED) == Some("true"),
         partition: natural(set.spec.update_strategy.rolling_update.partition),
-        ready: set.annotation(keys::READY).and_then(|ready| ready.parse().ok()),
-        sync: set
-            .annotation(keys::SYNC)
-            .map_or(Sync::LockStep, |sync| sync.parse().unwrap_or(Sync::LockStep)),
         min_ready_seconds: u64::from(natural(set.spec.min_ready_seconds)),
         status_is_current: Some(set.status.observed_generation) == metadata.generation,
         strategy: match set.spec.update_strategy.type_.as_str() {
@@ -77,6 +59,7 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         },
         max_unavailable: set.spec.update_strategy.rolling_update.max_unavailable.is_some(),
         update_revision: set.status.update_revision.clone(),
+        ..SetView::annotated(metadata.uid.as_deref().unwrap_or_default(), |key| set.annotation(key))
     })
 }
 
@@ -90,58 +73,11 @@ pub(super) fn record(set: &Set) -> Option<Result<Record, RecordError>> {
 /// What the decision reads of a claim.
 ///
 /// # Errors
-/// [`ViewError`] if its spec, or an amount of storage in its status, cannot be read.
-pub(super) fn claim(claim: &Claim) -> Result<ClaimView, ViewError> {
-    let metadata = &claim.metadata;
-    let name = metadata.name.clone().unwrap_or_default();
-    let quantity = |text: &String| {
-        text.parse::<Quantity>().map_err(|source| ViewError::Quantity {
-            claim: name.clone(),
-            source,
-        })
-    };
-    let status = &claim.status;
-    let spec = claim.spec.as_ref().map_err(|source| ViewError::Claim {
-        claim: name.clone(),
-        source: source.clone(),
-    })?;
-    let holds = |condition: &str| {
-        status
-            .conditions
-            .iter()
-            .any(|held| held.type_ == condition && held.status == "True")
-    };
-    let error = status
-        .conditions
-        .iter()
-        .find(|condition| condition.status == "True" && Trouble::CONDITIONS.contains(&condition.type_.as_str()));
-    Ok(ClaimView {
-        uid: metadata.uid.clone().unwrap_or_default(),
-        resource_version: metadata.resource_version.clone().unwrap_or_default(),
-        labels: metadata.labels.as_ref().map(map).unwrap_or_default(),
-        controller: controller(metadata),
-        terminating: metadata.deletion_timestamp.is_some(),
-        bound: status.phase == "Bound",
-        spec: Arc::clone(&spec.rest),
-        request: spec.storage.unwrap_or_else(|| Quantity::from_bytes(0)),
-        capacity: status.capacity.storage.as_ref().map(quantity).transpose()?,
-        class: spec.volume_attributes_class_name.clone(),
-        size_is_ours: claim.size_is_ours,
-        class_is_ours: claim.class_is_ours,
-        current_class: status.current_volume_attributes_class_name.clone(),
-        resize: status
-            .allocated_resource_statuses
-            .storage
-            .as_deref()
-            .and_then(Resize::read),
-        modify: Modify::read(&status.modify_volume_status.status),
-        resizing: holds("Resizing"),
-        file_system_resize_pending: holds("FileSystemResizePending"),
-        trouble: error.map(|error| Trouble {
-            reason: error.type_.clone(),
-            message: error.message.clone(),
-        }),
-        name,
+/// [`ViewError`] if it cannot be read.
+pub(super) fn claim(claim: &Claim) -> Result<claims::Claim, ViewError> {
+    claim.read.clone().map_err(|source| ViewError::Claim {
+        claim: claim.metadata.name.clone().unwrap_or_default(),
+        source,
     })
 }
 
@@ -227,15 +163,9 @@ pub(super) fn earlier(rollout: &ClaimRollout, set_uid: &str) -> Option<Earlier> 
 }
 
 fn controller(metadata: &ObjectMeta) -> Option<Owner> {
-    let owners = metadata.owner_references.as_deref().unwrap_or_default();
-    let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
-    let (group, _) = owner.api_version.rsplit_once('/').unwrap_or_default();
-    Some(Owner {
-        group: group.to_owned(),
-        kind: owner.kind.clone(),
-        name: owner.name.clone(),
-        uid: owner.uid.clone(),
-    })
+    let owners = metadata.owner_references.iter().flatten();
+    let mut controllers = owners.filter(|owner| owner.controller == Some(true));
+    controllers.next().cloned().map(slim::owner)
 }
 
 fn natural(number: i32) -> u32 {

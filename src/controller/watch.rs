@@ -216,7 +216,7 @@ impl Namespaces {
         let (of_claims, wake, name) = (Arc::clone(&watchers), self.wake.clone(), namespace.to_owned());
         let (claims, claims_task) = follow(
             claims,
-            Claim::trim,
+            |_| {},
             Arc::clone(&self.metrics),
             move |event| match event {
                 Event::Init => {}

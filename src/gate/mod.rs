@@ -7,8 +7,9 @@
 //! Pure: no I/O, no clock. [`Gate::of`] needs the Pod and its set alone and says whether claims have to be looked up at all.
 
 use crate::api::Settings;
+use crate::claims::Claim;
 use crate::rollout::readiness;
-use crate::rollout::snapshot::{ClaimView, SetView, Strategy};
+use crate::rollout::snapshot::{SetView, Strategy};
 use crate::rollout::wish::Wish;
 use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, Sync, keys};
 
@@ -98,7 +99,7 @@ impl<'s> Gate<'s> {
 
     /// Why the Pod waits for this claim; nothing if it does not, or there is no such claim.
     #[must_use]
-    pub fn waits_for(&self, claim: Option<&ClaimView>, template: &ClaimTemplate) -> Option<String> {
+    pub fn waits_for(&self, claim: Option<&Claim>, template: &ClaimTemplate) -> Option<String> {
         let claim = claim.filter(|claim| readiness::keeps_pod(claim, template, &self.wish.revision))?;
         let is_at = readiness::is_at(claim, &self.wish.revision);
         let why = if is_at {
@@ -122,7 +123,7 @@ pub fn gate<'c>(
     pod: &Pod,
     set: &SetView,
     settings: &Settings,
-    claims: impl Fn(&ClaimName) -> Option<&'c ClaimView>,
+    claims: impl Fn(&ClaimName) -> Option<&'c Claim>,
 ) -> Option<String> {
     let gate = Gate::of(pod, set, settings)?;
     let mut waits = gate

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
 use super::plan::plan;
 use super::readiness::ClaimState;
-use super::snapshot::{ClaimView, Earlier, Owner, PodManagement, PodView, Refusal, SetView, Snapshot, Strategy};
+use super::snapshot::{Earlier, PodView, Refusal, SetView, Snapshot};
+use crate::claims::{Claim, Owner};
 use crate::json::Map;
-use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Record, Revision, Sync, UpdatePolicy, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Record, Revision, UpdatePolicy, keys};
 
 pub(crate) fn gi(amount: u64) -> Quantity {
     Quantity::from_bytes(amount << 30)
@@ -34,10 +35,12 @@ pub(crate) fn record(templates: Vec<ClaimTemplate>) -> Record {
 
 pub(crate) fn owner(kind: &str, name: &str, uid: &str) -> Owner {
     Owner {
-        group: "example.com".to_owned(),
+        api_version: "example.com/v1".to_owned(),
         kind: kind.to_owned(),
         name: name.to_owned(),
         uid: uid.to_owned(),
+        controller: true,
+        block_owner_deletion: true,
     }
 }
 
@@ -50,24 +53,13 @@ pub(crate) fn web() -> Snapshot {
         name: "web".to_owned(),
         uid: "set-uid".to_owned(),
         resource_version: "100".to_owned(),
-        terminating: false,
-        controller: None,
         replicas: 3,
-        first_ordinal: 0,
         match_labels: Map::from_unsorted(vec![("app".to_owned(), "web".to_owned())]).unwrap(),
         live: vec![template("data", "1Gi")],
         staged: Some(staged),
-        update_policy: None,
-        paused: false,
-        partition: 0,
-        ready: None,
-        sync: Sync::LockStep,
-        min_ready_seconds: 0,
         status_is_current: true,
-        strategy: Strategy::RollingUpdate,
-        pod_management: PodManagement::OrderedReady,
-        max_unavailable: false,
         update_revision: "web-1".to_owned(),
+        ..SetView::default()
     };
     let mut snapshot = Snapshot {
         now: 1000,
@@ -95,26 +87,16 @@ pub(crate) fn web() -> Snapshot {
 impl Snapshot {
     pub(crate) fn add_claim(&mut self, template: &str, ordinal: u32) {
         let name = format!("{template}-web-{ordinal}");
-        let claim = ClaimView {
+        let claim = Claim {
             uid: format!("{name}-uid"),
             name: name.clone(),
             resource_version: "7".to_owned(),
             labels: self.set.match_labels.clone(),
-            controller: None,
-            terminating: false,
             bound: true,
             spec: Arc::new(self.set.live[0].spec.clone()),
             request: gi(1),
-            size_is_ours: false,
             capacity: Some(gi(1)),
-            class: None,
-            class_is_ours: false,
-            current_class: None,
-            resize: None,
-            modify: None,
-            resizing: false,
-            file_system_resize_pending: false,
-            trouble: None,
+            ..Claim::default()
         };
         self.claims.insert(name, claim);
     }
@@ -140,7 +122,7 @@ impl Snapshot {
         self.pods.insert(name, pod);
     }
 
-    pub(crate) fn claim(&mut self, name: &str) -> &mut ClaimView {
+    pub(crate) fn claim(&mut self, name: &str) -> &mut Claim {
         self.claims.get_mut(name).expect("a claim of the fixture")
     }
 
@@ -149,7 +131,7 @@ impl Snapshot {
     }
 
     /// The claim was written: it carries the revision and asks for 2Gi.
-    pub(crate) fn applied(&mut self, name: &str) -> &mut ClaimView {
+    pub(crate) fn applied(&mut self, name: &str) -> &mut Claim {
         let revision = self.wish();
         let claim = self.claim(name);
         claim.labels.insert(keys::REVISION.to_owned(), revision.to_string());

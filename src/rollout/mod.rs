@@ -38,7 +38,7 @@ pub use course::Condition;
 pub use plan::{Plan, plan};
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
 pub use readiness::ClaimState;
-pub use snapshot::{ClaimView, Earlier, Neighbour, Owner, PodView, Refusal, Seconds, SetView, Snapshot};
+pub use snapshot::{Earlier, Neighbour, PodView, Refusal, Seconds, SetView, Snapshot};
 pub use wish::{Idle, Wish};
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::snapshot::{ClaimView, Owner, PodView, SetView, Snapshot};
+use super::snapshot::{PodView, SetView, Snapshot};
+use crate::claims::{Claim, Owner};
 use crate::templates::ClaimName;
 
 /// The answer. The name and the range of the ordinal are given: a claim is only looked up by the names of the set.
@@ -48,7 +49,7 @@ pub enum Foreign {
 pub fn whose(
     snapshot: &Snapshot,
     name: &ClaimName,
-    claim: &ClaimView,
+    claim: &Claim,
     pod: Option<&PodView>,
     mounting: &[&PodView],
 ) -> Whose {
@@ -68,7 +69,7 @@ pub fn whose(
     if let Some((label, _)) = unselected(set, claim) {
         return Whose::Foreign(Foreign::Selector { label: label.clone() });
     }
-    if let Some(owner) = &claim.controller {
+    if let Some(owner) = claim.controller() {
         let ours = owner.uid == set.uid || pod.is_some_and(|pod| pod.uid == owner.uid);
         if !ours {
             return Whose::Foreign(Foreign::Owned { by: owner.clone() });
@@ -82,7 +83,7 @@ pub fn whose(
 
 /// The first label of the set's selector that the claim does not have, and the value that it should have.
 #[must_use]
-pub fn unselected<'a>(set: &'a SetView, claim: &ClaimView) -> Option<(&'a String, &'a String)> {
+pub fn unselected<'a>(set: &'a SetView, claim: &Claim) -> Option<(&'a String, &'a String)> {
     let mut labels = set.match_labels.iter();
     labels.find(|(key, value)| claim.labels.get(key) != Some(*value))
 }

@@ -79,7 +79,7 @@ fn a_claim_that_is_not_the_sets_is_reported_and_never_written() {
             _ = web.claim("data-web-2").labels.insert("app".to_owned(), "db".to_owned());
         }),
         ("OwnedByAnother", |web| {
-            web.claim("data-web-2").controller = Some(owner("VirtualMachine", "web", "vm"));
+            web.claim("data-web-2").owners = vec![owner("VirtualMachine", "web", "vm")];
         }),
         ("MountedByAnother", |web| {
             web.pods.get_mut("web-2").unwrap().controller = Some(owner("StatefulSet", "web", "older"));
@@ -121,7 +121,7 @@ fn claims_owned_by_the_set_or_by_their_pod_are_the_sets() {
         owner("Pod", "web-2", "web-2-uid"),
     ] {
         let mut web = fixture();
-        web.claim("data-web-2").controller = Some(owner);
+        web.claim("data-web-2").owners = vec![owner];
         assert_eq!(writes(&web), [apply(&web, 2)]);
     }
 }

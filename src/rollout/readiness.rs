@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::snapshot::{ClaimView, Modify, Resize};
+use super::snapshot::{Modify, Resize};
+use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::templates::{ClaimTemplate, Quantity, Revision, keys};
 
@@ -101,7 +102,7 @@ impl fmt::Display for ClaimState {
 
 /// True iff the claim carries the revision. Such a claim is never written again, whatever it holds now (S8).
 #[must_use]
-pub fn is_at(claim: &ClaimView, revision: &Revision) -> bool {
+pub fn is_at(claim: &Claim, revision: &Revision) -> bool {
     claim
         .labels
         .get(keys::REVISION)
@@ -110,7 +111,7 @@ pub fn is_at(claim: &ClaimView, revision: &Revision) -> bool {
 
 /// True iff the claim asks for at least what the template asks for, and differs in nothing that cannot change.
 #[must_use]
-pub fn is_compatible(claim: &ClaimView, template: &ClaimTemplate) -> bool {
+pub fn is_compatible(claim: &Claim, template: &ClaimTemplate) -> bool {
     let large_enough = template.storage.is_none_or(|wanted| claim.request >= wanted);
     large_enough && differences(template, &claim.spec).next().is_none()
 }
@@ -119,7 +120,7 @@ pub fn is_compatible(claim: &ClaimView, template: &ClaimTemplate) -> bool {
 ///
 /// A claim that was grown beyond the template need only have reached the template.
 #[must_use]
-pub fn has_capacity(claim: &ClaimView, template: &ClaimTemplate) -> bool {
+pub fn has_capacity(claim: &Claim, template: &ClaimTemplate) -> bool {
     let wanted = template
         .storage
         .map_or(claim.request, |wanted| wanted.min(claim.request));
@@ -128,7 +129,7 @@ pub fn has_capacity(claim: &ClaimView, template: &ClaimTemplate) -> bool {
 
 /// True iff the volume has the attributes class that the claim asks for; none and `""` are the same.
 #[must_use]
-pub fn has_class(claim: &ClaimView) -> bool {
+pub fn has_class(claim: &Claim) -> bool {
     let name = |class: &Option<String>| class.clone().unwrap_or_default();
     name(&claim.class) == name(&claim.current_class)
 }
@@ -138,13 +139,13 @@ pub fn has_class(claim: &ClaimView) -> bool {
 /// What it does not do: look whether the claim is at a revision. Only of a claim that is may it be asked, so that the
 /// answer does not come from a view that is older than the apply.
 #[must_use]
-pub fn is_ready(claim: &ClaimView, template: &ClaimTemplate) -> bool {
+pub fn is_ready(claim: &Claim, template: &ClaimTemplate) -> bool {
     claim.bound && has_capacity(claim, template) && has_class(claim)
 }
 
 /// How far a claim at the wish has come.
 #[must_use]
-pub fn state_at_wish(claim: &ClaimView, template: &ClaimTemplate) -> ClaimState {
+pub fn state_at_wish(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
     if !claim.bound {
         return ClaimState::Unbound;
     }
@@ -179,7 +180,7 @@ pub fn state_at_wish(claim: &ClaimView, template: &ClaimTemplate) -> ClaimState 
 /// Some drivers finish an expansion only when the volume is mounted again, so a Pod that is to be replaced is replaced then.
 /// Nor is a claim without a volume waited for: it cannot be written before it has one, and the new Pod may be the cure.
 #[must_use]
-pub fn keeps_pod(claim: &ClaimView, template: &ClaimTemplate, revision: &Revision) -> bool {
+pub fn keeps_pod(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
     if claim.terminating || !claim.bound || is_ready_at(claim, template, revision) {
         return false;
     }
@@ -191,13 +192,13 @@ pub fn keeps_pod(claim: &ClaimView, template: &ClaimTemplate, revision: &Revisio
     !(is_at(claim, revision) && has_class(claim) && waits_for_the_node)
 }
 
-fn is_ready_at(claim: &ClaimView, template: &ClaimTemplate, revision: &Revision) -> bool {
+fn is_ready_at(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
     is_at(claim, revision) && is_ready(claim, template)
 }
 
 /// Why a claim is in this state, as one word and in words.
 #[must_use]
-pub fn explain(state: ClaimState, claim: &ClaimView, template: &ClaimTemplate) -> (String, String) {
+pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (String, String) {
     let sizes = || {
         let capacity = claim
             .capacity

@@ -6,8 +6,9 @@ use super::action::ApplyClaim;
 use super::order::{self, Kept};
 use super::ownership::{self, Whose};
 use super::readiness::{self, ClaimState};
-use super::snapshot::{ClaimView, PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
+use super::snapshot::{PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
 use super::wish::Wish;
+use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
@@ -87,7 +88,7 @@ pub struct Standing<'a> {
     /// What it is to become.
     pub template: &'a ClaimTemplate,
     /// What it is.
-    pub claim: Option<&'a ClaimView>,
+    pub claim: Option<&'a Claim>,
     /// Where the replica's Pod is.
     pub pod_at: At,
     /// Where the claim is.
@@ -227,7 +228,7 @@ impl<'a> Replica<'a> {
 }
 
 impl Standing<'_> {
-    fn judge(&mut self, claim: &ClaimView, at_wish: bool, whose: &Whose, refusal: Option<&Refusal>, now: Seconds) {
+    fn judge(&mut self, claim: &Claim, at_wish: bool, whose: &Whose, refusal: Option<&Refusal>, now: Seconds) {
         let (at, state, reason, message) = if claim.terminating {
             (
                 At::Absent,
@@ -338,7 +339,7 @@ impl Standing<'_> {
 ///
 /// A growth is ours if an earlier wish was applied to the claim, and that apply alone made the size what it is: what a
 /// human or an autoscaler asked for stays.
-fn may_be_lowered(claim: &ClaimView, wanted: Quantity) -> bool {
+fn may_be_lowered(claim: &Claim, wanted: Quantity) -> bool {
     let ours = claim.size_is_ours && claim.labels.contains_key(keys::REVISION);
     ours && wanted < claim.request && claim.capacity.is_some_and(|capacity| capacity < wanted)
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::wish::Idle;
 use crate::api::Settings;
 pub use crate::claims::progress::{Modify, Resize, Trouble};
-use crate::json::{Map, Value};
-use crate::templates::{ClaimTemplate, Quantity, Ready, Record, Revision, Sync, UpdatePolicy};
+use crate::claims::{Claim, Owner};
+use crate::json::Map;
+use crate::templates::{ClaimTemplate, Ready, Record, Revision, Sync, UpdatePolicy, keys};
 
 /// Seconds since 1970-01-01T00:00:00Z.
 pub type Seconds = u64;
@@ -28,7 +29,7 @@ pub struct Snapshot {
     /// The set.
     pub set: SetView,
     /// Claims of the namespace that may be the set's, by name.
-    pub claims: BTreeMap<String, ClaimView>,
+    pub claims: BTreeMap<String, Claim>,
     /// Pods of the namespace that are the set's or mount one of its claims, by name.
     pub pods: BTreeMap<String, PodView>,
     /// Other sets of the namespace whose claims could have the same names.
@@ -40,7 +41,7 @@ pub struct Snapshot {
 }
 
 /// A StatefulSet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SetView {
     /// `metadata.namespace`
     pub namespace: String,
@@ -91,9 +92,10 @@ pub struct SetView {
 }
 
 /// `spec.updateStrategy.type`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// Pods are replaced in order.
+    #[default]
     RollingUpdate,
     /// Pods are replaced when somebody deletes them. A type that is not known counts as this one: what it does to Pods
     /// is its own, and claims follow those that it replaced.
@@ -103,68 +105,13 @@ pub enum Strategy {
 }
 
 /// `spec.podManagementPolicy`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PodManagement {
     /// One after the other: what is stuck stops the rest.
+    #[default]
     OrderedReady,
     /// All at once: what is stuck stops only itself.
     Parallel,
-}
-
-/// One entry of `metadata.ownerReferences`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
-    /// The group of `apiVersion`; empty for the core group.
-    pub group: String,
-    /// `kind`
-    pub kind: String,
-    /// `name`
-    pub name: String,
-    /// `uid`
-    pub uid: String,
-}
-
-/// A PersistentVolumeClaim.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClaimView {
-    /// `metadata.name`
-    pub name: String,
-    /// `metadata.uid`
-    pub uid: String,
-    /// `metadata.resourceVersion`
-    pub resource_version: String,
-    /// `metadata.labels`
-    pub labels: Map<String>,
-    /// The controller among `metadata.ownerReferences`.
-    pub controller: Option<Owner>,
-    /// `metadata.deletionTimestamp` is set.
-    pub terminating: bool,
-    /// `status.phase` is `Bound`.
-    pub bound: bool,
-    /// What `spec` holds beside size and attributes class, as [`ClaimTemplate::spec`].
-    pub spec: Arc<Map<Value>>,
-    /// `spec.resources.requests.storage`
-    pub request: Quantity,
-    /// An apply of ours made `spec.resources.requests.storage` what it is, and nobody else has asked for it since.
-    pub size_is_ours: bool,
-    /// `status.capacity.storage`
-    pub capacity: Option<Quantity>,
-    /// `spec.volumeAttributesClassName`
-    pub class: Option<String>,
-    /// An earlier apply of ours set `spec.volumeAttributesClassName`, so that an apply without it would remove it.
-    pub class_is_ours: bool,
-    /// `status.currentVolumeAttributesClassName`
-    pub current_class: Option<String>,
-    /// `status.allocatedResourceStatuses.storage`
-    pub resize: Option<Resize>,
-    /// `status.modifyVolumeStatus.status`
-    pub modify: Option<Modify>,
-    /// The condition `Resizing` is true.
-    pub resizing: bool,
-    /// The condition `FileSystemResizePending` is true.
-    pub file_system_resize_pending: bool,
-    /// The first condition that reports an error: `ControllerResizeError`, `NodeResizeError`, `ModifyVolumeError`.
-    pub trouble: Option<Trouble>,
 }
 
 /// A Pod that has not ended.
@@ -286,6 +233,21 @@ impl PodView {
 }
 
 impl SetView {
+    /// What the annotations of the StatefulSet of this uid say; of all else nothing.
+    #[must_use]
+    pub fn annotated<'a>(uid: &str, annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let policy = |policy: &str| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete);
+        Self {
+            uid: uid.to_owned(),
+            staged: annotation(keys::STAGED).and_then(|text| Record::read(text, uid).ok()),
+            update_policy: annotation(keys::UPDATE_POLICY).map(policy),
+            paused: annotation(keys::PAUSED) == Some("true"),
+            ready: annotation(keys::READY).and_then(|ready| ready.parse().ok()),
+            sync: annotation(keys::SYNC).map_or(Sync::LockStep, |sync| sync.parse().unwrap_or(Sync::LockStep)),
+            ..Self::default()
+        }
+    }
+
     /// More claims than this of one set are not looked at, for each takes time and memory that other sets need, too: a
     /// cluster of Kubernetes is made for 150,000 Pods (its documentation, "Considerations for large clusters").
     pub const MOST_CLAIMS: u64 = 150_000;

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use super::course::Course;
-use super::snapshot::{Earlier, Owner, Seconds, SetView};
+use super::snapshot::{Earlier, Seconds, SetView};
 use crate::api::Settings;
 use crate::api::settings::Mode;
+use crate::claims::Owner;
 use crate::templates::show::path_of;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy};
 
@@ -93,7 +94,7 @@ impl<'a> Wish<'a> {
             return Err(Idle::ValidateOnly);
         }
         if let Some(owner) = &set.controller
-            && settings.skips_owned_by(&owner.group, &owner.kind)
+            && settings.skips_owned_by(owner.group(), &owner.kind)
         {
             return Err(Idle::Owned { by: owner.clone() });
         }

@@ -8,9 +8,10 @@ use super::names::{SET, TEMPLATE, TIER, class, gi};
 use super::objects::{Claim, Lot, Modify, Owner, Pod, Resize, SLOTS, Set, Uid, Want, Wish, place};
 use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
 use crate::api::Settings;
+use crate::claims;
 use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
-use crate::rollout::{self, ClaimView, Neighbour, PodView, Refusal, SetView, Snapshot};
+use crate::rollout::{Neighbour, PodView, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
 use crate::templates::{Ready, Record, Revision, Sync, keys};
 
@@ -38,12 +39,13 @@ fn uid_text(uid: Uid) -> String {
     format!("u{uid}")
 }
 
-fn owner(kind: &str, uid: Uid) -> rollout::Owner {
-    rollout::Owner {
-        group: String::new(),
+fn owner(kind: &str, uid: Uid) -> claims::Owner {
+    claims::Owner {
         kind: kind.to_owned(),
         name: SET.to_owned(),
         uid: uid_text(uid),
+        controller: true,
+        ..claims::Owner::default()
     }
 }
 
@@ -172,7 +174,7 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
     }
 }
 
-fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> ClaimView {
+fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
     let mut labels = Map::new();
     if claim.selected {
         labels.insert("app".to_owned(), SET.to_owned());
@@ -183,16 +185,16 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> ClaimView {
     if let Some(wish) = &claim.revision {
         labels.insert(keys::REVISION.to_owned(), mind.names.revision(wish).to_string());
     }
-    ClaimView {
+    claims::Claim {
         name: claim_name(slot),
         uid: uid_text(claim.uid),
         resource_version: claim.version.to_string(),
         labels,
-        controller: match claim.owner {
-            Owner::Nobody => None,
-            Owner::Set(uid) => Some(owner("StatefulSet", uid)),
-            Owner::Pod(uid) => Some(owner("Pod", uid)),
-            Owner::Stranger => Some(owner("Backup", 98)),
+        owners: match claim.owner {
+            Owner::Nobody => Vec::new(),
+            Owner::Set(uid) => vec![owner("StatefulSet", uid)],
+            Owner::Pod(uid) => vec![owner("Pod", uid)],
+            Owner::Stranger => vec![owner("Backup", 98)],
         },
         terminating: claim.terminating,
         bound: claim.bound,

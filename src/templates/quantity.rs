@@ -21,16 +21,17 @@ const MAX_BYTES: i128 = i64::MAX as i128;
 ///
 /// # Guarantees
 /// Parsing takes time linear in the text and never panics; `q.to_string().parse()` gives a quantity equal to `q`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Quantity {
     nanos: i128,
     format: Format,
 }
 
 /// The family of suffixes that a quantity was written with, kept for printing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Format {
     /// `Ki`, `Mi`, `Gi` …
+    #[default]
     Binary,
     /// no suffix, `n`, `u`, `m`, `k`, `M`, `G` …
     Decimal,

@@ -153,7 +153,7 @@ impl ClaimTemplate {
         Ok(templates)
     }
 
-    /// Reads the JSON text of one template, or of a claim: what a claim asks for, in the words of a template.
+    /// Reads the JSON text of one template.
     ///
     /// # Errors
     /// As [`ClaimTemplate::read_list`].
@@ -161,7 +161,7 @@ impl ClaimTemplate {
         Self::from_value(json::read(text)?)
     }
 
-    /// Reads the JSON value of one template, or of a claim. The paths in its errors begin below it.
+    /// Reads the JSON value of one template. The paths in its errors begin below it.
     ///
     /// # Errors
     /// As [`ClaimTemplate::read_list`].
@@ -174,7 +174,47 @@ impl ClaimTemplate {
         let annotations = strings("metadata.annotations", metadata.remove("annotations"))?;
         metadata.remove("creationTimestamp");
 
-        let mut spec = object("spec", top.remove("spec"))?;
+        let asks = Asks::read(top.remove("spec"))?;
+        for server_set in ["apiVersion", "kind", "status"] {
+            top.remove(server_set);
+        }
+        if let Some(unknown) = top.keys().next() {
+            return Err(expected(unknown, "no such field"));
+        }
+        prune(&mut metadata);
+        Ok(Self {
+            name,
+            labels,
+            annotations,
+            storage: asks.storage,
+            volume_attributes_class_name: asks.volume_attributes_class_name,
+            metadata,
+            spec: asks.rest,
+        })
+    }
+
+    /// `spec.storageClassName`, where the template sets it.
+    #[must_use]
+    pub fn storage_class_name(&self) -> Option<&str> {
+        self.spec.get("storageClassName").and_then(Value::as_str)
+    }
+}
+
+/// What the `spec` of a template, or of a claim, asks for.
+pub(crate) struct Asks {
+    /// `resources.requests.storage`
+    pub(crate) storage: Option<Quantity>,
+    /// `volumeAttributesClassName`
+    pub(crate) volume_attributes_class_name: Option<String>,
+    /// What is left, as [`ClaimTemplate::spec`].
+    pub(crate) rest: Map<Value>,
+}
+
+impl Asks {
+    /// # Errors
+    /// As [`ClaimTemplate::read_list`].
+    pub(crate) fn read(spec: Option<Value>) -> Result<Self, TemplateError> {
+        let mut spec = object("spec", spec)?;
         let mut resources = object("spec.resources", spec.remove("resources"))?;
         let mut storage = None;
         for (amounts, path) in AMOUNTS {
@@ -195,34 +235,16 @@ impl ClaimTemplate {
         if spec.get("volumeMode").and_then(Value::as_str) == Some("Filesystem") {
             spec.remove("volumeMode");
         }
-
-        for server_set in ["apiVersion", "kind", "status"] {
-            top.remove(server_set);
-        }
-        if let Some(unknown) = top.keys().next() {
-            return Err(expected(unknown, "no such field"));
-        }
-        prune(&mut metadata);
         prune(&mut spec);
         Ok(Self {
-            name,
-            labels,
-            annotations,
             storage,
             volume_attributes_class_name,
-            metadata,
-            spec,
+            rest: spec,
         })
-    }
-
-    /// `spec.storageClassName`, where the template sets it.
-    #[must_use]
-    pub fn storage_class_name(&self) -> Option<&str> {
-        self.spec.get("storageClassName").and_then(Value::as_str)
     }
 }
 
-fn expected(path: &str, expected: &'static str) -> TemplateError {
+pub(crate) fn expected(path: &str, expected: &'static str) -> TemplateError {
     TemplateError::Expected {
         path: path.to_owned(),
         expected,
@@ -245,7 +267,7 @@ fn string(path: &str, value: Option<Value>) -> Result<Option<String>, TemplateEr
     }
 }
 
-fn strings(path: &str, value: Option<Value>) -> Result<Map<String>, TemplateError> {
+pub(crate) fn strings(path: &str, value: Option<Value>) -> Result<Map<String>, TemplateError> {
     let mut strings = Map::new();
     for (key, value) in object(path, value)? {
         let Value::String(text) = value else {

@@ -40,5 +40,6 @@ fn validate(payload: &[u8]) -> CallResult {
     let wanted = std::mem::replace(&mut asked.volume_claim_templates, live.volume_claim_templates);
     let annotations = new.metadata.annotations.get_or_insert_default();
     annotations.insert("claim-rollout.io/staged".to_owned(), serde_json::to_string(&wanted)?);
+    annotations.insert("claim-rollout.io/phase".to_owned(), "RollingOut".to_owned());
     mutate_request(serde_json::to_value(new)?)
 }

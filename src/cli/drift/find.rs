@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::difference::{Difference, Kind};
 use super::outlook::Outlook;
+use crate::claims;
 use crate::claims::compatible::differences;
 use crate::json::Map;
+use crate::rollout::SetView;
 use crate::rollout::ownership::{Foreign, unselected};
 use crate::rollout::readiness::has_class;
-use crate::rollout::{ClaimView, SetView};
 use crate::templates::show::path_of;
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, Record, RecordError, keys};
 
@@ -25,7 +26,7 @@ pub(crate) struct Seen {
 /// A claim. The decisions do not read annotations of claims.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Claim {
-    pub(crate) view: ClaimView,
+    pub(crate) view: claims::Claim,
     pub(crate) annotations: Map<String>,
 }
 
@@ -183,7 +184,7 @@ fn of_claim(seen: &Seen, ordinal: u32, template: &ClaimTemplate, claim: &Claim) 
 }
 
 /// Whose it is, if not the set's. Who mounts it is not looked at, nor whether another set has claims of this name.
-fn of_owner(set: &SetView, ordinal: u32, claim: &ClaimView) -> Option<Difference> {
+fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Difference> {
     if let Some((label, value)) = unselected(set, claim) {
         return Some(Difference {
             wanted: Some(value.clone()),
@@ -192,7 +193,7 @@ fn of_owner(set: &SetView, ordinal: u32, claim: &ClaimView) -> Option<Difference
             ..blank(&claim.name, Kind::Foreign, &format!("metadata.labels[{label}]"))
         });
     }
-    let owner = claim.controller.as_ref()?;
+    let owner = claim.controller()?;
     let pod = format!("{}-{ordinal}", set.name);
     let ours = owner.uid == set.uid || (owner.kind == "Pod" && owner.name == pod);
     (!ours).then(|| Difference {
@@ -204,7 +205,7 @@ fn of_owner(set: &SetView, ordinal: u32, claim: &ClaimView) -> Option<Difference
 }
 
 /// What it asks for beside what is wished, and what it has beside what it asks for.
-fn of_size(template: &ClaimTemplate, claim: &ClaimView, outlook: &str) -> Vec<Difference> {
+fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Vec<Difference> {
     let row = |kind, field, wanted: Quantity, found: Option<Quantity>, note: &str| Difference {
         wanted: Some(wanted.to_string()),
         found: found.map(|found| found.to_string()),
@@ -240,7 +241,7 @@ fn of_size(template: &ClaimTemplate, claim: &ClaimView, outlook: &str) -> Vec<Di
 }
 
 /// A wish without an attributes class leaves the claim's.
-fn of_class(template: &ClaimTemplate, claim: &ClaimView, outlook: &str) -> Option<Difference> {
+fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Option<Difference> {
     let wanted = &template.volume_attributes_class_name;
     if wanted.is_some() && *wanted != claim.class {
         return Some(Difference {

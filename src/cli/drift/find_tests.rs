@@ -164,7 +164,7 @@ const CLAIMS: [Row; 16] = [
     (
         "a claim of another set is not compared",
         |seen| {
-            one(seen).view.controller = Some(owner("StatefulSet", "other", "other-uid"));
+            one(seen).view.owners = vec![owner("StatefulSet", "other", "other-uid")];
             one(seen).view.request = gi(4);
         },
         &[

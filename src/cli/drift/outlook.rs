@@ -1,8 +1,9 @@
 //! Whether a claim that lags behind its template is going to be brought up.
 
 use crate::api::Settings;
+use crate::claims::Claim;
 use crate::rollout::readiness::is_at;
-use crate::rollout::{ClaimView, Idle, SetView, Wish};
+use crate::rollout::{Idle, SetView, Wish};
 
 /// What will become of such a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(crate) enum Outlook {
 
 impl Outlook {
     /// The outlook of a claim. The controller's settings are not known here: the defaults count.
-    pub(crate) fn of(set: &SetView, claim: &ClaimView) -> Self {
+    pub(crate) fn of(set: &SetView, claim: &Claim) -> Self {
         match Wish::of(set, &Settings::default()) {
             // Written once, never written again (S8).
             Ok(wish) if is_at(claim, &wish.revision) => Self::Nobody,

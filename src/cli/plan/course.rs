@@ -4,10 +4,11 @@
 //! So the order is the controller's own. What is assumed: volumes grow, Pods that are replaced become Ready, nobody
 //! interferes, and the API server refuses what the caller says it would refuse.
 
+use crate::claims::Claim;
 use crate::gate;
 use crate::rollout::replica::{Replica, mounting};
 use crate::rollout::snapshot::{Modify, Resize, Strategy};
-use crate::rollout::{Action, ApplyClaim, ClaimState, ClaimView, Refusal, Seconds, Snapshot, Wish, plan};
+use crate::rollout::{Action, ApplyClaim, ClaimState, Refusal, Seconds, Snapshot, Wish, plan};
 use crate::templates::{Sync, keys};
 
 /// A time after everything that has happened.
@@ -99,7 +100,7 @@ fn ready(snapshot: &Snapshot) -> Vec<u32> {
     replicas.filter(is_ready).collect()
 }
 
-fn has_failed(claim: &ClaimView) -> bool {
+fn has_failed(claim: &Claim) -> bool {
     let infeasible = matches!(
         claim.resize,
         Some(Resize::ControllerInfeasible | Resize::NodeInfeasible)
@@ -107,7 +108,7 @@ fn has_failed(claim: &ClaimView) -> bool {
     infeasible || claim.modify == Some(Modify::Infeasible) || claim.trouble.is_some()
 }
 
-fn complete(claim: &mut ClaimView) {
+fn complete(claim: &mut Claim) {
     claim.capacity = claim.capacity.max(Some(claim.request));
     claim.current_class.clone_from(&claim.class);
     claim.resize = None;

@@ -32,7 +32,7 @@ impl<'a> Judge<'a> {
         let mut claims = BTreeMap::new();
         for object in all("PersistentVolumeClaim") {
             let claim = Claim::read(&object.to_string())?;
-            claims.insert(claim.asks.name.clone(), claim);
+            claims.insert(claim.name.clone(), claim);
         }
         Ok(Self {
             state,
@@ -77,7 +77,7 @@ impl<'a> Judge<'a> {
         let Some((claim, template, ordinal)) = self.place(name) else {
             return Vec::new();
         };
-        let storage = claim.asks.storage_class_name().unwrap_or_default();
+        let storage = claim.storage_class_name().unwrap_or_default();
         let storage = self.known("StorageClass", storage, StorageClass::read);
         let attributes = template.volume_attributes_class_name.as_deref().unwrap_or_default();
         let attributes = self.known("VolumeAttributesClass", attributes, AttributesClass::read);

@@ -1,9 +1,10 @@
 //! How much a whole rollout writes: a small world that does what it is told, where each thing that happens is looked at.
 
+use crate::claims::Claim;
 use crate::gate;
 use crate::rollout::fixtures::{gi, template, web};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{ClaimView, Earlier, PodView, Resize, Snapshot};
+use crate::rollout::snapshot::{Earlier, PodView, Resize, Snapshot};
 use crate::rollout::{Action, Progress};
 use crate::templates::{ClaimTemplate, Phase, keys};
 
@@ -128,7 +129,7 @@ impl World {
     fn step(&mut self) -> bool {
         self.web.now += 1;
         let now = self.web.now;
-        let mounted = |claim: &ClaimView| {
+        let mounted = |claim: &Claim| {
             let of_this = |pod: &&PodView| pod.claims.contains(&claim.name);
             self.web
                 .pods
@@ -136,7 +137,7 @@ impl World {
                 .find(of_this)
                 .is_some_and(|pod| pod.revision == NEW)
         };
-        let may_grow = |claim: &ClaimView| !self.remount || claim.resize != Some(Resize::NodePending) || mounted(claim);
+        let may_grow = |claim: &Claim| !self.remount || claim.resize != Some(Resize::NodePending) || mounted(claim);
         if self.web.claims.values_mut().any(|claim| may_grow(claim) && grow(claim)) {
             return true;
         }
@@ -182,7 +183,7 @@ impl World {
 }
 
 /// The resizer and the kubelet, one step further: the volume, the file system, all.
-fn grow(claim: &mut ClaimView) -> bool {
+fn grow(claim: &mut Claim) -> bool {
     if claim.request == gi(1) || claim.capacity == Some(claim.request) {
         return false;
     }

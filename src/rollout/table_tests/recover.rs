@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::api::Settings;
+use crate::claims::Claim;
 use crate::rollout::fixtures::{apply, gi, template, web, writes};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{ClaimView, Resize, Snapshot};
+use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::rollout::{Action, ApplyClaim};
 use crate::templates::keys;
 use crate::templates::rules::Shrink;
@@ -39,7 +40,7 @@ fn sized(web: &Snapshot, storage: u64, taken_back: Option<u64>) -> [Action; 1] {
 }
 
 /// What speaks for or against it, the size that is written, and what is taken back.
-type Row = (&'static str, fn(&mut ClaimView), u64, Option<u64>);
+type Row = (&'static str, fn(&mut Claim), u64, Option<u64>);
 
 #[test]
 fn only_a_growth_that_is_ours_and_was_not_reached_is_taken_back_and_only_above_the_capacity() {

@@ -222,7 +222,7 @@ const ROWS: &[Row] = &[
         "data-web-2: out of range",
     ),
     (
-        |web| web.claim("data-web-2").controller = Some(owner("VirtualMachine", "vm", "vm-uid")),
+        |web| web.claim("data-web-2").owners = vec![owner("VirtualMachine", "vm", "vm-uid")],
         "Stalled",
         "ClaimForeign",
         "data-web-2: expected no controller but the set, but found VirtualMachine vm",

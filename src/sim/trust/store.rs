@@ -7,11 +7,10 @@ use super::requests::Request;
 use super::{Hole, Judges};
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
-use crate::json::Map;
-use crate::rollout::snapshot::{PodManagement, Strategy};
+use crate::claims::Owner;
+use crate::rollout::SetView;
 use crate::rollout::wish::Wish;
-use crate::rollout::{Owner, SetView};
-use crate::templates::{ClaimTemplate, Phase, Record, Revision, Sync, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Phase, Record, Revision, UpdatePolicy, keys};
 use crate::wire;
 
 /// The revision of what alice staged.
@@ -275,38 +274,22 @@ fn validated(old: Option<&Value>, mut new: Value, subresource: &str) -> Option<V
 fn view(set: &Value) -> Option<SetView> {
     let metadata = &set["metadata"];
     let annotation = |key: &str| metadata["annotations"][key].as_str();
-    let uid = metadata["uid"].as_str()?.to_owned();
     let owner = &metadata["ownerReferences"][0];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let group = text(&owner["apiVersion"]);
     Some(SetView {
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
         resource_version: "1".to_owned(),
-        terminating: false,
         controller: is_owned(set).then(|| Owner {
-            group: group.rsplit_once('/').map_or("", |(group, _)| group).to_owned(),
+            api_version: text(&owner["apiVersion"]),
             kind: text(&owner["kind"]),
             name: text(&owner["name"]),
             uid: text(&owner["uid"]),
+            ..Owner::default()
         }),
         replicas: 3,
-        first_ordinal: 0,
-        match_labels: Map::new(),
         live: ClaimTemplate::read_list(&set["spec"]["volumeClaimTemplates"].to_string()).ok()?,
-        staged: annotation(keys::STAGED).and_then(|text| Record::read(text, &uid).ok()),
-        update_policy: annotation(keys::UPDATE_POLICY)
-            .map(|policy| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete)),
-        paused: annotation(keys::PAUSED) == Some("true"),
-        partition: 0,
-        ready: None,
-        sync: Sync::LockStep,
-        min_ready_seconds: 0,
         status_is_current: true,
-        strategy: Strategy::RollingUpdate,
-        pod_management: PodManagement::OrderedReady,
-        max_unavailable: false,
-        update_revision: String::new(),
-        uid,
+        ..SetView::annotated(metadata["uid"].as_str()?, annotation)
     })
 }

@@ -1,21 +1,38 @@
-//! A claim as it was read.
+//! A PersistentVolumeClaim, as far as any decision reads it. One type, from whichever bytes it was read.
 
-use super::progress::{Modify, Resize};
-use super::retention::OwnerRef;
-use crate::json::{Error, Once, Reader};
-use crate::templates::{ClaimTemplate, Quantity, TemplateError};
+use std::sync::Arc;
+
+use super::progress::{Modify, Resize, Trouble};
+use crate::json::{self, Map, Once, Reader, Value};
+use crate::templates::template::{self, Asks};
+use crate::templates::{Quantity, TemplateError};
 
 /// A PersistentVolumeClaim.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claim {
-    /// Its name, labels and spec, in the words of a template.
-    pub asks: ClaimTemplate,
+    /// `metadata.name`
+    pub name: String,
     /// `metadata.uid`
     pub uid: String,
-    /// `metadata.deletionTimestamp` is set.
-    pub terminating: bool,
+    /// `metadata.resourceVersion`
+    pub resource_version: String,
+    /// `metadata.labels`
+    pub labels: Map<String>,
     /// `metadata.ownerReferences`
     pub owners: Vec<Owner>,
+    /// `metadata.deletionTimestamp` is set.
+    pub terminating: bool,
+    /// What `spec` holds beside size and attributes class, as [`ClaimTemplate::spec`](crate::templates::ClaimTemplate).
+    pub spec: Arc<Map<Value>>,
+    /// `spec.resources.requests.storage`
+    pub request: Quantity,
+    /// An apply of ours made `spec.resources.requests.storage` what it is, and nobody else has asked for it since. Known to
+    /// the controller alone, as is [`Claim::class_is_ours`].
+    pub size_is_ours: bool,
+    /// `spec.volumeAttributesClassName`
+    pub class: Option<String>,
+    /// An earlier apply of ours set `spec.volumeAttributesClassName`, so that an apply without it would remove it.
+    pub class_is_ours: bool,
     /// `status.phase` is `Bound`.
     pub bound: bool,
     /// `status.capacity.storage`
@@ -26,8 +43,12 @@ pub struct Claim {
     pub resize: Option<Resize>,
     /// `status.modifyVolumeStatus.status`
     pub modify: Option<Modify>,
-    /// The conditions that are true: their types and messages.
-    pub conditions: Vec<(String, String)>,
+    /// The condition `Resizing` is true.
+    pub resizing: bool,
+    /// The condition `FileSystemResizePending` is true.
+    pub file_system_resize_pending: bool,
+    /// The first condition that reports an error: `ControllerResizeError`, `NodeResizeError`, `ModifyVolumeError`.
+    pub trouble: Option<Trouble>,
 }
 
 /// One entry of `metadata.ownerReferences`.
@@ -50,12 +71,12 @@ pub struct Owner {
 /// Why a text is no claim.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimError {
-    /// Its spec cannot be read.
+    /// Its labels or its spec cannot be read.
     #[error(transparent)]
     Spec(#[from] TemplateError),
     /// Something else cannot.
     #[error(transparent)]
-    Json(#[from] Error),
+    Json(#[from] json::Error),
 }
 
 impl Claim {
@@ -64,31 +85,46 @@ impl Claim {
     /// # Errors
     /// [`ClaimError`] if it is none.
     pub fn read(text: &str) -> Result<Self, ClaimError> {
-        let mut claim = Self {
-            asks: ClaimTemplate::read(text)?,
-            uid: String::new(),
-            terminating: false,
-            owners: Vec::new(),
-            bound: false,
-            capacity: None,
-            current_class: None,
-            resize: None,
-            modify: None,
-            conditions: Vec::new(),
-        };
+        let mut claim = Self::default();
+        let (mut labels, mut spec) = (None, None);
         let mut reader = Reader::new(text);
-        reader.object(|reader, key| match &*key {
-            "metadata" => claim.read_metadata(reader),
-            "status" => claim.read_status(reader),
-            _ => reader.skip(),
+        reader.object(|reader, key| {
+            match &*key {
+                "metadata" => labels = claim.read_metadata(reader)?,
+                "spec" => spec = Some(reader.value()?),
+                "status" => claim.read_status(reader)?,
+                _ => reader.skip()?,
+            }
+            Ok(())
         })?;
+        if claim.name.is_empty() {
+            return Err(template::expected("metadata.name", "a name").into());
+        }
+        claim.labels = template::strings("metadata.labels", labels)?;
+        claim.ask(spec)?;
         Ok(claim)
     }
 
-    fn read_metadata(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
+    /// Takes what the claim asks for from its `spec`.
+    ///
+    /// # Errors
+    /// [`TemplateError`] if that cannot be read.
+    pub fn ask(&mut self, spec: Option<Value>) -> Result<(), TemplateError> {
+        let asks = Asks::read(spec)?;
+        self.request = asks.storage.unwrap_or_default();
+        self.class = asks.volume_attributes_class_name;
+        self.spec = Arc::new(asks.rest);
+        Ok(())
+    }
+
+    /// The labels as they stand there.
+    fn read_metadata(&mut self, reader: &mut Reader<'_>) -> Result<Option<Value>, json::Error> {
+        let mut labels = None;
         reader.object(|reader, key| {
             match &*key {
+                "name" => self.name = reader.string()?.into_owned(),
                 "uid" => self.uid = reader.string()?.into_owned(),
+                "labels" => labels = Some(reader.value()?),
                 "deletionTimestamp" => self.terminating = !reader.null()? && reader.skip().is_ok(),
                 "ownerReferences" if !reader.null()? => reader.list(|reader| {
                     self.owners.push(Owner::read(reader)?);
@@ -98,10 +134,15 @@ impl Claim {
                 _ => reader.skip()?,
             }
             Ok(())
-        })
+        })?;
+        Ok(labels)
     }
 
-    fn read_status(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
+    /// Takes how far the storage has come from the `status`.
+    ///
+    /// # Errors
+    /// [`json::Error`] if that is none.
+    pub fn read_status(&mut self, reader: &mut Reader<'_>) -> Result<(), json::Error> {
         if reader.null()? {
             return Ok(());
         }
@@ -124,7 +165,7 @@ impl Claim {
         })
     }
 
-    fn read_condition(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
+    fn read_condition(&mut self, reader: &mut Reader<'_>) -> Result<(), json::Error> {
         let (mut kind, mut message, mut holds) = (String::new(), String::new(), false);
         reader.object(|reader, key| {
             match &*key {
@@ -135,8 +176,15 @@ impl Claim {
             }
             Ok(())
         })?;
-        if holds {
-            self.conditions.push((kind, message));
+        match &*kind {
+            _ if !holds => {}
+            "Resizing" => self.resizing = true,
+            "FileSystemResizePending" => self.file_system_resize_pending = true,
+            kind if Trouble::CONDITIONS.contains(&kind) => {
+                let reason = kind.to_owned();
+                self.trouble.get_or_insert(Trouble { reason, message });
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -146,10 +194,17 @@ impl Claim {
     pub fn controller(&self) -> Option<&Owner> {
         self.owners.iter().find(|owner| owner.controller)
     }
+
+    /// `spec.storageClassName`, unless it is empty.
+    #[must_use]
+    pub fn storage_class_name(&self) -> Option<&str> {
+        let name = self.spec.get("storageClassName").and_then(Value::as_str);
+        name.filter(|name| !name.is_empty())
+    }
 }
 
 /// The text of one member of an object; nothing for `null`.
-fn member(reader: &mut Reader<'_>, of: &str) -> Result<Option<String>, Error> {
+fn member(reader: &mut Reader<'_>, of: &str) -> Result<Option<String>, json::Error> {
     let mut found = None;
     if reader.null()? {
         return Ok(found);
@@ -165,20 +220,13 @@ fn member(reader: &mut Reader<'_>, of: &str) -> Result<Option<String>, Error> {
 }
 
 impl Owner {
-    /// The same, as the retention policy sees it.
+    /// The group of its kind; empty for the core group.
     #[must_use]
-    pub fn as_ref(&self) -> OwnerRef<'_> {
-        OwnerRef {
-            api_version: &self.api_version,
-            kind: &self.kind,
-            name: &self.name,
-            uid: &self.uid,
-            controller: self.controller,
-            block_owner_deletion: self.block_owner_deletion,
-        }
+    pub fn group(&self) -> &str {
+        self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, json::Error> {
         let mut owner = Self::default();
         let mut once = Once::default();
         reader.object(|reader, key| {
