@@ -194,6 +194,58 @@ fn what_is_known_is_taken_as_if_it_were_not() {
     }
 }
 
+/// What was known, what is there, and whether the second need not be taken apart.
+const NEARLY_KNOWN: [(&str, &str, bool); 14] = [
+    (r#"{"image":"db:1"}"#, r#"{"image":"db:2"}"#, true),
+    (r#"{"image":"db:1"}"#, r#"{"image":"registry/db:2"},"b":1"#, true),
+    (r#"[{"a":"x:","b":"y:"}]"#, r#"[{"a":"xx:","b":"yy:"}]"#, true),
+    (r#"["é:1"]"#, r#"["è:1"]"#, true),
+    // One that looks like what stands between two strings is read.
+    (r#"["1"]"#, r#"["2"]"#, false),
+    (r#"{"a":1,"b":2}"#, r#"{"a":3,"b":2}"#, false),
+    (r#"{"a":"b"}"#, r#"{"a","b"}"#, false),
+    (r#"{"a":null,"x:y":1}"#, r#"{"a":nul,"x:y":1}"#, false),
+    // Escapes, and what is no string at all.
+    (r#"["x:\n"]"#, r#"["x:\q"]"#, false),
+    (r#"["x:\u00e9"]"#, r#"["x:\u00zz"]"#, false),
+    (r#"["x:\""]"#, r#"["x:\"]"#, false),
+    (r#"["x:y\"z:"]"#, r#"["x:y\"!:"]"#, false),
+    (r#"["x:y"]"#, "[\"x:\n\"]", false),
+    (r#"["x:y"]"#, r#"["x:"#, false),
+];
+
+#[test]
+fn what_is_nearly_known_is_taken_as_if_it_were_not() {
+    for (known, text, told) in NEARLY_KNOWN {
+        assert_eq!(Reader::new(known).raw(), Ok(known));
+        let found = super::like::end(known.as_bytes(), text.as_bytes());
+        assert_eq!(found.is_some(), told, "{text} beside {known}");
+        let (mut like, mut alone) = (Reader::new(text), Reader::new(text));
+        assert_eq!(like.raw_like(Some(known)), alone.raw(), "{text} beside {known}");
+        assert_eq!(like.place(), alone.place(), "{text} beside {known}");
+    }
+}
+
+proptest! {
+    /// A byte of a value that was read is another one, one more or one less: it is taken, or refused, as without it.
+    #[test]
+    fn what_differs_from_what_is_known_is_taken_as_if_it_did_not(
+        value in json(), at in any::<prop::sample::Index>(), by in "[\\x00-\\x7f]?", more in any::<bool>()
+    ) {
+        let known = value.to_string();
+        let at = at.index(known.len());
+        prop_assume!(known.is_char_boundary(at) && known.is_char_boundary(at + 1));
+        let behind = if more { at } else { at + 1 };
+        let text = format!("{}{by}{},", &known[..at], &known[behind..]);
+        let (mut like, mut alone) = (Reader::new(&text), Reader::new(&text));
+        let (like_end, alone_end) = (like.raw_like(Some(&known)), alone.raw());
+        prop_assert_eq!(like_end.is_ok(), alone_end.is_ok(), "{} beside {}", text, known);
+        if let (Ok(like_end), Ok(alone_end)) = (like_end, alone_end) {
+            prop_assert_eq!(like_end, alone_end, "{} beside {}", text, known);
+        }
+    }
+}
+
 #[test]
 fn map_contains_all_of_another_iff_each_member_is_there() {
     let map = |members: &[(&str, u8)]| {

@@ -7,6 +7,7 @@
 mod edit;
 mod error;
 mod escape;
+mod like;
 mod map;
 mod read;
 #[cfg(any(test, not(target_family = "wasm")))]
@@ -18,8 +19,9 @@ mod write;
 
 pub use edit::with_member;
 pub use error::{Error, Fault};
+pub use like::same;
 pub use map::Map;
-pub use read::{Once, Reader, same};
+pub use read::{Once, Reader};
 pub use value::{Number, Value, read};
 pub use write::{Members, canonical, write_string};
 

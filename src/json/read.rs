@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::error::{Error, Fault};
 use super::{MAX_DEPTH, MAX_VALUES};
-use super::{escape, skip};
+use super::{escape, like, skip};
 
 /// Reads one JSON text from the front.
 ///
@@ -203,8 +203,8 @@ impl<'a> Reader<'a> {
         self.raw_like(None)
     }
 
-    /// Takes whatever comes next, as it is written. An object or a list that is written as `known` is not looked at twice:
-    /// that must be a value that was taken at the same depth.
+    /// Takes whatever comes next, as it is written. An object or a list that is written as `known`, but for what is in strings,
+    /// is not taken apart: that must be a value that was taken at the same depth.
     ///
     /// # Errors
     /// As [`Reader::skip`].
@@ -212,9 +212,9 @@ impl<'a> Reader<'a> {
         let place = self.place();
         // What is longer begins otherwise: where these values end is part of how they are written.
         let known = known.filter(|known| known.starts_with(['{', '[']));
-        let known_end = known.map(|known| (known, place + known.len()));
-        match known_end.filter(|(known, end)| self.text.get(place..*end).is_some_and(|text| same(text, known))) {
-            Some((_, end)) => self.at = end,
+        let text = self.text.as_bytes().get(place..).unwrap_or_default();
+        match known.and_then(|known| like::end(known.as_bytes(), text)) {
+            Some(end) => self.at = place + end,
             None => self.skip()?,
         }
         Ok(self.since(place))
@@ -355,14 +355,4 @@ impl<'a> Reader<'a> {
         let error = self.unexpected(Fault::Expected("a whole number"));
         self.raw()?.parse().map_err(|_| Error { at: place, ..error })
     }
-}
-
-/// True iff both texts are the same bytes. For long ones: `==` looks at one byte after the other in the guest, which takes as
-/// long as reading them does.
-#[must_use]
-pub fn same(one: &str, other: &str) -> bool {
-    let number = |chunk: &[u8; 16]| u128::from_ne_bytes(*chunk);
-    let (ones, one_rest) = one.as_bytes().as_chunks();
-    let (others, other_rest) = other.as_bytes().as_chunks();
-    one.len() == other.len() && ones.iter().map(number).eq(others.iter().map(number)) && one_rest == other_rest
 }
