@@ -235,7 +235,7 @@ fn run() -> Result<()> {
 const LABELS: usize = 40_000;
 const LABELS_MS: f64 = 30.0;
 /// Exact on every machine; more is an error.
-const LABELS_INSTRUCTIONS: u64 = 200_000_000;
+const LABELS_INSTRUCTIONS: u64 = 220_000_000;
 
 fn many_labels(guests: &Guests) -> Result<()> {
     let labels = &SHAPES[SHAPES.len() - 1];
