@@ -85,7 +85,7 @@ pub(super) async fn claims_that_differ_are_found(stage: &mut Stage) -> anyhow::R
 
 pub(super) async fn claims_that_are_not_there_or_anothers_are_found(stage: &mut Stage) -> anyhow::Result<()> {
     let claim = "persistentvolumeclaim/data-web-0";
-    let selector = "expected the value of the set's selector in label app";
+    let selector = "label app is not the selector's";
     stage.faults(&["label", claim, "app-"], "").await?;
     one(stage, "metadata.labels[app]", "web", "-", selector).await?;
     stage.faults(&["label", claim, "app=web"], "").await?;
@@ -101,7 +101,7 @@ pub(super) async fn claims_that_are_not_there_or_anothers_are_found(stage: &mut 
     stage
         .edit_claim(&json!({"metadata": {"ownerReferences": [owner]}}))
         .await?;
-    let controller = "expected no controller but the set";
+    let controller = "owned by";
     one(
         stage,
         "metadata.ownerReferences",

@@ -5,7 +5,7 @@ use std::fmt;
 
 use anyhow::ensure;
 use claim_rollout::admission::settings::NAMES;
-use claim_rollout::claims::Obstacle;
+use claim_rollout::claims::{Foreign, Obstacle, Owner};
 use claim_rollout::templates::{FaultKind, FrozenChange, Quantity};
 
 use super::case::Case;
@@ -151,8 +151,11 @@ fn reasons() -> Vec<String> {
     let class = text;
     let obstacles = [
         Obstacle::Terminating,
-        Obstacle::Owned { by: text() },
-        Obstacle::Selector { label: text() },
+        Obstacle::Foreign(Foreign::Owned { by: Owner::default() }),
+        Obstacle::Foreign(Foreign::Selector {
+            label: text(),
+            value: text(),
+        }),
         Obstacle::Differs { field: text() },
         Obstacle::NotBound,
         Obstacle::NoStorageClass,
@@ -194,8 +197,8 @@ fn of_fault(fault: &FaultKind) -> String {
 fn of_obstacle(obstacle: &Obstacle) -> String {
     let part = match obstacle {
         Obstacle::Terminating => "being deleted",
-        Obstacle::Owned { .. } => "owned by",
-        Obstacle::Selector { .. } => "is not the selector's",
+        Obstacle::Foreign(Foreign::Selector { .. }) => "is not the selector's",
+        Obstacle::Foreign(_) => "owned by",
         Obstacle::Differs { .. } => "differs from the template's",
         Obstacle::NotBound => "not bound to a volume yet",
         Obstacle::NoStorageClass => "without a storage class a claim cannot grow",

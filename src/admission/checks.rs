@@ -7,6 +7,7 @@ use super::settings::{PvcChecks, Settings};
 use super::stage::Wish;
 use super::verdict::Refusal;
 use crate::claims::compatible::{changes_class, recoverable};
+use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, StorageClass, compatible};
 use crate::json::Error;
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
@@ -151,6 +152,7 @@ impl Checks<'_, '_> {
         let belongs = Belongs {
             set_uid: &self.wish.old.metadata.uid,
             pod: &format!("{set}-{ordinal}"),
+            pod_uid: PodUid::NotAsked,
             match_labels: self.match_labels,
         };
         let classes = Classes {

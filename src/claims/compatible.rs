@@ -4,19 +4,9 @@ use std::fmt;
 
 use super::claim::Claim;
 use super::class::{AttributesClass, Expansion, Known, StorageClass};
+use super::ownership::{Belongs, Foreign, foreign};
 use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, FrozenChange, Quantity};
-
-/// Whose a claim has to be.
-#[derive(Clone, Copy, Debug)]
-pub struct Belongs<'a> {
-    /// The uid of the set.
-    pub set_uid: &'a str,
-    /// The name of the replica's Pod, which KEP-1847 makes an owner, too.
-    pub pod: &'a str,
-    /// `selector.matchLabels` of the set, as `(key, value)`.
-    pub match_labels: &'a [(&'a str, &'a str)],
-}
 
 /// The classes that matter to a claim.
 #[derive(Clone, Copy, Debug)]
@@ -32,16 +22,8 @@ pub struct Classes<'a> {
 pub enum Obstacle {
     /// It is being deleted.
     Terminating,
-    /// Another controller owns it.
-    Owned {
-        /// `Kind name`
-        by: String,
-    },
-    /// A label of the set's selector is missing or has another value.
-    Selector {
-        /// Its key.
-        label: String,
-    },
+    /// It is not the set's.
+    Foreign(Foreign),
     /// A field that the template sets has another value in the claim.
     Differs {
         /// The field.
@@ -95,7 +77,7 @@ pub fn compatible(
         return vec![Obstacle::Terminating];
     }
     let mut obstacles = Vec::new();
-    obstacles.extend(foreign(claim, belongs));
+    obstacles.extend(foreign(claim, belongs).map(Obstacle::Foreign));
     let differing = differences(template, &claim.spec);
     obstacles.extend(differing.map(|change| Obstacle::Differs { field: change.field }));
     let grows = template.storage > Some(claim.request);
@@ -126,24 +108,6 @@ pub fn recoverable(template: &ClaimTemplate, claim: &Claim) -> Option<Obstacle> 
     let capacity = claim.capacity?;
     let lowered = template.storage < Some(claim.request) && template.storage <= Some(capacity);
     lowered.then_some(Obstacle::Reached { capacity })
-}
-
-fn foreign(claim: &Claim, belongs: &Belongs<'_>) -> Option<Obstacle> {
-    if let Some(owner) = claim.controller() {
-        let ours = owner.uid == belongs.set_uid || (owner.kind == "Pod" && owner.name == belongs.pod);
-        if !ours {
-            let by = format!("{} {}", owner.kind, owner.name);
-            return Some(Obstacle::Owned { by });
-        }
-    }
-    let labels = &claim.labels;
-    let missing = belongs
-        .match_labels
-        .iter()
-        .find(|(key, value)| labels.get(key).is_none_or(|found| found != value));
-    missing.map(|(key, _)| Obstacle::Selector {
-        label: (*key).to_owned(),
-    })
 }
 
 /// The fields that the template sets and the claim has otherwise, of those that cannot change in place; `spec` is that of the
@@ -183,8 +147,7 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Terminating => f.write_str("being deleted"),
-            Self::Owned { by } => write!(f, "owned by {by}"),
-            Self::Selector { label } => write!(f, "label {label} is not the selector's"),
+            Self::Foreign(foreign) => foreign.fmt(f),
             Self::Differs { field } => write!(f, "{field} differs from the template's"),
             Self::NotBound => f.write_str("not bound to a volume yet, so it has to wait"),
             Self::NoStorageClass => f.write_str("without a storage class a claim cannot grow"),

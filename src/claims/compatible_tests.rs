@@ -1,8 +1,9 @@
 use serde_json::{Value, json};
 
-use super::{Belongs, Classes, Obstacle, compatible, recoverable};
+use super::{Classes, Obstacle, compatible, recoverable};
 use crate::claims::class::Expansion;
-use crate::claims::{AttributesClass, Claim, Known, StorageClass};
+use crate::claims::retention::PodUid;
+use crate::claims::{AttributesClass, Belongs, Claim, Known, StorageClass};
 use crate::templates::ClaimTemplate;
 
 /// A template that grows, and the claim that is to follow it; both as JSON, for a row to change.
@@ -28,6 +29,7 @@ fn obstacles(pair: &Value, storage: &Known<StorageClass>, attributes: &Known<Att
     let belongs = Belongs {
         set_uid: "s-1",
         pod: "web-0",
+        pod_uid: PodUid::NotAsked,
         match_labels: &[("app", "web")],
     };
     let classes = Classes { storage, attributes };

@@ -6,9 +6,11 @@
 pub mod claim;
 pub mod class;
 pub mod compatible;
+pub mod ownership;
 pub mod progress;
 pub mod retention;
 
 pub use claim::{Claim, Owner};
 pub use class::{AttributesClass, Known, StorageClass};
-pub use compatible::{Belongs, Classes, Obstacle, compatible};
+pub use compatible::{Classes, Obstacle, compatible};
+pub use ownership::{Belongs, Foreign, foreign};

@@ -7,7 +7,6 @@
 //! |---|---|
 //! | [`snapshot`] | what the decision reads |
 //! | [`wish`] | what is wished for a set, if anything is |
-//! | [`ownership`] | whose claim is it |
 //! | [`readiness`] | the words *ready* and the states of a claim |
 //! | [`replica`] | one claim, one replica: the table of KEP-4650 |
 //! | [`order`] | whose turn it is |
@@ -24,7 +23,6 @@ pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
 pub mod invariants;
 pub mod order;
-pub mod ownership;
 pub mod plan;
 pub mod progress;
 pub mod readiness;
@@ -45,3 +43,5 @@ pub use wish::{Idle, Wish};
 pub(crate) mod fixtures;
 #[cfg(test)]
 mod table_tests;
+#[cfg(test)]
+mod whose_tests;

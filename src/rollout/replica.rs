@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::action::ApplyClaim;
 use super::order::{self, Kept};
-use super::ownership::{self, Whose};
 use super::readiness::{self, ClaimState};
 use super::snapshot::{PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
 use super::wish::Wish;
-use crate::claims::Claim;
 use crate::claims::compatible::differences;
+use crate::claims::retention::PodUid;
+use crate::claims::{Belongs, Claim, Foreign};
 use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
 use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, Quantity, keys};
@@ -127,6 +127,13 @@ impl<'a> Replica<'a> {
         let pod = snapshot.pod_of(ordinal);
         let pod_at = At::of_pod(pod, &snapshot.set);
         let kept = order::kept(snapshot, snapshot.first_seen(&wish.revision), ordinal, pod);
+        let (pod_name, selector) = (format!("{}-{ordinal}", snapshot.set.name), snapshot.set.selector());
+        let belongs = Belongs {
+            set_uid: &snapshot.set.uid,
+            pod: &pod_name,
+            pod_uid: pod.map_or(PodUid::NoPod, |pod| PodUid::Is(&pod.uid)),
+            match_labels: &selector,
+        };
         let claims = wish.record.templates.iter().filter_map(|template| {
             // Names that cannot be made were refused with the wish.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
@@ -146,7 +153,7 @@ impl<'a> Replica<'a> {
             if let Some(claim) = claim {
                 standing.keeps_pod = readiness::keeps_pod(claim, template, &wish.revision);
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
-                let whose = ownership::whose(snapshot, &standing.name, claim, pod, mounting);
+                let foreign = snapshot.foreign(&standing.name, claim, &belongs, mounting);
                 let refusal = snapshot
                     .refusals
                     .get(&claim.uid)
@@ -155,7 +162,7 @@ impl<'a> Replica<'a> {
                 standing.judge(
                     claim,
                     readiness::is_at(claim, &wish.revision),
-                    &whose,
+                    foreign.as_ref(),
                     refusal,
                     snapshot.now,
                 );
@@ -228,7 +235,14 @@ impl<'a> Replica<'a> {
 }
 
 impl Standing<'_> {
-    fn judge(&mut self, claim: &Claim, at_wish: bool, whose: &Whose, refusal: Option<&Refusal>, now: Seconds) {
+    fn judge(
+        &mut self,
+        claim: &Claim,
+        at_wish: bool,
+        foreign: Option<&Foreign>,
+        refusal: Option<&Refusal>,
+        now: Seconds,
+    ) {
         let (at, state, reason, message) = if claim.terminating {
             (
                 At::Absent,
@@ -240,7 +254,7 @@ impl Standing<'_> {
             let state = readiness::state_at_wish(claim, self.template);
             let (reason, message) = readiness::explain(state, claim, self.template);
             (At::B, state, reason, message)
-        } else if let Whose::Foreign(foreign) = whose {
+        } else if let Some(foreign) = foreign {
             (
                 At::A,
                 ClaimState::Foreign,

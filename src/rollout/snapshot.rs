@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::wish::Idle;
 use crate::api::Settings;
 pub use crate::claims::progress::{Modify, Resize, Trouble};
-use crate::claims::{Claim, Owner};
+use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
-use crate::templates::{ClaimTemplate, Ready, Record, Revision, Sync, UpdatePolicy, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Ready, Record, Revision, Sync, UpdatePolicy, keys};
 
 /// Seconds since 1970-01-01T00:00:00Z.
 pub type Seconds = u64;
@@ -215,6 +215,32 @@ impl Snapshot {
         self.set.controls(pod.controller.as_ref()).then_some(pod)
     }
 
+    /// Why a claim of this name is not the set's: by what is in the claim (see [`foreign`]), because another set gives the
+    /// name to a claim, too, or because a Pod of another set mounts it. Pods of Jobs, or of nobody, are no obstacle.
+    #[must_use]
+    pub fn foreign(
+        &self,
+        name: &ClaimName,
+        claim: &Claim,
+        belongs: &Belongs<'_>,
+        mounting: &[&PodView],
+    ) -> Option<Foreign> {
+        let gives_it = |other: &&Neighbour| {
+            let mut templates = other.templates.iter();
+            other.set != self.set.name && templates.any(|template| name.is_also_of(template, &other.set))
+        };
+        if let Some(other) = self.neighbours.iter().find(gives_it) {
+            let set = other.set.clone();
+            return Some(Foreign::Ambiguous { set });
+        }
+        let is_anothers = |pod: &&&PodView| {
+            let owner = pod.controller.as_ref().filter(|owner| owner.kind == "StatefulSet");
+            owner.is_some() && !self.set.controls(owner)
+        };
+        let mounted = || Some(mounting.iter().find(is_anothers)?.name.clone());
+        foreign(claim, belongs).or_else(|| mounted().map(|by| Foreign::Mounted { by }))
+    }
+
     /// When the wish was first seen: now, unless it was reported before.
     #[must_use]
     pub fn first_seen(&self, wish: &Revision) -> Seconds {
@@ -288,6 +314,13 @@ impl SetView {
     #[must_use]
     pub fn reaches_all(&self) -> bool {
         self.strategy != Strategy::RollingUpdate || self.partition == 0
+    }
+
+    /// `spec.selector.matchLabels`, as `(key, value)`.
+    #[must_use]
+    pub fn selector(&self) -> Vec<(&str, &str)> {
+        let labels = self.match_labels.iter();
+        labels.map(|(key, value)| (&**key, &**value)).collect()
     }
 
     /// True iff the owner is this set: by uid, so that one of the same name that came later is another.

@@ -158,10 +158,10 @@ fn is_ours(api: &Api, slot: usize) -> bool {
     claim.selected && owned
 }
 
-/// A Pod of somebody else mounts it.
+/// A Pod of another set mounts it.
 fn is_mounted_by_another(api: &Api, slot: usize) -> bool {
     let pod = api.pods[place(slot).1];
-    let anothers = pod.is_some_and(|pod| api.set.is_none_or(|set| set.uid != pod.set));
+    let anothers = pod.is_some_and(|pod| pod.set != 0 && api.set.is_none_or(|set| set.uid != pod.set));
     api.strangers & 1 << slot != 0 || anothers
 }
 

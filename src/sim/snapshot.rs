@@ -93,7 +93,7 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
         let name = format!("stranger-{slot}");
         let view = PodView {
             claims: vec![claim_name(slot)],
-            controller: None,
+            controller: Some(owner("StatefulSet", 97)),
             ..pod_view(0, &stranger(), 0)
         };
         snapshot.pods.insert(name.clone(), PodView { name, ..view });

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::difference::{Difference, Kind};
 use super::outlook::Outlook;
-use crate::claims;
 use crate::claims::compatible::differences;
+use crate::claims::retention::PodUid;
+use crate::claims::{self, Belongs, Foreign, foreign};
 use crate::json::Map;
 use crate::rollout::SetView;
-use crate::rollout::ownership::{Foreign, unselected};
 use crate::rollout::readiness::has_class;
 use crate::templates::show::path_of;
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, Record, RecordError, keys};
@@ -185,22 +185,30 @@ fn of_claim(seen: &Seen, ordinal: u32, template: &ClaimTemplate, claim: &Claim) 
 
 /// Whose it is, if not the set's. Who mounts it is not looked at, nor whether another set has claims of this name.
 fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Difference> {
-    if let Some((label, value)) = unselected(set, claim) {
-        return Some(Difference {
-            wanted: Some(value.clone()),
-            found: claim.labels.get(label).cloned(),
-            note: Foreign::Selector { label: label.clone() }.to_string(),
-            ..blank(&claim.name, Kind::Foreign, &format!("metadata.labels[{label}]"))
-        });
-    }
-    let owner = claim.controller()?;
-    let pod = format!("{}-{ordinal}", set.name);
-    let ours = owner.uid == set.uid || (owner.kind == "Pod" && owner.name == pod);
-    (!ours).then(|| Difference {
-        wanted: Some(format!("StatefulSet {}", set.name)),
-        found: Some(format!("{} {}", owner.kind, owner.name)),
-        note: Foreign::Owned { by: owner.clone() }.to_string(),
-        ..blank(&claim.name, Kind::Foreign, "metadata.ownerReferences")
+    let belongs = Belongs {
+        set_uid: &set.uid,
+        pod: &format!("{}-{ordinal}", set.name),
+        pod_uid: PodUid::NotAsked,
+        match_labels: &set.selector(),
+    };
+    let foreign = foreign(claim, &belongs)?;
+    let note = foreign.to_string();
+    let (wanted, found, field) = match foreign {
+        Foreign::Selector { label, value } => {
+            let found = claim.labels.get(&label).cloned();
+            (value, found, format!("metadata.labels[{label}]"))
+        }
+        _ => {
+            let found = claim.controller().map(|owner| format!("{} {}", owner.kind, owner.name));
+            let wanted = format!("StatefulSet {}", set.name);
+            (wanted, found, "metadata.ownerReferences".to_owned())
+        }
+    };
+    Some(Difference {
+        wanted: Some(wanted),
+        found,
+        note,
+        ..blank(&claim.name, Kind::Foreign, &field)
     })
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::ceilings::{Ceilings, Growth};
 use super::course::{Course, Refused, Standing, Step, standings};
 use super::report::{Action, ClaimReport, Pods, State};
+use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
 use crate::rollout::snapshot::Strategy;
@@ -81,15 +82,11 @@ impl<'a> Judge<'a> {
         let storage = self.known("StorageClass", storage, StorageClass::read);
         let attributes = template.volume_attributes_class_name.as_deref().unwrap_or_default();
         let attributes = self.known("VolumeAttributesClass", attributes, AttributesClass::read);
-        let labels: Vec<(&str, &str)> = self
-            .set
-            .match_labels
-            .iter()
-            .map(|(key, value)| (&**key, &**value))
-            .collect();
+        let labels = self.set.selector();
         let belongs = Belongs {
             set_uid: &self.set.uid,
             pod: &format!("{}-{ordinal}", self.set.name),
+            pod_uid: PodUid::NotAsked,
             match_labels: &labels,
         };
         let classes = Classes {

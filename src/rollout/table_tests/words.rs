@@ -225,7 +225,7 @@ const ROWS: &[Row] = &[
         |web| web.claim("data-web-2").owners = vec![owner("VirtualMachine", "vm", "vm-uid")],
         "Stalled",
         "ClaimForeign",
-        "data-web-2: expected no controller but the set, but found VirtualMachine vm",
+        "data-web-2: owned by VirtualMachine vm",
     ),
     // What is stuck further down does not matter before its turn, or where it has none.
     (

@@ -63,7 +63,7 @@ fn each_obstacle_of_a_claim_is_named() {
             CLAIM,
             "/metadata/labels",
             json!({}),
-            "- data-web-2 1Gi>- Blocked !expected the value of the set's selector in label app, but found another or none",
+            "- data-web-2 1Gi>- Blocked !label app is not the selector's",
         ),
         (
             "another access mode",

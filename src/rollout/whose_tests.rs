@@ -1,4 +1,4 @@
-//! Each test asserts everything that is done, so that nothing else is.
+//! Whose PVC is it, and what stands in its way. Each test asserts everything that is done, so that nothing else is.
 
 use crate::json::Map;
 use crate::rollout::action::Action;
@@ -112,6 +112,29 @@ fn a_name_that_another_set_could_give_is_nobodys() {
     });
     assert_eq!(writes(&web), []);
     assert_eq!(plan(&web).progress.claims[0].reason, "AmbiguousName");
+}
+
+#[test]
+fn pods_of_no_other_set_are_no_obstacle() {
+    type Change = (&'static str, fn(&mut Snapshot));
+    let rows: [Change; 2] = [
+        ("a backup Job reads the same volume", |web| {
+            let mut pod = web.pods["web-2"].clone();
+            (pod.name, pod.uid) = ("backup".to_owned(), "backup-uid".to_owned());
+            pod.controller = Some(owner("Job", "backup", "job-uid"));
+            web.pods.insert(pod.name.clone(), pod);
+        }),
+        ("somebody looks into it with a Pod of their own", |web| {
+            let mut pod = web.pods["web-2"].clone();
+            (pod.name, pod.uid, pod.controller) = ("shell".to_owned(), "shell-uid".to_owned(), None);
+            web.pods.insert(pod.name.clone(), pod);
+        }),
+    ];
+    for (sentence, change) in rows {
+        let mut web = fixture();
+        change(&mut web);
+        assert_eq!(writes(&web), [apply(&web, 2)], "{sentence}");
+    }
 }
 
 #[test]
