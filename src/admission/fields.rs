@@ -74,17 +74,7 @@ impl Strategy {
 
 /// `spec.ordinals.start`
 pub(super) fn first_ordinal(set: &Object<'_>) -> Read<i64> {
-    let mut first = 0;
-    let mut once = Once::default();
-    members(set.spec.ordinals, |reader, key| {
-        if key != "start" {
-            return reader.skip();
-        }
-        once.mark(0, reader)?;
-        first = if reader.null()? { 0 } else { reader.integer()? };
-        Ok(())
-    })?;
-    Ok(first)
+    integer(set.spec.ordinals, "start")
 }
 
 /// `spec.selector.matchLabels`
@@ -103,17 +93,22 @@ pub(super) fn match_labels<'a>(set: &Object<'a>) -> Read<Strings<'a>> {
 
 /// `status.replicas`: those that exist.
 pub(super) fn existing_replicas(set: &Object<'_>) -> Read<i64> {
-    let mut replicas = 0;
+    integer(set.status, "replicas")
+}
+
+/// A number in an object; 0 where there is none.
+fn integer(text: Option<&str>, of: &str) -> Read<i64> {
+    let mut found = 0;
     let mut once = Once::default();
-    members(set.status, |reader, key| {
-        if key != "replicas" {
+    members(text, |reader, key| {
+        if key != of {
             return reader.skip();
         }
         once.mark(0, reader)?;
-        replicas = if reader.null()? { 0 } else { reader.integer()? };
+        found = if reader.null()? { 0 } else { reader.integer()? };
         Ok(())
     })?;
-    Ok(replicas)
+    Ok(found)
 }
 
 /// `type` of OpenKruise's `spec.volumeClaimUpdateStrategy`; empty where there is none.

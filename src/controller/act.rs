@@ -168,41 +168,35 @@ pub(super) async fn apply_claim(claims: &Api<Claim>, apply: &ApplyClaim) -> Outc
     })
 }
 
-/// Writes the record of a set, and beside it how far the rollout has come; nobody waits at its end.
+/// The record of a set as it is written, and beside it how far the rollout has come; nobody waits at its end.
 ///
 /// # Errors
 /// [`RecordError`] if it cannot be written; it was read from a text of at most the same length.
-pub(super) async fn set_record(sets: &Api<Set>, name: &str, action: &SetRecord) -> Result<Outcome<Set>, RecordError> {
-    let record = &action.record;
-    let body = json!({
-        "metadata": {
-            "uid": action.set_uid,
-            "resourceVersion": action.resource_version,
-            "annotations": {
-                keys::STAGED: record.write()?,
-                keys::PHASE: record.phase.flat(UpdatePolicy::InPlace),
-                keys::READY: null,
-            },
-        },
+pub(super) fn record(action: &SetRecord) -> Result<Value, RecordError> {
+    let annotations = json!({
+        keys::STAGED: action.record.write()?,
+        keys::PHASE: action.record.phase.flat(UpdatePolicy::InPlace),
+        keys::READY: null,
     });
-    Ok(patch(sets, name, &body).await)
+    Ok(annotated(&action.set_uid, &action.resource_version, &annotations))
 }
 
-/// Writes whose claims became ready.
-pub(super) async fn set_ready(sets: &Api<Set>, name: &str, action: &SetReady) -> Outcome<Set> {
+/// Whose claims became ready, as it is written.
+pub(super) fn ready(action: &SetReady) -> Value {
     let ready = action.ready.as_ref().map(ToString::to_string);
-    let body = json!({
-        "metadata": {
-            "uid": action.set_uid,
-            "resourceVersion": action.resource_version,
-            "annotations": { keys::READY: ready },
-        },
-    });
-    patch(sets, name, &body).await
+    annotated(
+        &action.set_uid,
+        &action.resource_version,
+        &json!({ keys::READY: ready }),
+    )
+}
+
+fn annotated(uid: &str, resource_version: &str, annotations: &Value) -> Value {
+    json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "annotations": annotations } })
 }
 
 /// Writes to a set; what comes back otherwise than it was sent counts as refused.
-async fn patch(sets: &Api<Set>, name: &str, body: &Value) -> Outcome<Set> {
+pub(super) async fn patch(sets: &Api<Set>, name: &str, body: &Value) -> Outcome<Set> {
     let outcome = call(sets.patch(name, &merge(), &Patch::Merge(body))).await;
     outcome.and_then(|reply| match undone::undone(body, &reply) {
         Some(message) => Outcome::Refused {

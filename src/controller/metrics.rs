@@ -241,12 +241,14 @@ impl Metrics {
         self.claim_writes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
-    pub(super) fn record_write(&self, outcome: &'static str) {
-        self.record_writes.get_or_create(&[("outcome", outcome)]).inc();
-    }
-
-    pub(super) fn ready_write(&self, outcome: &'static str) {
-        self.ready_writes.get_or_create(&[("outcome", outcome)]).inc();
+    /// A write to a StatefulSet: its `record` or `ready`.
+    pub(super) fn set_write(&self, what: &str, outcome: &'static str) {
+        let family = if what == "ready" {
+            &self.ready_writes
+        } else {
+            &self.record_writes
+        };
+        family.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     pub(super) fn report_write(&self, outcome: &'static str) {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use kube::runtime::controller::Action as Next;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, Client, ResourceExt};
+use serde_json::Value;
 
 use super::act::{self, Outcome};
 use super::admission::Admission;
@@ -22,7 +23,7 @@ use super::undone::{self, Undone};
 use super::watch::{Namespaces, lock};
 use super::{Clock, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, SetReady, SetRecord, Tell, Wish, plan};
+use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Tell, Wish, plan};
 use crate::templates::RecordError;
 
 /// How many times a look may go round before others have their turn.
@@ -196,8 +197,8 @@ impl Context {
             }
             acted = acted.max(match action {
                 Action::ApplyClaim(apply) => self.apply(set, apply).await?,
-                Action::SetRecord(record) => self.set_record(set, record).await?,
-                Action::SetReady(ready) => self.set_ready(set, ready).await?,
+                Action::SetRecord(action) => self.annotate(set, "record", &act::record(action)?).await?,
+                Action::SetReady(action) => self.annotate(set, "ready", &act::ready(action)).await?,
                 Action::Tell(_) => Acted::Nothing,
             });
         }
@@ -238,37 +239,13 @@ impl Context {
         }
     }
 
-    async fn set_record(&self, set: &Set, action: &SetRecord) -> Result<Acted, LookError> {
+    /// Writes to the set. Once done, the set is seen to have changed, and looked at again.
+    async fn annotate(&self, set: &Set, what: &'static str, body: &Value) -> Result<Acted, LookError> {
         let sets: Api<Set> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
-        let outcome = act::set_record(&sets, &set.name_any(), action).await?;
-        self.metrics.record_write(outcome.as_str());
-        tracing::info!(
-            namespace = set.namespace(),
-            set = set.name_any(),
-            revision = action.record.revision().as_str(),
-            phase = action.record.phase.as_str(),
-            outcome = outcome.as_str(),
-            "set record"
-        );
-        self.written(set, "record", outcome)
-    }
-
-    async fn set_ready(&self, set: &Set, action: &SetReady) -> Result<Acted, LookError> {
-        let sets: Api<Set> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
-        let outcome = act::set_ready(&sets, &set.name_any(), action).await;
-        self.metrics.ready_write(outcome.as_str());
-        tracing::info!(
-            namespace = set.namespace(),
-            set = set.name_any(),
-            ready = action.ready.as_ref().map(tracing::field::display),
-            outcome = outcome.as_str(),
-            "set ready"
-        );
-        self.written(set, "ready", outcome)
-    }
-
-    /// What came of a write to the set. Once done, the set is seen to have changed, and looked at again.
-    fn written(&self, set: &Set, what: &'static str, outcome: Outcome<Set>) -> Result<Acted, LookError> {
+        let outcome = act::patch(&sets, &set.name_any(), body).await;
+        self.metrics.set_write(what, outcome.as_str());
+        let (namespace, annotations) = (set.namespace(), &body["metadata"]["annotations"]);
+        tracing::info!(namespace, set = set.name_any(), %annotations, outcome = outcome.as_str(), "set {what}");
         match outcome {
             Outcome::Done(_) => {
                 self.remembered(set, |memory| memory.undone = None);

@@ -82,50 +82,21 @@ impl Course {
         Self::Moving { reason, message }
     }
 
-    /// Ready, Reconciling and Stalled. At most one of the three holds, which is how kstatus reads them.
+    /// Ready, Reconciling and Stalled. At most one of the three holds, which is how kstatus reads them; Ready always says why.
     #[must_use]
-    pub fn conditions(self) -> (Condition, Condition, Condition) {
-        let not = |reason: &'static str| Condition {
-            holds: false,
-            reason,
-            message: String::new(),
-        };
+    pub fn conditions(self) -> [Condition; 3] {
+        let condition = |holds, reason, message| Condition { holds, reason, message };
+        let not = |reason| condition(false, reason, String::new());
         match self {
-            Self::Settled { reason, message } => (
-                Condition {
-                    holds: true,
-                    reason,
-                    message,
-                },
-                not(reason),
-                not(reason),
-            ),
-            Self::Moving { reason, message } => (
-                Condition {
-                    holds: false,
-                    reason,
-                    message: message.clone(),
-                },
-                Condition {
-                    holds: true,
-                    reason,
-                    message,
-                },
-                not("NotStalled"),
-            ),
-            Self::Stalled { reason, message } => (
-                Condition {
-                    holds: false,
-                    reason,
-                    message: message.clone(),
-                },
-                not("Stalled"),
-                Condition {
-                    holds: true,
-                    reason,
-                    message,
-                },
-            ),
+            Self::Settled { reason, message } => [condition(true, reason, message), not(reason), not(reason)],
+            Self::Moving { reason, message } => {
+                let ready = condition(false, reason, message.clone());
+                [ready, condition(true, reason, message), not("NotStalled")]
+            }
+            Self::Stalled { reason, message } => {
+                let ready = condition(false, reason, message.clone());
+                [ready, not("Stalled"), condition(true, reason, message)]
+            }
         }
     }
 }

@@ -95,7 +95,7 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
         .map_or(&set.live, |record| &record.templates)
         .clone();
     let revision = Revision::of(&templates);
-    let (ready, reconciling, stalled) = idle.course().conditions();
+    let [ready, reconciling, stalled] = idle.course().conditions();
     Progress {
         templates,
         current_revision: if idle.is_stalled() {
@@ -124,7 +124,7 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     let not_done = claims
         .filter(|(_, claim)| claim.state != ClaimState::Done)
         .take(MAX_CLAIMS);
-    let (ready, reconciling, stalled) = Course::of(snapshot, wish, replicas, order).conditions();
+    let [ready, reconciling, stalled] = Course::of(snapshot, wish, replicas, order).conditions();
     Progress {
         templates: wish.record.templates.clone(),
         current_revision: current_revision(snapshot, wish, replicas),
