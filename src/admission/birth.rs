@@ -108,13 +108,7 @@ impl Born<'_> {
         let mut found = None;
         let mut claimants = 0;
         for (template, set) in sets {
-            let question = Get {
-                api_version: "apps/v1",
-                kind: "StatefulSet",
-                namespace: Some(self.review.namespace()),
-                name: set,
-            };
-            let Some(text) = lookups.get(&question)? else {
+            let Some(text) = lookups.get(&Get::set(self.review.namespace(), set))? else {
                 continue;
             };
             let Some(set) = read(&text).as_ref().and_then(seen::set) else {

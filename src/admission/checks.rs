@@ -129,13 +129,8 @@ impl Checks<'_, '_> {
         let Ok(name) = ClaimName::new(&template.name, set, ordinal) else {
             return Ok(());
         };
-        let Some(text) = self.get(
-            "v1",
-            "PersistentVolumeClaim",
-            Some(self.wish.review.namespace()),
-            name.as_str(),
-        )?
-        else {
+        let question = Get::claim(self.wish.review.namespace(), name.as_str());
+        let Some(text) = self.lookups.get(&question)? else {
             return Ok(());
         };
         let Ok(claim) = Claim::read(&text) else {
@@ -188,7 +183,9 @@ impl Checks<'_, '_> {
         if let Some((_, known)) = self.storage.iter().find(|(known, _)| known == name) {
             return Ok(known.clone());
         }
-        let text = self.get("storage.k8s.io/v1", "StorageClass", None, name)?;
+        let text = self
+            .lookups
+            .get(&Get::object("storage.k8s.io/v1", "StorageClass", None, name))?;
         let known = known(text.as_deref(), StorageClass::read);
         self.storage.push((name.to_owned(), known.clone()));
         Ok(known)
@@ -198,25 +195,12 @@ impl Checks<'_, '_> {
         if let Some((_, known)) = self.attributes.iter().find(|(known, _)| known == name) {
             return Ok(known.clone());
         }
-        let text = self.get("storage.k8s.io/v1", "VolumeAttributesClass", None, name)?;
+        let text = self
+            .lookups
+            .get(&Get::object("storage.k8s.io/v1", "VolumeAttributesClass", None, name))?;
         let known = known(text.as_deref(), AttributesClass::read);
         self.attributes.push((name.to_owned(), known.clone()));
         Ok(known)
-    }
-
-    fn get(
-        &mut self,
-        api_version: &str,
-        kind: &str,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Result<Option<String>, CannotAsk> {
-        self.lookups.get(&Get {
-            api_version,
-            kind,
-            namespace,
-            name,
-        })
     }
 }
 

@@ -39,15 +39,7 @@ fn waits(
     pod: &Pod,
     lookups: &mut dyn Lookups,
 ) -> Result<Option<String>, CannotAsk> {
-    let mut get = |api_version, kind, name: &str| {
-        lookups.get(&Get {
-            api_version,
-            kind,
-            namespace: Some(review.namespace()),
-            name,
-        })
-    };
-    let Some(set) = get("apps/v1", "StatefulSet", &pod.set_name)? else {
+    let Some(set) = lookups.get(&Get::set(review.namespace(), &pod.set_name))? else {
         return Ok(None);
     };
     let Some(set) = read(&set).as_ref().and_then(seen::set) else {
@@ -60,7 +52,7 @@ fn waits(
         return Ok(Some(why));
     }
     for (name, template) in gate.claims() {
-        let claim = get("v1", "PersistentVolumeClaim", name.as_str())?;
+        let claim = lookups.get(&Get::claim(review.namespace(), name.as_str()))?;
         let claim = claim.as_deref().and_then(|text| Claim::read(text).ok());
         if let Some(why) = gate.waits_for(claim.as_ref(), template) {
             return Ok(Some(why));

@@ -28,6 +28,31 @@ pub struct Get<'a> {
     pub name: &'a str,
 }
 
+impl<'a> Get<'a> {
+    /// About the set of this name.
+    #[must_use]
+    pub const fn set(namespace: &'a str, name: &'a str) -> Self {
+        Self::object("apps/v1", "StatefulSet", Some(namespace), name)
+    }
+
+    /// About the claim of this name.
+    #[must_use]
+    pub const fn claim(namespace: &'a str, name: &'a str) -> Self {
+        Self::object("v1", "PersistentVolumeClaim", Some(namespace), name)
+    }
+
+    /// About any object.
+    #[must_use]
+    pub const fn object(api_version: &'a str, kind: &'a str, namespace: Option<&'a str>, name: &'a str) -> Self {
+        Self {
+            api_version,
+            kind,
+            namespace,
+            name,
+        }
+    }
+}
+
 /// A question of authority: a SubjectAccessReview of the requester.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CanI<'a> {
@@ -83,12 +108,7 @@ mod tests {
             verb: "patch",
             ..CanI::default()
         };
-        let set = Get {
-            api_version: "apps/v1",
-            kind: "StatefulSet",
-            namespace: Some("shop"),
-            name: "web",
-        };
+        let set = Get::set("shop", "web");
         assert_eq!(NoCluster.can_i(&may), Err(unknown.clone()));
         assert_eq!(NoCluster.get(&set), Err(unknown));
     }

@@ -57,13 +57,7 @@ pub(super) fn scale(
     if new.spec.replicas.unwrap_or(0) >= old.spec.replicas.unwrap_or(0) {
         return Ok(Vec::new());
     }
-    let question = Get {
-        api_version: "apps/v1",
-        kind: "StatefulSet",
-        namespace: Some(review.namespace()),
-        name: &old.metadata.name,
-    };
-    let text = match lookups.get(&question) {
+    let text = match lookups.get(&Get::set(review.namespace(), &old.metadata.name)) {
         Ok(Some(text)) => text,
         Ok(None) => return Ok(Vec::new()),
         Err(error) => return unknown(settings, &error),
@@ -284,13 +278,7 @@ impl<'q> Question<'q> {
         stands: Ordinal,
         lookups: &mut dyn Lookups,
     ) -> Result<Option<Fate>, CannotAsk> {
-        let question = Get {
-            api_version: "v1",
-            kind: "PersistentVolumeClaim",
-            namespace: Some(self.review.namespace()),
-            name: claim,
-        };
-        let Some(text) = lookups.get(&question)? else {
+        let Some(text) = lookups.get(&Get::claim(self.review.namespace(), claim))? else {
             return Ok(None);
         };
         let claim = Claim::read(&text).map_err(|error| CannotAsk(error.to_string()))?;
