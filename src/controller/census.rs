@@ -1,29 +1,23 @@
 //! How many rollouts and claims are in which state, counted from what is reported of them.
 
 use super::crd::ClaimRollout;
+use crate::api::ReadyReason;
+use crate::api::reasons::Kind;
 use crate::rollout::{ClaimState, Seconds};
 
-/// The states of a rollout: the reason of its condition `Ready`. All others are the last one.
-pub(super) const ROLLOUTS: [&str; 12] = [
-    "RollingOut",
-    "Complete",
-    "Paused",
-    "Partitioned",
-    "OnDelete",
-    "OnClaimDelete",
-    "NothingStaged",
-    "Withdrawn",
-    "ClaimRefused",
-    "ClaimForeign",
-    "ClaimInfeasible",
-    "Other",
-];
+/// The states of a rollout: the reason of its condition `Ready`, and one for all that are not known.
+pub(super) const STATES: usize = ReadyReason::ALL.len() + 1;
+
+/// The names of the states, as labels.
+pub(super) fn states() -> impl Iterator<Item = &'static str> {
+    ReadyReason::ALL.map(ReadyReason::as_str).into_iter().chain(["Other"])
+}
 
 /// What was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Census {
-    /// In the order of [`ROLLOUTS`].
-    pub(super) rollouts: [i64; ROLLOUTS.len()],
+    /// In the order of [`states`].
+    pub(super) rollouts: [i64; STATES],
     /// Claims that are not done, in the order of [`ClaimState::ALL`].
     pub(super) claims: [i64; ClaimState::ALL.len()],
     /// For how many seconds the rollout has stood still that has stood still for longest, of those that go on by
@@ -36,7 +30,8 @@ impl Census {
         let now = i64::try_from(now).unwrap_or(i64::MAX);
         let mut census = Self::default();
         for rollout in rollouts {
-            census.rollouts[place(rollout)] += 1;
+            let place = reason(rollout).map_or(STATES - 1, |reason| reason as usize);
+            census.rollouts[place] += 1;
             let claims = rollout.status.iter().flat_map(|status| &status.claims);
             for claim in claims {
                 let known = ClaimState::ALL.iter().position(|state| state.as_str() == claim.state);
@@ -60,16 +55,14 @@ fn condition<'a>(
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-fn place(rollout: &ClaimRollout) -> usize {
-    let reason = condition(rollout, "Ready").map_or("", |ready| &ready.reason);
-    let known = ROLLOUTS.iter().position(|state| *state == reason);
-    known.unwrap_or(ROLLOUTS.len() - 1)
+fn reason(rollout: &ClaimRollout) -> Option<ReadyReason> {
+    ReadyReason::read(&condition(rollout, "Ready")?.reason)
 }
 
 /// When something was last seen to change: a condition, or the state of a claim. Nothing if it is not meant to move.
 fn last_moved(rollout: &ClaimRollout) -> Option<i64> {
     let holds = |type_| condition(rollout, type_).is_some_and(|condition| condition.status == "True");
-    let waits_for_user = ["Paused", "Partitioned", "OnDelete"].contains(&ROLLOUTS[place(rollout)]);
+    let waits_for_user = reason(rollout).is_some_and(|reason| reason.kind() == Kind::Waiting);
     if waits_for_user || !(holds("Reconciling") || holds("Stalled")) {
         return None;
     }
@@ -86,7 +79,7 @@ fn last_moved(rollout: &ClaimRollout) -> Option<i64> {
 mod tests {
     use serde_json::json;
 
-    use super::{Census, ROLLOUTS};
+    use super::{Census, states};
     use crate::controller::crd::ClaimRollout;
     use crate::controller::fixtures;
     use crate::rollout::ClaimState;
@@ -129,7 +122,7 @@ mod tests {
             pairs.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>()
         };
         assert_eq!(
-            named(&ROLLOUTS, &census.rollouts),
+            named(&states().collect::<Vec<_>>(), &census.rollouts),
             ["RollingOut 2", "Complete 1", "Other 1"]
         );
         let states = ClaimState::ALL.map(ClaimState::as_str);

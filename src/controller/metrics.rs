@@ -11,7 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::time::Instant;
 
-use super::census::{Census, ROLLOUTS};
+use super::census::{Census, states};
 use crate::rollout::{ClaimState, Reason};
 
 type Label = [(&'static str, &'static str); 1];
@@ -135,7 +135,7 @@ impl Default for Metrics {
             events: family("reason", &Reason::ALL.map(Reason::as_str)),
             watch_errors: family("resource", &RESOURCES),
             watches: family("resource", &RESOURCES),
-            rollouts: family("state", &ROLLOUTS),
+            rollouts: family("state", &states().collect::<Vec<_>>()),
             claims: family("state", &ClaimState::ALL.map(ClaimState::as_str)),
             standstill: Gauge::default(),
             leader: Gauge::default(),
@@ -302,8 +302,7 @@ impl Metrics {
 
     /// Sets how many rollouts and claims there are in each state.
     pub(super) fn census(&self, census: &Census) {
-        let states = ROLLOUTS.into_iter().zip(census.rollouts);
-        for (state, count) in states {
+        for (state, count) in states().zip(census.rollouts) {
             self.rollouts.get_or_create(&[("state", state)]).set(count);
         }
         let states = ClaimState::ALL.into_iter().zip(census.claims);

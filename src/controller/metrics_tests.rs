@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 
 use super::Metrics;
+use crate::api::ReadyReason;
+use crate::api::reasons::Kind;
 use crate::controller::census::Census;
 
 #[test]
@@ -71,4 +73,24 @@ fn the_documentation_lists_every_metric() {
         .filter(|line| line.starts_with("| `claim_rollout_"))
         .collect();
     assert_eq!(found, expected, "expected in docs/metrics.md:\n{}", expected.join("\n"));
+}
+
+/// Whoever is told that a rollout is stalled finds what to do about it, and is told by the alert as well.
+#[test]
+fn stalled_reasons_are_documented_and_alerted() {
+    let text = |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let stalled = ReadyReason::ALL
+        .into_iter()
+        .filter(|reason| reason.kind() == Kind::Stalled);
+    let names: Vec<&str> = stalled.map(ReadyReason::as_str).collect();
+    let alert = format!("state=~\"{}\"", names.join("|"));
+    assert!(
+        text("charts/claim-rollout/templates/monitoring.yaml").contains(&alert),
+        "{alert}"
+    );
+    assert!(text("docs/metrics.md").contains(&alert.replace('|', "\\|")), "{alert}");
+    let troubleshooting = text("docs/troubleshooting.md");
+    for name in names {
+        assert!(troubleshooting.contains(&format!("| `{name}` |")), "{name}");
+    }
 }

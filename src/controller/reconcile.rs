@@ -24,7 +24,7 @@ use super::watch::{Namespaces, lock};
 use super::{Clock, inquire, views};
 use crate::api::Settings;
 use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Tell, Wish, plan};
-use crate::templates::RecordError;
+use crate::templates::{RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
 const MAX_ROUNDS: u32 = 32;
@@ -301,12 +301,8 @@ impl Context {
     /// True iff the set is none of ours: it has no record and was never reported. Or nothing was left to do for it, and
     /// nothing has changed since.
     fn has_nothing_to_do(&self, set: &Set) -> bool {
-        let record = views::record(set);
-        if let Some(Err(error)) = &record {
-            tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, "the record is not honoured");
-        }
         let report = self.report_of(set);
-        if report.is_none() && !matches!(record, Some(Ok(_))) {
+        if report.is_none() && set.annotation(keys::STAGED).is_none() {
             self.leave(set);
             return true;
         }

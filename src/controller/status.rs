@@ -9,7 +9,7 @@ use super::act::{Outcome, call};
 use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, ClaimStatus, SetRef, TemplateStatus};
 use super::slim::Set;
 use super::{FIELD_MANAGER, timestamp};
-use crate::rollout::course::ROLLING_OUT;
+use crate::api::ReadyReason;
 use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};
 use crate::templates::{Sync, keys};
 
@@ -190,7 +190,7 @@ fn essence(status: &ClaimRolloutStatus) -> ClaimRolloutStatus {
         claim.since = time(0);
     }
     let moving = essence.conditions.iter_mut();
-    for condition in moving.filter(|condition| condition.reason == ROLLING_OUT) {
+    for condition in moving.filter(|condition| condition.reason == ReadyReason::RollingOut.as_str()) {
         condition.message.clear();
     }
     essence

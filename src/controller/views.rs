@@ -11,7 +11,7 @@ use crate::claims::{self, Owner};
 use crate::json::Map;
 use crate::rollout::snapshot::{PodManagement, Strategy, Unready};
 use crate::rollout::{Earlier, PodView, Seconds, SetView};
-use crate::templates::{Record, RecordError, Revision, TemplateError, keys};
+use crate::templates::{Revision, TemplateError};
 
 /// Why an object of the API cannot be read. The API server would have to have changed its mind about what is valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +29,7 @@ pub(crate) enum ViewError {
     },
 }
 
-/// What the decision reads of a set. A record that is none is left out; the caller may ask [`record`] why.
+/// What the decision reads of a set.
 ///
 /// # Errors
 /// [`ViewError`] if the templates cannot be read.
@@ -61,13 +61,6 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         update_revision: set.status.update_revision.clone(),
         ..SetView::annotated(metadata.uid.as_deref().unwrap_or_default(), |key| set.annotation(key))
     })
-}
-
-/// The record among the annotations, or why the annotation is none.
-#[must_use]
-pub(super) fn record(set: &Set) -> Option<Result<Record, RecordError>> {
-    let text = set.annotation(keys::STAGED)?;
-    Some(Record::read(text, set.metadata.uid.as_deref().unwrap_or_default()))
 }
 
 /// What the decision reads of a claim.

@@ -5,14 +5,13 @@ use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::wish::Wish;
+use crate::api::ReadyReason;
+use crate::api::reasons::Kind;
 use crate::templates::{Phase, Sync};
 
 /// How long a Pod may take before anybody asks why: what is said of it changes while it starts, and nobody needs to read
 /// each of that.
 pub const PATIENCE: Seconds = 30;
-
-/// The reason while claims or Pods are on their way.
-pub const ROLLING_OUT: &str = "RollingOut";
 
 /// How many replicas a message names.
 const NAMED: usize = 3;
@@ -28,30 +27,13 @@ pub struct Condition {
     pub message: String,
 }
 
-/// Whether a rollout goes on.
+/// Whether a rollout goes on, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Course {
-    /// Everything is as it should be.
-    Settled {
-        /// Why, as one word.
-        reason: &'static str,
-        /// Why, in words.
-        message: String,
-    },
-    /// It goes on by itself, or when its user says so.
-    Moving {
-        /// Why it is not at its end, as one word.
-        reason: &'static str,
-        /// What it does, or waits for.
-        message: String,
-    },
-    /// It waits for somebody to do something about it.
-    Stalled {
-        /// Why, as one word.
-        reason: &'static str,
-        /// Why, in words.
-        message: String,
-    },
+pub struct Course {
+    /// Why, as one word; it says whether it goes on.
+    pub reason: ReadyReason,
+    /// What it does, waits for, or has come to.
+    pub message: String,
 }
 
 impl Course {
@@ -60,17 +42,17 @@ impl Course {
     pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order: &Order<'_>) -> Self {
         if let Some(stuck) = stuck(replicas, order) {
             let reason = match stuck.state {
-                ClaimState::Refused => "ClaimRefused",
-                ClaimState::Foreign => "ClaimForeign",
-                _ => "ClaimInfeasible",
+                ClaimState::Refused => ReadyReason::ClaimRefused,
+                ClaimState::Foreign => ReadyReason::ClaimForeign,
+                _ => ReadyReason::ClaimInfeasible,
             };
             let message = format!("{}: {}", stuck.name, stuck.message);
-            return Self::Stalled { reason, message };
+            return Self { reason, message };
         }
         let done = replicas.iter().filter(|replica| replica.is_done()).count();
         if done == replicas.len() && wish.record.phase == Phase::Complete {
-            return Self::Settled {
-                reason: "Complete",
+            return Self {
+                reason: ReadyReason::Complete,
                 message: "every claim is at the wish and ready".to_owned(),
             };
         }
@@ -79,25 +61,31 @@ impl Course {
         if let Some(waits) = waits {
             message = format!("{message}; {waits}");
         }
-        Self::Moving { reason, message }
+        Self { reason, message }
     }
 
     /// Ready, Reconciling and Stalled. At most one of the three holds, which is how kstatus reads them; Ready always says why.
     #[must_use]
     pub fn conditions(self) -> [Condition; 3] {
-        let condition = |holds, reason, message| Condition { holds, reason, message };
-        let not = |reason| condition(false, reason, String::new());
-        match self {
-            Self::Settled { reason, message } => [condition(true, reason, message), not(reason), not(reason)],
-            Self::Moving { reason, message } => {
-                let ready = condition(false, reason, message.clone());
-                [ready, condition(true, reason, message), not("NotStalled")]
-            }
-            Self::Stalled { reason, message } => {
-                let ready = condition(false, reason, message.clone());
-                [ready, not("Stalled"), condition(true, reason, message)]
-            }
-        }
+        let reason = self.reason.as_str();
+        let [settled, moving, stalled] = match self.reason.kind() {
+            Kind::Settled => [(true, reason), (false, reason), (false, reason)],
+            Kind::Moving | Kind::Waiting => [(false, reason), (true, reason), (false, "NotStalled")],
+            Kind::Stalled => [(false, reason), (false, "Stalled"), (true, reason)],
+        };
+        let condition = |(holds, reason), is_ready: bool| {
+            let message = if holds || is_ready {
+                self.message.clone()
+            } else {
+                String::new()
+            };
+            Condition { holds, reason, message }
+        };
+        [
+            condition(settled, true),
+            condition(moving, false),
+            condition(stalled, false),
+        ]
     }
 }
 
@@ -110,13 +98,13 @@ fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a Stand
 }
 
 /// Why it is not at its end, as one word, and what it waits for, in words.
-fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> (&'static str, Option<String>) {
+fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> (ReadyReason, Option<String>) {
     let set = &snapshot.set;
     if set.paused {
-        return ("Paused", Some("paused by its annotation".to_owned()));
+        return (ReadyReason::Paused, Some("paused by its annotation".to_owned()));
     }
     if let Some(WaitsFor::Pod(replica)) = order.waits_for {
-        return (ROLLING_OUT, Some(pod(snapshot, replica)));
+        return (ReadyReason::RollingOut, Some(pod(snapshot, replica)));
     }
     let behind = |replica: &&&Replica<'_>| !replica.is_done();
     let next = match order.waits_for {
@@ -124,16 +112,16 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
         _ => order.reached.iter().find(behind).copied(),
     };
     if let Some(replica) = next {
-        return (ROLLING_OUT, claims(set, replica));
+        return (ReadyReason::RollingOut, claims(set, replica));
     }
     if replicas.iter().any(|replica| replica.kept == Some(Kept::OnDelete)) {
-        return ("OnDelete", by_hand(set, replicas));
+        return (ReadyReason::OnDelete, by_hand(set, replicas));
     }
     if !set.reaches_all() {
         let others = format!("the others are below the partition {}", set.partition);
-        return ("Partitioned", Some(others));
+        return (ReadyReason::Partitioned, Some(others));
     }
-    (ROLLING_OUT, None)
+    (ReadyReason::RollingOut, None)
 }
 
 /// Which claim the next replica waits for: the one that does not let it pass, or else the first that is not done. The Pod

@@ -8,7 +8,7 @@ use crate::api::Settings;
 pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
-use crate::templates::{ClaimName, ClaimTemplate, Ready, Record, Revision, Sync, UpdatePolicy, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Ready, Record, RecordError, Revision, Sync, UpdatePolicy, keys};
 
 /// Seconds since 1970-01-01T00:00:00Z.
 pub type Seconds = u64;
@@ -65,6 +65,8 @@ pub struct SetView {
     pub live: Vec<ClaimTemplate>,
     /// The valid record among the annotations.
     pub staged: Option<Record>,
+    /// Why the annotation that should be the record is none.
+    pub unreadable: Option<RecordError>,
     /// The annotation `claim-rollout.io/update-policy`. A value that is not known counts as `OnClaimDelete`: nothing is
     /// written for a wish that cannot be read.
     pub update_policy: Option<UpdatePolicy>,
@@ -262,10 +264,12 @@ impl SetView {
     /// What the annotations of the StatefulSet of this uid say; of all else nothing.
     #[must_use]
     pub fn annotated<'a>(uid: &str, annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let staged = annotation(keys::STAGED).map(|text| Record::read(text, uid));
         let policy = |policy: &str| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete);
         Self {
             uid: uid.to_owned(),
-            staged: annotation(keys::STAGED).and_then(|text| Record::read(text, uid).ok()),
+            unreadable: staged.as_ref().and_then(|staged| staged.as_ref().err().cloned()),
+            staged: staged.and_then(Result::ok),
             update_policy: annotation(keys::UPDATE_POLICY).map(policy),
             paused: annotation(keys::PAUSED) == Some("true"),
             ready: annotation(keys::READY).and_then(|ready| ready.parse().ok()),

@@ -8,6 +8,7 @@ use super::readiness::ClaimState;
 use super::replica::Replica;
 use super::snapshot::{Earlier, Snapshot, Strategy};
 use super::wish::{Idle, Wish};
+use crate::templates::Record;
 
 /// What to say about a set for which nothing is rolled out: that its claims stay as they are, when a wish is new, or that
 /// it was withdrawn.
@@ -21,14 +22,18 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
             ..staged(snapshot, message)
         });
     }
-    let record = snapshot.set.staged.as_ref()?;
     let worth_saying = *idle == Idle::OnClaimDelete || idle.is_stalled();
-    let revision = record.revision();
+    let revision = snapshot.set.staged.as_ref().map(Record::revision);
+    let is_same = |earlier: &Earlier| revision.as_ref().is_none_or(|revision| earlier.revision == *revision);
     let known = snapshot
         .earlier
         .as_ref()
-        .is_some_and(|earlier| earlier.revision == revision && earlier.ready == idle.as_str());
-    (worth_saying && !known).then(|| staged(snapshot, format!("revision {revision}: {idle}")))
+        .is_some_and(|earlier| is_same(earlier) && earlier.ready == idle.as_str());
+    let message = match &revision {
+        Some(revision) => format!("revision {revision}: {idle}"),
+        None => idle.to_string(),
+    };
+    (worth_saying && !known).then(|| staged(snapshot, message))
 }
 
 /// What to say about a rollout.

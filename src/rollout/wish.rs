@@ -4,11 +4,12 @@ use std::fmt;
 
 use super::course::Course;
 use super::snapshot::{Earlier, Seconds, SetView};
-use crate::api::Settings;
+use crate::api::reasons::Kind;
 use crate::api::settings::Mode;
+use crate::api::{ReadyReason, Settings};
 use crate::claims::Owner;
 use crate::templates::show::path_of;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, RecordError, Revision, Rules, UpdatePolicy};
 
 /// For how many seconds it is believed that the policy is registered, or is not.
 pub const POLICY_RECHECK: Seconds = 15;
@@ -59,6 +60,12 @@ pub enum Idle {
         /// When it is tried again.
         retry_at: Seconds,
     },
+    /// What is staged cannot be read: it is damaged, or a newer version wrote it. Nothing is known of it, so nothing is
+    /// done.
+    Unreadable {
+        /// Why.
+        why: RecordError,
+    },
     /// The record asks for what the policy would have refused: somebody else wrote it.
     Unsound {
         /// The first rule that is broken.
@@ -84,6 +91,9 @@ impl<'a> Wish<'a> {
     /// # Errors
     /// [`Idle`] if there is none, or it does not count.
     pub fn staged(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
+        if let Some(why) = set.unreadable.clone() {
+            return Err(Idle::Unreadable { why });
+        }
         let Some(record) = &set.staged else {
             return Err(Idle::NothingStaged);
         };
@@ -139,22 +149,29 @@ fn broken_rule(set: &SetView, rules: &Rules<'_>, wanted: &[ClaimTemplate]) -> Op
 }
 
 impl Idle {
-    /// The reason as one word.
+    /// What is reported.
+    #[must_use]
+    pub const fn reason(&self) -> ReadyReason {
+        match self {
+            Self::NothingStaged => ReadyReason::NothingStaged,
+            Self::Withdrawn => ReadyReason::Withdrawn,
+            Self::Terminating => ReadyReason::SetTerminating,
+            Self::ValidateOnly => ReadyReason::ValidateOnly,
+            Self::Owned { .. } => ReadyReason::SetOwned,
+            Self::OnClaimDelete => ReadyReason::OnClaimDelete,
+            Self::ReCreate => ReadyReason::ReCreateNotEnabled,
+            Self::TooManyClaims { .. } => ReadyReason::TooManyClaims,
+            Self::PolicyMissing { .. } => ReadyReason::PolicyMissing,
+            Self::WriteUndone { .. } => ReadyReason::WriteUndone,
+            Self::Unreadable { .. } => ReadyReason::StagedChangeUnreadable,
+            Self::Unsound { .. } => ReadyReason::RecordUnsound,
+        }
+    }
+
+    /// The same as one word.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::NothingStaged => "NothingStaged",
-            Self::Withdrawn => "Withdrawn",
-            Self::Terminating => "SetTerminating",
-            Self::ValidateOnly => "ValidateOnly",
-            Self::Owned { .. } => "SetOwned",
-            Self::OnClaimDelete => "OnClaimDelete",
-            Self::ReCreate => "ReCreateNotEnabled",
-            Self::TooManyClaims { .. } => "TooManyClaims",
-            Self::PolicyMissing { .. } => "PolicyMissing",
-            Self::WriteUndone { .. } => "WriteUndone",
-            Self::Unsound { .. } => "RecordUnsound",
-        }
+        self.reason().as_str()
     }
 
     /// The same, by what was reported before: where nothing is staged any more, that a wish was dropped.
@@ -175,17 +192,8 @@ impl Idle {
 
     /// True iff somebody has to do something before the wish can be reached.
     #[must_use]
-    pub const fn is_stalled(&self) -> bool {
-        matches!(
-            self,
-            Self::Unsound { .. }
-                | Self::TooManyClaims { .. }
-                | Self::ReCreate
-                | Self::Owned { .. }
-                | Self::ValidateOnly
-                | Self::PolicyMissing { .. }
-                | Self::WriteUndone { .. }
-        )
+    pub fn is_stalled(&self) -> bool {
+        self.reason().kind() == Kind::Stalled
     }
 
     /// After how many seconds it is looked at again, although nothing of the StatefulSet changes.
@@ -201,11 +209,9 @@ impl Idle {
     /// What there is to report. A set that is going is not ready: its wish was not reached.
     #[must_use]
     pub fn course(&self) -> Course {
-        let (reason, message) = (self.as_str(), self.to_string());
-        match self {
-            _ if self.is_stalled() => Course::Stalled { reason, message },
-            Self::Terminating => Course::Moving { reason, message },
-            _ => Course::Settled { reason, message },
+        Course {
+            reason: self.reason(),
+            message: self.to_string(),
         }
     }
 }
@@ -239,6 +245,7 @@ impl fmt::Display for Idle {
                 f,
                 "the policy put back what this controller wrote ({what}): name its account in the setting controllerAccounts"
             ),
+            Self::Unreadable { why } => write!(f, "what is staged cannot be read, so nothing is done: {why}"),
             Self::Unsound { why } => write!(f, "the record is not honoured: {why}"),
         }
     }

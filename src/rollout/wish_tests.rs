@@ -4,18 +4,21 @@ use std::sync::Arc;
 
 use crate::api::Settings;
 use crate::api::settings::{Mode, NAMES};
-use crate::rollout::action::{Action, ApplyClaim};
+use crate::rollout::action::{Action, ApplyClaim, Reason};
 use crate::rollout::fixtures::{apply, gi, owner, template, web as fixture, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
 use crate::rollout::wish::Idle;
 use crate::templates::rules::Shrink;
-use crate::templates::{ClaimTemplate, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, RecordError, UpdatePolicy, keys};
 
 #[test]
 fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
     type Change = (&'static str, fn(&mut Snapshot));
-    let rows: [Change; 9] = [
+    let rows: [Change; 10] = [
+        ("StagedChangeUnreadable", |web| {
+            (web.set.staged, web.set.unreadable) = (None, Some(RecordError::Version));
+        }),
         ("NothingStaged", |web| web.set.staged = None),
         ("SetTerminating", |web| web.set.terminating = true),
         ("ValidateOnly", |web| {
@@ -78,6 +81,22 @@ fn a_set_with_too_many_claims_is_left_alone_and_its_user_is_told_why() {
         [Action::Tell(tell)] => assert!(tell.message.ends_with(said), "{}", tell.message),
         other => panic!("{other:?}"),
     }
+}
+
+/// A newer policy staged it, or somebody damaged it: that is no withdrawal.
+#[test]
+fn unreadable_change_is_stalled_and_told_once() {
+    let mut web = fixture();
+    (web.set.staged, web.set.unreadable) = (None, Some(RecordError::Version));
+    let first = plan(&web);
+    let said = "what is staged cannot be read, so nothing is done: expected version 1";
+    assert_eq!(first.progress.stalled.message, said);
+    match &first.actions[..] {
+        [Action::Tell(tell)] => assert_eq!((tell.reason, tell.message.as_str()), (Reason::ClaimsStaged, said)),
+        other => panic!("{other:?}"),
+    }
+    web.earlier.as_mut().unwrap().ready = first.progress.ready.reason.to_owned();
+    assert_eq!(plan(&web).actions, []);
 }
 
 #[test]

@@ -149,6 +149,7 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
         match_labels: Map::from_unsorted(vec![("app".to_owned(), SET.to_owned())]).unwrap_or_default(),
         live: mind.names.templates(&spec.live),
         staged: record,
+        unreadable: None,
         update_policy: spec.policy,
         paused: spec.paused,
         partition: spec.partition.into(),
