@@ -32,6 +32,12 @@ const MAX_ROUNDS: u32 = 32;
 /// Time before another look after a conflict; the watch usually is faster.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
+/// After so many failures in a row, which take a minute, what is not answered counts as refused.
+const UNANSWERED: u32 = 6;
+
+/// The cause of such a refusal, beside those of the API server.
+const NOT_ANSWERED: &str = "NotAnswered";
+
 /// The longest time in seconds before a look that failed is repeated, unless the API server asks for more.
 const LONGEST_PAUSE: u32 = 60;
 
@@ -130,15 +136,22 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     } else {
         None
     };
+    let mut began = false;
     for _ in 0..MAX_ROUNDS {
         let mut snapshot = context.snapshot(set, &view, opened.as_deref())?;
         snapshot.halted = missing.clone().or_else(|| context.undone(set));
         let mut plan = plan(&snapshot);
         context.quote(set, &mut plan.progress);
-        if plan.actions.iter().any(is_beginning) {
-            context.report(set, &view, &plan).await?;
+        // Nothing that is done depends on the report: where it cannot be written, that is said at the end.
+        if !std::mem::replace(&mut began, true) && plan.actions.iter().any(is_beginning) {
+            drop(context.report(set, &view, &plan).await);
         }
-        match context.act(set, &plan).await? {
+        let (acted, done) = context.act(set, &plan).await;
+        if done.is_err() {
+            context.report(set, &view, &plan).await?;
+            done?;
+        }
+        match acted {
             Acted::LookAgain => {}
             Acted::Nothing if context.inquire(set, &plan.progress).await => {}
             Acted::Nothing => {
@@ -188,21 +201,29 @@ enum Acted {
 }
 
 impl Context {
-    /// Executes the writes of a plan, one after the other.
-    async fn act(&self, set: &Set, plan: &Plan) -> Result<Acted, LookError> {
-        let mut acted = Acted::Nothing;
+    /// Executes the writes of a plan, one after the other. One that fails keeps no other from being made; the first failure
+    /// is what is returned.
+    async fn act(&self, set: &Set, plan: &Plan) -> (Acted, Result<(), LookError>) {
+        let (mut acted, mut done) = (Acted::Nothing, Ok(()));
         for action in &plan.actions {
             if self.stopping.load(Ordering::Acquire) {
-                return Ok(Acted::Overtaken);
+                return (Acted::Overtaken, done);
             }
-            acted = acted.max(match action {
-                Action::ApplyClaim(apply) => self.apply(set, apply).await?,
-                Action::SetRecord(action) => self.annotate(set, "record", &act::record(action)?).await?,
-                Action::SetReady(action) => self.annotate(set, "ready", &act::ready(action)).await?,
-                Action::Tell(_) => Acted::Nothing,
-            });
+            match self.execute(set, action).await {
+                Ok(came_of_it) => acted = acted.max(came_of_it),
+                Err(error) => done = done.and(Err(error)),
+            }
         }
-        Ok(acted)
+        (acted, done)
+    }
+
+    async fn execute(&self, set: &Set, action: &Action) -> Result<Acted, LookError> {
+        match action {
+            Action::ApplyClaim(apply) => self.apply(set, apply).await,
+            Action::SetRecord(action) => self.annotate(set, "record", &act::record(action)?).await,
+            Action::SetReady(action) => self.annotate(set, "ready", &act::ready(action)).await,
+            Action::Tell(_) => Ok(Acted::Nothing),
+        }
     }
 
     async fn apply(&self, set: &Set, apply: &ApplyClaim) -> Result<Acted, LookError> {
@@ -231,12 +252,26 @@ impl Context {
                 Ok(Acted::LookAgain)
             }
             Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
+            Outcome::Unsure { why, .. } if self.is_unanswered(set, &apply.uid) => {
+                let now = (self.clock)();
+                self.remember(set, |memory| memory.refused(apply, NOT_ANSWERED.to_owned(), why, now));
+                Ok(Acted::LookAgain)
+            }
             Outcome::Unsure { why, retry_after } => Err(LookError::Write {
                 what: "claim",
                 why,
                 retry_after,
             }),
         }
+    }
+
+    /// True iff nobody has known for about a minute whether the claim was written, so that it counts as refused: what stays
+    /// is told, and keeps no other claim waiting where Pods are managed in parallel.
+    fn is_unanswered(&self, set: &Set, claim: &str) -> bool {
+        self.remembered(set, |memory| {
+            memory.failures >= UNANSWERED || memory.refusals.contains_key(claim)
+        })
+        .unwrap_or(false)
     }
 
     /// Writes to the set. Once done, the set is seen to have changed, and looked at again.

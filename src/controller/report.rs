@@ -18,7 +18,23 @@ use crate::templates::Quantity;
 impl Context {
     /// Writes the progress of a plan where users read it, and then says what is to be said once; whether some of it is
     /// left to be written later.
+    ///
+    /// Where it cannot be written, an Event says so, and what is to be said once is said all the same.
     pub(super) async fn report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<Written, LookError> {
+        let written = self.write_report(set, view, plan).await;
+        if let Err(error) = &written {
+            let message = format!("the rollout goes on, and its ClaimRollout cannot be written: {error}");
+            self.tell(set, &unreported(set, message)).await;
+        }
+        for action in &plan.actions {
+            if let Action::Tell(tell) = action {
+                self.tell(set, tell).await;
+            }
+        }
+        written
+    }
+
+    async fn write_report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<Written, LookError> {
         let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let seen = self.report_of(set);
         let outcome = status::ensure(&rollouts, set, &plan.progress, seen).await;
@@ -27,11 +43,6 @@ impl Context {
         let last = self.remembered(set, |memory| memory.reported_at).flatten();
         let outcome = status::say(&rollouts, &plan.progress, rollout, last, (self.clock)()).await;
         let (_, written) = self.reported(set, outcome)?;
-        for action in &plan.actions {
-            if let Action::Tell(tell) = action {
-                self.tell(set, tell).await;
-            }
-        }
         Ok(written)
     }
 
@@ -107,6 +118,16 @@ fn failed<T>(what: &'static str, outcome: Outcome<T>) -> LookError {
         _ => (label.to_owned(), None),
     };
     LookError::Write { what, why, retry_after }
+}
+
+/// Says that the report is missing.
+fn unreported(set: &Set, message: String) -> Tell {
+    Tell {
+        set_uid: set.uid().unwrap_or_default(),
+        claim: None,
+        reason: Reason::ClaimRolloutNotWritten,
+        message,
+    }
 }
 
 /// Says that a claim was brought to the wish.

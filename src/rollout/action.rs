@@ -105,6 +105,10 @@ pub enum Reason {
     ClaimExpansionFailed,
     /// A claim is not the set's, so it is left alone.
     ClaimForeign,
+    /// Nothing goes on before somebody does something.
+    ClaimRolloutStalled,
+    /// The ClaimRollout cannot be written; the rollout goes on.
+    ClaimRolloutNotWritten,
     /// Every replica is at the wish.
     ClaimRolloutComplete,
     /// The wish was dropped.
@@ -113,13 +117,15 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::ClaimsStaged,
         Self::ClaimUpdated,
         Self::ClaimReady,
         Self::FailedToPatchPVC,
         Self::ClaimExpansionFailed,
         Self::ClaimForeign,
+        Self::ClaimRolloutStalled,
+        Self::ClaimRolloutNotWritten,
         Self::ClaimRolloutComplete,
         Self::ClaimRolloutWithdrawn,
     ];
@@ -134,6 +140,8 @@ impl Reason {
             Self::FailedToPatchPVC => "FailedToPatchPVC",
             Self::ClaimExpansionFailed => "ClaimExpansionFailed",
             Self::ClaimForeign => "ClaimForeign",
+            Self::ClaimRolloutStalled => "ClaimRolloutStalled",
+            Self::ClaimRolloutNotWritten => "ClaimRolloutNotWritten",
             Self::ClaimRolloutComplete => "ClaimRolloutComplete",
             Self::ClaimRolloutWithdrawn => "ClaimRolloutWithdrawn",
         }
@@ -144,7 +152,11 @@ impl Reason {
     pub const fn is_warning(self) -> bool {
         matches!(
             self,
-            Self::FailedToPatchPVC | Self::ClaimExpansionFailed | Self::ClaimForeign
+            Self::FailedToPatchPVC
+                | Self::ClaimExpansionFailed
+                | Self::ClaimForeign
+                | Self::ClaimRolloutStalled
+                | Self::ClaimRolloutNotWritten
         )
     }
 }

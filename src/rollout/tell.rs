@@ -33,7 +33,15 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
         Some(revision) => format!("revision {revision}: {idle}"),
         None => idle.to_string(),
     };
-    (worth_saying && !known).then(|| staged(snapshot, message))
+    let reason = if idle.is_stalled() {
+        Reason::ClaimRolloutStalled
+    } else {
+        Reason::ClaimsStaged
+    };
+    (worth_saying && !known).then(|| Tell {
+        reason,
+        ..staged(snapshot, message)
+    })
 }
 
 /// What to say about a rollout.
@@ -99,7 +107,7 @@ fn trouble(snapshot: &Snapshot, earlier: Option<&Earlier>, claim: &ClaimProgress
     let known = earlier
         .and_then(|earlier| earlier.claims.get(&claim.name))
         .is_some_and(|(state, reason, message)| {
-            (state.as_str(), reason, message) == (claim.state.as_str(), &claim.reason, &claim.message)
+            (state.as_str(), reason) == (claim.state.as_str(), &claim.reason) && is_same_cause(message, &claim.message)
         });
     (!known).then(|| Tell {
         set_uid: snapshot.set.uid.clone(),
@@ -107,6 +115,15 @@ fn trouble(snapshot: &Snapshot, earlier: Option<&Earlier>, claim: &ClaimProgress
         reason,
         message: format!("{}: {}", claim.name, claim.message),
     })
+}
+
+/// True iff two messages differ in numbers and amounts only: a quota says what is used at the moment.
+fn is_same_cause(one: &str, other: &str) -> bool {
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        let words = text.split(|c: char| !c.is_alphanumeric() && c != '.');
+        words.filter(|word| !word.starts_with(|c: char| c.is_ascii_digit()))
+    }
+    words(one).eq(words(other))
 }
 
 /// Claims that were to be brought to the wish when last reported and are done now. Of one that grew while a report was

@@ -118,6 +118,8 @@ fn a_warning_is_what_somebody_should_look_at() {
         (Reason::FailedToPatchPVC, true),
         (Reason::ClaimExpansionFailed, true),
         (Reason::ClaimForeign, true),
+        (Reason::ClaimRolloutStalled, true),
+        (Reason::ClaimRolloutNotWritten, true),
         (Reason::ClaimRolloutComplete, false),
         (Reason::ClaimRolloutWithdrawn, false),
     ];

@@ -92,7 +92,10 @@ fn unreadable_change_is_stalled_and_told_once() {
     let said = "what is staged cannot be read, so nothing is done: expected version 1";
     assert_eq!(first.progress.stalled.message, said);
     match &first.actions[..] {
-        [Action::Tell(tell)] => assert_eq!((tell.reason, tell.message.as_str()), (Reason::ClaimsStaged, said)),
+        [Action::Tell(tell)] => assert_eq!(
+            (tell.reason, tell.message.as_str()),
+            (Reason::ClaimRolloutStalled, said)
+        ),
         other => panic!("{other:?}"),
     }
     web.earlier.as_mut().unwrap().ready = first.progress.ready.reason.to_owned();
