@@ -33,7 +33,8 @@ impl Context {
         let refusals = self.remember(set, |memory| {
             memory.bring_up(&mut claims);
             if due {
-                memory.retry_now();
+                let class = |uid: &str| claims.values().find(|claim| claim.uid == uid)?.storage_class_name();
+                memory.retry_now(|uid, refusal| self.unblock.lets_pass(&view.namespace, &refusal.message, class(uid)));
             }
             memory.refusals.clone()
         });

@@ -57,11 +57,13 @@ impl Memory {
         self.refusals.insert(apply.uid.clone(), refusal);
     }
 
-    /// What stood in the way has given way: everything that was refused is due, as if it were for the first time.
-    pub(super) fn retry_now(&mut self) {
-        for refusal in self.refusals.values_mut() {
-            (refusal.attempts, refusal.last) = (0, 0);
-        }
+    /// Something has given way: what was refused and passes now is due. Refused once more, it waits longer than before.
+    pub(super) fn retry_now(&mut self, passes: impl Fn(&str, &Refusal) -> bool) {
+        let due = self
+            .refusals
+            .iter_mut()
+            .filter(|(claim, refusal)| passes(claim, refusal));
+        due.for_each(|(_, refusal)| refusal.last = 0);
     }
 
     /// The report was written.

@@ -1,5 +1,6 @@
 //! Watches what may have had claims refused, for as long as claims are: the quotas of their namespace, and storage
-//! classes. When one of them gives way, the refused applies are due at once, and not only after their backoff.
+//! classes. When one of them gives way, the applies that it had refused are due at once, and not only after their backoff: the
+//! message of a refusal names the quota and what was requested.
 //!
 //! A VolumeAttributesClass is not among them: the API server takes any name, and the resizer does the rest.
 
@@ -59,7 +60,6 @@ impl Obstacle for Quota {
     fn gave_way(before: Option<&Self>, after: Option<&Self>) -> bool {
         let Some(before) = before else { return false };
         let Some(after) = after else { return true };
-        let concerns_claims = |resource: &str| resource.contains("storage") || resource == "persistentvolumeclaims";
         let mut limits = before.status.hard.iter().filter(|(key, _)| concerns_claims(key));
         limits.any(|(key, limit)| {
             let used = |quota: &Self| amount(quota.status.used.get(key));
@@ -72,6 +72,27 @@ impl Obstacle for Quota {
     }
 }
 
+/// True iff claims use up this resource of a quota. Pods use up the ephemeral storage of nodes.
+fn concerns_claims(resource: &str) -> bool {
+    let is_storage = resource.ends_with("requests.storage");
+    is_storage || resource.ends_with("persistentvolumeclaims")
+}
+
+impl Quota {
+    /// True iff what a refusal by this quota says was requested fits into it now.
+    fn has_room_for(&self, refusal: &str) -> bool {
+        let requested = refusal.split_once("requested: ").map_or("", |(_, requested)| requested);
+        let requested = requested.split(", used:").next().unwrap_or_default();
+        let whole = |text: &str| text.parse::<Quantity>().map_or(0, |amount| amount.whole());
+        let of = |amounts: &BTreeMap<String, String>, resource| amounts.get(resource).map(|text| whole(text));
+        let mut requested = requested.split(',').filter_map(|part| part.trim().split_once('='));
+        requested.all(|(resource, more)| {
+            let used = of(&self.status.used, resource).unwrap_or(0);
+            of(&self.status.hard, resource).is_none_or(|hard| used.saturating_add(whole(more)) <= hard)
+        })
+    }
+}
+
 /// No amount is none.
 fn amount(text: Option<&String>) -> Quantity {
     text.and_then(|text| text.parse().ok())
@@ -80,8 +101,14 @@ fn amount(text: Option<&String>) -> Quantity {
 
 impl Obstacle for Class {
     fn gave_way(before: Option<&Self>, after: Option<&Self>) -> bool {
-        let expands = |class: Option<&Self>| class.and_then(|class| class.allow_volume_expansion) == Some(true);
+        let expands = |class: Option<&Self>| class.is_some_and(Self::expands);
         expands(after) && !expands(before)
+    }
+}
+
+impl Class {
+    fn expands(&self) -> bool {
+        self.allow_volume_expansion == Some(true)
     }
 }
 
@@ -148,15 +175,18 @@ pub(super) struct Unblock {
 
 #[derive(Default)]
 struct Waiting {
-    /// By namespace: the sets, and the watch on its quotas.
-    namespaces: HashMap<String, (BTreeSet<String>, Watch)>,
-    classes: Option<Watch>,
+    /// By namespace: the sets, and its quotas.
+    namespaces: HashMap<String, (BTreeSet<String>, Watch<Quota>)>,
+    classes: Option<Watch<Class>>,
     /// Namespace and name of sets whose refused applies are due.
     due: HashSet<(String, String)>,
 }
 
-/// One watch, and who says what it shows.
-type Watch = [Task; 2];
+/// What is watched, and as long as that: the watch, and who says what it shows.
+struct Watch<K> {
+    seen: Arc<Mutex<Seen<K>>>,
+    _tasks: [Task; 2],
+}
 
 impl Unblock {
     pub(super) fn new(client: Client, wake: Wake, metrics: Arc<Metrics>) -> Self {
@@ -210,16 +240,35 @@ impl Unblock {
         lock(&self.waiting).due.remove(&(namespace.to_owned(), set.to_owned()))
     }
 
+    /// True iff what refused an apply to a claim of this storage class lets it pass now, as far as that can be seen.
+    pub(super) fn lets_pass(&self, namespace: &str, refusal: &str, class: Option<&str>) -> bool {
+        let waiting = lock(&self.waiting);
+        let quota = refusal
+            .split_once("exceeded quota: ")
+            .and_then(|(_, rest)| rest.split_once(','));
+        if let Some((name, _)) = quota {
+            let seen = waiting.namespaces.get(namespace).map(|(_, quotas)| lock(&quotas.seen));
+            return seen.is_some_and(|seen| seen.known.get(name).is_none_or(|quota| quota.has_room_for(refusal)));
+        }
+        let classes = waiting.classes.as_ref().map(|classes| lock(&classes.seen));
+        let class = classes
+            .as_ref()
+            .zip(class)
+            .and_then(|(classes, name)| classes.known.get(name));
+        class.is_some_and(Class::expands)
+    }
+
     /// Watches obstacles of one kind that are in the way of the sets of one namespace, or of all.
-    fn begin<K>(&self, api: Api<K>, namespace: Option<String>) -> Watch
+    fn begin<K>(&self, api: Api<K>, namespace: Option<String>) -> Watch<K>
     where
         K: watch::Watched + Obstacle,
     {
         let gave_way = Arc::new(Notify::new());
-        let mut seen = Seen::default();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let known = Arc::clone(&seen);
         let notify = Arc::clone(&gave_way);
         let watch = watch::observe(api, watch::trim_all, Arc::clone(&self.metrics), move |event| {
-            if seen.note(event) {
+            if lock(&known).note(event) {
                 notify.notify_one();
             }
         });
@@ -231,7 +280,10 @@ impl Unblock {
                 rouse(&waiting, &wake, namespace.as_deref());
             }
         });
-        [watch, tell]
+        Watch {
+            seen,
+            _tasks: [watch, tell],
+        }
     }
 }
 

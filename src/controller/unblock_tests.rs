@@ -13,6 +13,7 @@ fn a_quota_gives_way_when_there_is_more_room_for_claims() {
     const STORAGE: &str = "requests.storage";
     const OF_CLASS: &str = "fast.storageclass.storage.k8s.io/requests.storage";
     const CLAIMS: &str = "persistentvolumeclaims";
+    const EPHEMERAL: &str = "requests.ephemeral-storage";
     for (why, key, before, after, expected) in [
         ("the limit was raised", STORAGE, ["4Gi", "4Gi"], ["5Gi", "4Gi"], true),
         ("only spelled anew", STORAGE, ["4Gi", "4Gi"], ["4096Mi", "4Gi"], false),
@@ -23,6 +24,14 @@ fn a_quota_gives_way_when_there_is_more_room_for_claims() {
         ("fewer claims", CLAIMS, ["4", "4"], ["4", "3"], true),
         ("fewer Pods", "pods", ["4", "4"], ["5", "3"], false),
         ("less memory", "requests.memory", ["4Gi", "4Gi"], ["5Gi", "3Gi"], false),
+        ("a Pod has ended", EPHEMERAL, ["4Gi", "4Gi"], ["4Gi", "3Gi"], false),
+        (
+            "a Pod of a limit has ended",
+            "limits.ephemeral-storage",
+            ["4Gi", "4Gi"],
+            ["4Gi", "3Gi"],
+            false,
+        ),
     ] {
         let of = |[hard, used]: [&str; 2]| quota("q", &json!({ key: hard }), &json!({ key: used }));
         let (before, after) = (of(before), of(after));
@@ -33,6 +42,52 @@ fn a_quota_gives_way_when_there_is_more_room_for_claims() {
     assert!(Quota::gave_way(Some(&one), None), "it was deleted");
     assert!(Quota::gave_way(Some(&one), Some(&other)), "it limits storage no more");
     assert!(!Quota::gave_way(None, Some(&one)), "a new one is no relief");
+}
+
+/// What the quota allows and what is used of it, and whether the growth that it refused fits now.
+#[test]
+fn refused_growth_is_due_when_it_fits_into_its_quota() {
+    let refusal = "persistentvolumeclaims \"data-web-2\" is forbidden: exceeded quota: storage, requested: requests.storage=1Gi, \
+                   used: requests.storage=4Gi, limited: requests.storage=4Gi";
+    for (why, hard, used, expected) in [
+        (
+            "nothing has changed",
+            json!({"requests.storage": "4Gi"}),
+            json!({"requests.storage": "4Gi"}),
+            false,
+        ),
+        (
+            "too little was given back",
+            json!({"requests.storage": "4Gi"}),
+            json!({"requests.storage": "3500Mi"}),
+            false,
+        ),
+        (
+            "enough was given back",
+            json!({"requests.storage": "4Gi"}),
+            json!({"requests.storage": "3Gi"}),
+            true,
+        ),
+        (
+            "the limit was raised",
+            json!({"requests.storage": "5Gi"}),
+            json!({"requests.storage": "4Gi"}),
+            true,
+        ),
+        (
+            "the limit was dropped",
+            json!({"pods": "1"}),
+            json!({"pods": "1"}),
+            true,
+        ),
+    ] {
+        assert_eq!(quota("storage", &hard, &used).has_room_for(refusal), expected, "{why}");
+    }
+    let two = "exceeded quota: q, requested: fast.storageclass.storage.k8s.io/requests.storage=1Gi,requests.storage=1Gi, used: …";
+    let of_class = "fast.storageclass.storage.k8s.io/requests.storage";
+    let hard = json!({of_class: "2Gi", "requests.storage": "9Gi"});
+    assert!(!quota("q", &hard, &json!({of_class: "2Gi", "requests.storage": "2Gi"})).has_room_for(two));
+    assert!(quota("q", &hard, &json!({of_class: "1Gi", "requests.storage": "2Gi"})).has_room_for(two));
 }
 
 #[test]
