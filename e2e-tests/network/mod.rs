@@ -12,6 +12,7 @@ mod proxy;
 mod rows;
 mod schedules;
 mod script;
+mod stays;
 mod stream;
 mod trial;
 mod wire;
@@ -29,6 +30,8 @@ const EXPANSION_MILLIS: u64 = 1500;
 
 // Those that take long begin first.
 scenarios![Stage;
+    stays::pvcs_that_are_never_answered_are_told_and_each_is_tried,
+    stays::rollout_whose_report_is_denied_for_ever_comes_to_its_end,
     outages::watches_that_fell_silent_with_their_connections_are_noticed,
     outages::what_was_held_up_for_longer_than_anybody_waits_comes_and_harms_nothing,
     leaders::a_leader_that_cannot_renew_its_lease_ends_before_the_next_one_begins,

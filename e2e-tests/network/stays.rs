@@ -1,0 +1,76 @@
+//! What goes wrong and stays so: it is told, and whatever does not need it goes on.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+
+use super::asked::Asked;
+use super::script::{Fault, Rule, To};
+use super::trial::{CLAIMS, Stage, Trial};
+use crate::cluster::eventually;
+use crate::scenarios::scene::{condition, manifest, with_spec};
+
+/// How soon somebody is told of a PVC that is not answered.
+const TOLD: Duration = Duration::from_secs(90);
+/// By then what was refused so often is tried again.
+const RETRIED: Duration = Duration::from_secs(70);
+
+fn for_ever(asked: Asked, code: u16) -> Rule {
+    Rule {
+        to: To::Only(asked),
+        after: 0,
+        times: u32::MAX,
+        fault: Fault::Answer(code, 0),
+    }
+}
+
+/// The CRD is gone, a quota on ClaimRollouts is used up, a right is missing.
+pub(super) async fn rollout_whose_report_is_denied_for_ever_comes_to_its_end(stage: &Stage) -> anyhow::Result<()> {
+    let trial = Trial::begin(stage, "network-unreported").await?;
+    trial.strike(for_ever(Asked::Wish, 403));
+    trial.strike(for_ever(Asked::Status, 403));
+    trial.roll_out().await?;
+    let scene = &trial.scene;
+    let complete = eventually("the rollout to end", TOLD, async || {
+        Ok((scene.record().await?["phase"] == "Complete").then_some(()))
+    });
+    complete.await.with_context(|| scene.log())?;
+    scene.until_told("ClaimRolloutNotWritten").await?;
+    ensure!(
+        condition(&scene.rollout().await?, "Ready") != "True",
+        "nothing could be reported"
+    );
+    trial.network.heal();
+    trial.until_done().await
+}
+
+/// Somebody's webhook for PVCs is away: the API server answers 500.
+pub(super) async fn pvcs_that_are_never_answered_are_told_and_each_is_tried(stage: &Stage) -> anyhow::Result<()> {
+    let trial = Trial::begin(stage, "network-unanswered").await?;
+    let scene = &trial.scene;
+    let parallel = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
+    scene.done(&["delete", "statefulset", "web"], "").await?;
+    scene.wish(&parallel("1Gi")).await?;
+    scene.settled().await?;
+    trial.strike(for_ever(Asked::Claim, 500));
+    scene.wish(&parallel("2Gi")).await?;
+    let told = eventually("every PVC to be reported as not answered", TOLD, async || {
+        let rollout = scene.rollout().await?;
+        let claims = rollout["status"]["claims"].as_array().cloned().unwrap_or_default();
+        let is_told = |name: &str| {
+            let mut found = claims.iter().filter(|claim| claim["name"] == *name);
+            found.any(|claim| claim["state"] == "Refused" && claim["reason"] == "NotAnswered")
+        };
+        let all = CLAIMS.iter().all(|name| is_told(name)) && condition(&rollout, "Stalled") == "True";
+        Ok(all.then_some(()))
+    });
+    told.await.with_context(|| scene.log())?;
+    scene.until_told("FailedToPatchPVC").await?;
+    trial.is_well()?;
+    trial.network.heal();
+    let done = eventually("the rollout to end", RETRIED + TOLD, async || {
+        Ok((scene.record().await?["phase"] == "Complete").then_some(()))
+    });
+    done.await.with_context(|| scene.log())?;
+    trial.until_done().await
+}
