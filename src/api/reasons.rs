@@ -82,6 +82,8 @@ reasons! {
     PolicyMissing: Stalled,
     /// Somebody put back what the controller wrote.
     WriteUndone: Stalled,
+    /// The API server denies what the controller writes to the StatefulSet.
+    WriteRefused: Stalled,
     /// What is staged breaks a rule of the settings.
     RecordUnsound: Stalled,
     /// What is staged cannot be read.

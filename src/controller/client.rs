@@ -36,8 +36,7 @@ impl Budget {
         burst: NonZeroU32::new(100).unwrap(),
     };
 
-    fn limiter(self) -> RateLimiter {
-        let burst = usize::try_from(self.burst.get()).unwrap_or(usize::MAX);
+    fn limiter(self, burst: usize) -> RateLimiter {
         let (refill, interval) = self.pace();
         RateLimiter::builder()
             .initial(burst)
@@ -73,6 +72,16 @@ fn counts(verb: &str, path: &str) -> bool {
     !matches!(verb, "read" | "watch") && !path.starts_with("/apis/coordination.k8s.io/")
 }
 
+/// True iff it is an Event, which has a budget of its own: no rollout waits for what is only said.
+fn is_event(path: &str) -> bool {
+    let (path, _) = path.split_once('?').unwrap_or((path, ""));
+    let parts: Vec<&str> = path.split('/').collect();
+    matches!(parts[..], ["", "api", "v1", "namespaces", _, "events"])
+}
+
+/// How many Events are let through at once after a quiet time; as many a second as writes.
+const EVENTS: usize = 1000;
+
 /// Why a request was not made, or not waited for.
 #[derive(Debug, thiserror::Error)]
 enum Unsent {
@@ -82,20 +91,29 @@ enum Unsent {
     /// Lists and watches are not under the time limit of a call.
     #[error("no answer within {ANSWER:?}")]
     Answer,
+    /// The status says the same.
+    #[error("more Events than its budget allows")]
+    Event,
 }
 
 /// The same client, with a budget and measured. While `term` does not last nothing is written but the Lease.
 pub(super) fn within(client: Client, budget: Budget, term: Term, metrics: Arc<Metrics>) -> Client {
     let namespace = client.default_namespace().to_owned();
-    let limiter = Arc::new(budget.limiter());
+    let burst = usize::try_from(budget.burst.get()).unwrap_or(usize::MAX);
+    let limiters = Arc::new([budget.limiter(burst), budget.limiter(burst.max(EVENTS))]);
     let service = tower::service_fn(move |request: axum::http::Request<Body>| {
-        let (client, limiter, metrics) = (client.clone(), Arc::clone(&limiter), Arc::clone(&metrics));
+        let (client, limiters, metrics) = (client.clone(), Arc::clone(&limiters), Arc::clone(&metrics));
         let term = term.clone();
         async move {
             let target = request.uri().path_and_query().map_or("", |target| target.as_str());
             let verb = verb(request.method().as_str(), target);
+            let [writes, events] = &*limiters;
             if counts(verb, target) {
-                limiter.acquire_one().await;
+                if !is_event(target) {
+                    writes.acquire_one().await;
+                } else if !events.try_acquire(1) {
+                    return Err(kube::Error::Service(Unsent::Event.into()));
+                }
                 if !term.lasts() {
                     return Err(kube::Error::Service(Unsent::Term.into()));
                 }
@@ -115,7 +133,7 @@ mod tests {
     use std::num::NonZeroU32;
     use std::time::Duration;
 
-    use super::{Budget, counts, verb};
+    use super::{Budget, counts, is_event, verb};
 
     #[test]
     fn reads_and_the_lease_are_not_counted_and_every_write_is() {
@@ -140,6 +158,18 @@ mod tests {
         ] {
             let verb = verb(method, target);
             assert_eq!((verb, counts(verb, target)), expected, "{method} {target}");
+        }
+    }
+
+    #[test]
+    fn events_have_a_budget_of_their_own() {
+        for (target, expected) in [
+            ("/api/v1/namespaces/n/events?", true),
+            ("/api/v1/namespaces/events/persistentvolumeclaims/data-web-0?", false),
+            ("/api/v1/namespaces/n/pods/events?fieldManager=events", false),
+            ("/apis/apps/v1/namespaces/n/statefulsets/events", false),
+        ] {
+            assert_eq!(is_event(target), expected, "{target}");
         }
     }
 

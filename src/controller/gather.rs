@@ -52,6 +52,7 @@ impl Context {
             now: (self.clock)(),
             settings: Arc::clone(&self.settings),
             halted: None,
+            write_refused: None,
             set: view.clone(),
             claims,
             pods,

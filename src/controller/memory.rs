@@ -31,6 +31,8 @@ pub(super) struct Memory {
     pub(super) failures: u32,
     /// The last write to the set, if it was put back.
     pub(super) undone: Option<Undone>,
+    /// The same, if it was refused.
+    pub(super) refused: Option<Undone>,
 }
 
 impl Memory {

@@ -23,7 +23,7 @@ use super::undone::{self, Undone};
 use super::watch::{Namespaces, lock};
 use super::{Clock, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Tell, Wish, plan};
+use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, Tell, Wish, plan};
 use crate::templates::{RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -140,6 +140,7 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     for _ in 0..MAX_ROUNDS {
         let mut snapshot = context.snapshot(set, &view, opened.as_deref())?;
         snapshot.halted = missing.clone().or_else(|| context.undone(set));
+        snapshot.write_refused = context.write_refused(set);
         let mut plan = plan(&snapshot);
         context.quote(set, &mut plan.progress);
         // Nothing that is done depends on the report: where it cannot be written, that is said at the end.
@@ -283,7 +284,7 @@ impl Context {
         tracing::info!(namespace, set = set.name_any(), %annotations, outcome = outcome.as_str(), "set {what}");
         match outcome {
             Outcome::Done(_) => {
-                self.remembered(set, |memory| memory.undone = None);
+                self.remembered(set, |memory| (memory.undone, memory.refused) = (None, None));
                 Ok(Acted::Nothing)
             }
             Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
@@ -294,13 +295,25 @@ impl Context {
                 });
                 Ok(Acted::LookAgain)
             }
-            Outcome::Refused { message: why, .. } => Err(LookError::Write {
-                what,
-                why,
-                retry_after: None,
-            }),
-            Outcome::Unsure { why, retry_after } => Err(LookError::Write { what, why, retry_after }),
+            Outcome::Unsure { why, retry_after } if !self.is_unanswered(set, "") => {
+                Err(LookError::Write { what, why, retry_after })
+            }
+            Outcome::Refused { message: why, .. } | Outcome::Unsure { why, .. } => {
+                let now = (self.clock)();
+                self.remember(set, |memory| {
+                    memory.refused = Some(Undone::again(memory.refused.as_ref(), why, now));
+                });
+                Ok(Acted::LookAgain)
+            }
         }
+    }
+
+    /// Why the last write to the set was refused, and when it is tried again.
+    fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
+        let now = (self.clock)();
+        let refused = self.remembered(set, |memory| memory.refused.clone()).flatten()?;
+        let retry_at = refused.retry_at(now);
+        Some((refused.what, retry_at))
     }
 
     /// The last write to the set was put back, and it is not yet time to try it again.

@@ -40,6 +40,13 @@ impl Course {
     /// The course of a rollout.
     #[must_use]
     pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order: &Order<'_>) -> Self {
+        if let Some((why, _)) = &snapshot.write_refused {
+            let message = format!("the StatefulSet cannot be written: {why}");
+            return Self {
+                reason: ReadyReason::WriteRefused,
+                message,
+            };
+        }
         if let Some(stuck) = stuck(replicas, order) {
             let reason = match stuck.state {
                 ClaimState::Refused => ReadyReason::ClaimRefused,

@@ -64,7 +64,11 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     let all_done = replicas.iter().all(Replica::is_done);
     let is_complete = wish.record.phase == Phase::Complete;
     let set = &snapshot.set;
-    if !is_complete {
+    let refused = snapshot
+        .write_refused
+        .as_ref()
+        .filter(|(_, retry_at)| *retry_at > snapshot.now);
+    if !is_complete && refused.is_none() {
         actions.extend(if all_done && !set.paused && set.reaches_all() {
             Some(Action::SetRecord(SetRecord::phase(set, wish.record, Phase::Complete)))
         } else {
@@ -136,7 +140,8 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
         _ => None,
     };
     let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);
-    let next = due.filter(|due| *due > now).min();
+    let refused = snapshot.write_refused.as_ref().map(|(_, retry_at)| *retry_at);
+    let next = due.chain(refused).filter(|due| *due > now).min();
     next.map_or(LOOK_AGAIN, |due| (due - now).min(LOOK_AGAIN))
 }
 

@@ -26,6 +26,8 @@ pub struct Snapshot {
     /// Why the controller does nothing although something is to be rolled out: [`Idle::PolicyMissing`] or
     /// [`Idle::WriteUndone`].
     pub halted: Option<Idle>,
+    /// Why the last write to the set was refused, and when it is tried again.
+    pub write_refused: Option<(String, Seconds)>,
     /// The set.
     pub set: SetView,
     /// Claims of the namespace that may be the set's, by name.
@@ -65,6 +67,8 @@ pub struct SetView {
     pub live: Vec<ClaimTemplate>,
     /// The valid record among the annotations.
     pub staged: Option<Record>,
+    /// When it was staged, by the API server's clock; 0 if nobody knows.
+    pub staged_at: Seconds,
     /// Why the annotation that should be the record is none.
     pub unreadable: Option<RecordError>,
     /// The annotation `claim-rollout.io/update-policy`. A value that is not known counts as `OnClaimDelete`: nothing is

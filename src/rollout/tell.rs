@@ -77,6 +77,13 @@ pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], p
     if let Some(earlier) = earlier {
         told.extend(newly_ready(snapshot, earlier, replicas));
     }
+    let is_refused = snapshot.write_refused.is_some();
+    if is_refused && earlier.is_some_and(|earlier| earlier.ready != progress.ready.reason) {
+        told.push(Tell {
+            reason: Reason::ClaimRolloutStalled,
+            ..staged(snapshot, progress.ready.message.clone())
+        });
+    }
     if progress.ready.holds && earlier.is_some_and(|earlier| earlier.ready != progress.ready.reason) {
         let message = format!("revision {}: {}", wish.revision, progress.ready.message);
         told.push(Tell {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::done;
 use crate::json::Map;
-use crate::rollout::fixtures::{apply, gi, refused, told, web, writes};
+use crate::rollout::fixtures::{apply, complete, gi, refused, told, web, writes};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot, Trouble};
 use crate::rollout::{Earlier, Reason};
@@ -164,5 +164,50 @@ fn a_refusal_of_a_claim_that_is_not_to_be_written_any_more_is_as_if_it_had_never
         let never = plan(&web);
         refused(&mut web, 996);
         assert_eq!(plan(&web), never);
+    }
+}
+
+/// The annotations of the set are written at the end, and where a Pod waits; PVCs are patched all the same.
+#[test]
+fn refused_write_to_the_set_stalls_and_stops_no_pvc() {
+    let mut web = web();
+    web.write_refused = Some(("policy says no".to_owned(), 1030));
+    let found = plan(&web);
+    assert_eq!(
+        (done(&web).as_str(), found.wake),
+        ("grow 2, ClaimRolloutStalled", Some(30))
+    );
+    let stalled = found.progress.stalled;
+    let message = "the StatefulSet cannot be written: policy says no";
+    assert_eq!((stalled.reason, stalled.message.as_str()), ("WriteRefused", message));
+    for ordinal in 0..3 {
+        web.done(&format!("data-web-{ordinal}"));
+    }
+    web.earlier.as_mut().unwrap().ready = "WriteRefused".to_owned();
+    assert_eq!(writes(&web), [], "it is not written before its time");
+    web.now = 1030;
+    assert_eq!(writes(&web), [complete(&web)]);
+}
+
+/// A quota says what is used at the moment: the same cause.
+#[test]
+fn refusal_with_other_numbers_is_told_once() {
+    let quota =
+        |used: &str| format!("exceeded quota: q, requested: requests.storage=1Gi, used: requests.storage={used}");
+    for (message, known, told_again) in [
+        (quota("4Gi"), quota("3500Mi"), false),
+        (quota("4Gi"), quota("4Gi").replace("quota: q", "quota: r"), true),
+        ("no such class gold".to_owned(), "no such class silver".to_owned(), true),
+    ] {
+        let mut web = web();
+        refused(&mut web, 1000);
+        web.refusals.get_mut("data-web-2-uid").unwrap().message = message.clone();
+        let claim = ("Refused".to_owned(), "Forbidden".to_owned(), known.clone());
+        web.earlier
+            .as_mut()
+            .unwrap()
+            .claims
+            .insert("data-web-2".to_owned(), claim);
+        assert_eq!(!told(&web).is_empty(), told_again, "{message} after {known}");
     }
 }
