@@ -107,7 +107,7 @@ pub struct TemplateStatus {
     pub compatible_replicas: i64,
     /// Such claims that have it.
     pub compatible_ready_replicas: i64,
-    /// The last generation whose wish every claim has reached.
+    /// The generation of the StatefulSet, once every claim is at the wish and ready; not there before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_reconciliation_generation: Option<i64>,
 }

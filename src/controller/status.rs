@@ -158,11 +158,7 @@ fn status(
         current_replicas: counts.map(|counts| count(counts.current)),
         updated_replicas: counts.map(|counts| count(counts.updated)),
         ready_replicas: counts.map(|counts| count(counts.ready)),
-        volume_claim_templates: progress
-            .by_template
-            .iter()
-            .map(|template| template_status(template, before, generation))
-            .collect(),
+        volume_claim_templates: progress.by_template.iter().map(template_status).collect(),
         claims: progress
             .claims
             .iter()
@@ -196,26 +192,15 @@ fn essence(status: &ClaimRolloutStatus) -> ClaimRolloutStatus {
     essence
 }
 
-fn template_status(
-    progress: &TemplateProgress,
-    before: Option<&ClaimRolloutStatus>,
-    generation: i64,
-) -> TemplateStatus {
+fn template_status(progress: &TemplateProgress) -> TemplateStatus {
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-    let before = before.and_then(|before| {
-        before
-            .volume_claim_templates
-            .iter()
-            .find(|template| template.template_name == progress.template)
-    });
-    let finished = before.and_then(|before| before.finished_reconciliation_generation);
     TemplateStatus {
         template_name: progress.template.clone(),
         updated_replicas: count(progress.updated),
         ready_replicas: count(progress.ready),
         compatible_replicas: count(progress.compatible),
         compatible_ready_replicas: count(progress.compatible_ready),
-        finished_reconciliation_generation: if progress.finished { Some(generation) } else { finished },
+        finished_reconciliation_generation: progress.finished,
     }
 }
 

@@ -94,15 +94,14 @@ fn times_are_those_of_the_last_change() {
 }
 
 #[test]
-fn a_template_keeps_the_generation_of_the_last_wish_that_every_claim_of_it_reached() {
-    let finished = |status: &ClaimRolloutStatus| status.volume_claim_templates[0].finished_reconciliation_generation;
-    let first = status(&rolling(), None, 1, 10);
-    assert_eq!(finished(&first), None);
-    let first = status(&complete(), Some(&first), 1, 10);
-    assert_eq!(finished(&first), Some(1));
-    let second = status(&rolling(), Some(&first), 2, 20);
-    assert_eq!(finished(&second), Some(1));
-    assert_eq!(finished(&status(&complete(), Some(&second), 2, 30)), Some(2));
+fn finished_template_names_the_generation_of_the_set() {
+    let finished = |progress: &Progress| {
+        status(progress, None, 1, 10).volume_claim_templates[0].finished_reconciliation_generation
+    };
+    assert_eq!(finished(&rolling()), None);
+    let mut complete = complete();
+    complete.by_template[0].finished = Some(7);
+    assert_eq!(finished(&complete), Some(7));
 }
 
 #[test]

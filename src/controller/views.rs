@@ -39,6 +39,7 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         namespace: metadata.namespace.clone().unwrap_or_default(),
         name: metadata.name.clone().unwrap_or_default(),
         resource_version: metadata.resource_version.clone().unwrap_or_default(),
+        generation: metadata.generation.unwrap_or_default(),
         terminating: metadata.deletion_timestamp.is_some(),
         controller: controller(metadata),
         replicas: natural(set.spec.replicas.unwrap_or(1)),

@@ -6,7 +6,7 @@ use super::readiness::{self, ClaimState};
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{Seconds, SetView, Snapshot};
 use super::wish::{self, Idle, Wish};
-use crate::templates::{ClaimTemplate, Quantity, Revision, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Quantity, Revision, TemplateChange, UpdatePolicy, keys};
 
 /// How many claims are listed at most.
 pub const MAX_CLAIMS: usize = 50;
@@ -56,16 +56,16 @@ pub struct Counts {
 pub struct TemplateProgress {
     /// The name of the template.
     pub template: String,
-    /// Claims at the wish.
+    /// Claims at the wish. Of a template that is as it was, claims that are as it says count as well.
     pub updated: usize,
-    /// Claims at the wish and ready.
+    /// Such claims that are ready.
     pub ready: usize,
     /// Claims that ask for at least what the template asks for.
     pub compatible: usize,
     /// Such claims that have what the template asks for.
     pub compatible_ready: usize,
-    /// Every claim is at the wish and ready.
-    pub finished: bool,
+    /// The generation of the set, once every claim is at the wish and ready.
+    pub finished: Option<i64>,
 }
 
 /// One claim that is not done.
@@ -136,7 +136,7 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
             .record
             .templates
             .iter()
-            .map(|template| by_template(template, replicas))
+            .map(|template| by_template(&snapshot.set, template, replicas))
             .collect(),
         claims: not_done
             .map(|(replica, claim)| claim_progress(&snapshot.set, replica, claim))
@@ -178,7 +178,7 @@ fn counts(replicas: &[Replica<'_>]) -> Counts {
     }
 }
 
-fn by_template(template: &ClaimTemplate, replicas: &[Replica<'_>]) -> TemplateProgress {
+fn by_template(set: &SetView, template: &ClaimTemplate, replicas: &[Replica<'_>]) -> TemplateProgress {
     let claims: Vec<&Standing<'_>> = replicas
         .iter()
         .flat_map(|replica| &replica.claims)
@@ -187,16 +187,21 @@ fn by_template(template: &ClaimTemplate, replicas: &[Replica<'_>]) -> TemplatePr
     let count = |holds: &dyn Fn(&Standing<'_>) -> bool| claims.iter().filter(|claim| holds(claim)).count();
     let compatible = |claim: &Standing<'_>| claim.claim.is_some_and(|view| readiness::is_compatible(view, template));
     let reached = |capacity: Quantity| template.storage.is_none_or(|wanted| capacity >= wanted);
-    let ready = count(&|claim| claim.state == ClaimState::Done);
+    // Of a template that did not change there is nothing to bring to a claim but the label.
+    let mut live = set.live.iter().filter(|live| live.name == template.name);
+    let is_unchanged = live.any(|live| TemplateChange::between(live, template).is_empty());
+    let is_updated = |claim: &Standing<'_>| claim.at == At::B || is_unchanged && compatible(claim);
+    let is_ready = |claim: &Standing<'_>| claim.claim.is_some_and(|view| readiness::is_ready(view, template));
+    let ready = count(&|claim| is_updated(claim) && is_ready(claim));
     TemplateProgress {
         template: template.name.clone(),
-        updated: count(&|claim| claim.at == At::B),
+        updated: count(&is_updated),
         ready,
         compatible: count(&compatible),
         compatible_ready: count(&|claim| {
             compatible(claim) && claim.claim.and_then(|view| view.capacity).is_some_and(reached)
         }),
-        finished: ready == claims.len(),
+        finished: (ready == claims.len()).then_some(set.generation),
     }
 }
 

@@ -53,6 +53,8 @@ pub struct SetView {
     pub uid: String,
     /// `metadata.resourceVersion`
     pub resource_version: String,
+    /// `metadata.generation`
+    pub generation: i64,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
     /// The controller among `metadata.ownerReferences`.

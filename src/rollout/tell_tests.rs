@@ -1,7 +1,7 @@
 //! Each test asserts everything that is done, so that nothing else is.
 
 use crate::rollout::action::Reason;
-use crate::rollout::fixtures::{record, refused, told, web as fixture};
+use crate::rollout::fixtures::{record, refused, template, told, web as fixture};
 use crate::rollout::plan::plan;
 use crate::rollout::readiness::ClaimState;
 use crate::templates::Phase;
@@ -94,8 +94,21 @@ fn the_counters_are_those_of_the_kep() {
             data.compatible_ready,
             data.finished
         ),
-        (2, 1, 2, 1, false)
+        (2, 1, 2, 1, None)
     );
+    // A template beside it that did not change: only the label is to be brought to its claims.
+    let mut two = fixture();
+    two.set.generation = 7;
+    two.set.live.push(template("log", "1Gi"));
+    for ordinal in 0..3 {
+        two.add_claim("log", ordinal);
+    }
+    two.stage(vec![template("data", "2Gi"), template("log", "1Gi")]);
+    let by_template = plan(&two).progress.by_template;
+    let counted = by_template
+        .iter()
+        .map(|template| (template.updated, template.ready, template.finished));
+    assert_eq!(counted.collect::<Vec<_>>(), [(0, 0, None), (3, 3, Some(7))]);
     let listed: Vec<_> = progress
         .claims
         .iter()

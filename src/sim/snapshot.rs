@@ -143,6 +143,7 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
         name: SET.to_owned(),
         uid: uid_text(set.uid),
         resource_version: set.version.to_string(),
+        generation: 1,
         terminating: set.terminating,
         controller: set.owned.then(|| owner("Operator", OTHER)),
         replicas: spec.replicas.into(),
