@@ -6,17 +6,18 @@ use super::settings::{ReCreate, Settings};
 use super::verdict::Refusal;
 use super::{authority, message, ours};
 use crate::templates::show::shown;
-use crate::templates::{ReplaceSet, Sync, UpdatePolicy, keys};
+use crate::templates::{ProgressDeadline, ReplaceSet, Sync, UpdatePolicy, keys};
 
 /// A key, the values that it may have in words, and whether a value is one of them.
 type Rule<'r> = (&'static str, &'static str, &'r dyn Fn(&str) -> bool);
 
 /// The keys that users write.
-const KEYS: [&str; 5] = [
+const KEYS: [&str; 6] = [
     keys::UPDATE_POLICY,
     keys::SYNC,
     keys::REPLACE_SET,
     keys::PAUSED,
+    keys::PROGRESS_DEADLINE,
     keys::WITHDRAW,
 ];
 
@@ -25,9 +26,9 @@ const KEYS: [&str; 5] = [
 pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Settings) -> Result<(), Refusal> {
     let recreate = settings.recreate == ReCreate::Allowed;
     let policies = if recreate {
-        "OnClaimDelete, InPlace, ReCreate"
+        "one of OnClaimDelete, InPlace, ReCreate"
     } else {
-        "OnClaimDelete, InPlace"
+        "one of OnClaimDelete, InPlace"
     };
     let is_policy = |text: &str| {
         let policy = text.parse::<UpdatePolicy>();
@@ -36,11 +37,13 @@ pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Setti
     let is_sync = |text: &str| text.parse::<Sync>().is_ok();
     let is_replace_set = |text: &str| text.parse::<ReplaceSet>().is_ok();
     let is_bool = |text: &str| matches!(text, "true" | "false");
-    let rules: [Rule<'_>; 4] = [
+    let is_deadline = |text: &str| text.parse::<ProgressDeadline>().is_ok();
+    let rules: [Rule<'_>; 5] = [
         (keys::UPDATE_POLICY, policies, &is_policy),
-        (keys::SYNC, "LockStep, Async", &is_sync),
-        (keys::REPLACE_SET, "Never, WhenComplete", &is_replace_set),
-        (keys::PAUSED, "true, false", &is_bool),
+        (keys::SYNC, "one of LockStep, Async", &is_sync),
+        (keys::REPLACE_SET, "one of Never, WhenComplete", &is_replace_set),
+        (keys::PAUSED, "one of true, false", &is_bool),
+        (keys::PROGRESS_DEADLINE, ProgressDeadline::VALUES, &is_deadline),
     ];
     for (key, allowed, is_allowed) in rules {
         let Some(value) = new.metadata.annotations.get(key) else {
@@ -49,7 +52,7 @@ pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Setti
         let before = old.and_then(|old| old.metadata.annotations.get(key));
         if before != Some(value) && !is_allowed(value) {
             return Err(Refusal::forbidden(message::refusal(&format!(
-                "annotation {key}: expected one of {allowed}, but found {}",
+                "annotation {key}: expected {allowed}, but found {}",
                 shown(value)
             ))));
         }

@@ -70,6 +70,8 @@ reasons! {
     ClaimForeign: Stalled,
     /// The driver cannot do what is asked for.
     ClaimInfeasible: Stalled,
+    /// Nothing has moved for longer than the progress deadline.
+    ProgressDeadlineExceeded: Stalled,
     /// Another controller owns the StatefulSet.
     SetOwned: Stalled,
     /// The setting `mode` is `ValidateOnly`.

@@ -148,11 +148,13 @@ pub(super) fn earlier(rollout: &ClaimRollout, set_uid: &str) -> Option<Earlier> 
             (claim.state.clone(), claim.reason.clone(), claim.message.clone()),
         )
     });
+    let moved = status.claims.iter().map(|claim| &claim.since).chain(&status.started_at);
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
     Some(Earlier {
         revision: Revision::from_text(&status.update_revision),
         started: status.started_at.as_ref().map(|time| seconds(Some(time))),
         claims: claims.collect(),
+        moved: seconds(moved.max()),
         ready: ready.map(|ready| ready.reason.clone()).unwrap_or_default(),
     })
 }

@@ -68,6 +68,15 @@ impl Course {
         if let Some(waits) = waits {
             message = format!("{message}; {waits}");
         }
+        if reason == ReadyReason::RollingOut && deadline(snapshot).is_some_and(|deadline| deadline <= snapshot.now) {
+            return Self {
+                reason: ReadyReason::ProgressDeadlineExceeded,
+                message: format!(
+                    "no progress for {} seconds: {message}",
+                    snapshot.set.progress_deadline.0
+                ),
+            };
+        }
         Self { reason, message }
     }
 
@@ -94,6 +103,19 @@ impl Course {
             condition(stalled, false),
         ]
     }
+}
+
+/// When the rollout will have made no progress for too long: since a claim came to another state, or since a Pod was made,
+/// became Ready, ceased to be, or was deleted.
+#[must_use]
+pub fn deadline(snapshot: &Snapshot) -> Option<Seconds> {
+    let moved = snapshot.earlier.as_ref()?.moved;
+    let of_pod = |pod: &PodView| {
+        let unready = pod.unready.as_ref().map(|unready| unready.since);
+        pod.ready_since.into_iter().chain(unready).chain([pod.created]).max()
+    };
+    let moved = snapshot.pods.values().filter_map(of_pod).chain([moved]).max()?;
+    Some(moved.saturating_add(snapshot.set.progress_deadline.0.into()))
 }
 
 /// The first claim that somebody has to do something about: one that was written, or refused, or whose turn it is.

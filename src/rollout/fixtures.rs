@@ -76,6 +76,7 @@ pub(crate) fn web() -> Snapshot {
             revision,
             started: Some(950),
             claims: BTreeMap::new(),
+            moved: 950,
             ready: "RollingOut".to_owned(),
         }),
     };

@@ -141,7 +141,11 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
     };
     let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);
     let refused = snapshot.write_refused.as_ref().map(|(_, retry_at)| *retry_at);
-    let next = due.chain(refused).filter(|due| *due > now).min();
+    let next = due
+        .chain(refused)
+        .chain(course::deadline(snapshot))
+        .filter(|due| *due > now)
+        .min();
     next.map_or(LOOK_AGAIN, |due| (due - now).min(LOOK_AGAIN))
 }
 

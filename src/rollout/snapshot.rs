@@ -8,7 +8,9 @@ use crate::api::Settings;
 pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
-use crate::templates::{ClaimName, ClaimTemplate, Ready, Record, RecordError, Revision, Sync, UpdatePolicy, keys};
+use crate::templates::{
+    ClaimName, ClaimTemplate, ProgressDeadline, Ready, Record, RecordError, Revision, Sync, UpdatePolicy, keys,
+};
 
 /// Seconds since 1970-01-01T00:00:00Z.
 pub type Seconds = u64;
@@ -84,6 +86,8 @@ pub struct SetView {
     pub ready: Option<Ready>,
     /// The annotation `claim-rollout.io/sync`. A value that is not known counts as `LockStep`, which waits.
     pub sync: Sync,
+    /// The annotation `claim-rollout.io/progress-deadline`. A value that is not known counts as none.
+    pub progress_deadline: ProgressDeadline,
     /// `spec.minReadySeconds`
     pub min_ready_seconds: Seconds,
     /// `status.observedGeneration` is `metadata.generation`.
@@ -211,6 +215,8 @@ pub struct Earlier {
     pub started: Option<Seconds>,
     /// `status.claims`, by name: state, reason and message.
     pub claims: BTreeMap<String, (String, String, String)>,
+    /// When the wish was first seen, or a claim came to the state that it is in: the last of these times.
+    pub moved: Seconds,
     /// The reason of the condition `Ready`.
     pub ready: String,
 }
@@ -278,6 +284,9 @@ impl SetView {
             staged: staged.and_then(Result::ok),
             update_policy: annotation(keys::UPDATE_POLICY).map(policy),
             paused: annotation(keys::PAUSED) == Some("true"),
+            progress_deadline: annotation(keys::PROGRESS_DEADLINE)
+                .and_then(|seconds| seconds.parse().ok())
+                .unwrap_or_default(),
             ready: annotation(keys::READY).and_then(|ready| ready.parse().ok()),
             sync: annotation(keys::SYNC).map_or(Sync::LockStep, |sync| sync.parse().unwrap_or(Sync::LockStep)),
             ..Self::default()

@@ -8,6 +8,7 @@ use super::readiness::ClaimState;
 use super::replica::Replica;
 use super::snapshot::{Earlier, Snapshot, Strategy};
 use super::wish::{Idle, Wish};
+use crate::api::ReadyReason;
 use crate::templates::Record;
 
 /// What to say about a set for which nothing is rolled out: that its claims stay as they are, when a wish is new, or that
@@ -77,8 +78,10 @@ pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], p
     if let Some(earlier) = earlier {
         told.extend(newly_ready(snapshot, earlier, replicas));
     }
-    let is_refused = snapshot.write_refused.is_some();
-    if is_refused && earlier.is_some_and(|earlier| earlier.ready != progress.ready.reason) {
+    let of_the_set = [ReadyReason::WriteRefused, ReadyReason::ProgressDeadlineExceeded].map(ReadyReason::as_str);
+    if of_the_set.contains(&progress.ready.reason)
+        && earlier.is_some_and(|earlier| earlier.ready != progress.ready.reason)
+    {
         told.push(Tell {
             reason: Reason::ClaimRolloutStalled,
             ..staged(snapshot, progress.ready.message.clone())

@@ -11,7 +11,7 @@ use super::mind::{Decision, Mind};
 use super::names::{self, TIER, number, whole_gi};
 use super::objects::{Age, Claim, Record, SLOTS, Set, Uid, Version};
 use super::planted::Planted;
-use super::seen::{SEEN, Seen, VERSION, WISHED, claim_uid};
+use super::seen::{NOW, SEEN, Seen, VERSION, WISHED, claim_uid};
 use super::snapshot::{claim_name, snapshot};
 use crate::rollout::{self, Action, Progress, Reason, Wish, plan};
 use crate::templates::{Phase, Revision};
@@ -103,6 +103,7 @@ fn blank() -> rollout::Earlier {
         revision: Revision::from_text(""),
         started: None,
         claims: BTreeMap::new(),
+        moved: NOW,
         ready: String::new(),
     }
 }
@@ -118,6 +119,7 @@ fn report(mind: &mut Mind, progress: &Progress) -> u32 {
             revision: progress.update_revision.clone(),
             started: Some(WISHED),
             claims: claims.collect(),
+            moved: NOW,
             ready: progress.ready.reason.to_owned(),
         };
         let claims = progress

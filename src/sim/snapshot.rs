@@ -13,7 +13,7 @@ use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
 use crate::rollout::{Neighbour, PodView, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
-use crate::templates::{Ready, Record, Revision, Sync, keys};
+use crate::templates::{ProgressDeadline, Ready, Record, Revision, Sync, keys};
 
 /// The settings without and with `shrink: Recover`. There are millions of snapshots.
 static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
@@ -161,6 +161,7 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
             ordinal: ordinal.into(),
         }),
         sync: if spec.asynchronous { Sync::Async } else { Sync::LockStep },
+        progress_deadline: ProgressDeadline::default(),
         min_ready_seconds: spec.min_ready.into(),
         status_is_current: set.status.observed,
         strategy: if spec.on_delete {

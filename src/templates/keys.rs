@@ -12,6 +12,8 @@ pub const SYNC: &str = "claim-rollout.io/sync";
 pub const REPLACE_SET: &str = "claim-rollout.io/replace-set";
 /// `"true"`: start nothing new (user).
 pub const PAUSED: &str = "claim-rollout.io/paused";
+/// How many seconds without progress a rollout may take before it is said to be stalled (user).
+pub const PROGRESS_DEADLINE: &str = "claim-rollout.io/progress-deadline";
 /// A revision whose staged change is to be dropped (user; consumed by the policy).
 pub const WITHDRAW: &str = "claim-rollout.io/withdraw";
 /// The [`Record`](super::Record) of the staged change (policy).
@@ -188,6 +190,33 @@ impl fmt::Display for ReplaceSet {
 impl fmt::Display for Sync {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// For how many seconds a rollout may make no progress before it is said to be stalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgressDeadline(pub u32);
+
+impl ProgressDeadline {
+    /// The values that it may have, in words.
+    pub const VALUES: &'static str = "seconds from 1 to 2592000";
+    /// A month.
+    const MOST: u32 = 2_592_000;
+}
+
+/// That of a Deployment.
+impl Default for ProgressDeadline {
+    fn default() -> Self {
+        Self(600)
+    }
+}
+
+impl FromStr for ProgressDeadline {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let seconds = text.parse().ok().filter(|seconds| (1..=Self::MOST).contains(seconds));
+        seconds.map(Self).ok_or(())
     }
 }
 

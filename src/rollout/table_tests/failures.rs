@@ -8,7 +8,7 @@ use crate::rollout::fixtures::{apply, complete, gi, refused, told, web, writes};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot, Trouble};
 use crate::rollout::{Earlier, Reason};
-use crate::templates::ClaimTemplate;
+use crate::templates::{ClaimTemplate, ProgressDeadline};
 
 /// The claim of the highest replica, in the words of a template.
 fn asks(web: &mut Snapshot, spec: &str) {
@@ -210,4 +210,53 @@ fn refusal_with_other_numbers_is_told_once() {
             .insert("data-web-2".to_owned(), claim);
         assert_eq!(!told(&web).is_empty(), told_again, "{message} after {known}");
     }
+}
+
+/// What moved last, and whether the rollout is said to be stalled. The deadline is 600 seconds, or what the user says.
+#[test]
+fn rollout_without_progress_is_stalled_at_its_deadline() {
+    type Change = fn(&mut Snapshot);
+    let rows: [(&str, Change, bool); 6] = [
+        ("a claim at 950, and it is 1549", |web| web.now = 1549, false),
+        ("a claim at 950, and it is 1550", |web| web.now = 1550, true),
+        (
+            "a Pod that became Ready since",
+            |web| web.pods.get_mut("web-0").unwrap().ready_since = Some(1540),
+            false,
+        ),
+        (
+            "a deadline of the user's",
+            |web| web.set.progress_deadline = ProgressDeadline(700),
+            false,
+        ),
+        ("it is paused", |web| web.set.paused = true, false),
+        ("nothing was reported before", |web| web.earlier = None, false),
+    ];
+    for (sentence, change, stalled) in rows {
+        let mut web = web();
+        web.applied("data-web-2").resizing = true;
+        web.now = 1550;
+        change(&mut web);
+        let found = plan(&web).progress.stalled;
+        assert_eq!(found.holds, stalled, "{sentence}");
+        if stalled {
+            let message = "no progress for 600 seconds: 0 of 3 replicas are ready; data-web-2 is Expanding: ";
+            assert!(found.message.starts_with(message), "{}", found.message);
+            assert_eq!(told(&web), [(Reason::ClaimRolloutStalled, found.message)]);
+        } else {
+            assert_eq!(
+                told(&web).iter().find(|told| told.0 == Reason::ClaimRolloutStalled),
+                None,
+                "{sentence}"
+            );
+        }
+    }
+}
+
+#[test]
+fn rollout_is_looked_at_when_its_deadline_comes() {
+    let mut web = web();
+    web.applied("data-web-2").resizing = true;
+    web.now = 1500;
+    assert_eq!(plan(&web).wake, Some(50));
 }

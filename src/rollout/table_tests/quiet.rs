@@ -120,6 +120,7 @@ impl World {
             revision: progress.update_revision.clone(),
             started: Some(progress.started),
             claims: claims.collect(),
+            moved: self.web.now,
             ready: progress.ready.reason.to_owned(),
         });
         self.reported = Some(progress);
@@ -256,8 +257,8 @@ fn a_rollout_writes_each_claim_and_nudges_each_pod_once() {
 
 #[test]
 fn what_does_not_change_is_not_written_however_long_it_takes() {
-    // Only of a Pod something else is said after a while.
-    for (pods_change, pauses) in [(false, &[1, 300, 3600][..]), (true, &[1, 28])] {
+    // Of a Pod something else is said after a while, and of all at the progress deadline.
+    for (pods_change, pauses) in [(false, &[1, 300, 200][..]), (true, &[1, 28])] {
         let mut world = World::new(3, &["data"], pods_change);
         loop {
             world.settle();
