@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::channel::mpsc;
 use futures::{FutureExt, StreamExt};
 use kube::runtime::controller::{Config as Concurrency, Error as QueueError, applier};
-use kube::runtime::reflector::ObjectRef;
+use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::Event;
 use kube::{Api, Client, ResourceExt};
 
@@ -36,7 +36,8 @@ pub(super) async fn lead(
     let sets = api::<Set>(client, config.namespace.as_deref());
     let (sets, _sets_task) = watch::follow(sets, Set::trim, Arc::clone(&metrics), set_changed(wake.clone(), forget));
     let rollouts = api::<ClaimRollout>(client, config.namespace.as_deref());
-    let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), rollout_changed(wake.clone()));
+    let changed = rollout_changed(wake.clone(), sets.clone());
+    let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), changed);
     let _leading = health.leading(rollouts.clone());
 
     let settings = Arc::new(config.settings.clone());
@@ -157,9 +158,15 @@ fn set_changed(wake: Wake, forget: mpsc::UnboundedSender<Forget>) -> impl FnMut(
 }
 
 /// A ClaimRollout that somebody changed or deleted is written again.
-fn rollout_changed(wake: Wake) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
+fn rollout_changed(wake: Wake, sets: Store<Set>) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
     move |event| match event {
-        Event::Init | Event::InitDone | Event::InitApply(_) => {}
+        Event::Init | Event::InitApply(_) => {}
+        // What was deleted while the watch was broken is not in the new list. Of each set it is known what was reported.
+        Event::InitDone => {
+            for set in sets.state() {
+                watch::send(&wake, &set.namespace().unwrap_or_default(), &set.name_any());
+            }
+        }
         Event::Apply(rollout) | Event::Delete(rollout) => {
             watch::send(
                 &wake,
@@ -173,3 +180,7 @@ fn rollout_changed(wake: Wake) -> impl FnMut(Event<ClaimRollout>) + Send + 'stat
 fn trim(rollout: &mut ClaimRollout) {
     rollout.metadata.managed_fields = None;
 }
+
+#[cfg(test)]
+#[path = "lead_tests.rs"]
+mod tests;

@@ -1,0 +1,38 @@
+use futures::channel::mpsc;
+use kube::runtime::reflector::store;
+use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
+
+use super::rollout_changed;
+use crate::controller::fixtures;
+use crate::controller::slim::Set;
+
+fn set(name: &str) -> Set {
+    serde_json::from_value(json!({"metadata": {"name": name, "namespace": "default", "uid": name}})).unwrap()
+}
+
+#[test]
+fn a_change_of_a_report_wakes_its_set_and_a_new_list_all() {
+    let report = || fixtures::rollout(&json!({"name": "web", "namespace": "default"}), &Value::Null);
+    let rows = [
+        ("a list begins", Event::Init, ""),
+        ("it shows one", Event::InitApply(report()), ""),
+        ("it is read: others may be gone", Event::InitDone, "db web"),
+        ("one has changed", Event::Apply(report()), "web"),
+        ("one is gone", Event::Delete(report()), "web"),
+    ];
+    let (sets, mut writer) = store();
+    for name in ["db", "web"] {
+        writer.apply_watcher_event(&Event::Apply(set(name)));
+    }
+    for (what, event, expected) in rows {
+        let (wake, mut woken) = mpsc::unbounded();
+        rollout_changed(wake, sets.clone())(event);
+        let mut names = Vec::new();
+        while let Ok(set) = woken.try_recv() {
+            names.push(set.name);
+        }
+        names.sort();
+        assert_eq!(names.join(" "), expected, "{what}");
+    }
+}
