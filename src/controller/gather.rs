@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use kube::runtime::reflector::ObjectRef;
 
+use super::namespaces::Namespace;
 use super::reconcile::Context;
 use super::slim::Set;
 use super::views::{self, ViewError};
-use super::watch::Namespace;
 use crate::claims::Claim;
-use crate::rollout::{Neighbour, PodView, SetView, Snapshot};
+use crate::rollout::{Neighbour, SetView, Snapshot};
 
 impl Context {
     /// Everything that is seen of the set.
@@ -24,7 +24,7 @@ impl Context {
         let mut pods = BTreeMap::new();
         if let Some(opened) = opened {
             claims = claims_of(view, opened)?;
-            pods = pods_of(view, opened, &claims);
+            pods = opened.pods.of(view, claims.keys());
         }
         let earlier = self
             .report_of(set)
@@ -99,14 +99,4 @@ fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, Claim
         }
     }
     Ok(claims)
-}
-
-/// The Pods of the set, and those that mount one of its claims.
-fn pods_of(set: &SetView, opened: &Namespace, claims: &BTreeMap<String, Claim>) -> BTreeMap<String, PodView> {
-    let pods = opened.pods.state();
-    let views = pods.iter().filter_map(|pod| views::pod(pod));
-    let concerned = views.filter(|pod| {
-        set.controls(pod.controller.as_ref()) || pod.claims.iter().any(|claim| claims.contains_key(claim))
-    });
-    concerned.map(|pod| (pod.name.clone(), pod)).collect()
 }

@@ -8,15 +8,16 @@ use futures::{FutureExt, StreamExt};
 use kube::runtime::controller::{Config as Concurrency, Error as QueueError, applier};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::Event;
-use kube::{Api, Client, ResourceExt};
+use kube::{Client, ResourceExt};
 
 use super::admission::Admission;
 use super::crd::ClaimRollout;
 use super::health::Health;
+use super::namespaces::Namespaces;
 use super::reconcile::{self, Context, Memories};
 use super::slim::Set;
 use super::unblock::Unblock;
-use super::watch::{self, Namespaces, Wake};
+use super::watch::{self, Wake};
 use super::{Config, Error, clock};
 
 /// Leads until `stop`. Then no look is begun any more, and the writes that are under way are waited for.
@@ -33,9 +34,9 @@ pub(super) async fn lead(
     let (wake, woken) = mpsc::unbounded();
     let (forget, forgotten) = mpsc::unbounded();
 
-    let sets = api::<Set>(client, config.namespace.as_deref());
+    let sets = watch::api::<Set>(client, config.namespace.as_deref());
     let (sets, _sets_task) = watch::follow(sets, Set::trim, Arc::clone(&metrics), set_changed(wake.clone(), forget));
-    let rollouts = api::<ClaimRollout>(client, config.namespace.as_deref());
+    let rollouts = watch::api::<ClaimRollout>(client, config.namespace.as_deref());
     let changed = rollout_changed(wake.clone(), sets.clone());
     let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), changed);
     let _leading = health.leading(rollouts.clone());
@@ -55,7 +56,7 @@ pub(super) async fn lead(
         ),
         sets: sets.clone(),
         rollouts: rollouts.clone(),
-        namespaces: Namespaces::new(client.clone(), wake.clone(), Arc::clone(&metrics)),
+        namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
         unblock: Unblock::new(client.clone(), wake, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),
@@ -132,16 +133,6 @@ fn look(
     context: Arc<Context>,
 ) -> futures::future::BoxFuture<'static, Result<kube::runtime::controller::Action, reconcile::LookError>> {
     reconcile::reconcile(set, context).boxed()
-}
-
-fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
-where
-    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
-{
-    match namespace {
-        Some(namespace) => Api::namespaced(client.clone(), namespace),
-        None => Api::all(client.clone()),
-    }
 }
 
 /// Every change of a set is looked at; what was known of one that is gone is forgotten.

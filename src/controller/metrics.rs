@@ -191,7 +191,7 @@ impl Metrics {
         for (name, help, family) in [
             (
                 "watches",
-                "Open watches: on claims and Pods one for each namespace with a rollout in progress",
+                "Open watches: on claims and Pods one for each of up to 16 namespaces with a rollout in progress, and one for all others",
                 &self.watches,
             ),
             (

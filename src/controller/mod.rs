@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`crd`] | ClaimRollout, which users read |
 //! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
-//! | `watch`, `unblock` | what is watched, and when |
+//! | `watch`, `namespaces`, `scopes`, `pods`, `unblock` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
 //! | `reconcile`, `gather`, `inquire` | one look at one set, and what is seen |
 //! | `act`, `undone` | the writes, and what became of them |
@@ -33,9 +33,12 @@ mod lead;
 mod lease;
 mod memory;
 mod metrics;
+mod namespaces;
+mod pods;
 mod reconcile;
 mod registered;
 mod report;
+mod scopes;
 mod slim;
 mod status;
 mod unblock;

@@ -15,12 +15,13 @@ use super::admission::Admission;
 use super::crd::ClaimRollout;
 use super::memory::Memory;
 use super::metrics::Metrics;
+use super::namespaces::Namespaces;
 use super::report::updated;
 use super::slim::{Claim, Set};
 use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
 use super::undone::{self, Undone};
-use super::watch::{Namespaces, lock};
+use super::watch::lock;
 use super::{Clock, inquire, views};
 use crate::api::Settings;
 use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, Tell, Wish, plan};
@@ -127,7 +128,7 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     let opened = if rolls_out && missing.is_none() {
         let opened = context
             .namespaces
-            .open(&view.namespace, &view.name, set.template_names());
+            .open([&view.namespace, &view.name, &view.uid], set.template_names());
         if !opened.is_ready() {
             // It is woken when the lists have been read.
             return Ok(Next::await_change());
@@ -332,7 +333,7 @@ impl Context {
         let there: HashSet<String> = self.sets.state().iter().filter_map(|set| set.uid()).collect();
         lock(&self.memories).retain(|uid, _| there.contains(uid));
         let exists = |namespace: &str, set: &str| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some();
-        self.namespaces.retain(exists);
+        self.namespaces.keep(|uid| there.contains(uid));
         self.unblock.retain(exists);
     }
 
@@ -378,7 +379,8 @@ impl Context {
     /// Nothing is watched for the set any more.
     fn close(&self, set: &Set) {
         let (namespace, name) = (set.namespace().unwrap_or_default(), set.name_any());
-        self.namespaces.close(&namespace, &name);
+        self.namespaces
+            .close([&namespace, &name, &set.uid().unwrap_or_default()]);
         self.unblock.passed(&namespace, &name);
     }
 }

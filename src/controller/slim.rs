@@ -260,6 +260,13 @@ fn owns(entry: &ManagedFieldsEntry, field: &str) -> bool {
 }
 
 impl Pod {
+    /// The names of the claims that it mounts.
+    pub(super) fn claims(&self) -> impl Iterator<Item = &str> {
+        let volumes = self.spec.volumes.iter();
+        let claims = volumes.filter_map(|volume| volume.persistent_volume_claim.as_ref());
+        claims.map(|claim| claim.claim_name.as_str())
+    }
+
     /// Drops the metadata that is not read.
     pub(super) fn trim(&mut self) {
         let metadata = &mut self.metadata;

@@ -83,11 +83,6 @@ pub(super) fn pod(pod: &Pod) -> Option<PodView> {
         return None;
     }
     let metadata = &pod.metadata;
-    let claims = pod
-        .spec
-        .volumes
-        .iter()
-        .filter_map(|volume| volume.persistent_volume_claim.as_ref());
     Some(PodView {
         name: metadata.name.clone().unwrap_or_default(),
         uid: metadata.uid.clone().unwrap_or_default(),
@@ -102,7 +97,7 @@ pub(super) fn pod(pod: &Pod) -> Option<PodView> {
         deleted: metadata.deletion_timestamp.as_ref().map(|time| seconds(Some(time))),
         ready_since: ready_since(pod),
         unready: unready(pod),
-        claims: claims.map(|claim| claim.claim_name.clone()).collect(),
+        claims: pod.claims().map(str::to_owned).collect(),
     })
 }
 

@@ -66,6 +66,19 @@ pub fn ordinal_of(name: &str, template: &str, set: &str) -> Option<u32> {
         .strip_prefix('-')?
         .strip_prefix(set)?
         .strip_prefix('-')?;
+    ordinal(digits)
+}
+
+/// The templates and sets that could have given a claim this name: it may be cut at any dash.
+pub fn givers_of(name: &str) -> impl Iterator<Item = (&str, &str)> {
+    let stem = name.rsplit_once('-').filter(|(_, digits)| ordinal(digits).is_some());
+    let cuts = stem
+        .into_iter()
+        .flat_map(|(stem, _)| stem.match_indices('-').map(move |(at, _)| (stem, at)));
+    cuts.map(|(stem, at)| (&stem[..at], &stem[at + 1..]))
+}
+
+fn ordinal(digits: &str) -> Option<u32> {
     let written = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if written { digits.parse().ok() } else { None }
 }
@@ -88,7 +101,7 @@ impl fmt::Display for ClaimName {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClaimName, NameError, ordinal_of};
+    use super::{ClaimName, NameError, givers_of, ordinal_of};
 
     #[test]
     fn a_claim_is_named_template_set_ordinal() {
@@ -122,6 +135,20 @@ mod tests {
             "log-web-1",
         ] {
             assert_eq!(ordinal_of(name, "data", "web"), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_given_by_any_set_before_whose_name_there_is_a_dash() {
+        let rows: [(&str, &[(&str, &str)]); 5] = [
+            ("data-web-0", &[("data", "web")]),
+            ("a-b-c-12", &[("a", "b-c"), ("a-b", "c")]),
+            ("web-0", &[]),
+            ("data-web", &[]),
+            ("data-web-01", &[]),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(givers_of(name).collect::<Vec<_>>(), expected, "{name}");
         }
     }
 
