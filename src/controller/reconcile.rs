@@ -93,6 +93,7 @@ pub(super) async fn reconcile(set: Arc<Set>, context: Arc<Context>) -> Result<Ne
     if result.is_ok() {
         context.remembered(&set, |memory| memory.failures = 0);
     }
+    context.leave_if_gone(&set);
     result
 }
 
@@ -111,6 +112,7 @@ pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Conte
     };
     let pause = (1_u32 << (failures - 1).min(6)).min(LONGEST_PAUSE).max(asked);
     tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, pause, "the look failed");
+    context.leave_if_gone(&set);
     Next::requeue(Duration::from_secs(pause.into()))
 }
 
@@ -370,6 +372,14 @@ impl Context {
         self.close(set);
     }
 
+    /// Who looks at a set that is deleted meanwhile remembers and watches something for it after it was forgotten.
+    fn leave_if_gone(&self, set: &Set) {
+        let known = self.sets.get(&ObjectRef::from_obj(set));
+        if known.is_none_or(|known| known.uid() != set.uid()) {
+            self.leave(set);
+        }
+    }
+
     /// The set is gone, or none of ours: nothing is remembered.
     pub(super) fn leave(&self, set: &Set) {
         self.close(set);
@@ -384,3 +394,7 @@ impl Context {
         self.unblock.passed(&namespace, &name);
     }
 }
+
+#[cfg(test)]
+#[path = "reconcile_tests.rs"]
+mod tests;

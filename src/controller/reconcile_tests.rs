@@ -1,0 +1,72 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use futures::channel::mpsc;
+use kube::Client;
+use kube::client::Body;
+use kube::runtime::reflector::{Store, store};
+use kube::runtime::watcher::Event;
+use serde_json::json;
+
+use super::{Context, LookError, Memories, after_failure};
+use crate::controller::admission::{Admission, WithoutPolicy};
+use crate::controller::metrics::Metrics;
+use crate::controller::namespaces::Namespaces;
+use crate::controller::slim::Set;
+use crate::controller::unblock::Unblock;
+
+/// What a look has, with these sets. No request of it is ever answered.
+fn context(sets: Store<Set>) -> Arc<Context> {
+    let never =
+        |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
+    let client = Client::new(tower::service_fn(never), "default");
+    let (wake, _) = mpsc::unbounded();
+    let (metrics, settings) = (Arc::<Metrics>::default(), Arc::default());
+    let without = WithoutPolicy::RollOut;
+    let clock = || 1000;
+    Arc::new(Context {
+        client: client.clone(),
+        clock,
+        settings: Arc::clone(&settings),
+        admission: Admission::new(client.clone(), settings, None, without, Arc::clone(&metrics)),
+        sets,
+        rollouts: store().0,
+        namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
+        unblock: Unblock::new(client, wake, Arc::clone(&metrics)),
+        metrics,
+        memories: Memories::default(),
+        stopping: Arc::new(AtomicBool::new(false)),
+    })
+}
+
+fn set(uid: &str) -> Set {
+    serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default", "uid": uid}})).unwrap()
+}
+
+#[tokio::test]
+async fn a_set_that_is_deleted_during_its_look_is_forgotten() {
+    for (what, there, expected) in [
+        ("it is there", Some("old"), true),
+        ("it is gone", None, false),
+        ("another of its name came", Some("new"), false),
+    ] {
+        for failed in [false, true] {
+            let (sets, mut writer) = store();
+            if let Some(uid) = there {
+                writer.apply_watcher_event(&Event::Apply(set(uid)));
+            }
+            let context = context(sets);
+            let looked_at = Arc::new(set("old"));
+            // The look remembers something after the set was forgotten.
+            context.remember(&looked_at, |_| {});
+            if failed {
+                let error = LookError::Admission("no answer".to_owned());
+                after_failure(Arc::clone(&looked_at), &error, Arc::clone(&context));
+            } else {
+                context.leave_if_gone(&looked_at);
+            }
+            let remembered = context.remembered(&looked_at, |_| ()).is_some();
+            assert_eq!(remembered, expected, "{what}, failed: {failed}");
+        }
+    }
+}
