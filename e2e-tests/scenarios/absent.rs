@@ -65,8 +65,16 @@ pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_i
     let again = scene.kubectl(&["apply", "-f", "-"], &manifest(3, "2Gi")).await?;
     // Which of the two denials it is depends on the minor.
     ensure!(!again.success && again.stderr.contains("is invalid: spec"), "{again:?}");
+    // It is noticed within some seconds, in which the rest would be done; what is done is not looked at any more.
+    let paused = "claim-rollout.io/paused";
+    scene
+        .done(&["annotate", "statefulset", "web", &format!("{paused}=true")], "")
+        .await?;
     stage.barriers.open(&scene.namespace);
     let rollout = until_stalled(&scene, "PolicyMissing").await?;
+    scene
+        .done(&["annotate", "statefulset", "web", &format!("{paused}-")], "")
+        .await?;
     ensure!(condition(&rollout, "Stalled") == "True", "{rollout:#}");
     let why = text(&rollout["status"]["conditions"][2]["message"]);
     ensure!(why.contains("--allow-without-policy"), "{why}");

@@ -35,6 +35,7 @@ mod rights;
 mod scaled;
 pub(crate) mod scene;
 mod served;
+mod settled;
 mod tools_wait;
 mod two;
 mod undone;
@@ -109,6 +110,7 @@ scenarios![Stage;
     pods::that_failed_or_are_disrupted_go,
     pods::wait_for_either_account_and_for_nobody_else,
     cost::one_lookup_where_nothing_is_staged_and_no_call_without_claims,
+    settled::a_status_change_after_the_end_reads_no_claim_and_no_pod,
     undone::a_controller_whose_account_is_not_named_stalls_and_says_so,
 ];
 

@@ -9,6 +9,7 @@ use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
 use super::inquire::Hearsay;
+use super::settled::Settled;
 use super::undone::Undone;
 use crate::claims::Claim;
 use crate::rollout::{ApplyClaim, Refusal, Seconds};
@@ -22,7 +23,8 @@ pub(super) struct Memory {
     pub(super) reported_at: Option<Seconds>,
     /// The uid of the last report that the watch has shown.
     shown: Option<String>,
-    settled: Option<(String, String)>,
+    /// That nothing was left to do.
+    pub(super) settled: Option<Settled>,
     /// Applies that were refused, by the uid of the claim.
     pub(super) refusals: BTreeMap<String, Refusal>,
     /// What was said of claims that take long.
@@ -79,19 +81,12 @@ impl Memory {
         self.rollout = None;
     }
 
-    /// Nothing was left to do for the set at this resourceVersion, and this is what was reported.
-    pub(super) fn settle(&mut self, set: String, rollout: Option<&ClaimRollout>) {
-        self.settled = Some((set, rollout.map(version).unwrap_or_default()));
+    /// Nothing is left to do for the set.
+    pub(super) fn settle(&mut self, settled: Settled) {
+        self.settled = Some(settled);
         self.written.clear();
         self.refusals.clear();
         self.said.clear();
-    }
-
-    /// True iff neither the set nor its report has changed since there was nothing left to do.
-    pub(super) fn is_settled(&self, set: &str, rollout: Option<&ClaimRollout>) -> bool {
-        self.settled
-            .as_ref()
-            .is_some_and(|(known, report)| known == set && *report == rollout.map(version).unwrap_or_default())
     }
 
     /// Brings what the watches show up to what is known, and forgets what they have caught up with.

@@ -17,6 +17,7 @@ use super::memory::Memory;
 use super::metrics::Metrics;
 use super::namespaces::Namespaces;
 use super::report::updated;
+use super::settled::{self, Basis, Settled};
 use super::slim::{Claim, Set};
 use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
@@ -24,7 +25,7 @@ use super::undone::{self, Undone};
 use super::watch::lock;
 use super::{Clock, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, Tell, Wish, plan};
+use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, SetView, Tell, Wish, plan};
 use crate::templates::{RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -117,11 +118,15 @@ pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Conte
 }
 
 async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
-    if context.has_nothing_to_do(set) {
-        return Ok(Next::await_change());
+    if let Some(rests) = context.has_nothing_to_do(set) {
+        return Ok(after(rests));
     }
     let view = views::set(set)?;
-    let rolls_out = Wish::of(&view, &context.settings).is_ok();
+    let wish = Wish::of(&view, &context.settings);
+    if wish.as_ref().is_ok_and(|wish| context.was_reached(set, &view, wish)) {
+        return Ok(after(Some(context.settle(set))));
+    }
+    let rolls_out = wish.is_ok();
     let missing = if rolls_out {
         context.admission.missing(&view.namespace).await?
     } else {
@@ -160,10 +165,8 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
             Acted::Nothing if context.inquire(set, &plan.progress).await => {}
             Acted::Nothing => {
                 let written = context.report(set, &view, &plan).await?;
-                if plan.settled {
-                    context.settle(set);
-                }
-                return Ok(next(&plan, written));
+                let rests = plan.settled.then(|| context.settle(set));
+                return Ok(next(&plan, written, rests));
             }
             Acted::Overtaken => return Ok(Next::requeue(AFTER_CONFLICT)),
         }
@@ -175,11 +178,17 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
 }
 
 /// When to look again although nothing is seen to change.
-fn next(plan: &Plan, written: Written) -> Next {
+fn next(plan: &Plan, written: Written, rests: Option<Seconds>) -> Next {
     let report = (written == Written::Later).then_some(COLLECT);
     let inquiry = inquire::is_needed(&plan.progress).then_some(inquire::PATIENCE);
-    let due = plan.wake.into_iter().chain(inquiry).chain(report).min();
-    due.map_or_else(Next::await_change, |due| Next::requeue(Duration::from_secs(due)))
+    after(plan.wake.into_iter().chain(inquiry).chain(report).chain(rests).min())
+}
+
+/// After so many seconds, or when something is seen to change.
+fn after(seconds: Option<Seconds>) -> Next {
+    seconds.map_or_else(Next::await_change, |seconds| {
+        Next::requeue(Duration::from_secs(seconds))
+    })
 }
 
 /// True iff a wish is new: it is reported before the first claim is written for it.
@@ -349,27 +358,33 @@ impl Context {
         then(lock(&self.memories).entry(set.uid().unwrap_or_default()).or_default())
     }
 
-    /// True iff the set is none of ours: it has no record and was never reported. Or nothing was left to do for it, and
-    /// nothing has changed since.
-    fn has_nothing_to_do(&self, set: &Set) -> bool {
+    /// For how many seconds the set is not looked at, or not until it changes: it is none of ours, because it has no record and
+    /// was never reported. Or nothing was left to do for it, and nothing that this depends on has changed since.
+    fn has_nothing_to_do(&self, set: &Set) -> Option<Option<Seconds>> {
         let report = self.report_of(set);
         if report.is_none() && set.annotation(keys::STAGED).is_none() {
             self.leave(set);
-            return true;
+            return Some(None);
         }
-        self.remembered(set, |memory| {
-            memory.is_settled(&set.resource_version().unwrap_or_default(), report.as_ref())
-        })
-        .unwrap_or(false)
+        let settled = self.remembered(set, |memory| memory.settled).flatten()?;
+        settled.rests((self.clock)(), Basis::of(set, report.as_ref())).map(Some)
     }
 
-    /// Nothing is left to do for the set: its claims need not be watched until it changes.
-    fn settle(&self, set: &Set) {
-        let report = self.report_of(set);
-        self.remember(set, |memory| {
-            memory.settle(set.resource_version().unwrap_or_default(), report.as_ref());
-        });
+    /// True iff this controller has not looked at the set yet, and an earlier one has left nothing to do.
+    fn was_reached(&self, set: &Set, view: &SetView, wish: &Wish<'_>) -> bool {
+        let is_known = self.remembered(set, |memory| memory.settled.is_some()) == Some(true);
+        let report = self.report_of(set).filter(|_| !is_known);
+        report.is_some_and(|report| settled::was_reached(view, wish, &report))
+    }
+
+    /// Nothing is left to do for the set: its claims need not be watched until it changes, or so many seconds have passed.
+    fn settle(&self, set: &Set) -> Seconds {
+        let (now, report) = ((self.clock)(), self.report_of(set));
+        let basis = Basis::of(set, report.as_ref());
+        let settled = Settled::since(now, &set.namespace().unwrap_or_default(), basis);
+        self.remember(set, |memory| memory.settle(settled));
         self.close(set);
+        settled.rests(now, basis).unwrap_or_default()
     }
 
     /// Who looks at a set that is deleted meanwhile remembers and watches something for it after it was forgotten.

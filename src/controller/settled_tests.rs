@@ -1,0 +1,198 @@
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{Basis, EVERY, QUIET, Settled, until_check, was_reached};
+use crate::controller::fixtures;
+use crate::controller::slim::Set;
+use crate::rollout::fixtures::web;
+use crate::rollout::{Snapshot, Wish};
+use crate::templates::Phase;
+
+/// A change of one thing.
+type Edit = fn(&mut Value);
+
+fn set(edit: Edit) -> Set {
+    let mut set = json!({
+        "metadata": {
+            "name": "web", "namespace": "default", "uid": "set-uid", "resourceVersion": "7", "generation": 3,
+            "labels": {"team": "a"}, "annotations": {"claim-rollout.io/staged": "{}", "example.com/note": "a"},
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Thing", "name": "t", "uid": "t-uid", "controller": true}],
+        },
+        "spec": {"replicas": 3},
+        "status": {"observedGeneration": 3, "updateRevision": "web-1"},
+    });
+    edit(&mut set);
+    serde_json::from_value(set).unwrap()
+}
+
+#[test]
+fn what_settled_depends_on_is_this_and_no_status() {
+    let report = fixtures::rollout(
+        &json!({"name": "web", "uid": "a", "resourceVersion": "5"}),
+        &Value::Null,
+    );
+    let newer = fixtures::rollout(
+        &json!({"name": "web", "uid": "a", "resourceVersion": "6"}),
+        &Value::Null,
+    );
+    let before = Basis::of(&set(|_| {}), Some(&report));
+    let rows: [(&str, Edit, bool); 11] = [
+        ("nothing", |_| {}, true),
+        (
+            "its version",
+            |set| set["metadata"]["resourceVersion"] = json!("8"),
+            true,
+        ),
+        (
+            "its status",
+            |set| set["status"] = json!({"updateRevision": "web-2"}),
+            true,
+        ),
+        ("a label", |set| set["metadata"]["labels"] = json!({"team": "b"}), true),
+        (
+            "a foreign annotation",
+            |set| set["metadata"]["annotations"]["example.com/note"] = json!("b"),
+            true,
+        ),
+        (
+            "its generation, as by replicas",
+            |set| set["metadata"]["generation"] = json!(4),
+            false,
+        ),
+        (
+            "our annotation",
+            |set| set["metadata"]["annotations"]["claim-rollout.io/staged"] = json!("{ }"),
+            false,
+        ),
+        (
+            "another of ours",
+            |set| set["metadata"]["annotations"]["claim-rollout.io/paused"] = json!("true"),
+            false,
+        ),
+        ("no owner", |set| set["metadata"]["ownerReferences"] = json!([]), false),
+        (
+            "another owner",
+            |set| set["metadata"]["ownerReferences"][0]["uid"] = json!("u-uid"),
+            false,
+        ),
+        (
+            "it is being deleted",
+            |set| set["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
+            false,
+        ),
+    ];
+    for (what, edit, expected) in rows {
+        assert_eq!(Basis::of(&set(edit), Some(&report)) == before, expected, "{what}");
+    }
+    for (what, report) in [("the report has changed", Some(&newer)), ("the report is gone", None)] {
+        assert_ne!(Basis::of(&set(|_| {}), report), before, "{what}");
+    }
+}
+
+#[test]
+fn what_is_settled_rests_until_it_is_due_or_changes() {
+    let (basis, other) = (Basis(1), Basis(2));
+    let due = 1000 + until_check("default", 1000);
+    for (why, now, seen, expected) in [
+        ("just now", 1000, basis, Some(due - 1000)),
+        ("a second before it is due", due - 1, basis, Some(1)),
+        ("it is due", due, basis, None),
+        ("it has changed", 1001, other, None),
+    ] {
+        assert_eq!(
+            Settled::since(1000, "default", basis).rests(now, seen),
+            expected,
+            "{why}"
+        );
+    }
+    // The clock was set back by days.
+    assert_eq!(Settled::since(9 * EVERY, "default", basis).rests(EVERY, basis), None);
+}
+
+#[test]
+fn namespaces_are_checked_every_few_hours_each_at_its_own_time() {
+    let at = |namespace: &str, now| now + until_check(namespace, now);
+    for now in [0, 1000, 1_800_000_000] {
+        let first = at("fleet-1", now);
+        assert!((now + QUIET..now + QUIET + EVERY).contains(&first), "{now}");
+        for (when, then, expected) in [
+            ("before", first - QUIET, first),
+            ("shortly before", first - QUIET + 1, first + EVERY),
+            ("at that time", first, first + EVERY),
+        ] {
+            assert_eq!(at("fleet-1", then), expected, "{now}: {when}");
+        }
+    }
+    let minutes: BTreeSet<u64> = (0..1000).map(|index| at(&format!("fleet-{index}"), 0) / 60).collect();
+    assert!(minutes.len() > 300, "1,000 namespaces at {} times", minutes.len());
+}
+
+/// A set whose record has this phase, and the report of three replicas at its revision.
+fn reported(phase: Phase) -> (Snapshot, Value) {
+    let mut snapshot = web();
+    let record = snapshot.set.staged.as_mut().unwrap();
+    record.phase = phase;
+    let revision = record.revision().to_string();
+    let ready = json!({"type": "Ready", "status": "True", "reason": "Complete", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let status = json!({"observedGeneration": 2, "updateRevision": revision, "replicas": 3, "conditions": [ready]});
+    let mut report = fixtures::rollout(&json!({"name": "web", "generation": 2}), &status);
+    report.spec.revision = revision;
+    (snapshot, serde_json::to_value(report).unwrap())
+}
+
+#[test]
+fn a_reached_wish_is_known_from_its_report_alone() {
+    use Phase::{Complete, RollingOut};
+    let rows = [
+        ("it is reached", Complete, "/spec/setRef/uid", json!("set-uid"), true),
+        (
+            "it is rolled out",
+            RollingOut,
+            "/spec/setRef/uid",
+            json!("set-uid"),
+            false,
+        ),
+        ("of another set", Complete, "/spec/setRef/uid", json!("other"), false),
+        (
+            "another wish",
+            Complete,
+            "/status/updateRevision",
+            json!("other"),
+            false,
+        ),
+        ("somebody changed it", Complete, "/spec/revision", json!("other"), false),
+        ("it changed since", Complete, "/metadata/generation", json!(3), false),
+        (
+            "there were fewer replicas",
+            Complete,
+            "/status/replicas",
+            json!(2),
+            false,
+        ),
+        ("another sync", Complete, "/spec/sync", json!("Async"), false),
+        (
+            "not by all",
+            Complete,
+            "/status/conditions/0/status",
+            json!("False"),
+            false,
+        ),
+        (
+            "idle",
+            Complete,
+            "/status/conditions/0/reason",
+            json!("OnClaimDelete"),
+            false,
+        ),
+        ("never reported", Complete, "/status", Value::Null, false),
+    ];
+    for (why, phase, path, value, expected) in rows {
+        let (snapshot, mut report) = reported(phase);
+        *report.pointer_mut(path).unwrap() = value;
+        let report = serde_json::from_value(report).unwrap();
+        let wish = Wish::of(&snapshot.set, &snapshot.settings).unwrap();
+        assert_eq!(was_reached(&snapshot.set, &wish, &report), expected, "{why}");
+    }
+}
