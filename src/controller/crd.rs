@@ -3,7 +3,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::CustomResource;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 /// What is being rolled out to the claims of a StatefulSet. Its generation counts the wishes.
@@ -37,13 +38,48 @@ pub struct ClaimRolloutSpec {
     pub revision: String,
     /// The wanted templates.
     #[schemars(schema_with = "any_objects")]
-    pub templates: Vec<Value>,
+    pub templates: Vec<TemplateText>,
     /// How existing claims follow: OnClaimDelete, InPlace or ReCreate.
     pub update_policy: String,
     /// How claims and Pods are coordinated: LockStep or Async.
     pub sync: String,
     /// Whether the set is replaced at the end: Never or WhenComplete.
     pub replace_set: String,
+}
+
+/// A template as text: a tree of it takes ten times as much memory, there are thousands of them, and nobody looks into one.
+#[derive(Clone, Debug)]
+pub struct TemplateText(Box<str>);
+
+impl TemplateText {
+    fn value(&self) -> serde_json::Result<Value> {
+        serde_json::from_str(&self.0)
+    }
+}
+
+impl From<Value> for TemplateText {
+    fn from(value: Value) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+/// The order of fields is nobody's business.
+impl PartialEq for TemplateText {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 || matches!((self.value(), other.value()), (Ok(one), Ok(other)) if one == other)
+    }
+}
+
+impl<'de> Deserialize<'de> for TemplateText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl Serialize for TemplateText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().map_err(S::Error::custom)?.serialize(serializer)
+    }
 }
 
 /// Which object is meant.
@@ -137,4 +173,22 @@ fn any_objects(_: &mut SchemaGenerator) -> Schema {
         "type": "array",
         "items": { "type": "object", "x-kubernetes-preserve-unknown-fields": true }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TemplateText;
+
+    #[test]
+    fn templates_are_equal_whatever_the_order_of_their_fields() {
+        let text = |text: &str| TemplateText(text.into());
+        for (one, other, expected) in [
+            (r#"{"a":1,"b":2}"#, r#"{"a":1,"b":2}"#, true),
+            (r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, true),
+            (r#"{"a":1}"#, r#"{"a":2}"#, false),
+            ("", "{}", false),
+        ] {
+            assert_eq!(text(one) == text(other), expected, "{one} {other}");
+        }
+    }
 }

@@ -18,7 +18,8 @@ use crate::rollout::{ApplyClaim, Refusal, Seconds};
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     written: HashMap<String, Claim>,
-    rollout: Option<ClaimRollout>,
+    /// As it was written last. On the heap: most sets have none, and there are thousands of them.
+    rollout: Option<Box<ClaimRollout>>,
     /// When the report was written last.
     pub(super) reported_at: Option<Seconds>,
     /// The uid of the last report that the watch has shown.
@@ -72,7 +73,7 @@ impl Memory {
 
     /// The report was written.
     pub(super) fn reported(&mut self, rollout: ClaimRollout, now: Seconds) {
-        self.rollout = Some(rollout);
+        self.rollout = Some(Box::new(rollout));
         self.reported_at = Some(now);
     }
 
@@ -114,11 +115,11 @@ impl Memory {
             Some(seen) => is_older(&version(seen), &version(written)),
             None => self.shown != written.uid(),
         };
-        let Some(written) = written.filter(is_newer) else {
+        let Some(written) = written.filter(|written| is_newer(written)) else {
             return seen;
         };
         self.rollout = Some(written.clone());
-        Some(written)
+        Some(*written)
     }
 }
 

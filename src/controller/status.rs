@@ -128,7 +128,7 @@ fn spec(set: &Set, progress: &Progress) -> ClaimRolloutSpec {
         templates: progress
             .templates
             .iter()
-            .map(|template| template.to_value().into())
+            .map(|template| Value::from(template.to_value()).into())
             .collect(),
         update_policy: progress.update_policy.to_string(),
         sync: sync.to_string(),
