@@ -217,6 +217,11 @@ impl Controller {
         self.process.usage()
     }
 
+    /// How many sockets it has open: connections, and the one that it listens on.
+    pub(crate) fn sockets(&self) -> anyhow::Result<usize> {
+        self.process.sockets()
+    }
+
     /// What it logged so far; also after its end.
     pub(crate) fn log(&self) -> String {
         self.process.log()

@@ -29,6 +29,8 @@ pub(crate) struct Process {
 pub(crate) struct Usage {
     /// Resident memory.
     pub(crate) resident_kib: u64,
+    /// The most that it was.
+    pub(crate) peak_kib: u64,
     /// Time on processors.
     pub(crate) cpu: Duration,
 }
@@ -88,11 +90,10 @@ impl Process {
     pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
         let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()));
         let status = read("status")?;
-        let resident = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .context("VmRSS")?;
-        let kib = resident.trim().trim_end_matches(" kB").trim().parse()?;
+        let kib = |what: &'static str| -> anyhow::Result<u64> {
+            let size = status.lines().find_map(|line| line.strip_prefix(what)).context(what)?;
+            Ok(size.trim().trim_end_matches(" kB").trim().parse()?)
+        };
         // The name, in parentheses, may hold spaces; user and system time are the 12th and 13th after it.
         let stat = read("stat")?;
         let (_, fields) = stat.rsplit_once(')').context("a name")?;
@@ -103,9 +104,20 @@ impl Process {
             .map(str::parse)
             .collect::<Result<_, _>>()?;
         Ok(Usage {
-            resident_kib: kib,
+            resident_kib: kib("VmRSS:")?,
+            peak_kib: kib("VmHWM:")?,
             cpu: Duration::from_millis(ticks.iter().sum::<u64>() * MILLIS_PER_TICK),
         })
+    }
+
+    /// How many sockets it has open.
+    pub(crate) fn sockets(&self) -> anyhow::Result<usize> {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()))?;
+        // One may be closed while it is looked at.
+        let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        Ok(targets
+            .filter(|target| target.to_string_lossy().starts_with("socket:"))
+            .count())
     }
 
     /// Everything it printed so far.

@@ -18,9 +18,6 @@ use crate::scenarios::scene::STAGED;
 
 /// How many calls are made at the same time. The controller's `--max-concurrent` has this default as well.
 pub(super) const CONCURRENCY: usize = 16;
-/// How many namespaces the sets are spread over.
-const NAMESPACES: usize = 10;
-
 /// Sets in some namespaces.
 pub(super) struct Fleet {
     client: Client,
@@ -37,26 +34,28 @@ pub(super) struct Member {
 }
 
 impl Fleet {
-    /// Creates them, and waits until every claim is bound.
-    pub(super) async fn create(client: &Client, number: usize, replicas: u32) -> anyhow::Result<Self> {
-        let namespaces: Api<Namespace> = Api::all(client.clone());
-        for index in 0..NAMESPACES {
+    /// Creates them, spread over so many namespaces, and waits until every claim is bound.
+    pub(super) async fn create(
+        client: &Client,
+        number: usize,
+        namespaces: usize,
+        replicas: u32,
+    ) -> anyhow::Result<Self> {
+        let all: &Api<Namespace> = &Api::all(client.clone());
+        at_once(0..namespaces, async |index| {
             let namespace = serde_json::from_value(json!({"metadata": {"name": format!("fleet-{index}")}}))?;
-            namespaces.create(&PostParams::default(), &namespace).await?;
-        }
-        let create = |index: usize| async move {
-            let namespace = format!("fleet-{}", index % NAMESPACES);
+            Ok(all.create(&PostParams::default(), &namespace).await?)
+        })
+        .await?;
+        let sets = at_once(0..number, async |index| {
+            let namespace = format!("fleet-{}", index % namespaces);
             let api: Api<StatefulSet> = Api::namespaced(client.clone(), &namespace);
             let set = serde_json::from_value(set(&format!("web-{index:04}"), replicas))?;
             let created = api.create(&PostParams::default(), &set).await?;
             let (name, uid) = (created.name_any(), created.uid().unwrap_or_default());
-            anyhow::Ok(Member { namespace, name, uid })
-        };
-        let sets = stream::iter(0..number)
-            .map(create)
-            .buffered(CONCURRENCY)
-            .try_collect()
-            .await?;
+            Ok(Member { namespace, name, uid })
+        })
+        .await?;
         let fleet = Self {
             client: client.clone(),
             sets,
@@ -81,21 +80,36 @@ impl Fleet {
     /// Wishes this size for all sets at once, and waits until every record says that it is complete: how long that took.
     pub(super) async fn roll(&self, size: &str) -> anyhow::Result<Duration> {
         let begun = Instant::now();
-        stream::iter(&self.sets)
-            .map(|member| member.stage(&self.client, size, Phase::RollingOut))
-            .buffer_unordered(CONCURRENCY)
-            .try_collect::<Vec<_>>()
-            .await?;
+        self.stage(size, Phase::RollingOut).await?;
         self.until_complete(self.sets.iter().map(|member| member.uid.clone()).collect())
             .await?;
         Ok(begun.elapsed())
     }
 
-    /// Wishes this size for one set, and waits until its record says that it is complete.
-    pub(super) async fn roll_one(&self, size: &str) -> anyhow::Result<()> {
-        let one = self.sets.first().context("a set")?;
-        one.stage(&self.client, size, Phase::RollingOut).await?;
-        self.until_complete([one.uid.clone()].into()).await
+    /// Writes the record of all sets.
+    pub(super) async fn stage(&self, size: &str, phase: Phase) -> anyhow::Result<()> {
+        at_once(&self.sets, async |member| member.stage(&self.client, size, phase).await).await?;
+        Ok(())
+    }
+
+    /// Changes an annotation of all sets; no value takes it away.
+    pub(super) async fn annotate(&self, key: &str, value: Option<&str>) -> anyhow::Result<()> {
+        at_once(&self.sets, async |member| {
+            member.annotate(&self.client, key, value).await
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Changes the status of all sets: this number, which only goes up.
+    pub(super) async fn change_status(&self, number: usize) -> anyhow::Result<()> {
+        let patch = Patch::Merge(json!({"status": {"collisionCount": number}}));
+        at_once(&self.sets, async |member| {
+            let sets: Api<StatefulSet> = Api::namespaced(self.client.clone(), &member.namespace);
+            Ok(sets.patch_status(&member.name, &PatchParams::default(), &patch).await?)
+        })
+        .await?;
+        Ok(())
     }
 
     async fn until_complete(&self, mut waiting: HashSet<String>) -> anyhow::Result<()> {
@@ -134,12 +148,26 @@ impl Member {
 
     /// Writes the record, as the policy would.
     pub(super) async fn stage(&self, client: &Client, size: &str, phase: Phase) -> anyhow::Result<()> {
+        self.annotate(client, STAGED, Some(&self.record(size, phase)?.write()?))
+            .await
+    }
+
+    async fn annotate(&self, client: &Client, key: &str, value: Option<&str>) -> anyhow::Result<()> {
         let sets: Api<StatefulSet> = Api::namespaced(client.clone(), &self.namespace);
-        let annotations = BTreeMap::from([(STAGED, self.record(size, phase)?.write()?)]);
+        let annotations = BTreeMap::from([(key, value)]);
         let patch = Patch::Merge(json!({"metadata": {"uid": self.uid, "annotations": annotations}}));
         sets.patch(&self.name, &PatchParams::default(), &patch).await?;
         Ok(())
     }
+}
+
+/// Makes so many calls at the same time, and no more.
+async fn at_once<I, T>(
+    items: impl IntoIterator<Item = I>,
+    call: impl AsyncFn(I) -> anyhow::Result<T>,
+) -> anyhow::Result<Vec<T>> {
+    let calls = stream::iter(items).map(|item| call(item));
+    calls.buffered(CONCURRENCY).try_collect().await
 }
 
 fn is_bound(claim: &PersistentVolumeClaim) -> bool {

@@ -2,6 +2,8 @@
 //! controller costs that has nothing to do. `make scale` runs these; they take minutes and want the machine for themselves.
 
 mod fleet;
+mod idle;
+mod namespaces;
 mod raw;
 
 use std::time::Duration;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 
 use crate::cluster::{Cluster, Options, eventually};
-use crate::installation::Controllers;
+use crate::installation::{Controller, Controllers, USER};
 use fleet::Fleet;
 
 /// The bare loop keeps to no budget either. No policy is there: the test writes what is staged.
@@ -19,22 +21,20 @@ const FLAGS: [&str; 4] = [
     "--kube-api-burst=10000",
     "--allow-without-policy",
 ];
-/// The most that a rollout may take, in the time that the same writes take in the same order.
-const MOST: f64 = 1.3;
-/// The most memory of a controller with nothing to do, in KiB.
-const IDLE_KIB: u64 = 60 * 1024;
+/// The most that a rollout should take, in the time that the same writes take in the same order.
+const MOST: f64 = 1.15;
 /// How long a set of processes may take for anything here.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// 300 sets of three replicas are changed at once, by the controller and by a bare loop of kube-rs alternately: the same
+/// 1,000 sets of a replica each are changed at once, by the controller and by a bare loop of kube-rs alternately: the same
 /// writes to the same objects, with the same concurrency and in the same order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
-async fn three_hundred_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
+async fn a_thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let controllers = Controllers::install(&cluster).await?;
     let client = cluster.client().await?;
-    let fleet = Fleet::create(&client, 300, 3).await?;
+    let fleet = Fleet::create(&client, 1000, 10, 1).await?;
     println!("{} sets with {} claims are there", fleet.sets.len(), fleet.claims());
 
     let mut controller = controllers.start(&FLAGS).await?;
@@ -68,41 +68,47 @@ async fn three_hundred_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<
     controller.terminate().await?;
     println!("by the controller again: {:.1} s", second.as_secs_f64());
     let ratio = (first + second).as_secs_f64() / 2.0 / bare.as_secs_f64();
-    println!("controller : bare loop = {ratio:.2}");
-    ensure!(ratio <= MOST, "expected at most {MOST}, but found {ratio:.2}");
+    target("controller : bare loop", ratio, MOST);
     cluster.stop();
     Ok(())
 }
 
-/// 3,000 sets, one of which was rolled out before: the controller is small, and no claim and no Pod is watched.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "takes minutes: make scale"]
-async fn three_thousand_idle_sets_cost_little_and_nothing_but_sets_is_watched() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let client = cluster.client().await?;
-    let fleet = Fleet::create(&client, 3000, 0).await?;
-    let resources = ["persistentvolumeclaims", "pods", "statefulsets"];
-    let before = watches(&client, resources).await?;
-    let controller = controllers.start(&FLAGS).await?;
-    fleet.roll_one("2Gi").await?;
-    // A relist or a leak would show by then.
-    tokio::time::sleep(Duration::from_secs(20)).await;
-    let after = watches(&client, resources).await?;
-    let resident = controller.usage()?.resident_kib;
-    println!("3,000 idle sets: {} MB resident", resident / 1024);
-    let more: Vec<i64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
-    ensure!(
-        more == [0, 0, 1],
-        "expected one more watch, on sets, but found {more:?} of {resources:?}"
-    );
-    ensure!(
-        resident < IDLE_KIB,
-        "expected less than {IDLE_KIB} KiB, but found {resident}"
-    );
-    drop(controller);
-    cluster.stop();
-    Ok(())
+/// Says whether a target was met. A machine that is not quiet misses it, so it is no error.
+fn target(what: &str, found: f64, most: f64) {
+    let verdict = if found <= most { "met" } else { "MISSED" };
+    println!("{what}: {found:.2}, target {most}: {verdict}");
+}
+
+/// How many ClaimRollouts the controller counts in this state.
+fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<usize> {
+    let (_, metrics) = controller.get("/metrics")?;
+    let name = format!("claim_rollout_rollouts{{state=\"{state}\"}} ");
+    let number = metrics.lines().find_map(|line| line.strip_prefix(&name));
+    Ok(number.context("no such state")?.parse()?)
+}
+
+/// Waits until the controller counts so many in this state.
+async fn until_reported(controller: &Controller, state: &str, number: usize) -> anyhow::Result<()> {
+    let reported = eventually("every ClaimRollout to say so", PATIENCE, async || {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        Ok((rollouts(controller, state)? == number).then_some(()))
+    });
+    reported
+        .await
+        .with_context(|| format!("{:?} of {number} are {state}", rollouts(controller, state)))
+}
+
+/// How often the controllers listed PVCs or Pods, or watched them until now.
+async fn reads(cluster: &Cluster) -> anyhow::Result<usize> {
+    // A watch is logged when it has ended.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let requests = cluster.requests().await?;
+    let ours = requests
+        .iter()
+        .filter(|entry| entry.user == USER && ["list", "watch"].contains(&entry.verb.as_str()));
+    Ok(ours
+        .filter(|entry| ["persistentvolumeclaims", "pods"].contains(&entry.resource.as_str()))
+        .count())
 }
 
 /// How many writes the controller says that it made.
@@ -131,22 +137,4 @@ impl Writes {
             revisions: of("history_writes")?,
         })
     }
-}
-
-/// How many watches the API server serves on each of these.
-async fn watches(client: &kube::Client, resources: [&str; 3]) -> anyhow::Result<[i64; 3]> {
-    let request = axum::http::Request::get("/metrics").body(Vec::new())?;
-    let metrics = client.request_text(request).await?;
-    Ok(resources.map(|resource| {
-        let wanted = format!("resource=\"{resource}\"");
-        let lines = metrics.lines().filter(|line| {
-            line.starts_with("apiserver_longrunning_requests{")
-                && line.contains(&wanted)
-                && line.contains("verb=\"WATCH\"")
-        });
-        let numbers = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
-        #[expect(clippy::cast_possible_truncation, reason = "a count")]
-        let sum = numbers.sum::<f64>() as i64;
-        sum
-    }))
 }
