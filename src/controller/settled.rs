@@ -78,18 +78,21 @@ fn until_check(namespace: &str, now: Seconds) -> Seconds {
     if next < QUIET { next + EVERY } else { next }
 }
 
-/// True iff an earlier controller has reported that this wish is reached by as many replicas as there are now. So a start and a
+/// True iff an earlier controller has reported that this wish is reached by as many replicas as there are now, in this generation. So a start and a
 /// failover read no claims where there is nothing to do.
 pub(super) fn was_reached(set: &SetView, wish: &Wish<'_>, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
     let spec = &report.spec;
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+    let templates = status.volume_claim_templates.iter();
+    let mut finished = templates.map(|template| template.finished_reconciliation_generation);
     wish.record.phase == Phase::Complete
         && spec.set_ref.uid == set.uid
         && (&*spec.revision, &*status.update_revision) == (wish.revision.as_str(), wish.revision.as_str())
         && spec.sync == set.sync.to_string()
         && Some(status.observed_generation) == report.metadata.generation
         && status.replicas == Some(i64::from(set.replicas))
+        && finished.all(|finished| finished == Some(set.generation))
         && ready.is_some_and(|ready| ready.status == "True" && ready.reason == "Complete")
 }
 

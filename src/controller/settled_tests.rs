@@ -136,7 +136,10 @@ fn reported(phase: Phase) -> (Snapshot, Value) {
     let revision = record.revision().to_string();
     let ready = json!({"type": "Ready", "status": "True", "reason": "Complete", "message": "",
         "lastTransitionTime": "2026-01-01T00:00:00Z"});
-    let status = json!({"observedGeneration": 2, "updateRevision": revision, "replicas": 3, "conditions": [ready]});
+    let template = json!({"templateName": "data", "finishedReconciliationGeneration": 5});
+    snapshot.set.generation = 5;
+    let status = json!({"observedGeneration": 2, "updateRevision": revision, "replicas": 3, "conditions": [ready],
+        "volumeClaimTemplates": [template]});
     let mut report = fixtures::rollout(&json!({"name": "web", "generation": 2}), &status);
     report.spec.revision = revision;
     (snapshot, serde_json::to_value(report).unwrap())
@@ -172,6 +175,13 @@ fn a_reached_wish_is_known_from_its_report_alone() {
             false,
         ),
         ("another sync", Complete, "/spec/sync", json!("Async"), false),
+        (
+            "the set has changed since",
+            Complete,
+            "/status/volumeClaimTemplates/0/finishedReconciliationGeneration",
+            json!(4),
+            false,
+        ),
         (
             "not by all",
             Complete,
