@@ -47,8 +47,8 @@ pub struct Claim {
     pub resizing: bool,
     /// The condition `FileSystemResizePending` is true.
     pub file_system_resize_pending: bool,
-    /// The first condition that reports an error: `ControllerResizeError`, `NodeResizeError`, `ModifyVolumeError`.
-    pub trouble: Option<Trouble>,
+    /// The conditions that report an error. Some of them stay from before.
+    pub troubles: Vec<Trouble>,
 }
 
 /// One entry of `metadata.ownerReferences`.
@@ -180,9 +180,9 @@ impl Claim {
             _ if !holds => {}
             "Resizing" => self.resizing = true,
             "FileSystemResizePending" => self.file_system_resize_pending = true,
-            kind if Trouble::CONDITIONS.contains(&kind) => {
+            kind if Trouble::reports(kind) => {
                 let reason = kind.to_owned();
-                self.trouble.get_or_insert(Trouble { reason, message });
+                self.troubles.push(Trouble { reason, message });
             }
             _ => {}
         }
@@ -193,6 +193,13 @@ impl Claim {
     #[must_use]
     pub fn controller(&self) -> Option<&Owner> {
         self.owners.iter().find(|owner| owner.controller)
+    }
+
+    /// The first of these conditions that reports an error.
+    #[must_use]
+    pub fn trouble(&self, conditions: &[&str]) -> Option<&Trouble> {
+        let find = |kind: &&str| self.troubles.iter().find(|trouble| trouble.reason == *kind);
+        conditions.iter().find_map(find)
     }
 
     /// `spec.storageClassName`, unless it is empty.

@@ -64,6 +64,15 @@ impl Modify {
 }
 
 impl Trouble {
-    /// The types of the conditions that say so.
-    pub const CONDITIONS: [&str; 3] = ["ControllerResizeError", "NodeResizeError", "ModifyVolumeError"];
+    /// The types of the conditions that say so of an expansion, the last one to be written first: that of the controller stays
+    /// until the node is done.
+    pub const EXPANSION: [&str; 2] = ["NodeResizeError", "ControllerResizeError"];
+    /// Those that say so of a change of the attributes class.
+    pub const MODIFICATION: [&str; 1] = ["ModifyVolumeError"];
+
+    /// True iff a condition of this type says that something went wrong.
+    #[must_use]
+    pub fn reports(kind: &str) -> bool {
+        Self::EXPANSION.contains(&kind) || Self::MODIFICATION.contains(&kind)
+    }
 }

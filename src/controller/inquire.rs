@@ -1,8 +1,8 @@
 //! Asks why a claim takes long: what the resizer or the kubelet last said of it in an Event.
 //!
-//! What a driver refuses for good is in a condition of the claim, which is watched. What may pass (it is unavailable, the
-//! call timed out, it resizes only volumes that nobody uses) the resizer says in Events and nowhere else. Events are not
-//! watched: those of one claim are listed once in a while, when it has been on its way for long.
+//! What a driver answers is in a condition of the claim, which is watched. What nobody knows the end of (the driver is
+//! unavailable, the call timed out) the resizer says in Events and nowhere else. Events are not watched: those of one claim
+//! are listed once in a while, when it has been on its way for long.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +14,7 @@ use super::act::{Outcome, call, shorten};
 use super::crd::ClaimRollout;
 use super::reconcile::Context;
 use super::slim::Set;
+use crate::rollout::snapshot::Trouble;
 use crate::rollout::{ClaimProgress, Progress, Seconds};
 
 /// A claim that has been on its way for less is not asked about.
@@ -76,9 +77,14 @@ impl Context {
     }
 }
 
-/// The claims that are on their way, with their uids.
+/// True iff the claim is on its way, and no condition of it says what keeps it.
+fn is_silent(claim: &&ClaimProgress) -> bool {
+    claim.state.is_in_motion() && !Trouble::reports(&claim.reason)
+}
+
+/// The claims that may have to be asked about, with their uids.
 fn moving(progress: &Progress) -> impl Iterator<Item = (&str, &ClaimProgress)> {
-    let moving = progress.claims.iter().filter(|claim| claim.state.is_in_motion());
+    let moving = progress.claims.iter().filter(is_silent);
     moving.filter_map(|claim| Some((claim.uid.as_deref()?, claim)))
 }
 
@@ -123,7 +129,7 @@ fn latest(events: &[Event]) -> Option<String> {
 }
 
 fn quote(progress: &mut Progress, said: &Hearsay) {
-    for claim in progress.claims.iter_mut().filter(|claim| claim.state.is_in_motion()) {
+    for claim in progress.claims.iter_mut().filter(|claim| is_silent(&&**claim)) {
         let said = claim.uid.as_ref().and_then(|uid| said.get(uid));
         if let Some(said) = said.filter(|said| !said.message.is_empty()) {
             claim.message = format!("{}; {}", claim.message, said.message);

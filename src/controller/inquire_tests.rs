@@ -40,7 +40,14 @@ fn who_is_on_its_way_for_half_a_minute_is_asked_about_every_five_minutes() {
         ("it moved on since", Expanding, "Applied", None, 1060, false),
         ("nothing has begun", Applied, "Applied", None, 1060, true),
         ("it is not on its way", Pending, "Pending", None, 1060, false),
-        ("its condition says why", Infeasible, "Infeasible", None, 1060, false),
+        (
+            "it is not on its way any more",
+            Infeasible,
+            "Infeasible",
+            None,
+            1060,
+            false,
+        ),
         ("asked not long ago", Expanding, "Expanding", Some(1060), 1359, false),
         ("asked long ago", Expanding, "Expanding", Some(1060), 1360, true),
     ] {
@@ -57,6 +64,10 @@ fn who_is_on_its_way_for_half_a_minute_is_asked_about_every_five_minutes() {
         due(&progress(Expanding), None, &Hearsay::new(), 1060).is_empty(),
         "never reported"
     );
+    let mut says_why = progress(Expanding);
+    "ControllerResizeError".clone_into(&mut says_why.claims[0].reason);
+    let due = due(&says_why, Some(&report("Expanding")), &Hearsay::new(), 1060);
+    assert!(due.is_empty(), "its condition says why");
 }
 
 #[test]

@@ -31,6 +31,7 @@ fn a_claim_is_read_with_all_that_the_drivers_say() {
                 { "type": "FileSystemResizePending", "status": "True" },
                 { "type": "Resizing", "status": "False" },
                 { "type": "NodeResizeError", "status": "False", "message": "over" },
+                { "type": "ControllerResizeError", "status": "True", "message": "no space" },
                 { "type": "ModifyVolumeError", "status": "True", "message": "no such class" },
             ],
         },
@@ -56,7 +57,8 @@ fn a_claim_is_read_with_all_that_the_drivers_say() {
         (Some(Resize::NodePending), Some(Modify::InProgress))
     );
     assert_eq!((view.resizing, view.file_system_resize_pending), (false, true));
-    assert_eq!(view.trouble.unwrap().message, "no such class");
+    let troubles = view.troubles.iter().map(|trouble| trouble.message.as_str());
+    assert_eq!(troubles.collect::<Vec<_>>(), ["no space", "no such class"]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use super::{Pod, gate};
 use crate::api::Settings;
 use crate::rollout::Snapshot;
-use crate::rollout::fixtures::{owner, template, web};
-use crate::rollout::snapshot::{Modify, Resize, Strategy, Trouble};
+use crate::rollout::fixtures::{owner, template, trouble, web};
+use crate::rollout::snapshot::{Modify, Resize, Strategy};
 use crate::templates::{Phase, Ready, Revision, Sync, UpdatePolicy};
 
 /// The Pod of the highest ordinal, whose claim has not been written yet.
@@ -114,10 +114,7 @@ fn pod_goes_whose_claims_are_ready_or_may_need_a_new_one() {
             |web, _| {
                 let claim = web.applied("data-web-2");
                 (claim.resize, claim.file_system_resize_pending) = (Some(Resize::NodeInProgress), true);
-                claim.trouble = Some(Trouble {
-                    reason: "NodeResizeError".to_owned(),
-                    message: "volume in use".to_owned(),
-                });
+                claim.troubles = vec![trouble("NodeResizeError")];
             },
             None,
         ),

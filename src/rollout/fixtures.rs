@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
 use super::plan::plan;
 use super::readiness::ClaimState;
-use super::snapshot::{Earlier, PodView, Refusal, SetView, Snapshot};
+use super::snapshot::{Earlier, PodView, Refusal, SetView, Snapshot, Trouble};
 use crate::claims::{Claim, Owner};
 use crate::json::Map;
 use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Record, Revision, UpdatePolicy, keys};
@@ -204,6 +204,14 @@ pub(crate) fn state(snapshot: &Snapshot, claim: &str) -> ClaimState {
         .into_iter()
         .find(|listed| listed.name == claim)
         .map_or(ClaimState::Done, |listed| listed.state)
+}
+
+/// What a condition of this type says.
+pub(crate) fn trouble(kind: &str) -> Trouble {
+    Trouble {
+        reason: kind.to_owned(),
+        message: format!("{kind} of the driver"),
+    }
 }
 
 pub(crate) fn refused(web: &mut Snapshot, last: u64) {

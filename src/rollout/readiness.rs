@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::snapshot::{Modify, Resize};
+use super::snapshot::{Modify, Resize, Trouble};
 use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::templates::{ClaimTemplate, Quantity, Revision, keys};
@@ -143,6 +143,30 @@ pub fn is_ready(claim: &Claim, template: &ClaimTemplate) -> bool {
     claim.bound && has_capacity(claim, template) && has_class(claim)
 }
 
+/// True iff the driver has said that it cannot do what the claim asks for. Its statuses say so and no condition does: an
+/// error that it tries again is in a condition, too, and stays there.
+#[must_use]
+pub fn is_infeasible(claim: &Claim) -> bool {
+    let resize = [Some(Resize::ControllerInfeasible), Some(Resize::NodeInfeasible)];
+    resize.contains(&claim.resize) || claim.modify == Some(Modify::Infeasible)
+}
+
+/// True iff the file system is to be expanded by the node. Its kubelet may have tried and failed: where the volume has to be
+/// mounted again every kubelet does.
+fn is_on_the_node(claim: &Claim) -> bool {
+    match claim.resize {
+        Some(resize) => matches!(resize, Resize::NodePending | Resize::NodeInProgress),
+        // From before there was a status for it.
+        None => claim.file_system_resize_pending,
+    }
+}
+
+/// True iff only the node has work to do, or has failed at it for good: a Pod that mounts the volume again may be the cure.
+#[must_use]
+pub fn needs_pod(claim: &Claim) -> bool {
+    has_class(claim) && (is_on_the_node(claim) || claim.resize == Some(Resize::NodeInfeasible))
+}
+
 /// How far a claim at the wish has come.
 #[must_use]
 pub fn state_at_wish(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
@@ -152,22 +176,19 @@ pub fn state_at_wish(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
     if is_ready(claim, template) {
         return ClaimState::Done;
     }
-    let resize_infeasible = matches!(
-        claim.resize,
-        Some(Resize::ControllerInfeasible | Resize::NodeInfeasible)
-    );
-    if resize_infeasible || claim.modify == Some(Modify::Infeasible) || claim.trouble.is_some() {
+    if is_infeasible(claim) {
         return ClaimState::Infeasible;
     }
     if has_capacity(claim, template) {
         return ClaimState::Modifying;
     }
-    let on_the_node = matches!(claim.resize, Some(Resize::NodePending | Resize::NodeInProgress));
-    if on_the_node || claim.file_system_resize_pending {
+    let expands = claim.resizing || claim.resize == Some(Resize::ControllerInProgress);
+    let modifies = claim.modify.is_some() || claim.trouble(&Trouble::MODIFICATION).is_some();
+    if is_on_the_node(claim) {
         ClaimState::NodeExpanding
-    } else if claim.resizing || claim.resize == Some(Resize::ControllerInProgress) {
+    } else if expands || claim.trouble(&Trouble::EXPANSION).is_some() {
         ClaimState::Expanding
-    } else if !has_class(claim) && claim.modify.is_some() {
+    } else if !has_class(claim) && modifies {
         ClaimState::Modifying
     } else {
         ClaimState::Applied
@@ -184,12 +205,7 @@ pub fn keeps_pod(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -
     if claim.terminating || !claim.bound || is_ready_at(claim, template, revision) {
         return false;
     }
-    let on_the_node = matches!(
-        claim.resize,
-        Some(Resize::NodePending | Resize::NodeInProgress | Resize::NodeInfeasible)
-    );
-    let waits_for_the_node = on_the_node || claim.resize.is_none() && claim.file_system_resize_pending;
-    !(is_at(claim, revision) && has_class(claim) && waits_for_the_node)
+    !(is_at(claim, revision) && needs_pod(claim))
 }
 
 fn is_ready_at(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
@@ -234,11 +250,20 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
             ("ModifyVolumePending", format!("{}: {waits}", class()))
         }
         ClaimState::Modifying => ("ModifyingVolume", class()),
-        ClaimState::Infeasible => match &claim.trouble {
-            Some(trouble) => return (trouble.reason.clone(), trouble.message.clone()),
-            None => ("Infeasible", "the driver cannot do it".to_owned()),
-        },
+        ClaimState::Infeasible => ("Infeasible", "the driver cannot do it".to_owned()),
         _ => ("", String::new()),
     };
-    (reason.to_owned(), message)
+    let trouble = match state {
+        ClaimState::Expanding | ClaimState::NodeExpanding => claim.trouble(&Trouble::EXPANSION),
+        ClaimState::Modifying => claim.trouble(&Trouble::MODIFICATION),
+        ClaimState::Infeasible if claim.modify == Some(Modify::Infeasible) => claim.trouble(&Trouble::MODIFICATION),
+        ClaimState::Infeasible => claim.trouble(&Trouble::EXPANSION),
+        _ => None,
+    };
+    match trouble {
+        Some(trouble) if state == ClaimState::Infeasible => (trouble.reason.clone(), trouble.message.clone()),
+        // It is tried again.
+        Some(trouble) => (trouble.reason.clone(), format!("{message}; {}", trouble.message)),
+        None => (reason.to_owned(), message),
+    }
 }

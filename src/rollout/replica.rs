@@ -227,10 +227,8 @@ impl<'a> Replica<'a> {
     /// True iff what keeps the next replica waiting is only what a Pod could move on.
     #[must_use]
     pub fn waits_for_its_pod(&self, set: &SetView) -> bool {
-        let waits = |state| matches!(state, ClaimState::NodeExpanding | ClaimState::Unbound);
-        self.claims
-            .iter()
-            .all(|claim| claim.lets_pass(set) || waits(claim.state))
+        let waits = |claim: &Standing<'_>| claim.state == ClaimState::Unbound || claim.needs_pod();
+        self.claims.iter().all(|claim| claim.lets_pass(set) || waits(claim))
     }
 }
 
@@ -308,12 +306,23 @@ impl Standing<'_> {
     pub fn lets_pass(&self, set: &SetView) -> bool {
         let parallel = set.pod_management == PodManagement::Parallel;
         let is_replaced = set.strategy == Strategy::Recreate && self.pod_at == At::A;
+        let needs_no_wait = self.needs_pod() && (self.pod_at == At::Absent || is_replaced);
         match self.state {
             ClaimState::Done | ClaimState::Missing | ClaimState::Terminating => true,
-            ClaimState::NodeExpanding => self.pod_at == At::Absent || is_replaced,
+            ClaimState::NodeExpanding => needs_no_wait,
+            ClaimState::Infeasible => parallel || needs_no_wait,
             ClaimState::Unbound => parallel || self.pod_at == At::Absent,
-            ClaimState::Infeasible | ClaimState::Refused | ClaimState::Foreign => parallel,
+            ClaimState::Refused | ClaimState::Foreign => parallel,
             ClaimState::Pending | ClaimState::Applied | ClaimState::Expanding | ClaimState::Modifying => false,
+        }
+    }
+
+    /// True iff it was written, and only a Pod could move it on.
+    fn needs_pod(&self) -> bool {
+        match self.state {
+            ClaimState::NodeExpanding => true,
+            ClaimState::Infeasible => self.claim.is_some_and(readiness::needs_pod),
+            _ => false,
         }
     }
 

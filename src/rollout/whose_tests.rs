@@ -5,7 +5,7 @@ use crate::rollout::action::Action;
 use crate::rollout::fixtures::{apply, owner, refused, state, template, web as fixture, writes};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
 use crate::rollout::readiness::ClaimState;
-use crate::rollout::snapshot::{Neighbour, PodManagement, Snapshot, Trouble};
+use crate::rollout::snapshot::{Neighbour, PodManagement, Resize, Snapshot};
 
 #[test]
 fn an_unbound_claim_is_waited_for_while_its_pod_is_there() {
@@ -34,10 +34,7 @@ fn what_is_stuck_stops_the_rest_with_ordered_ready_and_not_with_parallel() {
     type Change = (ClaimState, fn(&mut Snapshot));
     let rows: [Change; 3] = [
         (ClaimState::Infeasible, |web| {
-            web.applied("data-web-2").trouble = Some(Trouble {
-                reason: "ControllerResizeError".to_owned(),
-                message: "out of range".to_owned(),
-            });
+            web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
         }),
         (ClaimState::Foreign, |web| web.claim("data-web-2").labels = Map::new()),
         (ClaimState::Refused, |web| refused(web, 1000)),

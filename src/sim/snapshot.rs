@@ -10,7 +10,7 @@ use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
 use crate::api::Settings;
 use crate::claims;
 use crate::json::{Map, Value};
-use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
+use crate::rollout::snapshot::{self, PodManagement, Strategy};
 use crate::rollout::{Neighbour, PodView, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
 use crate::templates::{ProgressDeadline, Ready, Record, Revision, Sync, keys};
@@ -224,7 +224,7 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
         },
         resizing: claim.resize == Resize::Controller,
         file_system_resize_pending: claim.resize == Resize::Node,
-        trouble: None::<Trouble>,
+        troubles: Vec::new(),
     }
 }
 

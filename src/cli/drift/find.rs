@@ -10,6 +10,7 @@ use crate::claims::{self, Belongs, Foreign, foreign};
 use crate::json::Map;
 use crate::rollout::SetView;
 use crate::rollout::readiness::has_class;
+use crate::rollout::snapshot::Trouble;
 use crate::templates::show::path_of;
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, Record, RecordError, keys};
 
@@ -231,7 +232,9 @@ fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Ve
         rows.push(row(kind, field, wanted, Some(claim.request), note));
     }
     if claim.capacity.is_none_or(|capacity| capacity < claim.request) {
-        let trouble = claim.trouble.as_ref().map(|trouble| trouble.message.as_str());
+        let trouble = claim
+            .trouble(&Trouble::EXPANSION)
+            .map(|trouble| trouble.message.as_str());
         let note = if claim.bound {
             trouble.unwrap_or_default()
         } else {
@@ -259,7 +262,9 @@ fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> O
             ..blank(&claim.name, Kind::AttributesClass, "spec.volumeAttributesClassName")
         });
     }
-    let trouble = claim.trouble.as_ref().map(|trouble| trouble.message.clone());
+    let trouble = claim
+        .trouble(&Trouble::MODIFICATION)
+        .map(|trouble| trouble.message.clone());
     (claim.bound && !has_class(claim)).then(|| Difference {
         wanted: claim.class.clone(),
         found: claim.current_class.clone(),

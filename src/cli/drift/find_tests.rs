@@ -82,10 +82,10 @@ const CLAIMS: [Row; 16] = [
         "a volume is behind",
         |seen| {
             one(seen).view.capacity = Some(gi(0));
-            one(seen).view.trouble = Some(Trouble {
+            one(seen).view.troubles = vec![Trouble {
                 reason: "ControllerResizeError".to_owned(),
                 message: "no space".to_owned(),
-            });
+            }];
         },
         &["Capacity data-web-1 status.capacity.storage 1Gi 0 | no space"],
     ),

@@ -7,8 +7,8 @@
 use crate::claims::Claim;
 use crate::gate;
 use crate::rollout::replica::{Replica, mounting};
-use crate::rollout::snapshot::{Modify, Resize, Strategy};
-use crate::rollout::{Action, ApplyClaim, ClaimState, Refusal, Seconds, Snapshot, Wish, plan};
+use crate::rollout::snapshot::Strategy;
+use crate::rollout::{Action, ApplyClaim, ClaimState, Refusal, Seconds, Snapshot, Wish, plan, readiness};
 use crate::templates::{Sync, keys};
 
 /// A time after everything that has happened.
@@ -77,7 +77,7 @@ pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) 
 /// What is under way comes to its end.
 fn time_passes(snapshot: &mut Snapshot) {
     for claim in snapshot.claims.values_mut() {
-        if claim.bound && !has_failed(claim) && claim.labels.contains_key(keys::REVISION) {
+        if claim.bound && !readiness::is_infeasible(claim) && claim.labels.contains_key(keys::REVISION) {
             complete(claim);
         }
     }
@@ -100,14 +100,6 @@ fn ready(snapshot: &Snapshot) -> Vec<u32> {
     replicas.filter(is_ready).collect()
 }
 
-fn has_failed(claim: &Claim) -> bool {
-    let infeasible = matches!(
-        claim.resize,
-        Some(Resize::ControllerInfeasible | Resize::NodeInfeasible)
-    );
-    infeasible || claim.modify == Some(Modify::Infeasible) || claim.trouble.is_some()
-}
-
 fn complete(claim: &mut Claim) {
     claim.capacity = claim.capacity.max(Some(claim.request));
     claim.current_class.clone_from(&claim.class);
@@ -115,6 +107,7 @@ fn complete(claim: &mut Claim) {
     claim.modify = None;
     claim.resizing = false;
     claim.file_system_resize_pending = false;
+    claim.troubles.clear();
 }
 
 fn write(snapshot: &mut Snapshot, apply: &ApplyClaim) {

@@ -7,7 +7,7 @@ use crate::json::Map;
 use crate::rollout::fixtures::{refused, state, web};
 use crate::rollout::plan::plan;
 use crate::rollout::replica::At;
-use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot, Trouble};
+use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
 use crate::templates::ClaimTemplate;
 
 /// What is done when the highest of three replicas is so, and the two below it are behind: with OrderedReady, and after a
@@ -82,10 +82,7 @@ const STATES: [State; 15] = [
         web.claim("data-web-2").class = Some("fast".to_owned());
     }),
     ("Infeasible", |web| {
-        web.applied("data-web-2").trouble = Some(Trouble {
-            reason: "ControllerResizeError".to_owned(),
-            message: "out of range".to_owned(),
-        });
+        web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
     }),
     ("Refused", |web| refused(web, 1000)),
     ("Refused, due", |web| refused(web, 900)),

@@ -6,7 +6,7 @@ use super::done;
 use crate::json::Map;
 use crate::rollout::fixtures::{apply, complete, gi, refused, told, web, writes};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
-use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot, Trouble};
+use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
 use crate::rollout::{Earlier, Reason};
 use crate::templates::{ClaimTemplate, ProgressDeadline};
 
@@ -14,13 +14,6 @@ use crate::templates::{ClaimTemplate, ProgressDeadline};
 fn asks(web: &mut Snapshot, spec: &str) {
     let text = format!(r#"{{"metadata":{{"name":"data"}},"spec":{spec}}}"#);
     web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(&text).unwrap().spec);
-}
-
-fn trouble(web: &mut Snapshot, reason: &str) {
-    web.applied("data-web-2").trouble = Some(Trouble {
-        reason: reason.to_owned(),
-        message: "rpc error: code = OutOfRange".to_owned(),
-    });
 }
 
 /// What was seen of the claim; its state and reason, the reason of the condition `Stalled`, what is done, and when it is
@@ -64,8 +57,8 @@ const ROWS: [Row; 9] = [
         LOOK_AGAIN,
     ),
     (
-        |web| trouble(web, "ControllerResizeError"),
-        "Infeasible ControllerResizeError",
+        |web| web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible),
+        "Infeasible Infeasible",
         "ClaimInfeasible",
         "ClaimExpansionFailed",
         LOOK_AGAIN,

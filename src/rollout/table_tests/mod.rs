@@ -4,6 +4,7 @@
 mod asked;
 mod claim_states;
 mod edges;
+mod expansion;
 mod failures;
 mod idle;
 mod kep_table;

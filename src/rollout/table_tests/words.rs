@@ -1,9 +1,9 @@
 //! What users read while a rollout goes on: at a glance what it does, and why it waits.
 
 use crate::json::Map;
-use crate::rollout::fixtures::{gi, owner, refused, template, web as fixture};
+use crate::rollout::fixtures::{gi, owner, refused, template, trouble, web as fixture};
 use crate::rollout::plan::{LOOK_AGAIN, plan};
-use crate::rollout::snapshot::{Modify, PodManagement, PodView, Resize, Snapshot, Trouble, Unready};
+use crate::rollout::snapshot::{Modify, PodManagement, PodView, Resize, Snapshot, Unready};
 use crate::templates::Phase;
 
 fn pod(web: &mut Snapshot) -> &mut PodView {
@@ -212,14 +212,13 @@ const ROWS: &[Row] = &[
     ),
     (
         |web| {
-            web.applied("data-web-2").trouble = Some(Trouble {
-                reason: "ControllerResizeError".to_owned(),
-                message: "out of range".to_owned(),
-            });
+            let claim = web.applied("data-web-2");
+            claim.resize = Some(Resize::ControllerInfeasible);
+            claim.troubles = vec![trouble("ControllerResizeError")];
         },
         "Stalled",
         "ClaimInfeasible",
-        "data-web-2: out of range",
+        "data-web-2: ControllerResizeError of the driver",
     ),
     (
         |web| web.claim("data-web-2").owners = vec![owner("VirtualMachine", "vm", "vm-uid")],
