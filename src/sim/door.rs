@@ -247,14 +247,16 @@ fn claim_text(names: &mut Names, name: &str, claim: &Claim) -> String {
         Resize::None => None,
         Resize::Controller => Some("ControllerResizeInProgress"),
         Resize::ControllerInfeasible => Some("ControllerResizeInfeasible"),
+        Resize::Node if claim.errors.node => Some("NodeResizeInProgress"),
         Resize::Node => Some("NodeResizePending"),
     };
     if let Some(resize) = resize {
         status["allocatedResourceStatuses"] = json!({"storage": resize});
     }
-    if claim.resize == Resize::Node {
-        status["conditions"] = json!([{"type": "FileSystemResizePending", "status": "True", "message": ""}]);
-    }
+    let pending = (claim.resize == Resize::Node).then_some("FileSystemResizePending");
+    let conditions = claim.errors.kinds().chain(pending);
+    let conditions = conditions.map(|kind| json!({"type": kind, "status": "True", "message": ""}));
+    status["conditions"] = conditions.collect();
     let modify = match claim.modify {
         Modify::None => None,
         Modify::Pending => Some("Pending"),

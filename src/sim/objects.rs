@@ -144,6 +144,34 @@ pub enum Modify {
     Infeasible,
 }
 
+/// The conditions of a claim that say that something went wrong and is tried again. They stay until it went well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Errors {
+    /// `ControllerResizeError`
+    pub(crate) controller: bool,
+    /// `NodeResizeError`
+    pub(crate) node: bool,
+    /// `ModifyVolumeError`
+    pub(crate) modify: bool,
+}
+
+impl Errors {
+    /// The types of the conditions.
+    pub(crate) fn kinds(self) -> impl Iterator<Item = &'static str> {
+        let Self {
+            controller,
+            node,
+            modify,
+        } = self;
+        let kinds = [
+            (controller, "ControllerResizeError"),
+            (node, "NodeResizeError"),
+            (modify, "ModifyVolumeError"),
+        ];
+        kinds.into_iter().filter_map(|(is, kind)| is.then_some(kind))
+    }
+}
+
 /// What our field manager owns of a field. Where an apply repeats a value, all that gave it own it; where it changes the
 /// value, the others lose it. What an apply leaves out goes, unless another owns it as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -187,6 +215,7 @@ pub(crate) struct Claim {
     pub(crate) our_tier: Share,
     pub(crate) resize: Resize,
     pub(crate) modify: Modify,
+    pub(crate) errors: Errors,
 }
 
 /// What becomes of a Pod.
@@ -322,7 +351,14 @@ impl Claim {
             our_tier: Share::None,
             resize: Resize::None,
             modify: Modify::None,
+            errors: Errors::default(),
         }
+    }
+
+    /// It has the size that it asks for: `MarkFSResizeFinished`, which drops every error on the way.
+    pub(crate) fn has_grown(&mut self) {
+        (self.capacity, self.resize) = (self.request.max(self.capacity), Resize::None);
+        (self.errors.controller, self.errors.node) = (false, false);
     }
 
     /// What the policy added to a claim that is being made is owned by nobody; what it changed, by whoever asked for it.

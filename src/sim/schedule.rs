@@ -168,7 +168,13 @@ fn choose(random: &mut Random, world: &World) -> Step {
         63..71 => Step::Kubelet(random.byte(ORDINALS)),
         71..74 => Step::Provision(random.byte(SLOTS)),
         74..84 => {
-            let how = [Resizing::Begin, Resizing::Finish, Resizing::Finish, Resizing::Partly];
+            let how = [
+                Resizing::Begin,
+                Resizing::Fail,
+                Resizing::Finish,
+                Resizing::Finish,
+                Resizing::Partly,
+            ];
             Step::Resize(slot(random, world), random.pick(&how))
         }
         84 => Step::Collect,

@@ -10,7 +10,7 @@ use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
 use crate::api::Settings;
 use crate::claims;
 use crate::json::{Map, Value};
-use crate::rollout::snapshot::{self, PodManagement, Strategy};
+use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
 use crate::rollout::{Neighbour, PodView, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
 use crate::templates::{ProgressDeadline, Ready, Record, Revision, Sync, keys};
@@ -214,6 +214,7 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
             Resize::None => None,
             Resize::Controller => Some(snapshot::Resize::ControllerInProgress),
             Resize::ControllerInfeasible => Some(snapshot::Resize::ControllerInfeasible),
+            Resize::Node if claim.errors.node => Some(snapshot::Resize::NodeInProgress),
             Resize::Node => Some(snapshot::Resize::NodePending),
         },
         modify: match claim.modify {
@@ -224,7 +225,14 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
         },
         resizing: claim.resize == Resize::Controller,
         file_system_resize_pending: claim.resize == Resize::Node,
-        troubles: Vec::new(),
+        troubles: claim.errors.kinds().map(trouble).collect(),
+    }
+}
+
+fn trouble(kind: &str) -> Trouble {
+    Trouble {
+        reason: kind.to_owned(),
+        message: "failed to expand pvc with rpc error: code = Internal".to_owned(),
     }
 }
 

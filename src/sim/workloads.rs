@@ -185,6 +185,26 @@ pub(crate) const ALL: &[Workload] = &[
         &[(Now, Deed::Wish(one(3))), (Quiet, Deed::Limit(9))],
     ),
     workload(
+        "each-first-attempt-fails",
+        3,
+        ONE,
+        |world| {
+            parallel(world);
+            world.driver.fails_first = true;
+        },
+        &[(Now, Deed::Wish(with(3, 1, 0)))],
+    ),
+    workload(
+        "fails-before-the-remount",
+        3,
+        ONE,
+        |world| {
+            remount(world);
+            world.driver.fails_first = true;
+        },
+        &[(Now, Deed::FillDisk(0)), (Now, Deed::Both(one(3), 1))],
+    ),
+    workload(
         "take-back",
         3,
         ONE,

@@ -29,8 +29,11 @@ pub(crate) fn step(api: &mut Api, driver: &Driver, ordinal: usize) -> bool {
         // The file system is grown while it is mounted, or when it is mounted again.
         let now = !driver.needs_remount || pod.ready.is_none();
         let grown = api.edit_claim(slot, |claim| {
-            if claim.resize == Resize::Node && now {
-                (claim.capacity, claim.resize) = (claim.request.max(claim.capacity), Resize::None);
+            match claim.resize {
+                Resize::Node if now => claim.has_grown(),
+                // Every kubelet tries, and writes the driver's answer: `node_expander.go`.
+                Resize::Node => claim.errors.node = true,
+                _ => {}
             }
         });
         if grown {

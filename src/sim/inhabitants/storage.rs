@@ -1,7 +1,7 @@
 //! The provisioner and the resizer of a CSI driver.
 
 use crate::sim::api::Api;
-use crate::sim::objects::{Modify, Resize, place};
+use crate::sim::objects::{Claim, Modify, Resize, place};
 
 /// What the driver can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +16,8 @@ pub(crate) struct Driver {
     pub(crate) needs_remount: bool,
     /// `volumeBindingMode: WaitForFirstConsumer`
     pub(crate) first_consumer: bool,
+    /// Each first attempt fails.
+    pub(crate) fails_first: bool,
 }
 
 /// What the resizer does.
@@ -23,6 +25,8 @@ pub(crate) struct Driver {
 pub(crate) enum Resizing {
     /// It takes notice.
     Begin,
+    /// The driver fails, and will be asked again: `Internal`, or any other answer that is not infeasible.
+    Fail,
     /// It ends.
     Finish,
     /// It gives a part of what is asked for.
@@ -37,6 +41,7 @@ impl Default for Driver {
             needs_node: false,
             needs_remount: false,
             first_consumer: false,
+            fails_first: false,
         }
     }
 }
@@ -67,28 +72,51 @@ pub(crate) fn resize(api: &mut Api, driver: &Driver, slot: usize, how: Resizing)
     let pod = api.pods[place(slot).1].is_some();
     let driver = *driver;
     api.edit_claim(slot, |claim| {
+        let how = |failed: bool| match how {
+            Resizing::Finish if driver.fails_first && !failed => Resizing::Fail,
+            how => how,
+        };
         if wants_size {
-            match how {
-                _ if claim.request > driver.limit => claim.resize = Resize::ControllerInfeasible,
-                Resizing::Begin if claim.resize != Resize::Node => claim.resize = Resize::Controller,
-                Resizing::Finish if driver.needs_node && pod => claim.resize = Resize::Node,
-                Resizing::Finish => (claim.capacity, claim.resize) = (claim.request, Resize::None),
-                Resizing::Partly if claim.capacity + 1 < claim.request => claim.capacity += 1,
-                Resizing::Begin | Resizing::Partly => {}
-            }
+            expand(claim, &driver, how(claim.errors.controller), pod);
         } else {
-            claim.resize = Resize::None;
+            claim.has_grown();
         }
-        if !wants_class {
-            claim.modify = Modify::None;
-        } else if claim.class == driver.bad_class {
-            claim.modify = Modify::Infeasible;
+        if wants_class {
+            modify(claim, &driver, how(claim.errors.modify));
         } else {
-            match how {
-                Resizing::Begin if claim.modify == Modify::None => claim.modify = Modify::Pending,
-                Resizing::Begin | Resizing::Partly => claim.modify = Modify::InProgress,
-                Resizing::Finish => (claim.current_class, claim.modify) = (claim.class, Modify::None),
-            }
+            (claim.modify, claim.errors.modify) = (Modify::None, false);
         }
     })
+}
+
+/// `expand_and_recover.go` and `resize_status.go` of external-resizer.
+fn expand(claim: &mut Claim, driver: &Driver, how: Resizing, pod: bool) {
+    match how {
+        _ if claim.request > driver.limit => {
+            (claim.resize, claim.errors.controller) = (Resize::ControllerInfeasible, true);
+        }
+        // It is the node's turn.
+        Resizing::Begin | Resizing::Fail if claim.resize == Resize::Node => {}
+        Resizing::Begin => claim.resize = Resize::Controller,
+        Resizing::Fail => (claim.resize, claim.errors.controller) = (Resize::Controller, true),
+        // `markForPendingNodeExpansion` keeps the error of an attempt before.
+        Resizing::Finish if driver.needs_node && pod => claim.resize = Resize::Node,
+        Resizing::Finish => claim.has_grown(),
+        Resizing::Partly if claim.capacity + 1 < claim.request => claim.capacity += 1,
+        Resizing::Partly => {}
+    }
+}
+
+/// `modify_status.go` of external-resizer.
+fn modify(claim: &mut Claim, driver: &Driver, how: Resizing) {
+    match how {
+        _ if claim.class == driver.bad_class => (claim.modify, claim.errors.modify) = (Modify::Infeasible, true),
+        Resizing::Begin if claim.modify == Modify::None => claim.modify = Modify::Pending,
+        Resizing::Begin | Resizing::Partly => claim.modify = Modify::InProgress,
+        Resizing::Fail => (claim.modify, claim.errors.modify) = (Modify::InProgress, true),
+        Resizing::Finish => {
+            (claim.current_class, claim.modify) = (claim.class, Modify::None);
+            claim.errors.modify = false;
+        }
+    }
 }

@@ -35,6 +35,17 @@ impl Planted {
                     .filter(|claim| claim.resize == Resize::Node)
                     .for_each(|claim| claim.resize = Resize::Controller);
             }
+            Self::ErrorsBeforeStatuses | Self::TransientIsStalled => {
+                let hides = if self == Self::TransientIsStalled {
+                    Resize::Controller
+                } else {
+                    Resize::Node
+                };
+                let fails = |claim: &&mut Claim| claim.resize == hides && claim.errors.kinds().next().is_some();
+                claims
+                    .filter(fails)
+                    .for_each(|claim| claim.resize = Resize::ControllerInfeasible);
+            }
             Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
             Self::SaysAgain => seen.earlier = None,
             Self::DropsClass => claims.for_each(|claim| claim.our_class = Share::None),

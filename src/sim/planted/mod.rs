@@ -65,6 +65,8 @@ planted! {
     ForgetsReady: "nobody says that the claims of a Pod that waits have become ready", [Rule::L1];
     SaysReadyAgain: "what became ready is said again in each look", [Rule::S12];
     BorrowsPartition: "ours, once: Pods are held by the partition, and tools that wait say that all are replaced", [Rule::S19];
+    ErrorsBeforeStatuses: "ours, once: an error of the kubelet, or of the controller before it, hides that only a Pod is waited for", [Rule::L1, Rule::L5];
+    TransientIsStalled: "ours, once: what the driver tries again counts as infeasible, and with Parallel the next replica begins", [Rule::S6];
     GateSeesOldSet: "the gate reads the set from a cache", [Rule::S7];
     GateSeesOldClaims: "the gate reads claims from a cache", [Rule::S7];
     GateSeesOtherClaims: "the gate reads the claims of another Pod", [Rule::S7];
