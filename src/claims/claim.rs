@@ -26,8 +26,7 @@ pub struct Claim {
     pub spec: Arc<Map<Value>>,
     /// `spec.resources.requests.storage`
     pub request: Quantity,
-    /// An apply of ours made `spec.resources.requests.storage` what it is, and nobody else has asked for it since. Known to
-    /// the controller alone, as is [`Claim::class_is_ours`].
+    /// An apply of ours asked for `spec.resources.requests.storage`, and nobody else has asked for it since.
     pub size_is_ours: bool,
     /// `spec.volumeAttributesClassName`
     pub class: Option<String>,
@@ -66,6 +65,17 @@ pub struct Owner {
     pub controller: bool,
     /// `blockOwnerDeletion`
     pub block_owner_deletion: bool,
+}
+
+/// One entry of `metadata.managedFields`, as far as it matters: who owns size and attributes class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manager {
+    /// It is an apply of ours.
+    pub is_us: bool,
+    /// It owns `spec.resources.requests.storage`.
+    pub size: bool,
+    /// It owns `spec.volumeAttributesClassName`.
+    pub class: bool,
 }
 
 /// Why a text is no claim.
@@ -119,7 +129,7 @@ impl Claim {
 
     /// The labels as they stand there.
     fn read_metadata(&mut self, reader: &mut Reader<'_>) -> Result<Option<Value>, json::Error> {
-        let mut labels = None;
+        let (mut labels, mut managed) = (None, Value::Null);
         reader.object(|reader, key| {
             match &*key {
                 "name" => self.name = reader.string()?.into_owned(),
@@ -130,12 +140,23 @@ impl Claim {
                     self.owners.push(Owner::read(reader)?);
                     Ok(())
                 })?,
+                "managedFields" => managed = reader.value()?,
                 "ownerReferences" => {}
                 _ => reader.skip()?,
             }
             Ok(())
         })?;
+        let managers: Vec<Manager> = managed.as_array().unwrap_or_default().iter().map(Manager::of).collect();
+        self.managed_by(&managers);
         Ok(labels)
+    }
+
+    /// Size and attributes class are ours if they came from an apply of ours. Where a forced apply changes a value, its former
+    /// owners lose it; where it repeats the value, all of them own it. So the size is ours iff nobody else owns it.
+    pub fn managed_by(&mut self, managers: &[Manager]) {
+        let mut of_size = managers.iter().filter(|manager| manager.size).peekable();
+        self.size_is_ours = of_size.peek().is_some() && of_size.all(|manager| manager.is_us);
+        self.class_is_ours = managers.iter().any(|manager| manager.is_us && manager.class);
     }
 
     /// Takes how far the storage has come from the `status`.
@@ -226,6 +247,34 @@ fn member(reader: &mut Reader<'_>, of: &str) -> Result<Option<String>, json::Err
     Ok(found)
 }
 
+impl Manager {
+    /// The field manager of the controller.
+    pub const OURS: &str = "claim-rollout";
+
+    /// True iff what a manager of this name does by this operation is an apply of ours.
+    #[must_use]
+    pub fn is_us(name: Option<&str>, operation: Option<&str>) -> bool {
+        (name, operation) == (Some(Self::OURS), Some("Apply"))
+    }
+
+    fn of(entry: &Value) -> Self {
+        let text = |key| at(entry, &[key]).and_then(Value::as_str);
+        Self {
+            is_us: Self::is_us(text("manager"), text("operation")),
+            size: at(entry, &["fieldsV1", "f:spec", "f:resources", "f:requests", "f:storage"]).is_some(),
+            class: at(entry, &["fieldsV1", "f:spec", "f:volumeAttributesClassName"]).is_some(),
+        }
+    }
+}
+
+/// What stands at the end of a path.
+fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| match value {
+        Value::Object(members) => members.get(key),
+        _ => None,
+    })
+}
+
 impl Owner {
     /// The group of its kind; empty for the core group.
     #[must_use]
@@ -255,5 +304,67 @@ impl Owner {
             Ok(())
         })?;
         Ok(owner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Claim;
+
+    const SIZE: &str = r#"{"f:resources":{"f:requests":{"f:storage":{}}}}"#;
+    const CLASS: &str = r#"{"f:volumeAttributesClassName":{}}"#;
+
+    /// Manager, operation and what it owns of the spec.
+    type Entry = (&'static str, &'static str, &'static str);
+
+    #[test]
+    fn size_is_ours_alone_and_class_among_others() {
+        let us = "claim-rollout";
+        let rows: [(&str, &[Entry], (bool, bool)); 8] = [
+            ("nobody", &[], (false, false)),
+            ("we", &[(us, "Apply", SIZE), (us, "Apply", CLASS)], (true, true)),
+            (
+                "another",
+                &[("kubectl", "Apply", SIZE), ("kubectl", "Apply", CLASS)],
+                (false, false),
+            ),
+            (
+                "we and another",
+                &[(us, "Apply", SIZE), ("kubectl", "Update", SIZE)],
+                (false, false),
+            ),
+            (
+                "we and another the class",
+                &[("kubectl", "Update", CLASS), (us, "Apply", CLASS)],
+                (false, true),
+            ),
+            (
+                "not by an apply",
+                &[(us, "Update", SIZE), (us, "Update", CLASS)],
+                (false, false),
+            ),
+            (
+                "other requests",
+                &[(us, "Apply", r#"{"f:resources":{"f:requests":{}}}"#)],
+                (false, false),
+            ),
+            (
+                "limits",
+                &[(us, "Apply", r#"{"f:resources":{"f:limits":{"f:storage":{}}}}"#)],
+                (false, false),
+            ),
+        ];
+        for (row, entries, expected) in rows {
+            let managed = entries.iter().map(|(manager, operation, spec)| {
+                let spec: Value = serde_json::from_str(spec).unwrap();
+                json!({"manager": manager, "operation": operation, "fieldsV1": {"f:metadata": {}, "f:spec": spec}})
+            });
+            let managed: Value = managed.collect();
+            let claim = json!({"metadata": {"name": "data-web-0", "managedFields": managed}});
+            let claim = Claim::read(&claim.to_string()).unwrap();
+            assert_eq!((claim.size_is_ours, claim.class_is_ours), expected, "{row}");
+        }
     }
 }

@@ -69,7 +69,7 @@ pub use lease::Election;
 pub(crate) use lease::NAME as LEASE;
 
 /// The field manager of every write.
-pub const FIELD_MANAGER: &str = "claim-rollout";
+pub const FIELD_MANAGER: &str = crate::claims::claim::Manager::OURS;
 
 /// A connection on which nothing comes for so long is dead: longer than any answer takes, and than a watch is asked for.
 pub const SILENCE: Duration = Duration::from_secs(75);

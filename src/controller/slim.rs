@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::FIELD_MANAGER;
-use crate::claims::claim::ClaimError;
+use crate::claims::claim::{ClaimError, Manager};
 use crate::claims::{self, Owner};
 use crate::json::{self, Map, Reader};
 use crate::templates::{ClaimTemplate, TemplateError, keys};
@@ -93,6 +92,15 @@ pub(super) struct Claim {
     /// What it is found by; the rest has been read.
     pub(super) metadata: ObjectMeta,
     /// What the decisions read of it. One that cannot be read is a fault of that claim, not of the list that it came in.
+    pub(super) read: Result<claims::Claim, ClaimError>,
+}
+
+/// A PersistentVolumeClaim as an apply of it is answered: with its labels and annotations.
+#[derive(Clone, Debug, Deserialize, Resource)]
+#[resource(inherit = "PersistentVolumeClaim")]
+#[serde(from = "SentClaim")]
+pub(super) struct Applied {
+    pub(super) metadata: ObjectMeta,
     pub(super) read: Result<claims::Claim, ClaimError>,
 }
 
@@ -206,15 +214,24 @@ impl From<SentClaim> for Claim {
     }
 }
 
+impl From<SentClaim> for Applied {
+    fn from(sent: SentClaim) -> Self {
+        let (labels, annotations) = (sent.metadata.labels.clone(), sent.metadata.annotations.clone());
+        let Claim { metadata, read } = sent.into();
+        let metadata = ObjectMeta {
+            labels,
+            annotations,
+            ..metadata
+        };
+        Self { metadata, read }
+    }
+}
+
 impl SentClaim {
-    /// Size and attributes class are ours if they came from an apply of ours. Where a forced apply changes a value, its former
-    /// owners lose it; where it repeats the value, all of them own it. So the size is ours iff nobody else owns it.
     fn read(&mut self) -> Result<claims::Claim, ClaimError> {
         let metadata = &mut self.metadata;
         let entries = metadata.managed_fields.take().unwrap_or_default();
-        let size = |entry: &&ManagedFieldsEntry| owns(entry, "/f:spec/f:resources/f:requests/f:storage");
-        let mut owners_of_the_size = entries.iter().filter(size).peekable();
-        let class = |entry: &ManagedFieldsEntry| owns(entry, "/f:spec/f:volumeAttributesClassName");
+        let managers: Vec<Manager> = entries.iter().map(manager).collect();
         let labels = metadata.labels.take().unwrap_or_default();
         let owners = metadata.owner_references.take().unwrap_or_default();
         let mut claim = claims::Claim {
@@ -224,10 +241,9 @@ impl SentClaim {
             labels: Map::from_unsorted(labels.into_iter().collect()).unwrap_or_default(),
             owners: owners.into_iter().map(owner).collect(),
             terminating: metadata.deletion_timestamp.is_some(),
-            size_is_ours: owners_of_the_size.peek().is_some() && owners_of_the_size.all(is_our_apply),
-            class_is_ours: entries.iter().any(|entry| is_our_apply(entry) && class(entry)),
             ..claims::Claim::default()
         };
+        claim.managed_by(&managers);
         if let Some(spec) = &self.spec {
             claim.ask(Some(json::read(spec.get())?))?;
         }
@@ -250,13 +266,16 @@ pub(super) fn owner(reference: OwnerReference) -> Owner {
     }
 }
 
-fn is_our_apply(entry: &ManagedFieldsEntry) -> bool {
-    entry.manager.as_deref() == Some(FIELD_MANAGER) && entry.operation.as_deref() == Some("Apply")
-}
-
-fn owns(entry: &ManagedFieldsEntry, field: &str) -> bool {
-    let fields = entry.fields_v1.as_ref();
-    fields.is_some_and(|FieldsV1(fields)| fields.pointer(field).is_some())
+fn manager(entry: &ManagedFieldsEntry) -> Manager {
+    let owns = |field: &str| {
+        let fields = entry.fields_v1.as_ref();
+        fields.is_some_and(|FieldsV1(fields)| fields.pointer(field).is_some())
+    };
+    Manager {
+        size: owns("/f:spec/f:resources/f:requests/f:storage"),
+        class: owns("/f:spec/f:volumeAttributesClassName"),
+        is_us: Manager::is_us(entry.manager.as_deref(), entry.operation.as_deref()),
+    }
 }
 
 impl Pod {
