@@ -7,10 +7,10 @@ use kube::api::{Api, Patch, PatchParams};
 use kube::core::Status;
 use serde_json::{Value, json};
 
-use super::slim::{Claim, Set};
-use super::{FIELD_MANAGER, undone, views};
+use super::slim::{Applied, Set};
+use super::{FIELD_MANAGER, undone};
 use crate::claims;
-use crate::rollout::{ApplyClaim, SetReady, SetRecord};
+use crate::rollout::{ApplyClaim, Refusal, SetReady, SetRecord};
 use crate::templates::{RecordError, UpdatePolicy, keys};
 
 /// How long one call may take.
@@ -34,6 +34,8 @@ pub(super) enum Outcome<T> {
         cause: String,
         /// Its message.
         message: String,
+        /// The resourceVersion of what it stored instead, if it did.
+        stored: Option<String>,
     },
     /// It is not known whether it was done: look again later.
     Unsure {
@@ -63,7 +65,7 @@ impl<T> Outcome<T> {
             Self::Done(reply) => read(reply),
             Self::Conflict => Outcome::Conflict,
             Self::Gone => Outcome::Gone,
-            Self::Refused { cause, message } => Outcome::Refused { cause, message },
+            Self::Refused { cause, message, stored } => Outcome::Refused { cause, message, stored },
             Self::Unsure { why, retry_after } => Outcome::Unsure { why, retry_after },
         }
     }
@@ -115,6 +117,7 @@ fn refusal<T>(status: Status) -> Outcome<T> {
             Outcome::Refused {
                 cause,
                 message: shorten(&status.message),
+                stored: None,
             }
         }
     }
@@ -127,7 +130,7 @@ pub(super) fn shorten(message: &str) -> String {
 }
 
 /// The body of the apply: the fields of the action and no others (S2).
-fn body(apply: &ApplyClaim) -> Value {
+pub(super) fn body(apply: &ApplyClaim) -> Value {
     let mut labels: BTreeMap<&str, &str> = apply
         .labels
         .iter()
@@ -154,13 +157,21 @@ fn body(apply: &ApplyClaim) -> Value {
     body
 }
 
-/// Applies to a claim. Done with what the claim looks like since.
-pub(super) async fn apply_claim(claims: &Api<Claim>, apply: &ApplyClaim) -> Outcome<claims::Claim> {
+/// Applies to a claim. Done with what the claim looks like since; what comes back otherwise than it was sent counts as
+/// refused.
+pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Outcome<claims::Claim> {
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let body = body(apply);
     let outcome = call(claims.patch(apply.name.as_str(), &params, &Patch::Apply(&body))).await;
-    outcome.and_then(|claim| match views::claim(&claim) {
-        Ok(view) => Outcome::Done(view),
+    outcome.and_then(|reply| match reply.read {
+        Ok(claim) => match undone::of_claim(&body, apply, &reply.metadata, &claim) {
+            Some(message) => Outcome::Refused {
+                cause: Refusal::CHANGED_BY_OTHERS.to_owned(),
+                message: shorten(&message),
+                stored: Some(claim.resource_version),
+            },
+            None => Outcome::Done(claim),
+        },
         Err(error) => Outcome::Unsure {
             why: error.to_string(),
             retry_after: None,
@@ -198,10 +209,11 @@ fn annotated(uid: &str, resource_version: &str, annotations: &Value) -> Value {
 /// Writes to a set; what comes back otherwise than it was sent counts as refused.
 pub(super) async fn patch(sets: &Api<Set>, name: &str, body: &Value) -> Outcome<Set> {
     let outcome = call(sets.patch(name, &merge(), &Patch::Merge(body))).await;
-    outcome.and_then(|reply| match undone::undone(body, &reply) {
+    outcome.and_then(|reply| match undone::of_set(body, &reply.metadata) {
         Some(message) => Outcome::Refused {
             cause: undone::CAUSE.to_owned(),
             message,
+            stored: reply.metadata.resource_version,
         },
         None => Outcome::Done(reply),
     })

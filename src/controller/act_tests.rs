@@ -53,6 +53,7 @@ fn answers_of_the_api_server_are_told_apart() {
     let refused = Outcome::<()>::Refused {
         cause: "Why".to_owned(),
         message: "no".to_owned(),
+        stored: None,
     };
     let rows = [
         (404, "", Outcome::Gone),

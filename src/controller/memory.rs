@@ -45,15 +45,21 @@ impl Memory {
         self.written.insert(claim.uid.clone(), claim);
     }
 
-    /// The apply was refused.
-    pub(super) fn refused(&mut self, apply: &ApplyClaim, cause: String, message: String, now: Seconds) {
+    /// The apply was refused, for this cause and with these words; or another claim was stored.
+    pub(super) fn refused(
+        &mut self,
+        apply: &ApplyClaim,
+        (cause, message): (String, String),
+        stored: Option<String>,
+        now: Seconds,
+    ) {
         let before = self
             .refusals
             .get(&apply.uid)
             .filter(|refusal| refusal.revision == apply.revision);
         let refusal = Refusal {
             revision: apply.revision.clone(),
-            resource_version: apply.resource_version.clone(),
+            resource_version: stored.unwrap_or_else(|| apply.resource_version.clone()),
             cause,
             message,
             attempts: before.map_or(0, |refusal| refusal.attempts).saturating_add(1),

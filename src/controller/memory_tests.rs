@@ -6,7 +6,7 @@ use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
 use crate::controller::slim::Claim;
 use crate::controller::views;
-use crate::rollout::ApplyClaim;
+use crate::rollout::{ApplyClaim, Refusal};
 use crate::templates::{ClaimName, Quantity, Revision};
 
 fn claim(uid: &str, resource_version: &str) -> claims::Claim {
@@ -57,12 +57,19 @@ fn refusals_count_up_for_one_revision_and_end_with_the_claim() {
         revision: Revision::from_text("one"),
     };
     for attempts in [1, 2, 3] {
-        memory.refused(&apply, "Forbidden".to_owned(), "quota".to_owned(), 5);
+        memory.refused(&apply, ("Forbidden".to_owned(), "quota".to_owned()), None, 5);
         assert_eq!(memory.refusals["a"].attempts, attempts);
     }
     apply.revision = Revision::from_text("two");
-    memory.refused(&apply, "Forbidden".to_owned(), "quota".to_owned(), 5);
-    assert_eq!(memory.refusals["a"].attempts, 1);
+    memory.refused(&apply, ("Forbidden".to_owned(), "quota".to_owned()), None, 5);
+    let refusal = &memory.refusals["a"];
+    assert_eq!((refusal.attempts, &*refusal.resource_version), (1, "9"));
+    let changed = Refusal::CHANGED_BY_OTHERS.to_owned();
+    memory.refused(&apply, (changed, "label".to_owned()), Some("10".to_owned()), 5);
+    // A quota that gives way changes nothing about them.
+    memory.retry_now();
+    let refusal = &memory.refusals["a"];
+    assert_eq!((refusal.attempts, &*refusal.resource_version), (2, "10"));
     memory.bring_up(&mut seen(claim("b", "9")));
     assert!(memory.refusals.is_empty());
 }

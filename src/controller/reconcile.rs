@@ -18,7 +18,7 @@ use super::metrics::Metrics;
 use super::namespaces::Namespaces;
 use super::report::updated;
 use super::settled::{self, Basis, Settled};
-use super::slim::{Claim, Set};
+use super::slim::{Applied, Set};
 use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
 use super::undone::{self, Undone};
@@ -240,7 +240,7 @@ impl Context {
     }
 
     async fn apply(&self, set: &Set, apply: &ApplyClaim) -> Result<Acted, LookError> {
-        let claims: Api<Claim> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let claims: Api<Applied> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let outcome = act::apply_claim(&claims, apply).await;
         self.metrics.claim_write(outcome.as_str());
         tracing::info!(
@@ -259,9 +259,9 @@ impl Context {
                 self.tell(set, &updated(set, apply)).await;
                 Ok(Acted::LookAgain)
             }
-            Outcome::Refused { cause, message } => {
+            Outcome::Refused { cause, message, stored } => {
                 let now = (self.clock)();
-                self.remember(set, |memory| memory.refused(apply, cause, message, now));
+                self.remember(set, |memory| memory.refused(apply, (cause, message), stored, now));
                 Ok(Acted::LookAgain)
             }
             Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
@@ -300,7 +300,7 @@ impl Context {
                 Ok(Acted::Nothing)
             }
             Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
-            Outcome::Refused { cause, message } if cause == undone::CAUSE => {
+            Outcome::Refused { cause, message, .. } if cause == undone::CAUSE => {
                 let now = (self.clock)();
                 self.remember(set, |memory| {
                     memory.undone = Some(Undone::again(memory.undone.as_ref(), message, now));

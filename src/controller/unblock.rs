@@ -24,6 +24,9 @@ use crate::templates::Quantity;
 /// API server's own copy of a quota, by which it judges, catch up with what we have seen.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// What the API server says of a growth that the storage class does not allow (PersistentVolumeClaimResize).
+const NO_EXPANSION: &str = "must support resize";
+
 /// A ResourceQuota.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "ResourceQuota")]
@@ -250,6 +253,7 @@ impl Unblock {
             let seen = waiting.namespaces.get(namespace).map(|(_, quotas)| lock(&quotas.seen));
             return seen.is_some_and(|seen| seen.known.get(name).is_none_or(|quota| quota.has_room_for(refusal)));
         }
+        let class = class.filter(|_| refusal.contains(NO_EXPANSION));
         let classes = waiting.classes.as_ref().map(|classes| lock(&classes.seen));
         let class = classes
             .as_ref()

@@ -101,7 +101,7 @@ impl<'s> Gate<'s> {
     #[must_use]
     pub fn waits_for(&self, claim: Option<&Claim>, template: &ClaimTemplate) -> Option<String> {
         let claim = claim.filter(|claim| readiness::keeps_pod(claim, template, &self.wish.revision))?;
-        let is_at = readiness::is_at(claim, &self.wish.revision);
+        let is_at = readiness::is_at(claim, template, &self.wish.revision);
         let why = if is_at {
             let state = readiness::state_at_wish(claim, template);
             let (_, why) = readiness::explain(state, claim, template);

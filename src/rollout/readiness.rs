@@ -100,13 +100,28 @@ impl fmt::Display for ClaimState {
     }
 }
 
-/// True iff the claim carries the revision. Such a claim is never written again, whatever it holds now (S8).
+/// True iff the claim carries the revision, and what was asked for with it was stored. Such a claim is never written again,
+/// whatever it holds now (S8).
 #[must_use]
-pub fn is_at(claim: &Claim, revision: &Revision) -> bool {
-    claim
-        .labels
-        .get(keys::REVISION)
-        .is_some_and(|label| label == revision.as_str())
+pub fn is_at(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
+    let carries = claim.labels.get(keys::REVISION);
+    carries.is_some_and(|label| label == revision.as_str()) && !was_dropped(claim, template)
+}
+
+/// True iff the label was stored and the size or the class of the same apply was not: a webhook changed it, or a feature is
+/// off. The claim itself says so, also to a controller that did not see the reply.
+///
+/// A value that somebody else has asked for since is theirs, and stays. But a smaller size or another class that no one but
+/// our apply owns is what became of it; and where a class was asked for, none is nobody's choice: the API server lets no
+/// one take a class away.
+fn was_dropped(claim: &Claim, template: &ClaimTemplate) -> bool {
+    let smaller = |asked: Quantity| claim.size_is_ours && claim.request < asked;
+    let another = |asked: &str| match claim.class.as_deref().unwrap_or_default() {
+        "" => true,
+        class => claim.class_is_ours && class != asked,
+    };
+    let class = template.volume_attributes_class_name.as_deref();
+    template.storage.is_some_and(smaller) || class.is_some_and(|asked| !asked.is_empty() && another(asked))
 }
 
 /// True iff the claim asks for at least what the template asks for, and differs in nothing that cannot change.
@@ -205,11 +220,11 @@ pub fn keeps_pod(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -
     if claim.terminating || !claim.bound || is_ready_at(claim, template, revision) {
         return false;
     }
-    !(is_at(claim, revision) && needs_pod(claim))
+    !(is_at(claim, template, revision) && needs_pod(claim))
 }
 
 fn is_ready_at(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
-    is_at(claim, revision) && is_ready(claim, template)
+    is_at(claim, template, revision) && is_ready(claim, template)
 }
 
 /// Why a claim is in this state, as one word and in words.

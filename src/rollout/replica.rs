@@ -161,7 +161,7 @@ impl<'a> Replica<'a> {
                     .filter(|refusal| refusal.revision == wish.revision && kept.is_none());
                 standing.judge(
                     claim,
-                    readiness::is_at(claim, &wish.revision),
+                    readiness::is_at(claim, template, &wish.revision),
                     foreign.as_ref(),
                     refusal,
                     snapshot.now,
@@ -248,7 +248,7 @@ impl Standing<'_> {
                 "Deleted".to_owned(),
                 "is being deleted".to_owned(),
             )
-        } else if at_wish {
+        } else if at_wish && !refusal.is_some_and(|refusal| refusal.is_of_reply(claim)) {
             let state = readiness::state_at_wish(claim, self.template);
             let (reason, message) = readiness::explain(state, claim, self.template);
             (At::B, state, reason, message)
@@ -266,7 +266,7 @@ impl Standing<'_> {
             let (reason, message) = readiness::explain(ClaimState::Unbound, claim, self.template);
             (At::A, ClaimState::Unbound, reason, message)
         } else if let Some(refusal) = refusal {
-            let changed = refusal.resource_version != claim.resource_version;
+            let changed = refusal.resource_version != claim.resource_version && !refusal.is_by_others();
             self.retry_at = Some(if changed { 0 } else { refusal.retry_at(now) });
             (
                 At::A,

@@ -172,9 +172,10 @@ pub struct Neighbour {
 pub struct Refusal {
     /// The revision that was to be applied.
     pub revision: Revision,
-    /// The resourceVersion of the claim that it was decided for. A claim that has changed since is tried at once.
+    /// The resourceVersion of the claim that it was decided for. A claim that has changed since is tried at once. Where others
+    /// changed what was written, that of the reply.
     pub resource_version: String,
-    /// The reason of the API server's status, such as `Forbidden`.
+    /// The reason of the API server's status, such as `Forbidden`, or [`Refusal::CHANGED_BY_OTHERS`].
     pub cause: String,
     /// Its message.
     pub message: String,
@@ -187,6 +188,21 @@ pub struct Refusal {
 impl Refusal {
     /// The longest pause between two attempts.
     pub const MAX_PAUSE: Seconds = 300;
+
+    /// The apply was answered with another claim than the one that was asked for.
+    pub const CHANGED_BY_OTHERS: &str = "ChangedByOthers";
+
+    /// True iff others change what is written. That the claim has changed since says nothing about them.
+    #[must_use]
+    pub fn is_by_others(&self) -> bool {
+        self.cause == Self::CHANGED_BY_OTHERS
+    }
+
+    /// True iff the claim is what others made of the apply, and nobody has changed it since.
+    #[must_use]
+    pub fn is_of_reply(&self, claim: &Claim) -> bool {
+        self.is_by_others() && self.resource_version == claim.resource_version
+    }
 
     /// See [`retry_at`].
     #[must_use]

@@ -27,10 +27,26 @@ pub(crate) struct Api {
     pub(crate) policy: bool,
     /// The StatefulSet controller knows `maxUnavailable`, as it does by default since 1.37.
     pub(crate) max_unavailable: bool,
+    /// What a webhook makes of an apply on a claim.
+    pub(crate) meddles: Meddles,
     /// A deletion of the StatefulSet controller was denied: it waits until its set or a Pod changes, or for a long time.
     pub(crate) asleep: Option<Asleep>,
     pub(crate) last_uid: Uid,
     pub(crate) last_version: Version,
+}
+
+/// What a webhook, or a feature that is off, makes of an apply on a claim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Meddles {
+    /// Nothing.
+    #[default]
+    No,
+    /// It takes our label away.
+    Label,
+    /// It puts the size back.
+    Size,
+    /// It puts the attributes class back.
+    Class,
 }
 
 /// The StatefulSet controller waits, because it was not let delete a Pod.
@@ -91,6 +107,20 @@ pub(crate) struct Apply {
     pub(crate) taken_back: bool,
 }
 
+impl Apply {
+    /// True iff the claim that came back has all that was asked for.
+    pub(crate) fn is_in(&self, claim: &Claim) -> bool {
+        let size = if self.taken_back {
+            claim.request == self.size
+        } else {
+            claim.request >= self.size
+        };
+        let class = self.class == 0 || claim.class == self.class;
+        let tier = self.tier == 0 || claim.tier == self.tier;
+        claim.revision == Some(self.revision) && size && class && tier
+    }
+}
+
 /// What the API server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
@@ -123,6 +153,8 @@ pub enum Cause {
     Strategy,
     /// A webhook.
     Webhook,
+    /// It was done, and others changed what was asked for.
+    Changed,
 }
 
 impl Api {
@@ -139,6 +171,7 @@ impl Api {
             expandable: true,
             policy: true,
             max_unavailable: false,
+            meddles: Meddles::No,
             asleep: None,
             last_uid: 0,
             last_version: 0,
@@ -330,7 +363,13 @@ impl Api {
         if apply.uid.is_some_and(|uid| uid != claim.uid) {
             return Answer::Gone;
         }
-        let after = applied(&claim, apply);
+        let mut after = applied(&claim, apply);
+        match self.meddles {
+            Meddles::No => {}
+            Meddles::Label => after.revision = None,
+            Meddles::Size => after.request = claim.request,
+            Meddles::Class => after.class = claim.class,
+        }
         if let Err(cause) = self.check(&claim, &after) {
             return Answer::Refused(cause);
         }

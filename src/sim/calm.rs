@@ -1,6 +1,6 @@
 //! What happens when faults stop: everybody has their turn, again and again, until nothing changes any more.
 
-use super::api::Api;
+use super::api::{Api, Meddles};
 use super::inhabitants::people::Deed;
 use super::inhabitants::storage::Resizing;
 use super::log::Log;
@@ -129,6 +129,7 @@ impl World {
             Deed::Quota(u8::MAX),
             Deed::Expandable(true),
             Deed::Registered(true),
+            Deed::Meddle(Meddles::No),
             Deed::Neighbour(false),
             Deed::Owned(false),
         ];

@@ -10,6 +10,7 @@ use super::objects::{
 };
 use super::snapshot::claim_name;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
+use crate::claims::claim::Manager;
 use crate::templates::{self, ClaimTemplate, Quantity, keys};
 use crate::wire;
 
@@ -235,6 +236,15 @@ fn claim_text(names: &mut Names, name: &str, claim: &Claim) -> String {
     if let Some(wish) = &claim.revision {
         object["metadata"]["labels"][keys::REVISION] = names.revision(wish).as_str().into();
     }
+    let mut ours = json!({});
+    if claim.our_size {
+        ours["f:resources"]["f:requests"]["f:storage"] = json!({});
+    }
+    if claim.our_class.is_ours() {
+        ours["f:volumeAttributesClassName"] = json!({});
+    }
+    let fields = json!({"f:spec": ours});
+    object["metadata"]["managedFields"] = json!([{"manager": Manager::OURS, "operation": "Apply", "fieldsV1": fields}]);
     if claim.terminating {
         object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     }

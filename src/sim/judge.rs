@@ -1,7 +1,7 @@
 //! From the objects of the model to what the guarantees are about.
 
-use super::api::{Answer, Api, Write};
-use super::objects::{Lot, ORDINALS, Owner, Resize, SLOTS, Set, Wish, place, slot};
+use super::api::{Answer, Api, Meddles, Write};
+use super::objects::{Claim, Lot, ORDINALS, Owner, Resize, SLOTS, Set, Wish, place, slot};
 use super::seen::Seen;
 use super::world::World;
 use crate::rollout::invariants::{
@@ -56,7 +56,7 @@ impl Facts {
                 ordinal: number(ordinal),
                 uid: claim.uid.into(),
                 version: claim.version.into(),
-                revision: claim.revision.as_ref().map(id),
+                revision: revision_of(&claim, template),
                 request: claim.request.into(),
                 capacity: claim.capacity.into(),
                 class: class(claim.class),
@@ -69,7 +69,7 @@ impl Facts {
                 on_the_node: claim.resize == Resize::Node,
                 refused: refused(slot),
                 // What the driver said of an earlier wish does not count.
-                stuck: if claim.revision == wish {
+                stuck: if claim.is_at(wish, template) {
                     claim.is_infeasible()
                 } else {
                     refused(slot)
@@ -114,6 +114,13 @@ impl Facts {
             pods: &self.pods,
         }
     }
+}
+
+/// What a claim is at. One of which an apply of ours was stored in part is at no wish.
+fn revision_of(claim: &Claim, template: usize) -> Option<Id> {
+    let revision = claim.revision?;
+    let is_whole = claim.is_at(Some(revision), template);
+    Some(if is_whole { id(&revision) } else { Id::MAX })
 }
 
 fn set_facts(set: &Set) -> SetFacts {
@@ -264,7 +271,10 @@ pub(crate) fn request(
     ledger.s9_asked_for(&request, &was)?;
     ledger.s6_order(&request, &was)?;
     s19_borrows_nothing(&was, &is)?;
-    s12_no_write_for_nothing(&request)?;
+    // What a webhook takes back was not for nothing.
+    if before.meddles == Meddles::No {
+        s12_no_write_for_nothing(&request)?;
+    }
     s9_not_stale(&request)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::api::{Answer, Api, Apply, Write};
+use super::api::{Answer, Api, Apply, Cause, Write};
 use super::inhabitants::people::Deed;
 use super::judge;
 use super::mind::{Decision, Mind};
@@ -147,7 +147,16 @@ impl Log {
         }
         // An answer that is lost is not known to be a refusal.
         if let (Write::Apply(apply), Fate::Answered | Fate::Refused) = (write, fate) {
-            self.attempted(apply, answer);
+            let claim = after.claims[usize::from(apply.slot)];
+            let changed = answer == Answer::Done && claim.is_some_and(|claim| !apply.is_in(&claim));
+            self.attempted(
+                apply,
+                if changed {
+                    Answer::Refused(Cause::Changed)
+                } else {
+                    answer
+                },
+            );
         }
         self.line(|| {
             let fate = match fate {
@@ -175,7 +184,9 @@ impl Log {
             |attempt: &Attempt| attempt.claim == claim && (answer == Answer::Done || attempt.revision != revision);
         self.attempts.retain(|attempt| !ends(attempt));
         if refused {
-            let version = apply.version.unwrap_or(0).into();
+            // That a claim has changed says nothing about those who change what is written.
+            let by_others = answer == Answer::Refused(Cause::Changed);
+            let version = apply.version.filter(|_| !by_others).unwrap_or(0).into();
             self.attempts.push(Attempt {
                 at: self.now,
                 claim,

@@ -371,6 +371,18 @@ impl Claim {
         }
     }
 
+    /// It carries the revision, and all that was asked for with it was stored.
+    pub(crate) fn is_at(&self, wish: Option<Wish>, template: usize) -> bool {
+        self.revision == wish && wish.is_none_or(|wish| !self.was_dropped(wish.wants[template]))
+    }
+
+    /// The label of an apply of ours was stored and its size or class was not, as `rollout::readiness` has it.
+    fn was_dropped(&self, want: Want) -> bool {
+        let smaller = self.our_size && self.request < want.size;
+        let another = self.class == 0 || self.our_class.is_ours() && self.class != want.class;
+        smaller || want.class != 0 && another
+    }
+
     /// The driver has said no.
     pub(crate) fn is_infeasible(&self) -> bool {
         self.resize == Resize::ControllerInfeasible || self.modify == Modify::Infeasible

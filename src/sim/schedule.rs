@@ -1,5 +1,6 @@
 //! Seeded schedules of everything that may happen, and the shortest part of one that still breaks a guarantee.
 
+use super::api::Meddles;
 use super::inhabitants::people::Deed;
 use super::inhabitants::storage::Resizing;
 use super::log::Log;
@@ -261,9 +262,19 @@ fn deed(random: &mut Random, world: &World) -> Deed {
         _ => random.pick(&[
             Deed::Registered(false),
             Deed::Registered(true),
+            Deed::Meddle(random_meddling(ordinal)),
+            Deed::Meddle(Meddles::No),
             Deed::Forge(wish_of(1)),
             Deed::Replay,
         ]),
+    }
+}
+
+const fn random_meddling(number: u8) -> Meddles {
+    match number {
+        0 => Meddles::Label,
+        1 => Meddles::Size,
+        _ => Meddles::Class,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use super::api::Cause;
 use super::mind::Mind;
 use super::names::{SET, TEMPLATE, TIER, class, gi};
 use super::objects::{Claim, Lot, Modify, Owner, Pod, Resize, SLOTS, Set, Uid, Want, Wish, place};
@@ -107,7 +108,10 @@ fn refusal_of(refusal: &Refused, revision: Revision) -> Refusal {
     Refusal {
         revision,
         resource_version: if refusal.same { VERSION } else { 0 }.to_string(),
-        cause: format!("{:?}", refusal.cause),
+        cause: match refusal.cause {
+            Cause::Changed => Refusal::CHANGED_BY_OTHERS.to_owned(),
+            cause => format!("{cause:?}"),
+        },
         message: format!("because of {:?}", refusal.cause),
         attempts: refusal.attempts.into(),
         last: u64::try_from(last).unwrap_or(0),

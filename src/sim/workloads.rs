@@ -1,5 +1,6 @@
 //! What users do: every workload.
 
+use super::api::Meddles;
 use super::inhabitants::people::Deed;
 use super::objects::{Want, Wish};
 use super::workload::When::{self, Now, Quiet, Written};
@@ -203,6 +204,40 @@ pub(crate) const ALL: &[Workload] = &[
             world.driver.fails_first = true;
         },
         &[(Now, Deed::FillDisk(0)), (Now, Deed::Both(one(3), 1))],
+    ),
+    workload(
+        "label-is-taken-away",
+        3,
+        ONE,
+        parallel,
+        &[
+            (Now, Deed::Meddle(Meddles::Label)),
+            (Now, Deed::Wish(one(3))),
+            (Quiet, Deed::Meddle(Meddles::No)),
+        ],
+    ),
+    workload(
+        "size-is-put-back",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Meddle(Meddles::Size)),
+            (Now, Deed::Both(one(3), 1)),
+            (Quiet, Deed::Meddle(Meddles::No)),
+        ],
+    ),
+    workload(
+        "class-is-dropped",
+        2,
+        ONE,
+        |_| {},
+        &[
+            (Now, Deed::Meddle(Meddles::Class)),
+            (Now, Deed::Wish(with(3, 1, 0))),
+            (Quiet, Deed::Meddle(Meddles::No)),
+            (Quiet, Deed::Wish(with(3, 2, 0))),
+        ],
     ),
     workload(
         "take-back",

@@ -4,6 +4,7 @@ use crate::api::Settings;
 use crate::claims::Claim;
 use crate::rollout::readiness::is_at;
 use crate::rollout::{Idle, SetView, Wish};
+use crate::templates::ClaimTemplate;
 
 /// What will become of such a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +22,17 @@ pub(crate) enum Outlook {
 impl Outlook {
     /// The outlook of a claim. The controller's settings are not known here: the defaults count.
     pub(crate) fn of(set: &SetView, claim: &Claim) -> Self {
+        let is_of = |template: &&ClaimTemplate| {
+            let name = claim.name.strip_prefix(&template.name);
+            name.is_some_and(|name| name.starts_with(&format!("-{}-", set.name)))
+        };
         match Wish::of(set, &Settings::default()) {
             // Written once, never written again (S8).
-            Ok(wish) if is_at(claim, &wish.revision) => Self::Nobody,
-            Ok(_) => Self::Coming,
+            Ok(wish) => {
+                let template = wish.record.templates.iter().find(is_of);
+                let is_at = template.is_some_and(|template| is_at(claim, template, &wish.revision));
+                if is_at { Self::Nobody } else { Self::Coming }
+            }
             Err(Idle::OnClaimDelete) => Self::Left,
             Err(Idle::NothingStaged | Idle::Withdrawn) => Self::Nobody,
             Err(idle) => Self::Stalled(idle.to_string()),

@@ -12,6 +12,7 @@ mod middle;
 mod on_delete;
 mod quiet;
 mod recover;
+mod replies;
 mod words;
 
 use super::fixtures::{apply, complete, web};

@@ -39,9 +39,9 @@ impl Memory {
         self.written[slot] = Some(claim);
     }
 
-    /// The apply was refused.
-    pub(crate) fn refused(&mut self, apply: &Apply, cause: Cause) {
-        let (uid, version) = (apply.uid.unwrap_or(0), apply.version.unwrap_or(0));
+    /// The apply was refused; or another claim was stored, of this version.
+    pub(crate) fn refused(&mut self, apply: &Apply, cause: Cause, stored: Option<Version>) {
+        let (uid, version) = (apply.uid.unwrap_or(0), stored.or(apply.version).unwrap_or(0));
         let place = &mut self.refusals[usize::from(apply.slot)];
         let before = place.filter(|refusal| refusal.uid == uid && refusal.revision == apply.revision);
         let attempts = before.map_or(0, |refusal| refusal.attempts).saturating_add(1).min(12);

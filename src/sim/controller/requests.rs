@@ -79,14 +79,21 @@ impl World {
         let acted = match (write, answer) {
             (Write::Apply(apply), Answer::Done) => {
                 let slot = usize::from(apply.slot);
-                if let Some(claim) = self.api.claims[slot] {
-                    let known = Planted::overlay(planted, instance, slot, claim);
-                    Arc::make_mut(&mut instance.memory).applied(slot, known);
+                let memory = Arc::make_mut(&mut instance.memory);
+                match self.api.claims[slot] {
+                    Some(claim) if planted != Some(Planted::ReplyNotCompared) && !apply.is_in(&claim) => {
+                        memory.refused(apply, Cause::Changed, Some(claim.version));
+                    }
+                    Some(claim) => {
+                        let known = Planted::overlay(planted, &instance.views, slot, claim);
+                        memory.applied(slot, known);
+                    }
+                    None => {}
                 }
                 Acted::LookAgain
             }
             (Write::Apply(apply), Answer::Refused(cause)) => {
-                Arc::make_mut(&mut instance.memory).refused(apply, cause);
+                Arc::make_mut(&mut instance.memory).refused(apply, cause, None);
                 Acted::LookAgain
             }
             (Write::Apply(_) | Write::Record { .. } | Write::Ready { .. }, Answer::Conflict | Answer::Gone) => {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::sim::api::{Answer, Api, Cause};
+use crate::sim::api::{Answer, Api, Cause, Meddles};
 use crate::sim::log::Log;
 use crate::sim::mind::Mind;
 use crate::sim::objects::{Claim, Lot, Owner, Record, SLOTS, Set, SetSpec, SetStatus, Share, Wish};
@@ -67,6 +67,8 @@ pub(crate) enum Deed {
     BadClass(u8),
     /// The policy is registered, or not.
     Registered(bool),
+    /// A webhook changes what is applied to claims, or no more.
+    Meddle(Meddles),
     /// Writes a record, which no policy sees if it is not there.
     Forge(Wish),
     /// Writes the record of an earlier set.
@@ -253,6 +255,7 @@ fn in_the_cluster(api: &mut Api, deed: Deed, copied: &mut Option<Record>) -> boo
         Deed::Quota(quota) => change(&mut api.quota, quota),
         Deed::Expandable(expandable) => change(&mut api.expandable, expandable),
         Deed::Registered(registered) => change(&mut api.policy, registered),
+        Deed::Meddle(meddles) => change(&mut api.meddles, meddles),
         _ => false,
     }
 }

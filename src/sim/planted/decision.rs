@@ -2,10 +2,10 @@
 
 use super::Planted;
 use crate::sim::api::{Apply, Write};
-use crate::sim::controller::Instance;
 use crate::sim::mind::Decision;
 use crate::sim::objects::{Claim, ORDINALS, Owner, Record, Resize, SLOTS, Share, Want, place, slot};
 use crate::sim::seen::{Refused, SEEN, Seen};
+use crate::sim::watch::Views;
 
 impl Planted {
     /// What is seen is bent.
@@ -45,6 +45,10 @@ impl Planted {
                 claims
                     .filter(fails)
                     .for_each(|claim| claim.resize = Resize::ControllerInfeasible);
+            }
+            Self::LabelIsEnough => {
+                let dropped = |claim: &&mut Claim| wish.is_some() && claim.revision == wish && claim.our_size;
+                claims.filter(dropped).for_each(|claim| claim.our_size = false);
             }
             Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
             Self::SaysAgain => seen.earlier = None,
@@ -148,8 +152,8 @@ impl Planted {
     }
 
     /// What is remembered of a reply is bent.
-    pub(crate) fn overlay(planted: Option<Self>, instance: &Instance, slot: usize, reply: Claim) -> Claim {
-        match (planted, instance.views.claims[slot]) {
+    pub(crate) fn overlay(planted: Option<Self>, views: &Views, slot: usize, reply: Claim) -> Claim {
+        match (planted, views.claims[slot]) {
             (Some(Self::OlderViewIsReady), Some(seen)) => Claim {
                 revision: reply.revision,
                 version: reply.version,

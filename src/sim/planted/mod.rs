@@ -67,6 +67,8 @@ planted! {
     BorrowsPartition: "ours, once: Pods are held by the partition, and tools that wait say that all are replaced", [Rule::S19];
     ErrorsBeforeStatuses: "ours, once: an error of the kubelet, or of the controller before it, hides that only a Pod is waited for", [Rule::L1, Rule::L5];
     TransientIsStalled: "ours, once: what the driver tries again counts as infeasible, and with Parallel the next replica begins", [Rule::S6];
+    ReplyNotCompared: "ours, once: what a webhook takes away is applied again at once, for ever", [Rule::S13, Rule::L1];
+    LabelIsEnough: "ours, once: whoever did not see the reply takes a claim for done that has our label and nothing else", [Rule::L1];
     GateSeesOldSet: "the gate reads the set from a cache", [Rule::S7];
     GateSeesOldClaims: "the gate reads claims from a cache", [Rule::S7];
     GateSeesOtherClaims: "the gate reads the claims of another Pod", [Rule::S7];
