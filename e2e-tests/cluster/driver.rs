@@ -12,14 +12,15 @@ pub(crate) struct Driver {
     pub(crate) maximum_bytes: u64,
     /// How long an expansion takes. The resizer gives up waiting after ten seconds and asks again.
     pub(crate) expand_delay_millis: u64,
-    /// The gRPC status every expansion fails with, such as `FAILED_PRECONDITION` (the volume is in use).
+    /// The gRPC status every expansion fails with, such as `FAILED_PRECONDITION` (the volume is in use). All but
+    /// `INVALID_ARGUMENT`, `OUT_OF_RANGE` and `NOT_FOUND` are tried again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expand_error: Option<&'static str>,
     /// The gRPC status every change of the attributes class fails with, such as `INVALID_ARGUMENT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) modify_error: Option<&'static str>,
-    /// After an expansion the claim is `FileSystemResizePending`. There is no kubelet: to finish, patch the claim's
-    /// status as a kubelet would.
+    /// After an expansion the claim is `FileSystemResizePending`. There is no kubelet: what one would write,
+    /// `scenarios/kubelet.rs` does.
     pub(crate) node_expansion_required: bool,
 }
 

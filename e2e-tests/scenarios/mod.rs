@@ -11,6 +11,7 @@ mod bad_input;
 mod barrier;
 mod beside;
 mod canary;
+mod changed;
 mod cost;
 mod deleted;
 mod escape;
@@ -18,6 +19,7 @@ mod full_disk;
 mod grow;
 mod infeasible;
 mod killed;
+mod kubelet;
 mod lockstep;
 mod metadata;
 mod node;
@@ -83,6 +85,10 @@ scenarios![Stage;
     unready::a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is,
     node::a_claim_whose_file_system_has_not_grown_keeps_the_next_one_waiting,
     node::where_pods_are_replaced_anyway_the_pod_goes_first_and_the_next_claim_waits_for_the_node,
+    node::errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_nothing,
+    changed::a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody,
+    changed::a_claim_whose_size_is_put_back_is_never_done,
+    changed::a_claim_whose_class_is_dropped_is_never_done,
     attributes::class_and_size_in_one_apply_reach_each_claim_in_one_patch,
     obstacles::a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_raised_lets_it_go_on,
     obstacles::a_class_that_is_made_expandable_later_lets_the_rollout_go_on,
@@ -95,7 +101,7 @@ scenarios![Stage;
     replaced::a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the_next_one_of_its_name,
     two::two_controllers_at_once_write_what_one_would,
     infeasible::under_recover_a_smaller_wish_takes_back_a_growth_that_was_never_reached,
-    infeasible::a_driver_that_refuses_again_and_again_is_told_of_once,
+    infeasible::a_driver_that_tries_again_and_again_stalls_nothing_and_is_quoted_once,
     words::kubectl_tells_what_is_going_on_and_waits_for_its_end,
     on_delete::a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before,
     absent::where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back,

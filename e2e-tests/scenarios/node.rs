@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::scene::{Scene, Stage, manifest, with_class, with_image};
+use super::scene::{Scene, Stage, condition, manifest, text, with_class, with_image};
 use crate::cluster::Driver;
 
 /// A set of two whose volumes wait for the node.
@@ -20,27 +20,18 @@ async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a
     Ok(scene)
 }
 
-/// What the kubelet writes when it has grown the file system.
-async fn grow_file_system(scene: &Scene<'_>, claim: &str) -> anyhow::Result<()> {
-    let status = json!({"status": {
-        "capacity": {"storage": "2Gi"}, "conditions": null, "allocatedResourceStatuses": null,
-    }});
-    let patch = ["--subresource=status", "--type=merge", "--patch", &status.to_string()];
-    scene.done(&[&["patch", "pvc", claim][..], &patch].concat(), "").await?;
-    Ok(())
-}
-
 /// The first claim that is not done waits for the node.
 fn waits_for_node(claim: &str) -> impl Fn(&Value) -> bool {
+    is(claim, "NodeExpanding", "FileSystemResizePending")
+}
+
+/// The first claim that is not done is in this state, for this reason.
+fn is(claim: &str, state: &str, reason: &str) -> impl Fn(&Value) -> bool {
+    let expected = [claim, state, reason].map(|word| json!(word));
     move |rollout| {
         let first = &rollout["status"]["claims"][0];
-        let found = [&first["name"], &first["state"], &first["reason"]];
-        found
-            == [
-                &json!(claim),
-                &json!("NodeExpanding"),
-                &json!("FileSystemResizePending"),
-            ]
+        let found = ["name", "state", "reason"].map(|key| &first[key]);
+        found == expected.each_ref()
     }
 }
 
@@ -59,7 +50,7 @@ pub(super) async fn a_claim_whose_file_system_has_not_grown_keeps_the_next_one_w
         ensure!(stalled["status"] == "False", "it is progress: {rollout:#}");
         let count = scene.writes_since(begun).await?.count();
         ensure!(count.claims == so_far && count.records == 0, "{count:?}");
-        grow_file_system(&scene, claim).await?;
+        scene.node_grows(claim).await?;
     }
     scene.until_complete(2, "2Gi").await?;
     ensure!(scene.pods().await? == pods, "Pods restarted");
@@ -81,7 +72,7 @@ pub(super) async fn where_pods_are_replaced_anyway_the_pod_goes_first_and_the_ne
         scene.until_updated(ready).await?;
         let count = scene.writes_since(begun).await?.count();
         ensure!(count.claims.len() == ready && count.nudges <= ready, "{count:?}");
-        grow_file_system(&scene, claim).await?;
+        scene.node_grows(claim).await?;
     }
     scene.until_complete(2, "2Gi").await?;
     scene.settled().await?;
@@ -89,4 +80,61 @@ pub(super) async fn where_pods_are_replaced_anyway_the_pod_goes_first_and_the_ne
     let last = written.ready("data-web-1")?;
     ensure!(last < written.applied("data-web-0")?, "the next one did not wait");
     written.is_a_rollout(&["data-web-1", "data-web-0"], 2)
+}
+
+/// Waits until the first claim that is not done is so, and says this; as the condition does, unless it names the Pod.
+async fn quotes(scene: &Scene<'_>, is_so: impl Fn(&Value) -> bool, words: &str) -> anyhow::Result<()> {
+    let rollout = scene.until_reported(words, is_so).await?;
+    let status = &rollout["status"];
+    let (claim, ready) = (&status["claims"][0]["message"], &status["conditions"][0]["message"]);
+    let (claim, ready) = (text(claim), text(ready));
+    ensure!(
+        claim.contains(words) && (ready.contains(words) || ready.contains("waits for Pod")),
+        "{status:#}"
+    );
+    Ok(())
+}
+
+/// Every kubelet says that it failed where the volume has to be mounted anew, and the resizer keeps an error that it got over:
+/// neither is the driver's last word.
+pub(super) async fn errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_nothing(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = scene(stage, "node-errors").await?;
+    let of_driver = |expand_error| Driver {
+        node_expansion_required: true,
+        expand_error,
+        ..Driver::default()
+    };
+    let fails = of_driver(Some("INTERNAL"));
+    let begun = scene.mark().await?;
+    stage.cluster.set_driver_of(&scene.namespace, &fails)?;
+    let both = with_image(&with_class(&manifest(2, "2Gi"), "node-errors"), "2");
+    scene.wish(&both).await?;
+    for (claim, replaced) in [("data-web-1", 1), ("data-web-0", 2)] {
+        quotes(
+            &scene,
+            is(claim, "Expanding", "ControllerResizeError"),
+            "code = Internal",
+        )
+        .await?;
+        stage.cluster.set_driver_of(&scene.namespace, &of_driver(None))?;
+        let kept = is(claim, "NodeExpanding", "ControllerResizeError");
+        quotes(&scene, kept, "code = Internal").await?;
+        scene.node_fails(claim).await?;
+        let failed = is(claim, "NodeExpanding", "NodeResizeError");
+        quotes(&scene, failed, "code = FailedPrecondition").await?;
+        scene.until_updated(replaced).await?;
+        stage.cluster.set_driver_of(&scene.namespace, &fails)?;
+        scene.node_grows(claim).await?;
+    }
+    scene.until_complete(2, "2Gi").await?;
+    let written = scene.writes_since(begun).await?;
+    for entry in written.states("claimrollouts", "web").values() {
+        let rollout = entry.response.value();
+        ensure!(condition(&rollout, "Stalled") != "True", "{rollout:#}");
+    }
+    let events = scene.events().await?;
+    ensure!(!events.contains_key("ClaimExpansionFailed"), "{events:?}");
+    Ok(())
 }

@@ -1,0 +1,223 @@
+//! A webhook changes what the controller writes to claims, as one does that knows no label but its own, or an API server in
+//! which a feature is off.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::ensure;
+use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, serve};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::scene::{PATIENCE, Scene, Stage, condition, manifest, text};
+use crate::cluster::{base64, eventually};
+use crate::installation::USER;
+
+/// What becomes of a claim, given what it was before.
+type Change = fn(&mut Value, &Value);
+
+const REVISION: &str = "claim-rollout.io/revision";
+
+struct Meddler(Change);
+
+impl Engine for Meddler {
+    fn evaluate<'a>(&'a self, request: &'a RawValue, _: Instant) -> Evaluation<'a> {
+        Box::pin(async move {
+            let mut request: Value = serde_json::from_str(request.get()).unwrap_or_default();
+            let (mut object, before) = (request["object"].take(), request["oldObject"].take());
+            (self.0)(&mut object, &before);
+            Ok(json!({"accepted": true, "mutated_object": object})
+                .to_string()
+                .into_bytes())
+        })
+    }
+}
+
+/// Has the API server show a webhook every update of a claim of `web` in this namespace.
+async fn meddle(scene: &Scene<'_>, change: Change) -> anyhow::Result<Running> {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
+    let identity = Identity {
+        certificates: made.cert.pem(),
+        key: made.signing_key.serialize_pem(),
+    };
+    let engine: Arc<dyn Engine> = Arc::new(Meddler(change));
+    let engines = [("meddler".to_owned(), engine)].into();
+    let running = serve(([127, 0, 0, 1], 0).into(), &identity, engines, Limits::default())?;
+    let url = format!("https://{}/validate/meddler", running.address());
+    let configuration = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": scene.namespace},
+        "webhooks": [{
+            "name": format!("{}.scenarios.test", scene.namespace),
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {"url": url, "caBundle": base64(&identity.certificates)},
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": scene.namespace}},
+            "matchConditions": [{"name": "web", "expression": "request.name.startsWith('data-web-')"}],
+            "rules": [{
+                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"],
+                "resources": ["persistentvolumeclaims"],
+            }],
+        }],
+    });
+    scene.wish(&configuration.to_string()).await?;
+    called(scene, true).await?;
+    Ok(running)
+}
+
+/// The webhook goes.
+async fn leave_alone(scene: &Scene<'_>, running: Running) -> anyhow::Result<()> {
+    let webhook = ["delete", "mutatingwebhookconfiguration", &scene.namespace];
+    scene.done(&webhook, "").await?;
+    called(scene, false).await?;
+    running.stop().await?;
+    Ok(())
+}
+
+/// Waits until the API server asks the webhook, or asks it no more: it marks what it was asked about.
+async fn called(scene: &Scene<'_>, called: bool) -> anyhow::Result<()> {
+    // What kubectl prints of a label is not what came back.
+    let probe = r#"{"metadata": {"labels": {"probe": "1"}}}"#;
+    let probe = [
+        "patch",
+        "pvc",
+        "data-web-0",
+        "--patch",
+        probe,
+        "--dry-run=server",
+        "-o",
+        "json",
+    ];
+    let noticed = eventually("the API server to notice", PATIENCE, async || {
+        let output = scene.done(&probe, "").await?;
+        let claim: Value = serde_json::from_str(&output.stdout)?;
+        Ok((claim["metadata"]["labels"]["probe"].is_null() == called).then_some(()))
+    });
+    noticed.await
+}
+
+/// Every webhook takes the mark of [`called`] away.
+fn labels(claim: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
+    let labels = claim["metadata"]["labels"].as_object_mut()?;
+    labels.remove("probe");
+    Some(labels)
+}
+
+fn without_our_label(claim: &mut Value, _: &Value) {
+    if let Some(labels) = labels(claim) {
+        labels.remove(REVISION);
+    }
+}
+
+fn with_its_size(claim: &mut Value, before: &Value) {
+    labels(claim);
+    claim["spec"]["resources"] = before["spec"]["resources"].clone();
+}
+
+fn without_a_class(claim: &mut Value, _: &Value) {
+    labels(claim);
+    if let Some(spec) = claim["spec"].as_object_mut() {
+        spec.remove("volumeAttributesClassName");
+    }
+}
+
+/// How often the controller has written this claim.
+async fn patches(scene: &Scene<'_>, claim: &str) -> anyhow::Result<usize> {
+    let writes = scene.writes_of(USER).await?;
+    let of_claim = |entry: &&crate::cluster::Entry| entry.name == claim && entry.resource == "persistentvolumeclaims";
+    Ok(writes.iter().filter(of_claim).count())
+}
+
+/// Waits until the rollout stalls because of what came back, and returns what is said of it.
+async fn until_changed(scene: &Scene<'_>) -> anyhow::Result<String> {
+    let is_changed = |rollout: &Value| {
+        let first = &rollout["status"]["claims"][0];
+        first["state"] == "Refused" && first["reason"] == "ChangedByOthers" && condition(rollout, "Stalled") == "True"
+    };
+    let rollout = scene.until_reported("what came back", is_changed).await?;
+    let stalled = &rollout["status"]["conditions"][2];
+    ensure!(stalled["reason"] == "ClaimRefused", "{rollout:#}");
+    Ok(text(&stalled["message"]))
+}
+
+pub(super) async fn a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody(stage: &Stage) -> anyhow::Result<()> {
+    let mut scene = Scene::with_set(stage, "label-away", 2).await?;
+    scene.exceptions.changed = true;
+    let other = |size: &str| manifest(2, size).replace("web", "other");
+    scene.wish(&other("1Gi")).await?;
+    scene
+        .done(&["rollout", "status", "statefulset/other", "--timeout=120s"], "")
+        .await?;
+    let webhook = meddle(&scene, without_our_label).await?;
+    let before = patches(&scene, "data-web-1").await?;
+    scene.apply(2, "2Gi").await?;
+    let why = until_changed(&scene).await?;
+    let expected = format!("label {REVISION} ");
+    ensure!(
+        why.starts_with("data-web-1: ") && why.contains(&expected) && why.ends_with("came back empty"),
+        "{why}"
+    );
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    scene.wish(&other("2Gi")).await?;
+    let complete = eventually("the other one to be complete", PATIENCE, async || {
+        let output = scene
+            .kubectl(&["get", "claimrollout", "other", "-o", "json"], "")
+            .await?;
+        let rollout: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
+        Ok((condition(&rollout, "Ready") == "True").then_some(()))
+    });
+    complete.await?;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let written = patches(&scene, "data-web-1").await? - before;
+    // In a minute, and in however long the other one took.
+    ensure!((1..=12).contains(&written), "{written} writes of data-web-1");
+    let below = patches(&scene, "data-web-0").await?;
+    ensure!(below == 0, "{below} writes of the claim after it");
+
+    leave_alone(&scene, webhook).await?;
+    scene.start_controller(stage, &[]).await?;
+    scene.until_claims_complete(2, 4, "2Gi").await
+}
+
+/// The label is there and something else of the same apply is not: neither this controller nor the next one takes the claim
+/// for done.
+async fn never_done(stage: &Stage, namespace: &str, wish: &str, change: Change, expected: &str) -> anyhow::Result<()> {
+    let mut scene = Scene::with_set(stage, namespace, 2).await?;
+    scene.exceptions.changed = true;
+    let webhook = meddle(&scene, change).await?;
+    scene.wish(wish).await?;
+    let why = until_changed(&scene).await?;
+    ensure!(why.contains(expected), "{why}");
+    let before = patches(&scene, "data-web-1").await?;
+    scene.start_controller(stage, &[]).await?;
+    let again = eventually("the next controller to write", PATIENCE, async || {
+        Ok((patches(&scene, "data-web-1").await? > before).then_some(()))
+    });
+    again.await?;
+    until_changed(&scene).await?;
+    let label = &scene.claims().await?[1]["metadata"]["labels"][REVISION];
+    ensure!(label.is_string(), "the label was to be there");
+    ensure!(scene.record().await?["phase"] == "RollingOut", "it is not complete");
+    leave_alone(&scene, webhook).await?;
+    scene.start_controller(stage, &[]).await?;
+    scene.until_complete(2, "2Gi").await
+}
+
+pub(super) async fn a_claim_whose_size_is_put_back_is_never_done(stage: &Stage) -> anyhow::Result<()> {
+    let expected = "storage 2Gi came back as 1Gi";
+    never_done(stage, "size-back", &manifest(2, "2Gi"), with_its_size, expected).await
+}
+
+pub(super) async fn a_claim_whose_class_is_dropped_is_never_done(stage: &Stage) -> anyhow::Result<()> {
+    if !stage.cluster.modifies_volumes() {
+        return Ok(());
+    }
+    let line = "      storageClassName: expandable\n";
+    let classed = format!("{line}      volumeAttributesClassName: silver\n");
+    let wish = manifest(2, "2Gi").replace(line, &classed);
+    let expected = "volumeAttributesClassName silver came back empty";
+    never_done(stage, "class-away", &wish, without_a_class, expected).await
+}
