@@ -1,6 +1,6 @@
 //! From the objects of the model to what the guarantees are about.
 
-use super::api::{Answer, Api, Meddles, Write};
+use super::api::{Answer, Api, Cause, Meddles, Write};
 use super::objects::{Claim, Lot, ORDINALS, Owner, Resize, SLOTS, Set, Wish, place, slot};
 use super::seen::Seen;
 use super::world::World;
@@ -236,7 +236,13 @@ pub(crate) fn order(seen: &Seen, writes: &[Write]) -> Result<(), Broken> {
         neighbour: seen.neighbour,
         ..Api::new()
     };
-    let facts = Facts::of(&api, &|slot| seen.refusals[slot].is_some());
+    let mut facts = Facts::of(&api, &|slot| seen.refusals[slot].is_some());
+    // What others made of an apply is stuck, whatever of it was stored.
+    for claim in &mut facts.claims {
+        let place = |number: u32| usize::try_from(number).unwrap_or(0);
+        let refusal = seen.refusals[slot(place(claim.template), place(claim.ordinal))];
+        claim.stuck |= refusal.is_some_and(|refusal| refusal.same && refusal.cause == Cause::Changed);
+    }
     let mut ordinals = std::iter::once(first).chain(applies);
     ordinals.try_for_each(|ordinal| s6_in_turn(&facts.scene(), u32::try_from(ordinal).unwrap_or(0)))
 }
