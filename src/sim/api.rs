@@ -29,6 +29,8 @@ pub(crate) struct Api {
     pub(crate) max_unavailable: bool,
     /// What a webhook makes of an apply on a claim.
     pub(crate) meddles: Meddles,
+    /// Claims that are what it made of an apply, by slot, and that nobody has changed since.
+    pub(crate) put_back: u16,
     /// A deletion of the StatefulSet controller was denied: it waits until its set or a Pod changes, or for a long time.
     pub(crate) asleep: Option<Asleep>,
     pub(crate) last_uid: Uid,
@@ -172,6 +174,7 @@ impl Api {
             policy: true,
             max_unavailable: false,
             meddles: Meddles::No,
+            put_back: 0,
             asleep: None,
             last_uid: 0,
             last_version: 0,
@@ -199,6 +202,7 @@ impl Api {
             return false;
         }
         after.version = self.version();
+        self.put_back &= !(1 << slot);
         Arc::make_mut(&mut self.claims)[slot] = Some(after);
         true
     }
@@ -374,6 +378,9 @@ impl Api {
             return Answer::Refused(cause);
         }
         self.edit_claim(slot, |claim| *claim = after);
+        if !apply.is_in(&after) {
+            self.put_back |= 1 << slot;
+        }
         Answer::Done
     }
 

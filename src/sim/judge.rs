@@ -273,7 +273,11 @@ pub(crate) fn request(
     s1_never_smaller(&request, &was, recover)?;
     s5_only_ours(&request, &was)?;
     ledger.s5_around(&request, &was)?;
-    s8_once(&request, &was)?;
+    // Whoever saw that others changed what was written tries again; that is not what S8 is about.
+    let put_back = matches!(write, Write::Apply(apply) if before.put_back & 1 << apply.slot != 0);
+    if !put_back {
+        s8_once(&request, &was)?;
+    }
     ledger.s9_asked_for(&request, &was)?;
     ledger.s6_order(&request, &was)?;
     s19_borrows_nothing(&was, &is)?;
