@@ -66,10 +66,14 @@ fn refusals_count_up_for_one_revision_and_end_with_the_claim() {
     assert_eq!((refusal.attempts, &*refusal.resource_version), (1, "9"));
     let changed = Refusal::CHANGED_BY_OTHERS.to_owned();
     memory.refused(&apply, (changed, "label".to_owned()), Some("10".to_owned()), 5);
-    // A quota that gives way changes nothing about them.
-    memory.retry_now();
+    // Only what passes now is due, and waits for longer if it is refused once more.
+    memory.retry_now(|_, refusal| refusal.cause == "Forbidden");
     let refusal = &memory.refusals["a"];
     assert_eq!((refusal.attempts, &*refusal.resource_version), (2, "10"));
+    assert_eq!(refusal.last, 5);
+    memory.retry_now(|claim, _| claim == "a");
+    let refusal = &memory.refusals["a"];
+    assert_eq!((refusal.attempts, refusal.last), (2, 0));
     memory.bring_up(&mut seen(claim("b", "9")));
     assert!(memory.refusals.is_empty());
 }

@@ -267,7 +267,9 @@ impl Context {
             Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
             Outcome::Unsure { why, .. } if self.is_unanswered(set, &apply.uid) => {
                 let now = (self.clock)();
-                self.remember(set, |memory| memory.refused(apply, NOT_ANSWERED.to_owned(), why, now));
+                self.remember(set, |memory| {
+                    memory.refused(apply, (NOT_ANSWERED.to_owned(), why), None, now);
+                });
                 Ok(Acted::LookAgain)
             }
             Outcome::Unsure { why, retry_after } => Err(LookError::Write {

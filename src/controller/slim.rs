@@ -266,14 +266,15 @@ pub(super) fn owner(reference: OwnerReference) -> Owner {
     }
 }
 
+fn owns(entry: &ManagedFieldsEntry, field: &str) -> bool {
+    let fields = entry.fields_v1.as_ref();
+    fields.is_some_and(|FieldsV1(fields)| fields.pointer(field).is_some())
+}
+
 fn manager(entry: &ManagedFieldsEntry) -> Manager {
-    let owns = |field: &str| {
-        let fields = entry.fields_v1.as_ref();
-        fields.is_some_and(|FieldsV1(fields)| fields.pointer(field).is_some())
-    };
     Manager {
-        size: owns("/f:spec/f:resources/f:requests/f:storage"),
-        class: owns("/f:spec/f:volumeAttributesClassName"),
+        size: owns(entry, "/f:spec/f:resources/f:requests/f:storage"),
+        class: owns(entry, "/f:spec/f:volumeAttributesClassName"),
         is_us: Manager::is_us(entry.manager.as_deref(), entry.operation.as_deref()),
     }
 }
