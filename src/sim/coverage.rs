@@ -6,6 +6,9 @@ use crate::rollout::replica::{self, At, Replica};
 use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Wish};
 
+/// What no decision says: that an apply was done, and that a report could not be written.
+const OF_THE_SHELL: [Reason; 2] = [Reason::ClaimUpdated, Reason::ClaimRolloutNotWritten];
+
 /// Sets of what was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Coverage {
@@ -105,11 +108,10 @@ impl Coverage {
             ClaimState::ALL.map(|state| format!("state {state}")).into(),
         ));
         let said = Reason::ALL.map(|reason| format!("event {}", reason.as_str()));
-        // The shell says this one when an apply is done.
         let decided = said
             .into_iter()
             .enumerate()
-            .filter(|(_, name)| name != "event ClaimUpdated");
+            .filter(|(place, _)| !OF_THE_SHELL.contains(&Reason::ALL[*place]));
         missing.extend(
             decided
                 .filter(|(place, _)| self.reasons & 1 << place == 0)
@@ -130,7 +132,7 @@ impl fmt::Display for Coverage {
             self.states.count_ones(),
             ClaimState::ALL.len(),
             self.reasons.count_ones(),
-            Reason::ALL.len() - 1,
+            Reason::ALL.len() - OF_THE_SHELL.len(),
         )
     }
 }
