@@ -5,10 +5,16 @@ use crate::installation::ACCOUNT;
 use crate::rights::what_is_given_is_what_is_used;
 
 /// Rights that are needed although no request shows them, with the reason.
-const UNSEEN: [(&str, &str); 1] = [(
-    "create claim-rollout.io/claimrollouts",
-    "an apply to what does not exist is a patch to whoever looks, and needs both rights",
-)];
+const UNSEEN: [(&str, &str); 2] = [
+    (
+        "create claim-rollout.io/claimrollouts",
+        "an apply to what does not exist is a patch to whoever looks, and needs both rights",
+    ),
+    (
+        "delete claim-rollout.io/claimrollouts",
+        "the admission plugin OwnerReferencesPermissionEnforcement (OpenShift) asks for it where a ClaimRollout gets a new owner",
+    ),
+];
 
 pub(super) async fn what_deploy_gives_is_what_is_used(stage: &Stage) -> anyhow::Result<()> {
     what_is_given_is_what_is_used(&stage.cluster, "controller/rbac.yaml", ACCOUNT, &UNSEEN).await

@@ -18,9 +18,6 @@ use crate::templates::{ClaimTemplate, TemplateError, keys};
 /// The label of a Pod that names its revision.
 pub(super) const POD_REVISION: &str = "controller-revision-hash";
 
-/// The staged change in the fields of a StatefulSet.
-const STAGED_FIELD: &str = "/f:metadata/f:annotations/f:claim-rollout.io~1staged";
-
 /// A StatefulSet.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "StatefulSet")]
@@ -30,9 +27,6 @@ pub(super) struct Set {
     pub(super) spec: SetSpec,
     #[serde(default)]
     pub(super) status: SetStatus,
-    /// When the change was staged that is: the last time at which whoever owns the annotation changed something.
-    #[serde(skip)]
-    pub(super) staged_at: Option<Time>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -162,9 +156,7 @@ impl Set {
     /// Drops the metadata that is not read.
     pub(super) fn trim(&mut self) {
         let metadata = &mut self.metadata;
-        let entries = metadata.managed_fields.take().unwrap_or_default();
-        let owners = entries.iter().filter(|entry| owns(entry, STAGED_FIELD));
-        self.staged_at = owners.filter_map(|entry| entry.time.clone()).max();
+        metadata.managed_fields = None;
         metadata.labels = None;
         if let Some(annotations) = &mut metadata.annotations {
             annotations.retain(|key, _| key.starts_with(keys::PREFIX));

@@ -60,7 +60,6 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         },
         max_unavailable: set.spec.update_strategy.rolling_update.max_unavailable.is_some(),
         update_revision: set.status.update_revision.clone(),
-        staged_at: seconds(set.staged_at.as_ref()),
         ..SetView::annotated(metadata.uid.as_deref().unwrap_or_default(), |key| set.annotation(key))
     })
 }

@@ -263,23 +263,3 @@ fn a_pod_that_has_ended_mounts_nothing() {
         );
     }
 }
-
-#[test]
-fn change_was_staged_when_its_owner_last_changed_something() {
-    let staged = json!({"f:metadata": {"f:annotations": {"f:claim-rollout.io/staged": {}}}});
-    let other = json!({"f:spec": {"f:replicas": {}}});
-    let entry = |second: i64, fields: &serde_json::Value| {
-        let time = k8s_openapi::jiff::Timestamp::from_second(second).unwrap().to_string();
-        json!({"manager": "m", "operation": "Update", "time": time, "fieldsV1": fields})
-    };
-    for (entries, expected) in [
-        (vec![], 0),
-        (vec![entry(950, &staged), entry(990, &other)], 950),
-        (vec![entry(950, &staged), entry(970, &staged)], 970),
-    ] {
-        let mut object: Set =
-            serde_json::from_value(json!({"metadata": {"name": "web", "managedFields": entries}})).unwrap();
-        object.trim();
-        assert_eq!(set(&object).unwrap().staged_at, expected);
-    }
-}

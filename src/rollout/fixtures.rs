@@ -57,7 +57,6 @@ pub(crate) fn web() -> Snapshot {
         match_labels: Map::from_unsorted(vec![("app".to_owned(), "web".to_owned())]).unwrap(),
         live: vec![template("data", "1Gi")],
         staged: Some(staged),
-        staged_at: 950,
         status_is_current: true,
         update_revision: "web-1".to_owned(),
         ..SetView::default()

@@ -5,7 +5,7 @@
 
 use super::action::SetReady;
 use super::replica::{At, Replica};
-use super::snapshot::{PodManagement, PodView, SetView, Snapshot, Strategy};
+use super::snapshot::{PodManagement, PodView, Seconds, SetView, Snapshot, Strategy};
 use super::wish::Wish;
 use crate::templates::{Ready, Sync};
 
@@ -14,26 +14,26 @@ use crate::templates::{Ready, Sync};
 pub enum Kept {
     /// The user said so.
     Paused,
-    /// `updateStrategy: OnDelete`: nobody has deleted its Pod since the change was staged.
+    /// `updateStrategy: OnDelete`: nobody has deleted its Pod since the wish was first seen.
     OnDelete,
     /// It is below the user's partition.
     Partition,
 }
 
-/// What keeps the claims of a replica from being written, if anything does.
+/// What keeps the claims of a replica from being written, if anything does; `wished` is when the wish was first seen.
 ///
 /// With `OnDelete` they are written once the Pod was deleted by hand (KEP-4650): it is gone or going, or was made since.
-/// Both times are of the API server, in seconds. One made in the very second in which the change was staged counts as older:
-/// nobody deletes that fast, but sets are changed in the second in which they were made.
+/// Times are in seconds. One made in the very second in which the wish was first seen counts as older: nobody deletes that
+/// fast, but sets are changed in the second in which they were made.
 #[must_use]
-pub fn kept(snapshot: &Snapshot, ordinal: u32, pod: Option<&PodView>) -> Option<Kept> {
+pub fn kept(snapshot: &Snapshot, wished: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<Kept> {
     let set = &snapshot.set;
     if set.paused {
         return Some(Kept::Paused);
     }
     match set.strategy {
         Strategy::OnDelete => {
-            let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created <= set.staged_at);
+            let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created <= wished);
             stays.then_some(Kept::OnDelete)
         }
         Strategy::RollingUpdate | Strategy::Recreate => set.is_below_partition(ordinal).then_some(Kept::Partition),

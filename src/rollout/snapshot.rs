@@ -71,8 +71,6 @@ pub struct SetView {
     pub live: Vec<ClaimTemplate>,
     /// The valid record among the annotations.
     pub staged: Option<Record>,
-    /// When it was staged, by the API server's clock; 0 if nobody knows.
-    pub staged_at: Seconds,
     /// Why the annotation that should be the record is none.
     pub unreadable: Option<RecordError>,
     /// The annotation `claim-rollout.io/update-policy`. A value that is not known counts as `OnClaimDelete`: nothing is

@@ -156,7 +156,6 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
         live: mind.names.templates(&spec.live),
         staged: record,
         unreadable: None,
-        staged_at: WISHED,
         update_policy: spec.policy,
         paused: spec.paused,
         partition: spec.partition.into(),

@@ -203,8 +203,6 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Val
 fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result<Snapshot> {
     let mut set = objects::set(stored).context("the set as it would be stored")?;
     set.namespace = inputs.namespace.to_owned();
-    // No Pod has been deleted since.
-    set.staged_at = AT_LAST;
     if live["spec"]["template"] != stored["spec"]["template"] {
         // The revision that Kubernetes will give it is not known, but that no Pod has it is.
         set.update_revision = "of the new template".to_owned();
