@@ -6,18 +6,19 @@ use super::settings::{ReCreate, Settings};
 use super::verdict::Refusal;
 use super::{authority, message, ours};
 use crate::templates::show::shown;
-use crate::templates::{ProgressDeadline, ReplaceSet, Sync, UpdatePolicy, keys};
+use crate::templates::{MaxInMotion, ProgressDeadline, ReplaceSet, Sync, UpdatePolicy, keys};
 
 /// A key, the values that it may have in words, and whether a value is one of them.
 type Rule<'r> = (&'static str, &'static str, &'r dyn Fn(&str) -> bool);
 
 /// The keys that users write.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     keys::UPDATE_POLICY,
     keys::SYNC,
     keys::REPLACE_SET,
     keys::PAUSED,
     keys::PROGRESS_DEADLINE,
+    keys::MAX_IN_MOTION,
     keys::WITHDRAW,
 ];
 
@@ -38,12 +39,14 @@ pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Setti
     let is_replace_set = |text: &str| text.parse::<ReplaceSet>().is_ok();
     let is_bool = |text: &str| matches!(text, "true" | "false");
     let is_deadline = |text: &str| text.parse::<ProgressDeadline>().is_ok();
-    let rules: [Rule<'_>; 5] = [
+    let is_max = |text: &str| text.parse::<MaxInMotion>().is_ok();
+    let rules: [Rule<'_>; 6] = [
         (keys::UPDATE_POLICY, policies, &is_policy),
         (keys::SYNC, "one of LockStep, Async", &is_sync),
         (keys::REPLACE_SET, "one of Never, WhenComplete", &is_replace_set),
         (keys::PAUSED, "one of true, false", &is_bool),
         (keys::PROGRESS_DEADLINE, ProgressDeadline::VALUES, &is_deadline),
+        (keys::MAX_IN_MOTION, MaxInMotion::VALUES, &is_max),
     ];
     for (key, allowed, is_allowed) in rules {
         let Some(value) = new.metadata.annotations.get(key) else {

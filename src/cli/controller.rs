@@ -14,6 +14,7 @@ use super::files::{self, read_settings};
 use super::service::{self, LogFormat};
 use crate::api::Settings;
 use crate::controller::{self, Budget, Config, Election, WithoutPolicy};
+use crate::templates::MaxInMotion;
 
 /// Roll out staged changes of volumeClaimTemplates to the claims of StatefulSets, of all namespaces if none is named.
 #[derive(Args, Clone, Debug)]
@@ -24,6 +25,9 @@ pub(crate) struct Arguments {
     /// How many StatefulSets are looked at at the same time
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     max_concurrent: u16,
+    /// How many replicas of a StatefulSet are in motion at the same time, where its annotation max-in-motion does not say
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "NUMBER")]
+    max_in_motion: u32,
     /// How many writes a second it makes to the API server at most
     #[arg(long, default_value_t = Budget::DEFAULT.per_second, value_name = "NUMBER")]
     kube_api_qps: NonZeroU32,
@@ -65,6 +69,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
     let config = Config {
         namespace: cluster.namespace.clone(),
         max_concurrent: args.max_concurrent,
+        max_in_motion: MaxInMotion(args.max_in_motion),
         settings,
         without_policy: if args.allow_without_policy {
             WithoutPolicy::RollOut

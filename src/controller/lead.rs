@@ -47,6 +47,7 @@ pub(super) async fn lead(
         client: client.clone(),
         clock,
         settings: Arc::clone(&settings),
+        max_in_motion: config.max_in_motion,
         admission: Admission::new(
             client.clone(),
             settings,

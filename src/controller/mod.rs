@@ -62,6 +62,7 @@ use lease::{Candidate, Term};
 
 use crate::api::Settings;
 use crate::rollout::Seconds;
+use crate::templates::MaxInMotion;
 
 pub use admission::WithoutPolicy;
 pub use client::Budget;
@@ -84,6 +85,8 @@ pub struct Config {
     pub namespace: Option<String>,
     /// How many sets are looked at at the same time.
     pub max_concurrent: u16,
+    /// How many replicas of a set are in motion at the same time, where the set does not say.
+    pub max_in_motion: MaxInMotion,
     /// The settings document, the same that the policy has.
     pub settings: Settings,
     /// What becomes of StatefulSets in namespaces for which neither the policy nor the guard is registered.
@@ -99,6 +102,7 @@ impl Default for Config {
         Self {
             namespace: None,
             max_concurrent: 16,
+            max_in_motion: MaxInMotion::default(),
             settings: Settings::default(),
             without_policy: WithoutPolicy::default(),
             election: None,

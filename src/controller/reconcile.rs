@@ -26,7 +26,7 @@ use super::watch::lock;
 use super::{Clock, inquire, views};
 use crate::api::Settings;
 use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, SetView, Tell, Wish, plan};
-use crate::templates::{RecordError, keys};
+use crate::templates::{MaxInMotion, RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
 const MAX_ROUNDS: u32 = 32;
@@ -48,6 +48,7 @@ pub(super) struct Context {
     pub(super) client: Client,
     pub(super) clock: Clock,
     pub(super) settings: Arc<Settings>,
+    pub(super) max_in_motion: MaxInMotion,
     pub(super) sets: Store<Set>,
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
@@ -121,7 +122,8 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     if let Some(rests) = context.has_nothing_to_do(set) {
         return Ok(after(rests));
     }
-    let view = views::set(set)?;
+    let mut view = views::set(set)?;
+    view.max_in_motion.get_or_insert(context.max_in_motion);
     let wish = Wish::of(&view, &context.settings);
     if wish.as_ref().is_ok_and(|wish| context.was_reached(set, &view, wish)) {
         return Ok(after(Some(context.settle(set))));

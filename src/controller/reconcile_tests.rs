@@ -14,6 +14,7 @@ use crate::controller::metrics::Metrics;
 use crate::controller::namespaces::Namespaces;
 use crate::controller::slim::Set;
 use crate::controller::unblock::Unblock;
+use crate::templates::MaxInMotion;
 
 /// What a look has, with these sets. No request of it is ever answered.
 fn context(sets: Store<Set>) -> Arc<Context> {
@@ -28,6 +29,7 @@ fn context(sets: Store<Set>) -> Arc<Context> {
         client: client.clone(),
         clock,
         settings: Arc::clone(&settings),
+        max_in_motion: MaxInMotion::default(),
         admission: Admission::new(client.clone(), settings, None, without, Arc::clone(&metrics)),
         sets,
         rollouts: store().0,

@@ -1,4 +1,5 @@
-//! Whose turn it is (KEP-4650): one replica after the other, its claims first and its Pod after them.
+//! Whose turn it is (KEP-4650): one replica after the other, its claims first and its Pod after them; or as many at a time
+//! as `claim-rollout.io/max-in-motion` says.
 //!
 //! A replica whose Pod is not Ready comes first, because its full disk may be the reason why (KEP-0661); then the highest
 //! ordinal. Kubernetes replaces the Pods, and the gate makes each wait for its claims: here it is only waited for.
@@ -73,7 +74,9 @@ impl<'a> Order<'a> {
             order.reached.extend(free());
             return order;
         }
-        // What has begun is finished first, so that one replica is in motion at a time.
+        let most = usize::try_from(set.max_in_motion.unwrap_or_default().0).unwrap_or(usize::MAX);
+        let mut waiting = 0;
+        // What has begun is finished first, so that no more than these are in motion at a time.
         let begun = free().filter(|replica| replica.is_in_motion());
         let unready = free().filter(|replica| replica.is_unready() && !replica.is_in_motion());
         for replica in begun.chain(unready) {
@@ -82,29 +85,41 @@ impl<'a> Order<'a> {
                 continue;
             }
             order.waits_for = order.waits_for.or(Some(WaitsFor::Claims(replica)));
+            waiting += 1;
             // Its Pod may be waiting for another that is not Ready: with OrderedReady none that has ended is made anew before
             // those below it are.
-            if !(replica.is_unready() && replica.waits_for_its_pod(set)) {
+            let waits_for_another = replica.is_unready() && replica.waits_for_its_pod(set);
+            if !waits_for_another && (waiting >= most || replica.is_stuck()) {
                 return order;
             }
         }
-        if order.waits_for.is_some() {
+        if waiting >= most || order.reached.iter().any(|replica| stops(set, replica)) {
             return order;
         }
         let mut pods_follow = follows(set, replicas);
         for replica in free() {
-            if !replica.is_in_motion() && !replica.is_unready() {
+            let is_reached = replica.is_in_motion() || replica.is_unready();
+            if !is_reached {
                 order.reached.push(replica);
             }
-            order.waits_for = turn(snapshot, replica, pods_follow);
-            if order.waits_for.is_some() {
-                break;
+            if let Some(waits_for) = turn(snapshot, replica, pods_follow) {
+                order.waits_for = order.waits_for.or(Some(waits_for));
+                let is_counted = is_reached && !replica.lets_pass(set);
+                waiting += usize::from(!is_counted);
+                if waiting >= most || stops(set, replica) {
+                    break;
+                }
             }
             // Kubernetes asks for this Pod first, so none below it is replaced and none is waited for.
             pods_follow &= !(replica.is_stuck() && is_on_its_way(snapshot, replica));
         }
         order
     }
+}
+
+/// True iff nothing new begins while the replica is stuck, however many may be in motion.
+fn stops(set: &SetView, replica: &Replica<'_>) -> bool {
+    replica.is_stuck() && !replica.lets_pass(set)
 }
 
 /// True iff Pods are being replaced and each waits for its claims. While the status does not know the last change of the

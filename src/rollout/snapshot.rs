@@ -9,7 +9,8 @@ pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
 use crate::templates::{
-    ClaimName, ClaimTemplate, ProgressDeadline, Ready, Record, RecordError, Revision, Sync, UpdatePolicy, keys,
+    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, Record, RecordError, Revision, Sync, UpdatePolicy,
+    keys,
 };
 
 /// Seconds since 1970-01-01T00:00:00Z.
@@ -86,6 +87,9 @@ pub struct SetView {
     pub sync: Sync,
     /// The annotation `claim-rollout.io/progress-deadline`. A value that is not known counts as none.
     pub progress_deadline: ProgressDeadline,
+    /// The annotation `claim-rollout.io/max-in-motion`, else the flag of the controller. A value that is not known counts as
+    /// none.
+    pub max_in_motion: Option<MaxInMotion>,
     /// `spec.minReadySeconds`
     pub min_ready_seconds: Seconds,
     /// `status.observedGeneration` is `metadata.generation`.
@@ -301,6 +305,7 @@ impl SetView {
             progress_deadline: annotation(keys::PROGRESS_DEADLINE)
                 .and_then(|seconds| seconds.parse().ok())
                 .unwrap_or_default(),
+            max_in_motion: annotation(keys::MAX_IN_MOTION).and_then(|number| number.parse().ok()),
             ready: annotation(keys::READY).and_then(|ready| ready.parse().ok()),
             sync: annotation(keys::SYNC).map_or(Sync::LockStep, |sync| sync.parse().unwrap_or(Sync::LockStep)),
             ..Self::default()

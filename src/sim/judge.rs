@@ -137,6 +137,7 @@ fn set_facts(set: &Set) -> SetFacts {
         by_hand: set.spec.on_delete,
         partition: set.spec.partition.into(),
         parallel: set.spec.parallel,
+        max_in_motion: set.spec.in_motion.into(),
         pod_revision: set.spec.image.into(),
         status: StatusFacts {
             observed: set.status.observed,

@@ -87,6 +87,8 @@ pub(crate) struct SetSpec {
     pub(crate) on_delete: bool,
     /// `podManagementPolicy: Parallel`
     pub(crate) parallel: bool,
+    /// `max-in-motion`
+    pub(crate) in_motion: u8,
     /// `whenScaled: Delete`
     pub(crate) when_scaled: bool,
     /// `whenDeleted: Delete`

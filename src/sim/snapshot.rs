@@ -14,7 +14,7 @@ use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
 use crate::rollout::{Neighbour, PodView, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
-use crate::templates::{ProgressDeadline, Ready, Record, Revision, Sync, keys};
+use crate::templates::{MaxInMotion, ProgressDeadline, Ready, Record, Revision, Sync, keys};
 
 /// The settings without and with `shrink: Recover`. There are millions of snapshots.
 static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
@@ -165,6 +165,7 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
         }),
         sync: if spec.asynchronous { Sync::Async } else { Sync::LockStep },
         progress_deadline: ProgressDeadline::default(),
+        max_in_motion: Some(MaxInMotion(spec.in_motion.into())),
         min_ready_seconds: spec.min_ready.into(),
         status_is_current: set.status.observed,
         strategy: if spec.on_delete {

@@ -416,6 +416,13 @@ pub(crate) const ALL: &[Workload] = &[
         &[(Now, Deed::Wish(two(3, 4))), (Quiet, Deed::Neighbour(false))],
     ),
     workload(
+        "two-at-a-time",
+        3,
+        ONE,
+        two_at_a_time,
+        &[(Now, Deed::Both(one(3), 1)), (Written(2), Deed::Wish(one(4)))],
+    ),
+    workload(
         "first-consumer",
         2,
         ONE,
@@ -486,6 +493,10 @@ fn canary(world: &mut World) {
 
 fn since_1_37(world: &mut World) {
     world.api.upgrade();
+}
+
+fn two_at_a_time(world: &mut World) {
+    world.api.edit_set(|set| set.spec.in_motion = 2);
 }
 
 fn parallel(world: &mut World) {

@@ -14,6 +14,8 @@ pub const REPLACE_SET: &str = "claim-rollout.io/replace-set";
 pub const PAUSED: &str = "claim-rollout.io/paused";
 /// How many seconds without progress a rollout may take before it is said to be stalled (user).
 pub const PROGRESS_DEADLINE: &str = "claim-rollout.io/progress-deadline";
+/// How many replicas may be in motion at a time (user; [`MaxInMotion`]).
+pub const MAX_IN_MOTION: &str = "claim-rollout.io/max-in-motion";
 /// A revision whose staged change is to be dropped (user; consumed by the policy).
 pub const WITHDRAW: &str = "claim-rollout.io/withdraw";
 /// The [`Record`](super::Record) of the staged change (policy).
@@ -217,6 +219,32 @@ impl FromStr for ProgressDeadline {
     fn from_str(text: &str) -> Result<Self, ()> {
         let seconds = text.parse().ok().filter(|seconds| (1..=Self::MOST).contains(seconds));
         seconds.map(Self).ok_or(())
+    }
+}
+
+/// How many replicas of a StatefulSet a rollout may have in motion at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxInMotion(pub u32);
+
+impl MaxInMotion {
+    /// The values that it may have, in words.
+    pub const VALUES: &'static str = "a number from 1 to 1000";
+    const MOST: u32 = 1000;
+}
+
+/// One replica after the other (KEP-4650).
+impl Default for MaxInMotion {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl FromStr for MaxInMotion {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = text.parse().ok().filter(|number| (1..=Self::MOST).contains(number));
+        number.map(Self).ok_or(Self::VALUES)
     }
 }
 

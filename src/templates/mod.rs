@@ -16,7 +16,7 @@ pub mod template;
 pub mod text;
 
 pub use diff::{Change, Diff, FrozenChange, TemplateChange};
-pub use keys::{ProgressDeadline, ReplaceSet, Sync, UpdatePolicy};
+pub use keys::{MaxInMotion, ProgressDeadline, ReplaceSet, Sync, UpdatePolicy};
 pub use names::ClaimName;
 pub use quantity::Quantity;
 pub use ready::Ready;

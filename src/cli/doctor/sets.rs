@@ -9,7 +9,7 @@ use crate::cli::drift::find::{Seen, find};
 use crate::cli::drift::outlook::Outlook;
 use crate::rollout::wish::update_policy;
 use crate::templates::show::shown;
-use crate::templates::{ProgressDeadline, Sync, UpdatePolicy, keys};
+use crate::templates::{MaxInMotion, ProgressDeadline, Sync, UpdatePolicy, keys};
 
 /// An annotation, the values that it may have in words, and whether a value is one of them.
 type Rule = (&'static str, &'static str, fn(&str) -> bool);
@@ -43,13 +43,16 @@ fn without(seen: &Seen, key: &str) -> String {
 
 /// Values that the policy would have refused.
 fn unknown_values(seen: &Seen) -> Vec<Finding> {
-    let rules: [Rule; 4] = [
+    let rules: [Rule; 5] = [
         (keys::UPDATE_POLICY, "OnClaimDelete, InPlace or ReCreate", |text| {
             text.parse::<UpdatePolicy>().is_ok()
         }),
         (keys::SYNC, "LockStep or Async", |text| text.parse::<Sync>().is_ok()),
         (keys::PROGRESS_DEADLINE, ProgressDeadline::VALUES, |text| {
             text.parse::<ProgressDeadline>().is_ok()
+        }),
+        (keys::MAX_IN_MOTION, MaxInMotion::VALUES, |text| {
+            text.parse::<MaxInMotion>().is_ok()
         }),
         (keys::PAUSED, "true or false", |text| matches!(text, "true" | "false")),
     ];

@@ -73,6 +73,8 @@ pub struct SetFacts {
     pub partition: u32,
     /// What is stuck stops only itself.
     pub parallel: bool,
+    /// How many replicas may be in motion at a time.
+    pub max_in_motion: u32,
     /// What Pods are to run.
     pub pod_revision: Id,
     /// What the StatefulSet controller has said of it.

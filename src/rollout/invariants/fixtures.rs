@@ -45,6 +45,7 @@ pub(super) fn known() -> Known {
         by_hand: false,
         partition: 0,
         parallel: false,
+        max_in_motion: 1,
         pod_revision: PODS,
         status: STATUS,
     };

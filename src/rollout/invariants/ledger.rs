@@ -236,7 +236,7 @@ impl Ledger {
     }
 
     /// S6: highest ordinal first; a replica is begun only when every higher one has been ready; the partition is respected;
-    /// at most one replica is in motion. Where Pods are replaced by hand, a replica is begun when its Pod has been deleted.
+    /// at most as many replicas are in motion as may be. Where Pods are replaced by hand, a replica is begun when its Pod has been deleted.
     /// One whose Pod has been not Ready comes before all others.
     ///
     /// # Errors
@@ -262,17 +262,20 @@ impl Ledger {
                 if self.by_hand || self.pods.unready & place != 0 {
                     return Ok(());
                 }
-                for higher in set.ordinals().filter(|higher| *higher > ordinal) {
+                let has_passed = |higher: u32| {
                     // What only a Pod could move on stops nobody while there is no Pod.
                     let gone = self.pods.gone & bit(set.index(higher), 0, 1) != 0;
                     let waits = |marks| if gone { marks } else { 0 };
                     let passed = [self.done, self.idle, waits(self.unbound), waits(self.on_the_node)];
-                    if !all(&passed, &set, higher, before.wanted.len()) {
-                        let why = format!("wrote to ordinal {ordinal} before ordinal {higher} was ready");
-                        return Broken::of(Rule::S6, why);
-                    }
+                    all(&passed, &set, higher, before.wanted.len())
+                };
+                let higher = set.ordinals().filter(|higher| *higher > ordinal);
+                let waiting: Vec<u32> = higher.filter(|higher| !has_passed(*higher)).collect();
+                if waiting.len() < set.max_in_motion as usize {
+                    return Ok(());
                 }
-                Ok(())
+                let why = format!("wrote to ordinal {ordinal} before {waiting:?} were ready");
+                Broken::of(Rule::S6, why)
             }
             _ => Ok(()),
         }

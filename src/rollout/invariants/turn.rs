@@ -5,8 +5,8 @@
 
 use super::facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts};
 
-/// S6, in the eyes of the decision: a replica is begun only if no other is in motion, and each that comes before it has been
-/// reached: first those whose Pod is not Ready, then the higher ones. With LockStep these also run what they are to run.
+/// S6, in the eyes of the decision: a replica is begun only if no more others are in motion than may be, and each that comes
+/// before it has been reached: first those whose Pod is not Ready, then the higher ones. With LockStep these also run what they are to run.
 ///
 /// # Errors
 /// [`Broken`] names the replica whose turn it was.
@@ -29,28 +29,34 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
         return Ok(());
     }
     let others = || turn.free().filter(|other| *other != ordinal);
-    if let Some(other) = others().find(|other| turn.is_in_motion(*other)) {
-        return Broken::of(
-            Rule::S6,
-            format!("ordinal {ordinal} is written while {other} is in motion"),
-        );
-    }
     let unready = turn.is_unready(ordinal);
     let is_before =
         |other: &u32| *other > ordinal && !unready || turn.is_unready(*other) && (!unready || *other > ordinal);
     // What only a Pod could move on, which may be waiting for the Pod of this one.
     let is_after =
         |other: &u32| turn.passes(*other) || unready && turn.is_unready(*other) && turn.waits_for_its_pod(*other);
-    if let Some(other) = others().filter(is_before).find(|other| !is_after(other)) {
-        return Broken::of(Rule::S6, format!("ordinal {ordinal} is written before {other}"));
+    let pods = if unready {
+        Vec::new()
+    } else {
+        turn.waits_for_pods(ordinal)
+    };
+    let is_waiting =
+        |other: &u32| turn.is_in_motion(*other) || is_before(other) && !is_after(other) || pods.contains(other);
+    let waiting: Vec<u32> = others().filter(is_waiting).collect();
+    // What is stuck stops all others, unless it stops none.
+    let stuck = waiting
+        .iter()
+        .find(|other| turn.is_stuck(**other) && !turn.passes(**other));
+    if let Some(other) = stuck {
+        return Broken::of(Rule::S6, format!("ordinal {ordinal} is written while {other} is stuck"));
     }
-    match turn.waits_for_pod(ordinal) {
-        Some(other) if !unready => Broken::of(
+    if waiting.len() >= set.max_in_motion as usize {
+        return Broken::of(
             Rule::S6,
-            format!("ordinal {ordinal} is written before Pod {other} runs"),
-        ),
-        _ => Ok(()),
+            format!("ordinal {ordinal} is written while {waiting:?} are in motion, or come before it"),
+        );
     }
+    Ok(())
 }
 
 struct Turn<'s> {
@@ -112,31 +118,36 @@ impl Turn<'_> {
         })
     }
 
-    /// A Pod above that is to be replaced, may be, and is not yet.
-    fn waits_for_pod(&self, ordinal: u32) -> Option<u32> {
+    /// A claim of it is stuck.
+    fn is_stuck(&self, ordinal: u32) -> bool {
+        let is_stuck = |claim: &ClaimFacts| claim.stuck || claim.revision != Some(self.wish) && claim.is_foreign();
+        self.claims(ordinal).any(|(claim, ..)| is_stuck(claim))
+    }
+
+    /// The Pods above that are to be replaced, may be, and are not yet.
+    fn waits_for_pods(&self, ordinal: u32) -> Vec<u32> {
         let set = &self.set;
         let is_new = |pod: &PodFacts| pod.revision == set.status.update;
         let mut pods = self.free().filter_map(|ordinal| self.pod(ordinal));
+        let mut waited_for = Vec::new();
         if !set.lock_step || set.status.observed && pods.all(is_new) {
-            return None;
+            return waited_for;
         }
         for above in self.free().filter(|above| *above > ordinal) {
             let runs = self.pod(above).is_some_and(|pod| is_new(pod) && pod.available);
             if runs && set.status.observed {
                 continue;
             }
-            let is_stuck = |claim: &ClaimFacts| claim.stuck || claim.revision != Some(self.wish) && claim.is_foreign();
             let waits = self
                 .claims(above)
                 .any(|(claim, is_done, _)| claim.bound && !is_done && !claim.waits_for_the_node(self.wish));
             if !waits {
-                return Some(above);
-            }
-            // The StatefulSet controller asks for this Pod first, and for none below it.
-            if self.claims(above).any(|(claim, ..)| is_stuck(claim)) {
-                return None;
+                waited_for.push(above);
+            } else if self.is_stuck(above) {
+                // The StatefulSet controller asks for this Pod first, and for none below it.
+                break;
             }
         }
-        None
+        waited_for
     }
 }

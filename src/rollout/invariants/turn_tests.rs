@@ -116,6 +116,31 @@ const CLAIMS: &[Row] = &[
         },
         &[],
     ),
+    (
+        "the one above is in motion, and two may be",
+        |it| {
+            moves(it, 12);
+            it.set().max_in_motion = 2;
+        },
+        &[],
+    ),
+    (
+        "both others are, and two may be",
+        |it| {
+            moves(it, 12);
+            moves(it, 10);
+            it.set().max_in_motion = 2;
+        },
+        &[S6],
+    ),
+    (
+        "the one above is stuck, and two may be in motion",
+        |it| {
+            (it.claim(12).stuck, it.claim(12).capacity) = (true, 19);
+            it.set().max_in_motion = 2;
+        },
+        &[S6],
+    ),
 ];
 
 #[test]

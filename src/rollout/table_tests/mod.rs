@@ -7,6 +7,7 @@ mod edges;
 mod expansion;
 mod failures;
 mod idle;
+mod in_motion;
 mod kep_table;
 mod middle;
 mod on_delete;

@@ -192,6 +192,7 @@ pub(crate) fn create(world: &mut World, replicas: u8) -> Answer {
         withdraw: None,
         on_delete: false,
         parallel: false,
+        in_motion: 1,
         when_scaled: false,
         when_deleted: false,
         min_ready: 0,
