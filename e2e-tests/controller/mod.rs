@@ -16,7 +16,7 @@ scenarios![Stage;
     history::each_wish_is_kept_and_no_statefulset_takes_it_for_its_own,
     lease::one_of_two_works_and_the_other_takes_over_however_the_first_ends,
     settings::a_policy_object_with_another_setting_is_reported,
-    unblock::a_quota_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long,
+    unblock::a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -34,7 +34,11 @@ fn watches(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
         .1
         .lines()
         .filter(|line| line.starts_with("claim_rollout_watches{"));
-    let concern = |line: &&str| line.contains("resourcequotas") || line.contains("storageclasses");
+    let concern = |line: &&str| {
+        ["resourcequotas", "limitranges", "storageclasses"]
+            .iter()
+            .any(|resource| line.contains(resource))
+    };
     Ok(open
         .filter(concern)
         .filter(|line| !line.ends_with(" 0"))
@@ -49,7 +53,7 @@ async fn lift(scene: &Scene<'_>, size: &str, obstacle: impl AsyncFnOnce() -> any
         Ok((refusals(scene).await? >= before + REFUSALS).then_some(()))
     })
     .await?;
-    ensure!(watches(scene)?.len() == 2, "{:?}", watches(scene)?);
+    ensure!(watches(scene)?.len() == 1, "only what was named: {:?}", watches(scene)?);
     obstacle().await?;
     let lifted = Instant::now();
     scene.until_complete(1, size).await?;
@@ -59,7 +63,7 @@ async fn lift(scene: &Scene<'_>, size: &str, obstacle: impl AsyncFnOnce() -> any
     Ok(())
 }
 
-pub(super) async fn a_quota_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long(
+pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long(
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let scene = stage.scene("unblock").await?;
@@ -95,7 +99,28 @@ pub(super) async fn a_quota_or_a_class_that_gives_way_is_used_at_once_although_t
     };
     expansion(false).await?;
     scene.done(&["apply", "-f", "-"], &web("3Gi")).await?;
-    lift(&scene, "3Gi", async || expansion(true).await).await
+    lift(&scene, "3Gi", async || expansion(true).await).await?;
+
+    let limits = |most: &str| {
+        let limits = json!([{"type": "PersistentVolumeClaim", "max": {"storage": most}}]);
+        json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "claims"}, "spec": {"limits": limits}})
+    };
+    let limit = async |most: &str| {
+        scene
+            .done(&["apply", "-f", "-"], &limits(most).to_string())
+            .await
+            .map(drop)
+    };
+    // The policy asks a dry run of the claim: the limit comes after it.
+    scene
+        .done(&["annotate", "statefulset", "web", "claim-rollout.io/paused=true"], "")
+        .await?;
+    scene.done(&["apply", "-f", "-"], &web("5Gi")).await?;
+    limit("4Gi").await?;
+    scene
+        .done(&["annotate", "statefulset", "web", "claim-rollout.io/paused-"], "")
+        .await?;
+    lift(&scene, "5Gi", async || limit("5Gi").await).await
 }
 
 /// Waits until the quota counts what is there.

@@ -34,15 +34,13 @@ impl Context {
             memory.bring_up(&mut claims);
             if due {
                 let class = |uid: &str| claims.values().find(|claim| claim.uid == uid)?.storage_class_name();
-                memory.retry_now(|uid, refusal| self.unblock.lets_pass(&view.namespace, &refusal.message, class(uid)));
+                let set = [&*view.namespace, &*view.name];
+                memory.retry_now(|uid, refusal| self.unblock.lets_pass(set, &refusal.message, class(uid)));
             }
             memory.refusals.clone()
         });
-        if refusals.is_empty() {
-            self.unblock.passed(&view.namespace, &view.name);
-        } else {
-            self.unblock.waits(&view.namespace, &view.name);
-        }
+        let words: Vec<&str> = refusals.values().map(|refusal| &*refusal.message).collect();
+        self.unblock.waits([&view.namespace, &view.name, &view.uid], &words);
         let neighbours = if opened.is_some() {
             self.neighbours(view)
         } else {

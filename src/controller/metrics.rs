@@ -20,11 +20,12 @@ type Histograms = Family<Label, Histogram, fn() -> Histogram>;
 
 /// What became of a write.
 const OUTCOMES: [&str; 5] = ["done", "conflict", "gone", "refused", "unsure"];
-const RESOURCES: [&str; 6] = [
+const RESOURCES: [&str; 7] = [
     "statefulsets",
     "claimrollouts",
     "persistentvolumeclaims",
     "pods",
+    "limitranges",
     "resourcequotas",
     "storageclasses",
 ];

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`crd`] | ClaimRollout, which users read |
 //! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
-//! | `watch`, `namespaces`, `scopes`, `pods`, `unblock` | what is watched, and when |
+//! | `watch`, `namespaces`, `scopes`, `pods`, `unblock`, `obstacles` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
 //! | `reconcile`, `settled`, `gather`, `inquire` | one look at one set or none, and what is seen |
 //! | `act`, `undone` | the writes, and what became of them |
@@ -34,6 +34,7 @@ mod lease;
 mod memory;
 mod metrics;
 mod namespaces;
+mod obstacles;
 mod pods;
 mod reconcile;
 mod registered;

@@ -349,7 +349,7 @@ impl Context {
         lock(&self.memories).retain(|uid, _| there.contains(uid));
         let exists = |namespace: &str, set: &str| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some();
         self.namespaces.keep(|uid| there.contains(uid));
-        self.unblock.retain(exists);
+        self.unblock.retain(|uid| there.contains(uid), exists);
     }
 
     /// Something of what is remembered of the set, if anything is.
@@ -408,9 +408,9 @@ impl Context {
     /// Nothing is watched for the set any more.
     fn close(&self, set: &Set) {
         let (namespace, name) = (set.namespace().unwrap_or_default(), set.name_any());
-        self.namespaces
-            .close([&namespace, &name, &set.uid().unwrap_or_default()]);
-        self.unblock.passed(&namespace, &name);
+        let set = [&*namespace, &*name, &*set.uid().unwrap_or_default()];
+        self.namespaces.close(set);
+        self.unblock.waits(set, &[]);
     }
 }
 

@@ -14,7 +14,8 @@ use crate::rollout::Seconds;
 use crate::templates::names;
 
 /// How many namespaces are watched by themselves at most. With two watches on each, two on the cluster, those on sets and
-/// ClaimRollouts, the Lease and a request of each concurrent look there are about 55 connections.
+/// ClaimRollouts, those on what had PVCs refused, the Lease and a request of each concurrent look there are about 60
+/// connections.
 pub(super) const MOST: usize = 16;
 
 /// For how many seconds a watch that nobody needs stays open.
@@ -24,6 +25,8 @@ pub(super) const LINGER: Seconds = 180;
 #[derive(Debug)]
 pub(super) struct Scopes<T> {
     open: Vec<Open<T>>,
+    /// How many namespaces are watched by themselves at most.
+    most: usize,
 }
 
 #[derive(Debug)]
@@ -45,7 +48,14 @@ struct User {
 
 impl<T> Default for Scopes<T> {
     fn default() -> Self {
-        Self { open: Vec::new() }
+        Self::at_most(MOST)
+    }
+}
+
+impl<T> Scopes<T> {
+    /// So many namespaces are watched by themselves at most.
+    pub(super) fn at_most(most: usize) -> Self {
+        Self { open: Vec::new(), most }
     }
 }
 
@@ -98,7 +108,7 @@ impl<T: Clone> Scopes<T> {
             .iter()
             .enumerate()
             .filter(|(_, open)| open.namespace.is_some());
-        if own.clone().count() < MOST {
+        if own.clone().count() < self.most {
             return true;
         }
         let unused = own.filter(|(_, open)| open.users.is_empty());
@@ -140,6 +150,13 @@ impl<T: Clone> Scopes<T> {
             users.any(|user| user.templates.iter().any(|known| known == template))
         };
         sets.filter(could_have).map(|(_, set)| set).collect()
+    }
+
+    /// What the set of this namespace and name is seen through, if it is.
+    pub(super) fn of(&self, [namespace, set]: [&str; 2]) -> Option<&T> {
+        let key = key(namespace, set);
+        let open = self.open.iter().find(|open| open.users.contains_key(&key));
+        open.map(|open| &open.watched)
     }
 
     /// Namespace and name of the sets that are seen through the watch on this namespace, or on the whole cluster.

@@ -125,3 +125,19 @@ fn an_event_concerns_the_sets_that_could_have_the_claim() {
         assert_eq!(book.users(namespace).count(), expected, "{namespace:?}");
     }
 }
+
+#[test]
+fn a_book_of_no_namespaces_has_one_watch_for_all() {
+    let mut book = Book::at_most(0);
+    for namespace in ["a", "b"] {
+        assert_eq!(enter(&mut book, [namespace, "web", "1"]), "*");
+    }
+    for (set, expected) in [
+        (["a", "web"], Some("*")),
+        (["b", "web"], Some("*")),
+        (["a", "db"], None),
+    ] {
+        assert_eq!(book.of(set).map(String::as_str), expected, "{set:?}");
+    }
+    assert_eq!(open(&book), "*");
+}

@@ -127,11 +127,12 @@ fn drive<K: Watched>(
     })
 }
 
-/// Drops all metadata but the name.
+/// Drops all metadata but the name and the namespace.
 pub(super) fn trim_all<K: Resource>(object: &mut K) {
     let metadata = object.meta_mut();
     *metadata = ObjectMeta {
         name: metadata.name.take(),
+        namespace: metadata.namespace.take(),
         ..ObjectMeta::default()
     };
 }
@@ -141,6 +142,7 @@ fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
         "StatefulSet" => "statefulsets",
         "ClaimRollout" => "claimrollouts",
         "PersistentVolumeClaim" => "persistentvolumeclaims",
+        "LimitRange" => "limitranges",
         "ResourceQuota" => "resourcequotas",
         "StorageClass" => "storageclasses",
         _ => "pods",

@@ -1,7 +1,7 @@
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
-use super::{Class, Obstacle, Quota, Seen};
+use super::{Class, Limits, Obstacle, Quota, Seen};
 
 fn quota(name: &str, hard: &Value, used: &Value) -> Quota {
     let quota = json!({"metadata": {"name": name}, "status": {"hard": hard, "used": used}});
@@ -137,4 +137,116 @@ fn the_first_list_says_how_things_are_and_what_a_later_one_shows_counts() {
 
     assert!(note(Event::Delete(of("a", "2Gi"))), "deleted");
     assert!(!note(Event::Delete(of("a", "2Gi"))), "it was not known");
+}
+
+/// A LimitRange whose PVCs may ask for at most and at least so much.
+fn limits(name: &str, most: Option<&str>, least: Option<&str>) -> Limits {
+    let bound = |bound: Option<&str>| bound.map_or_else(|| json!({}), |bound| json!({"storage": bound}));
+    let of_pods = json!({"type": "Pod", "max": {"cpu": "1"}, "min": {"storage": "99Gi"}});
+    let of_claims = json!({"type": "PersistentVolumeClaim", "max": bound(most), "min": bound(least)});
+    let object = json!({"metadata": {"name": name, "namespace": "default"}, "spec": {"limits": [of_pods, of_claims]}});
+    serde_json::from_value(object).unwrap()
+}
+
+#[test]
+fn limit_range_gives_way_when_a_pvc_may_ask_for_more_or_less() {
+    for (why, before, after, expected) in [
+        ("nothing has changed", ["5Gi", "1Gi"], ["5Gi", "1Gi"], false),
+        ("only spelled anew", ["5Gi", ""], ["5120Mi", ""], false),
+        ("the most was raised", ["5Gi", ""], ["6Gi", ""], true),
+        ("the most was lowered", ["5Gi", ""], ["4Gi", ""], false),
+        ("the most was dropped", ["5Gi", ""], ["", ""], true),
+        ("there is a most now", ["", ""], ["5Gi", ""], false),
+        ("the least was lowered", ["", "2Gi"], ["", "1Gi"], true),
+        ("the least was raised", ["", "2Gi"], ["", "3Gi"], false),
+        ("the least was dropped", ["", "2Gi"], ["", ""], true),
+    ] {
+        let of = |bounds: [&str; 2]| {
+            let [most, least] = bounds.map(|bound| Some(bound).filter(|bound| !bound.is_empty()));
+            limits("l", most, least)
+        };
+        let (before, after) = (of(before), of(after));
+        assert_eq!(Limits::gave_way(Some(&before), Some(&after)), expected, "{why}");
+    }
+    let one = limits("l", Some("5Gi"), None);
+    assert!(Limits::gave_way(Some(&one), None), "it was deleted");
+    assert!(!Limits::gave_way(None, Some(&one)), "a new one is no relief");
+}
+
+/// Whether what was refused passes where these stand; before the first list was read nobody knows.
+fn passes<K: Obstacle + kube::ResourceExt>(known: Vec<K>, refusal: &str, class: Option<&str>) -> bool {
+    let mut seen = Seen::default();
+    seen.note(Event::Init);
+    for object in known {
+        seen.note(Event::InitApply(object));
+    }
+    assert!(!seen.lets_pass("default", refusal, class), "nothing is known yet");
+    seen.note(Event::InitDone);
+    seen.lets_pass("default", refusal, class)
+}
+
+#[test]
+fn pvc_out_of_limits_is_due_when_they_let_it_pass() {
+    let limited = "persistentvolumeclaims \"data-web-0\" is forbidden: maximum storage usage per PersistentVolumeClaim is 5Gi, \
+                   but request is 10Gi";
+    let several = "forbidden: [maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 10Gi, another]";
+    let small = "forbidden: minimum storage usage per PersistentVolumeClaim is 5Gi, but request is 2Gi";
+    let of_pods = "forbidden: maximum storage usage per Pod is 5Gi, but request is 10Gi";
+    let elsewhere = || {
+        let mut limits = limits("elsewhere", Some("1Gi"), None);
+        limits.metadata.namespace = Some("other".to_owned());
+        limits
+    };
+    for (why, most, least, refusal, expected) in [
+        ("as before", Some("5Gi"), None, limited, false),
+        ("not enough", Some("9Gi"), None, limited, false),
+        ("enough", Some("10Gi"), None, limited, true),
+        ("no limit", None, None, limited, true),
+        ("one of several causes", Some("10Gi"), None, several, true),
+        ("a least", None, Some("5Gi"), small, false),
+        ("a least that is lower", None, Some("2Gi"), small, true),
+        ("words of another kind", None, None, of_pods, false),
+        (
+            "words of a quota",
+            None,
+            None,
+            "exceeded quota: q, requested: requests.storage=1Gi",
+            false,
+        ),
+    ] {
+        let known = vec![elsewhere(), limits("l", most, least)];
+        assert_eq!(
+            Limits::is_named_in(refusal),
+            refusal.contains("per PersistentVolumeClaim"),
+            "{why}"
+        );
+        assert_eq!(passes(known, refusal, None), expected, "{why}");
+    }
+    let two = vec![limits("a", Some("20Gi"), None), limits("b", Some("5Gi"), None)];
+    assert!(!passes(two, limited, None), "another one is in the way");
+}
+
+#[test]
+fn pvc_is_due_when_the_quota_or_class_of_its_words_lets_it_pass() {
+    let exceeded = "exceeded quota: q, requested: requests.storage=1Gi, used: requests.storage=4Gi";
+    let (full, used) = (json!({"requests.storage": "4Gi"}), json!({"requests.storage": "4Gi"}));
+    let mut of_default = quota("q", &full, &used);
+    of_default.metadata.namespace = Some("default".to_owned());
+    assert!(!passes(vec![of_default], exceeded, None), "it is full");
+    let mut of_other = quota("q", &full, &used);
+    of_other.metadata.namespace = Some("other".to_owned());
+    assert!(passes(vec![of_other], exceeded, None), "that of another namespace");
+
+    let class = |allow: bool| -> Class {
+        serde_json::from_value(json!({"metadata": {"name": "c"}, "allowVolumeExpansion": allow})).unwrap()
+    };
+    let resize = "storageclass that provisions the pvc must support resize";
+    for (why, class, name, expected) in [
+        ("it expands", class(true), Some("c"), true),
+        ("it does not", class(false), Some("c"), false),
+        ("another class", class(true), Some("d"), false),
+        ("no class", class(true), None, false),
+    ] {
+        assert_eq!(passes(vec![class], resize, name), expected, "{why}");
+    }
 }
