@@ -3,8 +3,13 @@
 //! What a driver answers is in a condition of the claim, which is watched. What nobody knows the end of (the driver is
 //! unavailable, the call timed out) the resizer says in Events and nowhere else. Events are not watched: those of one claim
 //! are listed once in a while, when it has been on its way for long.
+//!
+//! The API server keeps no copy of Events: it goes through all of the namespace in etcd, whatever is selected. So this
+//! controller lists them twelve times a minute at most, however many claims are on their way: one claim at each look, and each
+//! look in its turn.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;
@@ -14,6 +19,7 @@ use super::act::{Outcome, call, shorten};
 use super::crd::ClaimRollout;
 use super::reconcile::Context;
 use super::slim::Set;
+use super::watch::lock;
 use crate::rollout::snapshot::Trouble;
 use crate::rollout::{ClaimProgress, Progress, Seconds};
 
@@ -21,10 +27,26 @@ use crate::rollout::{ClaimProgress, Progress, Seconds};
 pub(super) const PATIENCE: Seconds = 30;
 /// Time between two questions about one claim.
 const PAUSE: Seconds = 300;
-/// How many claims are asked about at one look.
-const AT_ONCE: usize = 3;
+/// Time between two questions about whichever claims.
+const PACE: Seconds = 5;
 /// How many Events are read about one claim. There is one for each cause, and each lives for an hour.
 const MAX_EVENTS: u32 = 50;
+
+/// When anything was asked last, by all looks together.
+#[derive(Debug, Default)]
+pub(super) struct Pace(Mutex<Option<Seconds>>);
+
+impl Pace {
+    /// True iff something may be asked now; then it is. A clock that was set back keeps nobody waiting.
+    fn admits(&self, now: Seconds) -> bool {
+        let mut last = lock(&self.0);
+        let waits = last.is_some_and(|last| (last..last.saturating_add(PACE)).contains(&now));
+        if !waits {
+            *last = Some(now);
+        }
+        !waits
+    }
+}
 
 /// What was last said of a claim, and when that was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +59,7 @@ pub(super) struct Said {
 pub(super) type Hearsay = BTreeMap<String, Said>;
 
 impl Context {
-    /// Asks about claims of the set that have been on their way for long. True iff something new was said.
+    /// Asks about a claim of the set that has been on its way for long. True iff something new was said.
     pub(super) async fn inquire(&self, set: &Set, progress: &Progress) -> bool {
         let now = (self.clock)();
         let report = self.report_of(set);
@@ -47,28 +69,27 @@ impl Context {
                 .retain(|uid, _| moving(progress).any(|(known, _)| known == uid));
             due(progress, report.as_ref(), &memory.said, now)
         });
+        let Some(uid) = due.filter(|_| self.questions.admits(now)) else {
+            return false;
+        };
         let events: Api<Event> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
-        let mut news = false;
-        for uid in due {
-            let params = ListParams::default()
-                .fields(&format!("involvedObject.uid={uid},type=Warning"))
-                .limit(MAX_EVENTS);
-            let message = match call(events.list(&params)).await {
-                Outcome::Done(listed) => latest(&listed.items),
-                other => {
-                    tracing::debug!(uid, outcome = other.as_str(), "the Events of a claim could not be read");
-                    None
-                }
-            };
-            news |= self.remember(set, |memory| {
-                let before = memory.said.remove(&uid).map(|said| said.message).unwrap_or_default();
-                let message = message.unwrap_or_else(|| before.clone());
-                let news = message != before;
-                memory.said.insert(uid, Said { message, asked: now });
-                news
-            });
-        }
-        news
+        let params = ListParams::default()
+            .fields(&format!("involvedObject.uid={uid},type=Warning"))
+            .limit(MAX_EVENTS);
+        let message = match call(events.list(&params)).await {
+            Outcome::Done(listed) => latest(&listed.items),
+            other => {
+                tracing::debug!(uid, outcome = other.as_str(), "the Events of a claim could not be read");
+                None
+            }
+        };
+        self.remember(set, |memory| {
+            let before = memory.said.remove(&uid).map(|said| said.message).unwrap_or_default();
+            let message = message.unwrap_or_else(|| before.clone());
+            let news = message != before;
+            memory.said.insert(uid, Said { message, asked: now });
+            news
+        })
     }
 
     /// Adds what was said of claims to what users read of them.
@@ -93,8 +114,8 @@ pub(super) fn is_needed(progress: &Progress) -> bool {
     moving(progress).next().is_some()
 }
 
-/// The uids of the claims to ask about now. For how long a claim has been on its way, the last report says.
-fn due(progress: &Progress, report: Option<&ClaimRollout>, said: &Hearsay, now: Seconds) -> Vec<String> {
+/// The uid of the claim to ask about now: one after the other, each again after a while. For how long a claim has been on its way, the last report says.
+fn due(progress: &Progress, report: Option<&ClaimRollout>, said: &Hearsay, now: Seconds) -> Option<String> {
     let reported = report.and_then(|report| report.status.as_ref());
     let since = |claim: &ClaimProgress| {
         let mut claims = reported?.claims.iter();
@@ -103,11 +124,11 @@ fn due(progress: &Progress, report: Option<&ClaimRollout>, said: &Hearsay, now: 
     };
     let long =
         moving(progress).filter(|(_, claim)| since(claim).is_some_and(|since| since.saturating_add(PATIENCE) <= now));
-    let unasked = long.filter(|(uid, _)| {
+    let mut unasked = long.filter(|(uid, _)| {
         said.get(*uid)
             .is_none_or(|said| said.asked.saturating_add(PAUSE) <= now)
     });
-    unasked.map(|(uid, _)| uid.to_owned()).take(AT_ONCE).collect()
+    unasked.next().map(|(uid, _)| uid.to_owned())
 }
 
 /// The latest message, with its reason; nothing of what this controller said itself.

@@ -1,7 +1,7 @@
 use k8s_openapi::api::core::v1::Event;
 use serde_json::{Value, json};
 
-use super::{Hearsay, Said, due, latest, quote};
+use super::{Hearsay, Pace, Said, due, latest, quote};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
 use crate::rollout::{ClaimState, Progress, plan};
@@ -53,21 +53,60 @@ fn who_is_on_its_way_for_half_a_minute_is_asked_about_every_five_minutes() {
     ] {
         let said = asked.map(said).unwrap_or_default();
         let due = due(&progress(state), Some(&report(reported)), &said, now);
-        let expected = if expected {
-            vec!["data-web-2-uid".to_owned()]
-        } else {
-            Vec::new()
-        };
-        assert_eq!(due, expected, "{why}");
+        assert_eq!(due.as_deref(), expected.then_some("data-web-2-uid"), "{why}");
     }
     assert!(
-        due(&progress(Expanding), None, &Hearsay::new(), 1060).is_empty(),
+        due(&progress(Expanding), None, &Hearsay::new(), 1060).is_none(),
         "never reported"
     );
     let mut says_why = progress(Expanding);
     "ControllerResizeError".clone_into(&mut says_why.claims[0].reason);
     let due = due(&says_why, Some(&report("Expanding")), &Hearsay::new(), 1060);
-    assert!(due.is_empty(), "its condition says why");
+    assert_eq!(due, None, "its condition says why");
+}
+
+#[test]
+fn claims_of_a_set_are_asked_about_one_after_the_other() {
+    let mut progress = progress(ClaimState::Expanding);
+    let mut report = report("Expanding");
+    for claim in &mut progress.claims {
+        claim.state = ClaimState::Expanding;
+    }
+    let status = report.status.as_mut().unwrap();
+    for name in ["data-web-1", "data-web-0"] {
+        let mut claim = status.claims[0].clone();
+        name.clone_into(&mut claim.name);
+        status.claims.push(claim);
+    }
+    let mut said = Hearsay::new();
+    for (now, expected) in [
+        (1060, Some("data-web-2-uid")),
+        (1090, Some("data-web-1-uid")),
+        (1120, Some("data-web-0-uid")),
+        (1150, None),
+        (1360, Some("data-web-2-uid")),
+    ] {
+        let due = due(&progress, Some(&report), &said, now);
+        assert_eq!(due.as_deref(), expected, "{now}");
+        let message = String::new();
+        said.extend(due.map(|uid| (uid, Said { message, asked: now })));
+    }
+}
+
+#[test]
+fn questions_of_all_looks_together_keep_a_pace() {
+    let pace = Pace::default();
+    for (why, now, expected) in [
+        ("the first", 1000, true),
+        ("another at once", 1000, false),
+        ("too early", 1004, false),
+        ("in time", 1005, true),
+        ("too early again", 1009, false),
+        ("the clock was set back", 500, true),
+        ("and goes on", 505, true),
+    ] {
+        assert_eq!(pace.admits(now), expected, "{why}");
+    }
 }
 
 #[test]

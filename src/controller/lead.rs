@@ -13,6 +13,7 @@ use kube::{Client, ResourceExt};
 use super::admission::Admission;
 use super::crd::ClaimRollout;
 use super::health::Health;
+use super::inquire::Pace;
 use super::namespaces::Namespaces;
 use super::reconcile::{self, Context, Memories};
 use super::slim::Set;
@@ -58,6 +59,7 @@ pub(super) async fn lead(
         sets: sets.clone(),
         rollouts: rollouts.clone(),
         namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
+        questions: Pace::default(),
         unblock: Unblock::new(client.clone(), wake, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),

@@ -54,6 +54,7 @@ pub(super) struct Context {
     pub(super) namespaces: Namespaces,
     pub(super) unblock: Unblock,
     pub(super) admission: Admission,
+    pub(super) questions: inquire::Pace,
     pub(super) metrics: Arc<Metrics>,
     pub(super) memories: Memories,
     /// Set once: nothing new is begun.

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{Context, LookError, Memories, after_failure};
 use crate::controller::admission::{Admission, WithoutPolicy};
+use crate::controller::inquire::Pace;
 use crate::controller::metrics::Metrics;
 use crate::controller::namespaces::Namespaces;
 use crate::controller::slim::Set;
@@ -34,6 +35,7 @@ fn context(sets: Store<Set>) -> Arc<Context> {
         sets,
         rollouts: store().0,
         namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
+        questions: Pace::default(),
         unblock: Unblock::new(client, wake, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),
