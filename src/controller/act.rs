@@ -7,7 +7,7 @@ use kube::api::{Api, Patch, PatchParams};
 use kube::core::Status;
 use serde_json::{Value, json};
 
-use super::slim::{Applied, Set};
+use super::slim::{Applied, Patched};
 use super::{FIELD_MANAGER, undone};
 use crate::claims;
 use crate::rollout::{ApplyClaim, Refusal, SetReady, SetRecord};
@@ -207,7 +207,7 @@ fn annotated(uid: &str, resource_version: &str, annotations: &Value) -> Value {
 }
 
 /// Writes to a set; what comes back otherwise than it was sent counts as refused.
-pub(super) async fn patch(sets: &Api<Set>, name: &str, body: &Value) -> Outcome<Set> {
+pub(super) async fn patch(sets: &Api<Patched>, name: &str, body: &Value) -> Outcome<Patched> {
     let outcome = call(sets.patch(name, &merge(), &Patch::Merge(body))).await;
     outcome.and_then(|reply| match undone::of_set(body, &reply.metadata) {
         Some(message) => Outcome::Refused {

@@ -36,7 +36,7 @@ pub(super) async fn lead(
     let (forget, forgotten) = mpsc::unbounded();
 
     let sets = watch::api::<Set>(client, config.namespace.as_deref());
-    let (sets, _sets_task) = watch::follow(sets, Set::trim, Arc::clone(&metrics), set_changed(wake.clone(), forget));
+    let (sets, _sets_task) = watch::follow(sets, |_| {}, Arc::clone(&metrics), set_changed(wake.clone(), forget));
     let rollouts = watch::api::<ClaimRollout>(client, config.namespace.as_deref());
     let changed = rollout_changed(wake.clone(), sets.clone());
     let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), changed);

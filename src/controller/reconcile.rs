@@ -18,7 +18,7 @@ use super::metrics::Metrics;
 use super::namespaces::Namespaces;
 use super::report::updated;
 use super::settled::{self, Basis, Settled};
-use super::slim::{Applied, Set};
+use super::slim::{Applied, Patched, Set};
 use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
 use super::undone::{self, Undone};
@@ -294,7 +294,7 @@ impl Context {
 
     /// Writes to the set. Once done, the set is seen to have changed, and looked at again.
     async fn annotate(&self, set: &Set, what: &'static str, body: &Value) -> Result<Acted, LookError> {
-        let sets: Api<Set> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let sets: Api<Patched> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let outcome = act::patch(&sets, &set.name_any(), body).await;
         self.metrics.set_write(what, outcome.as_str());
         let (namespace, annotations) = (set.namespace(), &body["metadata"]["annotations"]);

@@ -12,7 +12,7 @@ use kube::ResourceExt;
 use super::crd::ClaimRollout;
 use super::slim::Set;
 use crate::rollout::{Seconds, SetView, Wish};
-use crate::templates::{Phase, keys};
+use crate::templates::Phase;
 
 /// How often it is looked at although nothing has changed.
 const EVERY: Seconds = 8 * 60 * 60;
@@ -30,9 +30,7 @@ impl Basis {
         let metadata = &set.metadata;
         metadata.generation.hash(&mut hasher);
         metadata.deletion_timestamp.is_some().hash(&mut hasher);
-        let annotations = metadata.annotations.iter().flatten();
-        let ours = annotations.filter(|(key, _)| key.starts_with(keys::PREFIX));
-        ours.collect::<Vec<_>>().hash(&mut hasher);
+        set.annotations().hash(&mut hasher);
         let owners = metadata.owner_references.iter().flatten();
         let controllers = owners.filter(|owner| owner.controller == Some(true));
         let controllers = controllers.map(|owner| (&owner.api_version, &owner.kind, &owner.uid));

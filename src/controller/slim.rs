@@ -13,69 +13,126 @@ use serde_json::value::RawValue;
 use crate::claims::claim::{ClaimError, Manager};
 use crate::claims::{self, Owner};
 use crate::json::{self, Map, Reader};
+use crate::rollout::snapshot::{PodManagement, Strategy};
 use crate::templates::{ClaimTemplate, TemplateError, keys};
 
 /// The label of a Pod that names its revision.
 pub(super) const POD_REVISION: &str = "controller-revision-hash";
 
-/// A StatefulSet.
+/// A StatefulSet. There are thousands: what is read is kept in few bytes, and nothing else of one is ever in memory.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "StatefulSet")]
+#[serde(from = "SentSet")]
 pub(super) struct Set {
+    /// What it is found by, its generation, and who owns it.
     pub(super) metadata: ObjectMeta,
-    #[serde(default)]
+    /// Ours, by key.
+    annotations: Pairs,
     pub(super) spec: SetSpec,
-    #[serde(default)]
     pub(super) status: SetStatus,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+/// A map of texts: one of the standard library takes half a kilobyte for the first of them.
+pub(super) type Pairs = Box<[(Box<str>, Box<str>)]>;
+
+#[derive(Clone, Debug)]
 pub(super) struct SetSpec {
     pub(super) replicas: Option<i32>,
-    pub(super) selector: Selector,
+    pub(super) match_labels: Pairs,
     /// As it was sent: a tree of it takes ten times as much, and of most sets it is never looked at.
     pub(super) volume_claim_templates: Option<Box<RawValue>>,
-    pub(super) update_strategy: UpdateStrategy,
-    pub(super) pod_management_policy: String,
+    pub(super) strategy: Strategy,
+    pub(super) partition: i32,
+    pub(super) has_max_unavailable: bool,
+    pub(super) pod_management: PodManagement,
     pub(super) min_ready_seconds: i32,
     pub(super) revision_history_limit: Option<i32>,
-    pub(super) ordinals: Ordinals,
+    pub(super) first_ordinal: i32,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Selector {
-    pub(super) match_labels: BTreeMap<String, String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct UpdateStrategy {
-    #[serde(rename = "type")]
-    pub(super) type_: String,
-    pub(super) rolling_update: RollingUpdate,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct RollingUpdate {
-    pub(super) partition: i32,
-    /// Whether there is one; what it is does not matter.
-    pub(super) max_unavailable: Option<IgnoredAny>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Ordinals {
-    pub(super) start: i32,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug)]
 pub(super) struct SetStatus {
     pub(super) observed_generation: i64,
-    pub(super) update_revision: String,
+    pub(super) update_revision: Box<str>,
+}
+
+/// The same as it is sent.
+#[derive(Deserialize)]
+struct SentSet {
+    metadata: SentMetadata,
+    #[serde(default)]
+    spec: SentSpec,
+    #[serde(default)]
+    status: SentStatus,
+}
+
+/// Neither labels nor managed fields: of those alone whole trees would be made.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SentMetadata {
+    name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    generation: Option<i64>,
+    deletion_timestamp: Option<Time>,
+    annotations: Option<BTreeMap<String, String>>,
+    owner_references: Option<Vec<OwnerReference>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SentSpec {
+    replicas: Option<i32>,
+    selector: Selector,
+    volume_claim_templates: Option<Box<RawValue>>,
+    update_strategy: UpdateStrategy,
+    pod_management_policy: String,
+    min_ready_seconds: i32,
+    revision_history_limit: Option<i32>,
+    ordinals: Ordinals,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Selector {
+    match_labels: BTreeMap<String, String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct UpdateStrategy {
+    #[serde(rename = "type")]
+    type_: String,
+    rolling_update: RollingUpdate,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct RollingUpdate {
+    partition: i32,
+    /// Whether there is one; what it is does not matter.
+    max_unavailable: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Ordinals {
+    start: i32,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SentStatus {
+    observed_generation: i64,
+    update_revision: String,
+}
+
+/// A StatefulSet as a write to it is answered.
+#[derive(Clone, Debug, Deserialize, Resource)]
+#[resource(inherit = "StatefulSet")]
+pub(super) struct Patched {
+    pub(super) metadata: ObjectMeta,
 }
 
 /// A PersistentVolumeClaim.
@@ -153,23 +210,15 @@ pub(super) struct PodCondition {
 }
 
 impl Set {
-    /// Drops the metadata that is not read.
-    pub(super) fn trim(&mut self) {
-        let metadata = &mut self.metadata;
-        metadata.managed_fields = None;
-        metadata.labels = None;
-        if let Some(annotations) = &mut metadata.annotations {
-            annotations.retain(|key, _| key.starts_with(keys::PREFIX));
-        }
-        metadata.annotations = metadata
-            .annotations
-            .take()
-            .filter(|annotations| !annotations.is_empty());
-    }
-
     /// The value of one of our annotations.
     pub(super) fn annotation(&self, key: &str) -> Option<&str> {
-        self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+        let mut ours = self.annotations.iter();
+        ours.find(|(known, _)| **known == *key).map(|(_, value)| &**value)
+    }
+
+    /// Our annotations, by key.
+    pub(super) fn annotations(&self) -> &[(Box<str>, Box<str>)] {
+        &self.annotations
     }
 
     /// The live templates.
@@ -190,6 +239,57 @@ impl Set {
         let templates = self.templates().unwrap_or_default();
         templates.into_iter().map(|template| template.name).collect()
     }
+}
+
+impl From<SentSet> for Set {
+    fn from(sent: SentSet) -> Self {
+        let SentSet { metadata, spec, status } = sent;
+        let mut annotations = metadata.annotations.unwrap_or_default();
+        annotations.retain(|key, _| key.starts_with(keys::PREFIX));
+        Self {
+            metadata: ObjectMeta {
+                name: metadata.name,
+                namespace: metadata.namespace,
+                uid: metadata.uid,
+                resource_version: metadata.resource_version,
+                generation: metadata.generation,
+                deletion_timestamp: metadata.deletion_timestamp,
+                owner_references: metadata.owner_references,
+                ..ObjectMeta::default()
+            },
+            annotations: pairs(annotations),
+            spec: SetSpec {
+                replicas: spec.replicas,
+                match_labels: pairs(spec.selector.match_labels),
+                volume_claim_templates: spec.volume_claim_templates,
+                strategy: match &*spec.update_strategy.type_ {
+                    "RollingUpdate" => Strategy::RollingUpdate,
+                    "Recreate" => Strategy::Recreate,
+                    _ => Strategy::OnDelete,
+                },
+                partition: spec.update_strategy.rolling_update.partition,
+                has_max_unavailable: spec.update_strategy.rolling_update.max_unavailable.is_some(),
+                pod_management: match &*spec.pod_management_policy {
+                    "Parallel" => PodManagement::Parallel,
+                    _ => PodManagement::OrderedReady,
+                },
+                min_ready_seconds: spec.min_ready_seconds,
+                revision_history_limit: spec.revision_history_limit,
+                first_ordinal: spec.ordinals.start,
+            },
+            status: SetStatus {
+                observed_generation: status.observed_generation,
+                update_revision: status.update_revision.into(),
+            },
+        }
+    }
+}
+
+fn pairs(texts: BTreeMap<String, String>) -> Pairs {
+    texts
+        .into_iter()
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect()
 }
 
 impl From<SentClaim> for Claim {

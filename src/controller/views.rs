@@ -1,7 +1,5 @@
 //! From the objects of the API to what the decision reads.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::crd::ClaimRollout;
@@ -9,7 +7,7 @@ use super::slim::{self, Claim, POD_REVISION, Pod, PodCondition, Set};
 use crate::claims::claim::ClaimError;
 use crate::claims::{self, Owner};
 use crate::json::Map;
-use crate::rollout::snapshot::{PodManagement, Strategy, Unready};
+use crate::rollout::snapshot::Unready;
 use crate::rollout::{Earlier, PodView, Seconds, SetView};
 use crate::templates::{Revision, TemplateError};
 
@@ -43,23 +41,16 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         terminating: metadata.deletion_timestamp.is_some(),
         controller: controller(metadata),
         replicas: natural(set.spec.replicas.unwrap_or(1)),
-        first_ordinal: natural(set.spec.ordinals.start),
-        match_labels: map(&set.spec.selector.match_labels),
+        first_ordinal: natural(set.spec.first_ordinal),
+        match_labels: map(&set.spec.match_labels),
         live: set.templates()?,
-        partition: natural(set.spec.update_strategy.rolling_update.partition),
+        partition: natural(set.spec.partition),
         min_ready_seconds: u64::from(natural(set.spec.min_ready_seconds)),
         status_is_current: Some(set.status.observed_generation) == metadata.generation,
-        strategy: match set.spec.update_strategy.type_.as_str() {
-            "RollingUpdate" => Strategy::RollingUpdate,
-            "Recreate" => Strategy::Recreate,
-            _ => Strategy::OnDelete,
-        },
-        pod_management: match set.spec.pod_management_policy.as_str() {
-            "Parallel" => PodManagement::Parallel,
-            _ => PodManagement::OrderedReady,
-        },
-        max_unavailable: set.spec.update_strategy.rolling_update.max_unavailable.is_some(),
-        update_revision: set.status.update_revision.clone(),
+        strategy: set.spec.strategy,
+        pod_management: set.spec.pod_management,
+        max_unavailable: set.spec.has_max_unavailable,
+        update_revision: set.status.update_revision.to_string(),
         ..SetView::annotated(metadata.uid.as_deref().unwrap_or_default(), |key| set.annotation(key))
     })
 }
@@ -163,8 +154,8 @@ fn natural(number: i32) -> u32 {
     u32::try_from(number).unwrap_or(0)
 }
 
-fn map(strings: &BTreeMap<String, String>) -> Map<String> {
-    let strings = strings.iter().map(|(key, value)| (key.clone(), value.clone()));
+fn map(strings: &[(Box<str>, Box<str>)]) -> Map<String> {
+    let strings = strings.iter().map(|(key, value)| (key.to_string(), value.to_string()));
     Map::from_unsorted(strings.collect()).unwrap_or_default()
 }
 

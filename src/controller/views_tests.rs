@@ -116,7 +116,7 @@ fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmles
             "claim-rollout.io/update-policy": policy, "claim-rollout.io/paused": "true", "x": "y",
             "claim-rollout.io/ready": ready,
         });
-        let mut object: Set = serde_json::from_value(json!({
+        let object: Set = serde_json::from_value(json!({
             "metadata": { "name": "web", "namespace": "n", "uid": "u", "resourceVersion": "1", "annotations": annotations },
             "spec": {
                 "replicas": 3, "ordinals": { "start": 5 }, "podManagementPolicy": "Parallel",
@@ -127,7 +127,6 @@ fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmles
             "status": { "updateRevision": "web-1" },
         }))
         .unwrap();
-        object.trim();
         assert_eq!(object.template_names(), ["data"]);
         set(&object).unwrap()
     };
