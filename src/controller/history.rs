@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::act::{Outcome, call, merge};
 use super::crd::ClaimRollout;
 use super::slim::Set;
-use crate::rollout::Idle;
 use crate::rollout::history::{Kept, Step, data, steps};
+use crate::rollout::{Idle, Seconds};
 use crate::templates::{Record, Revision, keys};
 
 /// How many are kept where the set does not say, as of its own revisions.
@@ -37,6 +37,17 @@ pub(super) fn is_due(rollout: &ClaimRollout, wish: &Revision) -> bool {
         let mut conditions = status.conditions.iter();
         status.update_revision != wish.as_str() || conditions.any(|condition| condition.reason == missing.as_str())
     })
+}
+
+/// How often a wish is tried again whose name another object has, and seconds between two times: longer than the garbage
+/// collector takes, and no longer than a look is worth that nothing depends on.
+const TRIES: u32 = 20;
+pub(super) const PAUSE: Seconds = 30;
+
+/// How often in a row another object had the name of the wish, this time included; after so many times it is left to it.
+pub(super) fn unkept(outcomes: &[Outcome<()>], before: u32) -> u32 {
+    let is_taken = outcomes.contains(&Outcome::Conflict);
+    if is_taken && before < TRIES { before + 1 } else { 0 }
 }
 
 /// Makes the wish of this record the latest of the history. Done with what came of each write, in their order; otherwise
@@ -141,8 +152,23 @@ fn controller_revision(set: &Set, rollout: &ClaimRollout, record: &Record, numbe
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Revision, is_due};
+    use super::{Outcome, Revision, TRIES, is_due, unkept};
     use crate::controller::fixtures;
+
+    #[test]
+    fn wish_is_tried_again_while_another_object_has_its_name() {
+        let gone = || Outcome::Gone;
+        for (why, outcomes, before, expected) in [
+            ("kept", vec![Outcome::Done(())], 0, 0),
+            ("kept at last", vec![Outcome::Done(()), gone()], 3, 0),
+            ("taken", vec![Outcome::Conflict], 0, 1),
+            ("taken again", vec![Outcome::Conflict, Outcome::Done(())], 1, 2),
+            ("taken for the last time", vec![Outcome::Conflict], TRIES, 0),
+            ("nothing to write", vec![], 5, 0),
+        ] {
+            assert_eq!(unkept(&outcomes, before), expected, "{why}");
+        }
+    }
 
     #[test]
     fn wish_is_due_until_it_was_reported_and_believed() {

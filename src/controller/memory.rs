@@ -22,6 +22,10 @@ pub(super) struct Memory {
     rollout: Option<Box<ClaimRollout>>,
     /// When the report was written last.
     pub(super) reported_at: Option<Seconds>,
+    /// What was told last of claims that found no place in the report, by name: state, reason and message.
+    pub(super) unlisted: BTreeMap<String, (String, String, String)>,
+    /// How often the wish could not be kept in the history because something else has its name.
+    pub(super) unkept: u32,
     /// The uid of the last report that the watch has shown.
     shown: Option<String>,
     /// That nothing was left to do.

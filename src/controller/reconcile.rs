@@ -23,7 +23,7 @@ use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
 use super::undone::{self, Undone};
 use super::watch::lock;
-use super::{Clock, inquire, views};
+use super::{Clock, history, inquire, views};
 use crate::api::Settings;
 use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, SetView, Tell, Wish, plan};
 use crate::templates::{MaxInMotion, RecordError, keys};
@@ -168,7 +168,9 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
             Acted::Nothing if context.inquire(set, &plan.progress).await => {}
             Acted::Nothing => {
                 let written = context.report(set, &view, &plan).await?;
-                let rests = plan.settled.then(|| context.settle(set));
+                let unkept = context.remembered(set, |memory| memory.unkept > 0) == Some(true);
+                let unkept = unkept.then_some(history::PAUSE);
+                let rests = unkept.or_else(|| plan.settled.then(|| context.settle(set)));
                 return Ok(next(&plan, written, rests));
             }
             Acted::Overtaken => return Ok(Next::requeue(AFTER_CONFLICT)),

@@ -13,7 +13,7 @@ use super::status::{self, Written};
 use super::{events, history};
 use crate::rollout::history::wish;
 use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetView, Tell};
-use crate::templates::Quantity;
+use crate::templates::{Quantity, Record};
 
 impl Context {
     /// Writes the progress of a plan where users read it, and then says what is to be said once; whether some of it is
@@ -69,9 +69,12 @@ impl Context {
         }
     }
 
-    /// Keeps a new wish in the history. Refused, it is logged and the rollout goes on: nothing depends on it.
+    /// Keeps a new wish in the history. Refused, it is logged and the rollout goes on: nothing depends on it. Where another
+    /// object has its name, as the wish of a ClaimRollout that was deleted until the garbage collector comes, it is tried again.
     async fn keep(&self, set: &Set, view: &SetView, plan: &Plan, rollout: &ClaimRollout) -> Result<(), LookError> {
-        let record = wish(view, &self.settings).filter(|record| history::is_due(rollout, &record.revision()));
+        let unkept = self.remembered(set, |memory| memory.unkept).unwrap_or_default();
+        let is_due = |record: &&Record| unkept > 0 || history::is_due(rollout, &record.revision());
+        let record = wish(view, &self.settings).filter(is_due);
         let Some(record) = record.filter(|_| !plan.halted) else {
             return Ok(());
         };
@@ -82,6 +85,8 @@ impl Context {
         };
         for outcome in outcomes {
             self.metrics.history_write(outcome.as_str());
+        let unkept = history::unkept(&outcomes, unkept);
+        self.remember(set, |memory| memory.unkept = unkept);
             match outcome {
                 Outcome::Done(()) => {}
                 Outcome::Unsure { .. } => return Err(failed("ControllerRevision", outcome)),
