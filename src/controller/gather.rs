@@ -26,11 +26,14 @@ impl Context {
             claims = claims_of(view, opened)?;
             pods = opened.pods.of(view, claims.keys());
         }
-        let earlier = self
+        let mut earlier = self
             .report_of(set)
             .and_then(|rollout| views::earlier(&rollout, &view.uid));
         let due = self.unblock.take_due(&view.namespace, &view.name);
         let refusals = self.remember(set, |memory| {
+            if let Some(earlier) = &mut earlier {
+                earlier.claims.extend(memory.unlisted.clone());
+            }
             memory.bring_up(&mut claims);
             if due {
                 let class = |uid: &str| claims.values().find(|claim| claim.uid == uid)?.storage_class_name();

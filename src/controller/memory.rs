@@ -12,7 +12,7 @@ use super::inquire::Hearsay;
 use super::settled::Settled;
 use super::undone::Undone;
 use crate::claims::Claim;
-use crate::rollout::{ApplyClaim, Refusal, Seconds};
+use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
 
 /// What is remembered of one set.
 #[derive(Debug, Default)]
@@ -87,6 +87,15 @@ impl Memory {
         self.reported_at = Some(now);
     }
 
+    /// This was told of claims that find no place in the report.
+    pub(super) fn told(&mut self, unlisted: &[ClaimProgress]) {
+        let known = unlisted.iter().map(|claim| {
+            let told = (claim.state.to_string(), claim.reason.clone(), claim.message.clone());
+            (claim.name.clone(), told)
+        });
+        self.unlisted = known.collect();
+    }
+
     /// The report could not be written: perhaps it is not what was written last.
     pub(super) fn report_failed(&mut self) {
         self.rollout = None;
@@ -98,6 +107,7 @@ impl Memory {
         self.written.clear();
         self.refusals.clear();
         self.said.clear();
+        self.unlisted.clear();
     }
 
     /// Brings what the watches show up to what is known, and forgets what they have caught up with.

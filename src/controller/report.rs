@@ -31,6 +31,8 @@ impl Context {
                 self.tell(set, tell).await;
             }
         }
+        let unlisted = &plan.progress.unlisted;
+        self.remembered(set, |memory| memory.told(unlisted));
         written
     }
 
@@ -83,10 +85,10 @@ impl Context {
             Outcome::Done(outcomes) => outcomes,
             other => vec![other.and_then(|_| Outcome::Done(()))],
         };
-        for outcome in outcomes {
-            self.metrics.history_write(outcome.as_str());
         let unkept = history::unkept(&outcomes, unkept);
         self.remember(set, |memory| memory.unkept = unkept);
+        for outcome in outcomes {
+            self.metrics.history_write(outcome.as_str());
             match outcome {
                 Outcome::Done(()) => {}
                 Outcome::Unsure { .. } => return Err(failed("ControllerRevision", outcome)),

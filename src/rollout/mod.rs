@@ -11,7 +11,7 @@
 //! | [`replica`] | one claim, one replica: the table of KEP-4650 |
 //! | [`order`] | whose turn it is |
 //! | [`plan`](mod@plan) | what to do now, and the end |
-//! | [`progress`], [`course`] | what users read: how far it is, and why it waits |
+//! | [`progress`], `listed`, [`course`] | what users read: how far it is, and why it waits |
 //! | [`tell`] | what is said once |
 //! | [`history`] | which wishes are kept |
 //! | [`action`] | what goes out |
@@ -22,6 +22,7 @@ pub mod course;
 pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
 pub mod invariants;
+mod listed;
 pub mod order;
 pub mod plan;
 pub mod progress;

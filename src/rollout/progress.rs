@@ -1,15 +1,13 @@
 //! What users read: the status of the ClaimRollout, as a value.
 
 use super::course::{Condition, Course};
+use super::listed::listed;
 use super::order::{Kept, Order};
 use super::readiness::{self, ClaimState};
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{Seconds, SetView, Snapshot};
 use super::wish::{self, Idle, Wish};
 use crate::templates::{ClaimTemplate, Quantity, Revision, TemplateChange, UpdatePolicy, keys};
-
-/// How many claims are listed at most.
-pub const MAX_CLAIMS: usize = 50;
 
 /// The progress of one set.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +26,10 @@ pub struct Progress {
     pub counts: Option<Counts>,
     /// The counters of each template, in the order of the wanted list.
     pub by_template: Vec<TemplateProgress>,
-    /// Claims that are not done, highest ordinal first, at most [`MAX_CLAIMS`].
+    /// Claims that are not done, highest ordinal first, at most 50; who is stuck comes before who waits.
     pub claims: Vec<ClaimProgress>,
+    /// Claims that are stuck and have no place there.
+    pub unlisted: Vec<ClaimProgress>,
     /// Everything is as wished.
     pub ready: Condition,
     /// It is being worked on.
@@ -109,6 +109,7 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
         counts: None,
         by_template: Vec::new(),
         claims: Vec::new(),
+        unlisted: Vec::new(),
         ready,
         reconciling,
         stalled,
@@ -121,9 +122,14 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     let claims = replicas
         .iter()
         .flat_map(|replica| replica.claims.iter().map(move |claim| (replica, claim)));
-    let not_done = claims
-        .filter(|(_, claim)| claim.state != ClaimState::Done)
-        .take(MAX_CLAIMS);
+    let not_done = claims.filter(|(_, claim)| claim.state != ClaimState::Done);
+    let (listed, unlisted) = listed(not_done, |(_, claim)| claim.state.is_stuck());
+    let of_claims = |claims: Vec<(&Replica<'_>, &Standing<'_>)>| {
+        let claims = claims.into_iter();
+        claims
+            .map(|(replica, claim)| claim_progress(&snapshot.set, replica, claim))
+            .collect()
+    };
     let [ready, reconciling, stalled] = Course::of(snapshot, wish, replicas, order).conditions();
     Progress {
         templates: wish.record.templates.clone(),
@@ -138,9 +144,8 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
             .iter()
             .map(|template| by_template(&snapshot.set, template, replicas))
             .collect(),
-        claims: not_done
-            .map(|(replica, claim)| claim_progress(&snapshot.set, replica, claim))
-            .collect(),
+        claims: of_claims(listed),
+        unlisted: of_claims(unlisted),
         ready,
         reconciling,
         stalled,

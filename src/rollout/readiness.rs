@@ -92,6 +92,12 @@ impl ClaimState {
             Self::Applied | Self::Expanding | Self::NodeExpanding | Self::Modifying
         )
     }
+
+    /// True iff somebody should look at it.
+    #[must_use]
+    pub const fn is_stuck(self) -> bool {
+        matches!(self, Self::Refused | Self::Infeasible | Self::Foreign)
+    }
 }
 
 impl fmt::Display for ClaimState {

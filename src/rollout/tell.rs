@@ -72,7 +72,7 @@ pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], p
         );
         told.push(staged(snapshot, message));
     }
-    for claim in &progress.claims {
+    for claim in progress.claims.iter().chain(&progress.unlisted) {
         told.extend(trouble(snapshot, earlier, claim));
     }
     if let Some(earlier) = earlier {

@@ -1,9 +1,11 @@
 //! Each test asserts everything that is done, so that nothing else is.
 
+use crate::rollout::ClaimProgress;
 use crate::rollout::action::Reason;
 use crate::rollout::fixtures::{record, refused, template, told, web as fixture};
 use crate::rollout::plan::plan;
 use crate::rollout::readiness::ClaimState;
+use crate::rollout::snapshot::PodManagement;
 use crate::templates::Phase;
 
 #[test]
@@ -32,6 +34,40 @@ fn things_are_said_once() {
         .unwrap()
         .claims
         .insert("data-web-2".to_owned(), known.into());
+    assert_eq!(told(&web), []);
+}
+
+#[test]
+fn claim_that_finds_no_place_in_the_list_is_told_all_the_same() {
+    let mut web = fixture();
+    web.set.replicas = 60;
+    for ordinal in 3..60 {
+        web.add_claim("data", ordinal);
+        web.add_pod(ordinal);
+    }
+    web.set.pod_management = PodManagement::Parallel;
+    refused(&mut web, 1000);
+    let refusal = web.refusals.values().next().unwrap().clone();
+    let uids = web.claims.values().map(|claim| claim.uid.clone());
+    web.refusals = uids.map(|uid| (uid, refusal.clone())).collect();
+
+    let progress = plan(&web).progress;
+    assert_eq!((progress.claims.len(), progress.unlisted.len()), (50, 10));
+    let of = |ordinal: u32| (Reason::FailedToPatchPVC, format!("data-web-{ordinal}: exceeded quota"));
+    assert_eq!(told(&web), (0..60).rev().map(of).collect::<Vec<_>>());
+
+    let told_before = |claims: &[ClaimProgress]| -> Vec<_> {
+        let known = |claim: &ClaimProgress| {
+            let state = claim.state.as_str().to_owned();
+            (claim.name.clone(), (state, claim.reason.clone(), claim.message.clone()))
+        };
+        claims.iter().map(known).collect()
+    };
+    let earlier = web.earlier.as_mut().unwrap();
+    earlier.claims.extend(told_before(&progress.claims));
+    assert_eq!(told(&web), (0..10).rev().map(of).collect::<Vec<_>>());
+    let earlier = web.earlier.as_mut().unwrap();
+    earlier.claims.extend(told_before(&progress.unlisted));
     assert_eq!(told(&web), []);
 }
 

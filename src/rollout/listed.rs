@@ -1,0 +1,48 @@
+//! Which of the PVCs that are not done are listed in the status, where there are too many of them.
+
+/// How many claims are listed at most.
+const MAX_CLAIMS: usize = 50;
+
+/// How many more of those that are stuck are told in Events: as many as the API server is sent at once.
+const MAX_UNLISTED: usize = 1000;
+
+/// The claims to list, in their order, and those that are stuck and have no place among them. Who is stuck comes before who
+/// only waits.
+pub(super) fn listed<T>(claims: impl Iterator<Item = T>, is_stuck: impl Fn(&T) -> bool) -> (Vec<T>, Vec<T>) {
+    let claims: Vec<T> = claims.collect();
+    let stuck = claims.iter().filter(|claim| is_stuck(claim)).count();
+    let mut places = [stuck.min(MAX_CLAIMS), MAX_CLAIMS.saturating_sub(stuck)];
+    let (mut listed, mut unlisted) = (Vec::new(), Vec::new());
+    for claim in claims {
+        let is_stuck = is_stuck(&claim);
+        let place = &mut places[usize::from(!is_stuck)];
+        if *place > 0 {
+            *place -= 1;
+            listed.push(claim);
+        } else if is_stuck && unlisted.len() < MAX_UNLISTED {
+            unlisted.push(claim);
+        }
+    }
+    (listed, unlisted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_CLAIMS, MAX_UNLISTED, listed};
+
+    #[test]
+    fn those_who_are_stuck_are_listed_before_those_who_wait() {
+        // Claims by number, of which those from `stuck` on are stuck.
+        for (why, claims, stuck, expected, unlisted) in [
+            ("few", 3, 1, vec![0, 1, 2], vec![]),
+            ("none is stuck", 60, 60, (0..50).collect(), vec![]),
+            ("the last is stuck", 60, 59, (0..49).chain([59]).collect(), vec![]),
+            ("all are stuck", 52, 0, (0..50).collect(), vec![50, 51]),
+            ("too many are stuck", 2000, 0, (0..50).collect(), (50..1050).collect()),
+        ] {
+            let found = listed(0..claims, |claim| *claim >= stuck);
+            assert_eq!(found, (expected, unlisted), "{why}");
+            assert!(found.0.len() <= MAX_CLAIMS && found.1.len() <= MAX_UNLISTED, "{why}");
+        }
+    }
+}
