@@ -63,18 +63,10 @@ pub(super) async fn keep(
 ) -> Outcome<Vec<Outcome<()>>> {
     let namespace = set.namespace().unwrap_or_default();
     let stored: Api<Stored> = Api::namespaced(client.clone(), &namespace);
-    let uid = rollout.uid().unwrap_or_default();
-    let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
-    let listed = match call(stored.list(&of_rollout)).await {
-        Outcome::Done(listed) => listed,
+    let kept = match known(&stored, rollout).await {
+        Outcome::Done(kept) => kept,
         other => return other.and_then(|_| Outcome::Done(Vec::new())),
     };
-    let kept: Vec<Kept> = listed
-        .items
-        .iter()
-        .filter(|stored| belongs(stored, &uid))
-        .map(kept)
-        .collect();
     let limit = set.spec.revision_history_limit.unwrap_or(DEFAULT_LIMIT);
     let limit = usize::try_from(limit).unwrap_or(0);
     let mut outcomes = Vec::new();
@@ -102,6 +94,25 @@ pub(super) async fn keep(
         });
     }
     Outcome::Done(outcomes)
+}
+
+/// What the history of the ClaimRollout holds.
+async fn known(stored: &Api<Stored>, rollout: &ClaimRollout) -> Outcome<Vec<Kept>> {
+    if is_new(rollout) {
+        return Outcome::Done(Vec::new());
+    }
+    let uid = rollout.uid().unwrap_or_default();
+    let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
+    call(stored.list(&of_rollout)).await.and_then(|listed| {
+        let ours = listed.items.iter().filter(|stored| belongs(stored, &uid));
+        Outcome::Done(ours.map(kept).collect())
+    })
+}
+
+/// True iff nothing can be in the history of the ClaimRollout, but for what a controller wrote that ended in between: that
+/// name is taken then, and the history is read when it is tried again.
+fn is_new(rollout: &ClaimRollout) -> bool {
+    rollout.metadata.generation == Some(1) && rollout.status.is_none()
 }
 
 fn done<T>(outcome: Outcome<T>) -> Outcome<()> {
@@ -152,8 +163,16 @@ fn controller_revision(set: &Set, rollout: &ClaimRollout, record: &Record, numbe
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Outcome, Revision, TRIES, is_due, unkept};
+    use super::{Outcome, Revision, TRIES, is_due, is_new, unkept};
     use crate::controller::fixtures;
+
+    #[test]
+    fn history_of_a_new_rollout_is_not_read() {
+        for (generation, status, expected) in [(1, Value::Null, true), (2, Value::Null, false), (1, json!({}), false)] {
+            let rollout = fixtures::rollout(&json!({"name": "web", "generation": generation}), &status);
+            assert_eq!(is_new(&rollout), expected, "{generation} {status}");
+        }
+    }
 
     #[test]
     fn wish_is_tried_again_while_another_object_has_its_name() {

@@ -171,8 +171,18 @@ fn rollout_changed(wake: Wake, sets: Store<Set>) -> impl FnMut(Event<ClaimRollou
     }
 }
 
+/// Drops the metadata that is not read, and room that nothing will take: there are thousands.
 fn trim(rollout: &mut ClaimRollout) {
     rollout.metadata.managed_fields = None;
+    if let Some(owners) = &mut rollout.metadata.owner_references {
+        owners.shrink_to_fit();
+    }
+    rollout.spec.templates.shrink_to_fit();
+    if let Some(status) = &mut rollout.status {
+        status.volume_claim_templates.shrink_to_fit();
+        status.claims.shrink_to_fit();
+        status.conditions.shrink_to_fit();
+    }
 }
 
 #[cfg(test)]
