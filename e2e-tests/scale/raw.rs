@@ -60,8 +60,9 @@ pub(super) async fn roll(client: &Client, fleet: &Fleet, size: &str, writes: &Wr
         size,
         calls: Semaphore::new(CONCURRENCY),
         capacities,
-        reports: writes.reports / sets,
-        events: writes.events / sets,
+        // To the nearest: a part of a write cannot be made.
+        reports: (writes.reports + sets / 2) / sets,
+        events: (writes.events + sets / 2) / sets,
     };
     let begun = Instant::now();
     stream::iter(&fleet.sets)
