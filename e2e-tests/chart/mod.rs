@@ -19,9 +19,14 @@ fn folder() -> PathBuf {
 async fn helm(cluster: &Cluster, command: &[&str], values: &[&str]) -> anyhow::Result<Output> {
     let folder = folder();
     let folder = folder.to_str().context("a path in UTF-8")?;
-    let set: Vec<&str> = values.iter().flat_map(|value| ["--set", value]).collect();
+    let set: Vec<&str> = values.iter().flat_map(|value| [flag(value), value]).collect();
     let place = [folder, "--namespace", "claim-rollout"];
     cluster.run("helm", &[command, &place, &set].concat(), &[], "").await
+}
+
+/// How helm is given the value: to `--set` an empty list is one empty text.
+fn flag(value: &str) -> &'static str {
+    if value.ends_with("=[]") { "--set-json" } else { "--set" }
 }
 
 /// Every object of the chart with these values.

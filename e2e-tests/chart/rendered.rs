@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, ensure};
+use claim_rollout::api::Settings;
 use serde_json::{Value, json};
 
 use super::{folder, helm, render};
@@ -144,6 +145,23 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
             assert_eq!(pod["volumes"][0]["configMap"]["name"], "claim-rollout-settings");
         }
     }
+    Ok(())
+}
+
+/// Where no domain is reserved, policy and controller agree that none is: without the list several would be.
+async fn a_list_of_nothing_is_no_missing_list(cluster: &Cluster) -> anyhow::Result<()> {
+    let objects = by_name(render(cluster, &["policy.settings.reservedKeyPrefixes=[]"]).await?)?;
+    let settings = json!({"reservedKeyPrefixes": []});
+    let of_policy = &objects["ClusterAdmissionPolicy claim-rollout"]["spec"]["settings"];
+    let file = objects["ConfigMap claim-rollout-settings"]["data"]["settings.yaml"].as_str();
+    let of_controller: Value = serde_json::from_str(file.context("a file")?)?;
+    for found in [of_policy, &of_controller] {
+        let found = json!({"reservedKeyPrefixes": found["reservedKeyPrefixes"]});
+        assert_eq!(found, settings);
+    }
+    let text = settings.to_string();
+    let read = Settings::read(&text).map_err(anyhow::Error::msg)?;
+    assert!(read.reserved_key_prefixes.is_empty(), "{text}");
     Ok(())
 }
 
@@ -469,6 +487,7 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
     is_what_is_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
     is_what_is_deployed(&cluster, &["admission=none"], &both).await?;
     settings_reach_the_policy_and_the_controller(&cluster).await?;
+    a_list_of_nothing_is_no_missing_list(&cluster).await?;
     settings_reach_the_guard(&cluster).await?;
     retention_decides_what_is_asked_and_whether_it_may_be_skipped(&cluster).await?;
     without_the_gate_nobody_is_asked_about_pods(&cluster).await?;
