@@ -90,7 +90,7 @@ impl Context {
 /// The claims that exist under the names of the set's claims.
 fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, Claim>, ViewError> {
     let mut claims = BTreeMap::new();
-    for template in set.staged.iter().flat_map(|record| &record.templates) {
+    for template in set.wanted() {
         for ordinal in set.ordinals() {
             let name = format!("{}-{}-{ordinal}", template.name, set.name);
             if let Some(claim) = opened.claims.get(&ObjectRef::new(&name).within(&set.namespace)) {

@@ -26,7 +26,7 @@ use super::watch::lock;
 use super::{Clock, inquire, views};
 use crate::api::Settings;
 use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, SetView, Tell, Wish, plan};
-use crate::templates::{RecordError, keys};
+use crate::templates::{RecordError, Revision, keys};
 
 /// How many times a look may go round before others have their turn.
 const MAX_ROUNDS: u32 = 32;
@@ -123,16 +123,17 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     }
     let view = views::set(set)?;
     let wish = Wish::of(&view, &context.settings);
-    if wish.as_ref().is_ok_and(|wish| context.was_reached(set, &view, wish)) {
+    if context.was_reported(set, &view, &wish) {
         return Ok(after(Some(context.settle(set))));
     }
     let rolls_out = wish.is_ok();
+    let counts = wish.is_err_and(|idle| context.counts(set, &view, idle));
     let missing = if rolls_out {
         context.admission.missing(&view.namespace).await?
     } else {
         None
     };
-    let opened = if rolls_out && missing.is_none() {
+    let opened = if counts || rolls_out && missing.is_none() {
         let opened = context
             .namespaces
             .open([&view.namespace, &view.name, &view.uid], set.template_names());
@@ -373,10 +374,28 @@ impl Context {
     }
 
     /// True iff this controller has not looked at the set yet, and an earlier one has left nothing to do.
-    fn was_reached(&self, set: &Set, view: &SetView, wish: &Wish<'_>) -> bool {
+    fn was_reported(&self, set: &Set, view: &SetView, wish: &Result<Wish<'_>, Idle>) -> bool {
         let is_known = self.remembered(set, |memory| memory.settled.is_some()) == Some(true);
         let report = self.report_of(set).filter(|_| !is_known);
-        report.is_some_and(|report| settled::was_reached(view, wish, &report))
+        report.is_some_and(|report| match wish {
+            Ok(wish) => settled::was_reached(view, wish, &report),
+            Err(idle) => {
+                let idle = self.idle(set, view, idle.clone());
+                idle.looks_at_claims(view) && settled::was_counted(view, &idle, &report)
+            }
+        })
+    }
+
+    /// True iff claims are looked at although nothing is rolled out. They are watched until they have been counted.
+    fn counts(&self, set: &Set, view: &SetView, idle: Idle) -> bool {
+        self.idle(set, view, idle).looks_at_claims(view)
+    }
+
+    /// Why nothing is rolled out, by what was reported before.
+    fn idle(&self, set: &Set, view: &SetView, idle: Idle) -> Idle {
+        let report = self.report_of(set);
+        let earlier = report.and_then(|report| views::earlier(&report, &view.uid));
+        idle.after(earlier.as_ref(), &Revision::of(&view.live))
     }
 
     /// Nothing is left to do for the set: its claims need not be watched until it changes, or so many seconds have passed.

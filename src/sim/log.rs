@@ -224,7 +224,10 @@ fn controller(who: u8) -> &'static str {
 fn write_words(write: &Write) -> String {
     match write {
         Write::Apply(apply) => apply_words(apply),
-        Write::Record { record, .. } => {
+        Write::Record { record: None, .. } => "no record".to_owned(),
+        Write::Record {
+            record: Some(record), ..
+        } => {
             format!(
                 "record {}: {}",
                 wish_words(&record.wish),
