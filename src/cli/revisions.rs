@@ -222,6 +222,13 @@ pub(crate) fn withdrawal(set: &Value, revision: &Revision) -> Value {
     patch
 }
 
+/// The patch that takes the request to drop what is staged off again.
+pub(crate) fn no_withdrawal(set: &Value) -> Value {
+    let mut patch = precondition(set);
+    patch["metadata"]["annotations"] = json!({keys::WITHDRAW: null});
+    patch
+}
+
 /// The set as it was seen, and no other of the same name.
 fn precondition(set: &Value) -> Value {
     let metadata = &set["metadata"];

@@ -17,7 +17,7 @@ use super::memory::Memory;
 use super::metrics::Metrics;
 use super::namespaces::Namespaces;
 use super::report::updated;
-use super::settled::{self, Basis, Settled};
+use super::settled::{Basis, Settled};
 use super::slim::{Applied, Set};
 use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
@@ -25,8 +25,8 @@ use super::undone::{self, Undone};
 use super::watch::lock;
 use super::{Clock, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, SetView, Tell, Wish, plan};
-use crate::templates::{RecordError, Revision, keys};
+use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, Tell, Wish, plan};
+use crate::templates::{RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
 const MAX_ROUNDS: u32 = 32;
@@ -371,31 +371,6 @@ impl Context {
         }
         let settled = self.remembered(set, |memory| memory.settled).flatten()?;
         settled.rests((self.clock)(), Basis::of(set, report.as_ref())).map(Some)
-    }
-
-    /// True iff this controller has not looked at the set yet, and an earlier one has left nothing to do.
-    fn was_reported(&self, set: &Set, view: &SetView, wish: &Result<Wish<'_>, Idle>) -> bool {
-        let is_known = self.remembered(set, |memory| memory.settled.is_some()) == Some(true);
-        let report = self.report_of(set).filter(|_| !is_known);
-        report.is_some_and(|report| match wish {
-            Ok(wish) => settled::was_reached(view, wish, &report),
-            Err(idle) => {
-                let idle = self.idle(set, view, idle.clone());
-                idle.looks_at_claims(view) && settled::was_counted(view, &idle, &report)
-            }
-        })
-    }
-
-    /// True iff claims are looked at although nothing is rolled out. They are watched until they have been counted.
-    fn counts(&self, set: &Set, view: &SetView, idle: Idle) -> bool {
-        self.idle(set, view, idle).looks_at_claims(view)
-    }
-
-    /// Why nothing is rolled out, by what was reported before.
-    fn idle(&self, set: &Set, view: &SetView, idle: Idle) -> Idle {
-        let report = self.report_of(set);
-        let earlier = report.and_then(|report| views::earlier(&report, &view.uid));
-        idle.after(earlier.as_ref(), &Revision::of(&view.live))
     }
 
     /// Nothing is left to do for the set: its claims need not be watched until it changes, or so many seconds have passed.

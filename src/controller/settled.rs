@@ -11,8 +11,8 @@ use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
 use super::slim::Set;
-use crate::rollout::{Idle, Seconds, SetView, Wish};
-use crate::templates::{Phase, Revision, keys};
+use crate::rollout::{Seconds, SetView, Wish};
+use crate::templates::{Phase, keys};
 
 /// How often it is looked at although nothing has changed.
 const EVERY: Seconds = 8 * 60 * 60;
@@ -95,21 +95,6 @@ pub(super) fn was_reached(set: &SetView, wish: &Wish<'_>, report: &ClaimRollout)
         && status.replicas == Some(i64::from(set.replicas))
         && finished.all(|finished| finished == Some(set.generation))
         && ready.is_some_and(|ready| ready.status == "True" && ready.reason == "Complete")
-}
-
-/// True iff an earlier controller has reported what this one would: nothing is rolled out, and as many claims were counted or
-/// named as there are replicas for now. So a start and a failover read no claims here either.
-pub(super) fn was_counted(set: &SetView, idle: &Idle, report: &ClaimRollout) -> bool {
-    let Some(status) = &report.status else { return false };
-    let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
-    let wanted = Revision::of(set.wanted());
-    let replicas = (*idle == Idle::OnClaimDelete).then_some(i64::from(set.replicas));
-    report.spec.set_ref.uid == set.uid
-        && (&*report.spec.revision, &*status.update_revision) == (wanted.as_str(), wanted.as_str())
-        && report.spec.sync == set.sync.to_string()
-        && Some(status.observed_generation) == report.metadata.generation
-        && status.replicas == replicas
-        && ready.is_some_and(|ready| ready.reason == idle.as_str())
 }
 
 #[cfg(test)]

@@ -30,7 +30,9 @@ pub fn waits(snapshot: &Snapshot, idle: &Idle) -> bool {
 /// it still, or never get there.
 #[must_use]
 pub fn asking(snapshot: &Snapshot) -> Option<String> {
-    if snapshot.claims.is_empty() {
+    let set = &snapshot.set;
+    // Of a set with too many claims none was looked up.
+    if snapshot.claims.is_empty() || set.too_many_claims(set.wanted()).is_some() {
         return None;
     }
     let asks = |(name, template): (ClaimName, &ClaimTemplate)| {
@@ -40,7 +42,7 @@ pub fn asking(snapshot: &Snapshot) -> Option<String> {
             format!("{name} still asks for {}{}", claim.request, has.unwrap_or_default())
         })
     };
-    let mut asking = names(&snapshot.set).filter_map(asks);
+    let mut asking = names(set).filter_map(asks);
     let named: Vec<String> = asking.by_ref().take(NAMED).collect();
     let more = match asking.count() {
         0 => String::new(),

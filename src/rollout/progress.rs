@@ -100,7 +100,9 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
     if let Some(lag) = replicas.as_ref().and_then(|replicas| lagging(replicas, &by_template)) {
         course.message = format!("{}; {lag}", course.message);
     }
-    if let Some(asking) = lag::asking(snapshot).filter(|_| *idle == Idle::Withdrawn) {
+    if *idle == Idle::Withdrawn
+        && let Some(asking) = lag::asking(snapshot)
+    {
         course.message = format!("{}; {asking}", course.message);
     }
     let [ready, reconciling, stalled] = course.conditions();

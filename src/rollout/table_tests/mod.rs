@@ -8,6 +8,7 @@ mod expansion;
 mod failures;
 mod idle;
 mod kep_table;
+mod lag;
 mod middle;
 mod on_delete;
 mod quiet;
