@@ -88,7 +88,7 @@ fn taking_back() -> Vec<Case> {
     let recover = |case: Case| case.settings(json!({"shrink": "Recover"}));
     let asked = |old: &Object, revision: &str| update("U1", "", old, &old.clone().note("withdraw", revision));
     let named = |sentence: &str, case: Case| Case { sentence: sentence.to_owned(), ..recover(case) };
-    let by = |how: &str| format!("divert staged:InPlace by:{how} warns \"what claims have not reached of it is taken back\" \"3 claims will be updated in place\"");
+    let by = |how: &str| format!("divert staged:InPlace by:{how} warns \"what claims have not reached of it is taken back\" \"6 claims will be updated in place\"");
     let live = web().in_place().staged(&web());
     vec![
         named("a withdrawal takes back what was not reached", asked(&old, &revision)).expects(by("annotation").replace(" by:", " -withdraw by:")),

@@ -252,11 +252,10 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         |world| (world.driver.limit, world.recover) = (3, true),
         &[
-            (Now, Deed::Both(one(5), 1)),
+            (Now, Deed::Wish(one(5))),
             (Quiet, Deed::Withdraw),
             (Quiet, Deed::Wish(one(3))),
             (Written(5), Deed::Withdraw),
-            (Written(6), Deed::Withdraw),
         ],
     ),
     workload(
