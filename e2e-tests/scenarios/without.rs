@@ -5,8 +5,9 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::scene::{Scene, Stage, manifest, with_image};
+use super::scene::{PATIENCE, Scene, Stage, manifest, with_image};
 use super::served::Served;
+use crate::cluster::eventually;
 use crate::commands::run;
 
 /// Longer than the StatefulSet controller pauses at first.
@@ -84,7 +85,12 @@ pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> an
 /// A withdrawal that nobody hears is taken off again, or it would be heard at some later edit.
 async fn nothing_is_withdrawn(scene: &Scene<'_>) -> anyhow::Result<()> {
     let revision = scene.record().await?["revision"].clone();
-    let output = run(scene, &["withdraw", "web"], "").await?;
+    // The status of the StatefulSet is written in between, again and again.
+    let answered = eventually("an answer", PATIENCE, async || {
+        let output = run(scene, &["withdraw", "web"], "").await?;
+        Ok((!output.stderr.contains("has been modified")).then_some(output))
+    });
+    let output = answered.await?;
     let said = "error: nothing was withdrawn: expected the policy to take the annotation claim-rollout.io/withdraw";
     ensure!(output.code == Some(1) && output.stderr.starts_with(said), "{output:?}");
     let annotations = &scene.set().await?["metadata"]["annotations"];

@@ -112,13 +112,15 @@ fn is_left(stored: &Value) -> bool {
     stored["metadata"]["annotations"].get(keys::WITHDRAW).is_some()
 }
 
-/// Takes the annotation off again, or it would drop a wish at some later edit, when the policy is back. Not if the
-/// StatefulSet has changed since: then it is its next writer's.
+/// Takes the annotation off again, or it would drop a wish at some later edit, when the policy is back.
 async fn take_off(client: &Client, view: &SetView, stored: &Value, dry_run: DryRun) -> anyhow::Result<()> {
     if dry_run == DryRun::Server {
         return Ok(());
     }
-    let off = patch(client, view, &revisions::no_withdrawal(stored), dry_run).await;
+    let sets = objects_of(client, Some(&view.namespace), &kind("apps", "v1", "StatefulSet"));
+    let patch = serde_json::from_value(revisions::no_withdrawal(stored))?;
+    let parameters = parameters(dry_run);
+    let off = sets.patch(&view.name, &parameters, &Patch::<()>::Json(patch)).await;
     let off = off.with_context(|| {
         format!(
             "nothing was withdrawn, and the annotation {} is still there: take it off, or it withdraws later",
@@ -167,13 +169,18 @@ pub(super) fn remark(dry_run: DryRun) -> &'static str {
 /// Writes to a set; the set as it is then. The patch carries what it was decided for.
 pub(super) async fn patch(client: &Client, set: &SetView, patch: &Value, dry_run: DryRun) -> anyhow::Result<Value> {
     let sets = objects_of(client, Some(&set.namespace), &kind("apps", "v1", "StatefulSet"));
-    let parameters = PatchParams {
+    let stored = sets
+        .patch(&set.name, &parameters(dry_run), &Patch::Merge(patch))
+        .await?;
+    Ok(serde_json::to_value(stored)?)
+}
+
+fn parameters(dry_run: DryRun) -> PatchParams {
+    PatchParams {
         dry_run: dry_run == DryRun::Server,
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()
-    };
-    let stored = sets.patch(&set.name, &parameters, &Patch::Merge(patch)).await?;
-    Ok(serde_json::to_value(stored)?)
+    }
 }
 
 #[cfg(test)]
