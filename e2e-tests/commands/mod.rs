@@ -43,7 +43,7 @@ async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a
 }
 
 /// `claim-rollout` in the namespace of the scene, as the administrator.
-async fn run(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+pub(crate) async fn run(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
     let arguments = [arguments, &["--namespace", &scene.namespace]].concat();
     scene
         .cluster

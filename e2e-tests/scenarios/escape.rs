@@ -23,6 +23,15 @@ async fn sizes(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     Ok(sizes.map(text).collect())
 }
 
+/// True iff so many replicas and updated ones are reported, and so many claims to lag.
+fn lags(rollout: &Value, [replicas, updated]: [i64; 2], lag: &str) -> bool {
+    let status = &rollout["status"];
+    let counted = status["replicas"] == replicas && status["updatedReplicas"] == updated;
+    let by_template = status["volumeClaimTemplates"][0]["updatedReplicas"] == updated;
+    let message = text(&status["conditions"][0]["message"]);
+    counted && by_template && message.ends_with(&format!("; {lag} have older templates"))
+}
+
 pub(super) async fn a_switch_to_on_claim_delete_opens_the_gate_with_the_controller_stopped(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -45,8 +54,17 @@ pub(super) async fn a_switch_to_on_claim_delete_opens_the_gate_with_the_controll
             rollout["status"]["conditions"][0]["reason"] == "OnClaimDelete"
         })
         .await?;
-    let sizes = sizes(&scene).await?;
-    ensure!(sizes == ["1Gi"; 3], "a claim was written: {sizes:?}");
+    scene
+        .until_reported("the lag", |rollout| lags(rollout, [3, 0], "3 of 3 PVCs"))
+        .await?;
+    let asked = sizes(&scene).await?;
+    ensure!(asked == ["1Gi"; 3], "a claim was written: {asked:?}");
+    // Claims that are created from now on are counted when they are there.
+    scene.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
+    scene
+        .until_reported("a newcomer", |rollout| lags(rollout, [4, 1], "3 of 4 PVCs"))
+        .await?;
+    ensure!(sizes(&scene).await? == ["1Gi", "1Gi", "1Gi", "2Gi"], "the newcomer");
     let count = scene.writes_since(0).await?.count();
     let nothing: Vec<String> = Vec::new();
     ensure!(

@@ -109,6 +109,51 @@ pub(super) async fn under_recover_a_smaller_wish_takes_back_a_growth_that_was_ne
     Ok(())
 }
 
+/// Of three claims the highest has reached the wish when the driver can no more, the next has not, and the lowest was not
+/// written. The API server takes no size but one above the capacity.
+pub(super) async fn under_recover_a_withdrawal_takes_back_what_was_not_reached(stage: &Stage) -> anyhow::Result<()> {
+    let mut scene = Scene::new(&stage.cluster, &stage.client, "stopped-taken-back").await?;
+    scene.make_class(&at_most(8), true).await?;
+    scene.start_controller(stage, &["--settings", &recover(stage)?]).await?;
+    scene.exceptions.recovers = true;
+    let of = |size: &str| with_class(&manifest(3, size), "stopped-taken-back");
+    scene.wish(&of("1Gi")).await?;
+    scene.settled().await?;
+    let _served = Served::start(stage, &scene, &json!({"shrink": "Recover"})).await?;
+    stage.barriers.hold_claim("stopped-taken-back", "data-web-1");
+    scene.wish(&of("5Gi")).await?;
+    stage.barriers.until_held("stopped-taken-back").await?;
+    stage.cluster.set_driver_of("stopped-taken-back", &at_most(2))?;
+    stage.barriers.open("stopped-taken-back");
+    scene.until_reported("the driver's answer", is_infeasible).await?;
+
+    let pods = scene.pods().await?;
+    let revision = text(&scene.record().await?["revision"]);
+    let withdraw = format!("claim-rollout.io/withdraw={revision}");
+    let output = scene.done(&["annotate", "statefulset", "web", &withdraw], "").await?;
+    let told = "withdrew data 1Gi -> 5Gi; what claims have not reached of it is taken back";
+    ensure!(output.stderr.contains(told), "{output:?}");
+    let end = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "NothingStaged";
+    scene.until_reported("the end", end).await?;
+    let annotations = scene.set().await?["metadata"]["annotations"].clone();
+    for key in ["staged", "phase", "ready", "withdraw"] {
+        let left = &annotations[format!("claim-rollout.io/{key}")];
+        ensure!(*left == Value::Null, "{key}: {left}");
+    }
+    let requests: Vec<String> = scene
+        .claims()
+        .await?
+        .iter()
+        .map(|claim| text(&claim["spec"]["resources"]["requests"]["storage"]))
+        .collect();
+    ensure!(requests == ["1Gi", "1025Mi", "5Gi"], "{requests:?}");
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    let count = scene.writes_since(0).await?.count();
+    let claims = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
+    ensure!(count.claims == claims && count.records == 2, "{count:?}");
+    Ok(())
+}
+
 /// The volume is in use: the resizer asks again when no Pod uses it.
 pub(super) async fn a_driver_that_tries_again_and_again_stalls_nothing_and_is_quoted_once(
     stage: &Stage,

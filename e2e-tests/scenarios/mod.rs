@@ -101,6 +101,7 @@ scenarios![Stage;
     replaced::a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the_next_one_of_its_name,
     two::two_controllers_at_once_write_what_one_would,
     infeasible::under_recover_a_smaller_wish_takes_back_a_growth_that_was_never_reached,
+    infeasible::under_recover_a_withdrawal_takes_back_what_was_not_reached,
     infeasible::a_driver_that_tries_again_and_again_stalls_nothing_and_is_quoted_once,
     words::kubectl_tells_what_is_going_on_and_waits_for_its_end,
     on_delete::a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before,

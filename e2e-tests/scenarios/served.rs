@@ -11,8 +11,9 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
 /// The namespaces that the shared policy-server is not called for.
-pub(super) const APART: [&str; 7] = [
+pub(super) const APART: [&str; 8] = [
     "recover",
+    "stopped-taken-back",
     "stopped-absent",
     "stopped-guarded",
     "undone",

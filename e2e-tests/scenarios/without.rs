@@ -5,8 +5,10 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::scene::{Scene, Stage, manifest, with_image};
+use super::scene::{PATIENCE, Scene, Stage, manifest, with_image};
 use super::served::Served;
+use crate::cluster::eventually;
+use crate::commands::run;
 
 /// Longer than the StatefulSet controller pauses at first.
 const AWAY: Duration = Duration::from_secs(60);
@@ -68,6 +70,7 @@ pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> an
         scene.until_denied("web-2").await?;
         served.go().await?;
     }
+    nothing_is_withdrawn(&scene).await?;
     have_it_ask_again(&scene).await?;
     scene.until_updated(3).await?;
     let ran = images(&scene).await?;
@@ -76,6 +79,23 @@ pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> an
     // The guard is there, so what was staged is believed.
     scene.until_complete(3, "2Gi").await?;
     scene.controller = None;
+    Ok(())
+}
+
+/// A withdrawal that nobody hears is taken off again, or it would be heard at some later edit.
+async fn nothing_is_withdrawn(scene: &Scene<'_>) -> anyhow::Result<()> {
+    let revision = scene.record().await?["revision"].clone();
+    // The status of the StatefulSet is written in between, again and again.
+    let answered = eventually("an answer", PATIENCE, async || {
+        let output = run(scene, &["withdraw", "web"], "").await?;
+        Ok((!output.stderr.contains("has been modified")).then_some(output))
+    });
+    let output = answered.await?;
+    let said = "error: nothing was withdrawn: expected the policy to take the annotation claim-rollout.io/withdraw";
+    ensure!(output.code == Some(1) && output.stderr.starts_with(said), "{output:?}");
+    let annotations = &scene.set().await?["metadata"]["annotations"];
+    ensure!(annotations.get("claim-rollout.io/withdraw").is_none(), "{annotations}");
+    ensure!(scene.record().await?["revision"] == revision, "it is staged still");
     Ok(())
 }
 

@@ -10,7 +10,7 @@ const LAST_APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-ap
 const WITHDREW: &str = "warns \"claim-rollout: withdrew data 10Gi -> 20Gi; claims that were updated already stay as they are\"";
 
 pub(super) fn cases() -> Vec<Case> {
-    [unrelated(), by_annotation(), client_side(), server_side(), entries()].into_iter().flatten().collect()
+    [unrelated(), by_annotation(), taking_back(), client_side(), server_side(), entries()].into_iter().flatten().collect()
 }
 
 fn rolling() -> Object {
@@ -78,6 +78,27 @@ fn by_annotation() -> Vec<Case> {
         .expects(format!("divert -staged -withdraw -phase -ready by:annotation {WITHDREW}")),
         update("U2", "a withdrawal beside the wish itself", &old, &asked(&revision).size("20Gi"))
             .expects(format!("divert templates -withdraw warns \"nothing was withdrawn: the request itself asks for the templates of {revision}\"")),
+    ]
+}
+
+/// With `shrink: Recover` the live templates are staged in place of what is withdrawn.
+fn taking_back() -> Vec<Case> {
+    let old = rolling();
+    let revision = web().size("20Gi").revision();
+    let recover = |case: Case| case.settings(json!({"shrink": "Recover"}));
+    let asked = |old: &Object, revision: &str| update("U1", "", old, &old.clone().note("withdraw", revision));
+    let named = |sentence: &str, case: Case| Case { sentence: sentence.to_owned(), ..recover(case) };
+    let by = |how: &str| format!("divert staged:InPlace by:{how} warns \"what claims have not reached of it is taken back\" \"6 claims will be updated in place\"");
+    let live = web().in_place().staged(&web());
+    vec![
+        named("a withdrawal takes back what was not reached", asked(&old, &revision)).expects(by("annotation").replace(" by:", " -withdraw by:")),
+        named("client-side apply goes back and takes back", update("U1", "", &applied(&old, &web().size("20Gi")), &applied(&old, &web())))
+            .manager("kubectl-client-side-apply")
+            .expects(by("client-side-apply")),
+        named("a withdrawal of what takes back", asked(&live, &web().revision())).expects("divert -staged -withdraw by:annotation warns \"withdrew\""),
+        named("who may not patch claims takes nothing back", asked(&old, &revision))
+            .settings(json!({"authority": "RequirePatchOnPVCs"}))
+            .expects(format!("divert -staged -withdraw by:annotation who {WITHDREW} \"claims keep asking for what they ask for\"")),
     ]
 }
 

@@ -16,7 +16,7 @@ use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
 pub(super) fn of(wish: &Wish<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Refusal> {
     let settings = wish.settings;
     let applied = wish.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
-    let recovers = diff.changed.iter().flat_map(|change| &change.changes).any(is_smaller);
+    let recovers = takes_back(diff);
     if !(applied || recovers) {
         return Ok(Vec::new());
     }
@@ -63,6 +63,11 @@ fn verdict(settings: &Settings, causes: &[Cause], asked: Result<i64, CannotAsk>)
         Ok(unchecked) => warnings.push(message::claims_unchecked(unchecked, settings.max_pvc_lookups)),
     }
     Ok(warnings)
+}
+
+/// True iff a size gets smaller.
+pub(super) fn takes_back(diff: &Diff) -> bool {
+    diff.changed.iter().flat_map(|change| &change.changes).any(is_smaller)
 }
 
 fn is_smaller(change: &Change) -> bool {

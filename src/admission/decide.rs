@@ -10,7 +10,7 @@
 //! | C3 | other kinds and subresources, CONNECT, a set that another controller owns before and after | Pass; what only the policy may write is put back, and while a change is staged so is what could make it roll out |
 //! | S1 | UPDATE of the status | our annotations are put back; if the owner is taken away, authority is asked as for U5 |
 //! | U0 | asked = live, nothing staged | Pass; a forged record is removed, with a warning if it was there before |
-//! | U1 | asked = live, staged | the record is kept as it was; or withdrawn, if the request goes back on purpose; one of a newer version is kept, whatever is asked |
+//! | U1 | asked = live, staged | the record is kept as it was; or withdrawn, if the request goes back on purpose, and with `shrink: Recover` the live templates are staged in its place; one of a newer version is kept, whatever is asked |
 //! | U2 | asked = staged: the same wish again | live restored, record kept |
 //! | U3 | asked is a new wish | `diff(current, asked)` allowed: Stage; else Deny |
 //! | U5 | what is staged would roll out from now on, or the update policy does with nothing staged | authority is asked as for U3; the live templates are staged |

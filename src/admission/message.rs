@@ -157,16 +157,25 @@ fn in_place(set: &str, claims: i64) -> String {
     )
 }
 
-/// The line that says what was taken back.
-pub(super) fn withdrawn(diff: &Diff, revision: &Revision) -> String {
+/// The line that says what was withdrawn.
+pub(super) fn withdrawn(diff: &Diff, revision: &Revision, taken_back: bool) -> String {
     let what = if diff.is_empty() {
         revision.to_string()
     } else {
         summary(diff)
     };
-    warning(&format!(
-        "withdrew {what}; claims that were updated already stay as they are"
-    ))
+    let rest = if taken_back {
+        "what claims have not reached of it is taken back"
+    } else {
+        "claims that were updated already stay as they are"
+    };
+    warning(&format!("withdrew {what}; {rest}"))
+}
+
+/// The line that says that nothing is taken back, and why.
+pub(super) fn not_taken_back(why: &str) -> String {
+    let why = why.strip_prefix(SPEAKER).unwrap_or(why);
+    warning(&format!("claims keep asking for what they ask for: {why}"))
 }
 
 /// The line about a withdrawal by which nothing was withdrawn, and what is staged nevertheless.

@@ -9,8 +9,9 @@ use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage::{self, Wish};
 use super::verdict::{Edit, Refusal, Remarks, Verdict};
-use super::{authority, newer, user_keys, withdraw};
-use crate::templates::{ClaimTemplate, Diff, Record, UpdatePolicy, keys};
+use super::{authority, checks, newer, user_keys, withdraw};
+use crate::templates::rules::Shrink;
+use crate::templates::{ClaimTemplate, Diff, Phase, Record, Revision, UpdatePolicy, keys};
 
 /// The request.
 pub(super) struct Update<'r, 'a> {
@@ -142,20 +143,56 @@ impl Update<'_, '_> {
         let mut outcome = Outcome::default();
         let Some((record, text)) = staged else {
             if self.is_switched_on(None) && !live.is_empty() {
-                let wish = self.wish(live, live.to_vec(), live);
-                outcome.record = Some(stage::switch(wish, lookups, &mut outcome.remarks)?);
+                outcome.record = Some(self.stage_live(live, None, lookups, &mut outcome.remarks)?);
             }
             return Ok(outcome);
         };
         if let Some(reason) = withdraw::reason(self.review, self.settings, [self.old, self.new], &record, live) {
-            let diff = Diff::between(live, &record.templates);
             let revision = record.revision();
-            outcome.remarks.warnings.push(message::withdrawn(&diff, &revision));
-            outcome.remarks.audit.push(("withdrawn", revision.to_string()));
-            outcome.remarks.audit.push(("withdrawn-by", reason.as_str().to_owned()));
+            let remarks = &mut outcome.remarks;
+            remarks.audit.push(("withdrawn", revision.to_string()));
+            remarks.audit.push(("withdrawn-by", reason.as_str().to_owned()));
+            outcome.record = self.taken_back(live, &record, &revision, lookups, remarks);
             return Ok(outcome);
         }
         self.kept(live, Some((record, text)), lookups)
+    }
+
+    /// The record that takes back what claims have not reached, where the setting allows that and the requester may patch
+    /// claims: the live templates are staged. Whatever speaks against it, the wish is withdrawn.
+    fn taken_back(
+        &self,
+        live: &[ClaimTemplate],
+        record: &Record,
+        revision: &Revision,
+        lookups: &mut dyn Lookups,
+        remarks: &mut Remarks,
+    ) -> Option<(Record, String)> {
+        let policy = self.policy_after(Some(record));
+        let recovers = self.settings.shrink == Shrink::Recover
+            && policy == UpdatePolicy::InPlace
+            && record.phase == Phase::RollingOut
+            && checks::takes_back(&Diff::between(&record.templates, live));
+        let staged = recovers.then(|| self.stage_live(live, Some(record), lookups, remarks));
+        let diff = Diff::between(live, &record.templates);
+        let line = message::withdrawn(&diff, revision, matches!(staged, Some(Ok(_))));
+        remarks.warnings.insert(0, line);
+        staged?
+            .map_err(|refusal| remarks.warnings.push(message::not_taken_back(&refusal.message)))
+            .ok()
+    }
+
+    /// The record of the templates that the set has, under the policy in force beside the record that was there.
+    fn stage_live(
+        &self,
+        live: &[ClaimTemplate],
+        before: Option<&Record>,
+        lookups: &mut dyn Lookups,
+        remarks: &mut Remarks,
+    ) -> Result<(Record, String), Refusal> {
+        let policy = self.policy_after(before);
+        let wish = self.wish(live, live.to_vec(), live);
+        stage::switch(Wish { policy, ..wish }, lookups, remarks)
     }
 
     /// The record as it was, whatever the request says about templates. What was staged while claims stayed as they are

@@ -222,6 +222,17 @@ pub(crate) fn withdrawal(set: &Value, revision: &Revision) -> Value {
     patch
 }
 
+/// The JSON patch that takes the request to drop what is staged off again, if it is still there and says what it said. The
+/// rest of the StatefulSet may have changed: its status does all the time.
+pub(crate) fn no_withdrawal(set: &Value) -> Value {
+    let place = format!("/metadata/annotations/{}", keys::WITHDRAW.replace('/', "~1"));
+    json!([
+        {"op": "test", "path": "/metadata/uid", "value": set["metadata"]["uid"]},
+        {"op": "test", "path": place, "value": set["metadata"]["annotations"][keys::WITHDRAW]},
+        {"op": "remove", "path": place},
+    ])
+}
+
 /// The set as it was seen, and no other of the same name.
 fn precondition(set: &Value) -> Value {
     let metadata = &set["metadata"];

@@ -21,7 +21,8 @@ const FIELD_MANAGER: &str = "kubectl-claim-rollout";
 /// Drop the staged change of a StatefulSet
 ///
 /// Claims that were updated already stay as they are: a volume does not shrink. Pods that wait for their claims go on, and
-/// replicas that have not been reached stay as they were.
+/// replicas that have not been reached stay as they were. With the setting `shrink: Recover`, and the right to patch
+/// persistentvolumeclaims, a larger size that a claim was asked for and has not reached is taken back.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The StatefulSet.
@@ -76,16 +77,22 @@ pub(super) async fn withdraw(
     dry_run: DryRun,
 ) -> anyhow::Result<()> {
     let stored = patch(client, view, &revisions::withdrawal(set, revision), dry_run).await?;
-    ensure!(
-        stored["metadata"]["annotations"].get(keys::WITHDRAW).is_none(),
-        "expected the policy to take the annotation {}, but found that nobody did: is it installed?",
-        keys::WITHDRAW
-    );
-    let left = objects::set(&stored)?.staged;
-    ensure!(
-        left.is_none(),
-        "expected revision {revision} to be withdrawn, but found it staged still"
-    );
+    if is_left(&stored) {
+        take_off(client, view, &stored, dry_run).await?;
+        bail!(
+            "nothing was withdrawn: expected the policy to take the annotation {}, but found that nobody did, and took it off \
+             again: is the policy installed, and called for namespace {}?",
+            keys::WITHDRAW,
+            view.namespace
+        );
+    }
+    if is_taken_back(&objects::set(&stored)?, revision)? {
+        return print(&format!(
+            "{}{TAKEN_BACK}{}\n",
+            told(&view.name, revision, &[], dry_run),
+            view.name
+        ));
+    }
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &view.namespace);
     let at_it = ListParams::default().labels(&format!("{}={revision}", keys::REVISION));
     let claims = claims
@@ -95,6 +102,43 @@ pub(super) async fn withdraw(
     let names = claims.items.into_iter().filter_map(|claim| claim.metadata.name);
     let ours: Vec<String> = names.filter(|name| is_of(view, name)).collect();
     print(&told(&view.name, revision, &ours, dry_run))
+}
+
+/// What is said where the live templates are staged in place of what was withdrawn.
+const TAKEN_BACK: &str = "what claims have not reached of it is taken back: claim-rollout status ";
+
+/// True iff the policy has not seen the request: it takes the annotation, whatever it says.
+fn is_left(stored: &Value) -> bool {
+    stored["metadata"]["annotations"].get(keys::WITHDRAW).is_some()
+}
+
+/// Takes the annotation off again, or it would drop a wish at some later edit, when the policy is back.
+async fn take_off(client: &Client, view: &SetView, stored: &Value, dry_run: DryRun) -> anyhow::Result<()> {
+    if dry_run == DryRun::Server {
+        return Ok(());
+    }
+    let sets = objects_of(client, Some(&view.namespace), &kind("apps", "v1", "StatefulSet"));
+    let patch = serde_json::from_value(revisions::no_withdrawal(stored))?;
+    let parameters = parameters(dry_run);
+    let off = sets.patch(&view.name, &parameters, &Patch::<()>::Json(patch)).await;
+    let off = off.with_context(|| {
+        format!(
+            "nothing was withdrawn, and the annotation {} is still there: take it off, or it withdraws later",
+            keys::WITHDRAW
+        )
+    });
+    off.map(drop)
+}
+
+/// True iff the live templates are staged in place of the revision, false if nothing is.
+fn is_taken_back(stored: &SetView, revision: &Revision) -> anyhow::Result<bool> {
+    let left = stored.staged.as_ref().map(|record| record.revision());
+    let taken_back = left.as_ref() == Some(&Revision::of(&stored.live)) && left.as_ref() != Some(revision);
+    ensure!(
+        left.is_none() || taken_back,
+        "expected revision {revision} to be withdrawn, but found it staged still"
+    );
+    Ok(taken_back)
 }
 
 fn is_of(set: &SetView, claim: &str) -> bool {
@@ -125,18 +169,25 @@ pub(super) fn remark(dry_run: DryRun) -> &'static str {
 /// Writes to a set; the set as it is then. The patch carries what it was decided for.
 pub(super) async fn patch(client: &Client, set: &SetView, patch: &Value, dry_run: DryRun) -> anyhow::Result<Value> {
     let sets = objects_of(client, Some(&set.namespace), &kind("apps", "v1", "StatefulSet"));
-    let parameters = PatchParams {
+    let stored = sets
+        .patch(&set.name, &parameters(dry_run), &Patch::Merge(patch))
+        .await?;
+    Ok(serde_json::to_value(stored)?)
+}
+
+fn parameters(dry_run: DryRun) -> PatchParams {
+    PatchParams {
         dry_run: dry_run == DryRun::Server,
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()
-    };
-    let stored = sets.patch(&set.name, &parameters, &Patch::Merge(patch)).await?;
-    Ok(serde_json::to_value(stored)?)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DryRun, is_of, staged, told};
+    use serde_json::json;
+
+    use super::{DryRun, is_left, is_of, is_taken_back, staged, told};
     use crate::cli::revisions::tests::{history, revision};
     use crate::templates::Revision;
 
@@ -166,6 +217,26 @@ mod tests {
             told(&["data-web-2", "data-web-1"], DryRun::None),
             "statefulset.apps/web withdrew revision r\nupdated already, and staying as they are: data-web-2, data-web-1\n"
         );
+    }
+
+    #[test]
+    fn what_is_left_of_a_withdrawal_says_what_came_of_it() {
+        let withdrawn = Revision::from_text(revision("3Gi"));
+        let live = Revision::of(&history(None, &[]).set.live);
+        for (staged, named, expected) in [
+            (None, &withdrawn, Some(false)),
+            (Some("1Gi"), &withdrawn, Some(true)),
+            (Some("3Gi"), &withdrawn, None),
+            (Some("2Gi"), &withdrawn, None),
+            (Some("1Gi"), &live, None),
+        ] {
+            let found = is_taken_back(&history(staged, &[]).set, named).ok();
+            assert_eq!(found, expected, "{staged:?} after {named}");
+        }
+        let annotated = |key: &str| json!({"metadata": {"annotations": {key: "r"}}});
+        assert!(is_left(&annotated("claim-rollout.io/withdraw")));
+        assert!(!is_left(&annotated("claim-rollout.io/staged")));
+        assert!(!is_left(&json!({"metadata": {}})));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::slim::{Applied, Patched};
 use super::{FIELD_MANAGER, undone};
 use crate::claims;
 use crate::rollout::{ApplyClaim, Refusal, SetReady, SetRecord};
-use crate::templates::{RecordError, UpdatePolicy, keys};
+use crate::templates::{Record, RecordError, UpdatePolicy, keys};
 
 /// How long one call may take.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -179,14 +179,15 @@ pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Ou
     })
 }
 
-/// The record of a set as it is written, and beside it how far the rollout has come; nobody waits at its end.
+/// The record of a set as it is written or taken away, and beside it how far the rollout has come; nobody waits at its end.
 ///
 /// # Errors
 /// [`RecordError`] if it cannot be written; it was read from a text of at most the same length.
 pub(super) fn record(action: &SetRecord) -> Result<Value, RecordError> {
+    let record = action.record.as_ref();
     let annotations = json!({
-        keys::STAGED: action.record.write()?,
-        keys::PHASE: action.record.phase.flat(UpdatePolicy::InPlace),
+        keys::STAGED: record.map(Record::write).transpose()?,
+        keys::PHASE: record.map(|record| record.phase.flat(UpdatePolicy::InPlace)),
         keys::READY: null,
     });
     Ok(annotated(&action.set_uid, &action.resource_version, &annotations))

@@ -1,9 +1,10 @@
 use kube::core::Status;
 use serde_json::json;
 
-use super::{Outcome, body, refusal};
-use crate::rollout::ApplyClaim;
-use crate::templates::{ClaimName, Revision};
+use super::{Outcome, body, record, refusal};
+use crate::rollout::fixtures::web;
+use crate::rollout::{ApplyClaim, SetRecord};
+use crate::templates::{ClaimName, Phase, Revision};
 
 #[test]
 fn the_body_holds_the_fields_of_the_action_and_always_uid_and_resource_version() {
@@ -39,6 +40,21 @@ fn the_body_holds_the_fields_of_the_action_and_always_uid_and_resource_version()
     expected["metadata"]["annotations"] = json!({ "note": "n" });
     expected["spec"]["volumeAttributesClassName"] = json!("fast");
     assert_eq!(body(&apply), expected);
+}
+
+#[test]
+fn record_that_goes_takes_phase_and_ready_along() {
+    let mut set = web().set;
+    let none = record(&SetRecord::none(&set)).unwrap();
+    let gone = json!({"claim-rollout.io/staged": null, "claim-rollout.io/phase": null, "claim-rollout.io/ready": null});
+    let metadata = json!({"uid": "set-uid", "resourceVersion": "100", "annotations": gone});
+    assert_eq!(none, json!({ "metadata": metadata }));
+    let seen = set.staged.take().unwrap();
+    let complete = record(&SetRecord::phase(&set, &seen, Phase::Complete)).unwrap();
+    assert_eq!(
+        complete["metadata"]["annotations"]["claim-rollout.io/phase"],
+        "Complete"
+    );
 }
 
 #[test]

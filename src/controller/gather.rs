@@ -13,6 +13,13 @@ use crate::claims::Claim;
 use crate::rollout::{Neighbour, SetView, Snapshot};
 
 impl Context {
+    /// What the StatefulSet says; what its annotations do not, the flags do.
+    pub(super) fn view(&self, set: &Set) -> Result<SetView, ViewError> {
+        let mut view = views::set(set)?;
+        view.max_in_motion.get_or_insert(self.max_in_motion);
+        Ok(view)
+    }
+
     /// Everything that is seen of the set.
     pub(super) fn snapshot(
         &self,
@@ -91,7 +98,7 @@ impl Context {
 /// The claims that exist under the names of the set's claims.
 fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, Claim>, ViewError> {
     let mut claims = BTreeMap::new();
-    for template in set.staged.iter().flat_map(|record| &record.templates) {
+    for template in set.wanted() {
         for ordinal in set.ordinals() {
             let name = format!("{}-{}-{ordinal}", template.name, set.name);
             if let Some(claim) = opened.claims.get(&ObjectRef::new(&name).within(&set.namespace)) {

@@ -22,6 +22,7 @@ mod act;
 mod admission;
 mod census;
 mod client;
+mod counted;
 mod events;
 #[cfg(test)]
 mod fixtures;

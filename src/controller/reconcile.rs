@@ -17,7 +17,7 @@ use super::memory::Memory;
 use super::metrics::Metrics;
 use super::namespaces::Namespaces;
 use super::report::updated;
-use super::settled::{self, Basis, Settled};
+use super::settled::{Basis, Settled};
 use super::slim::{Applied, Patched, Set};
 use super::status::{COLLECT, Written};
 use super::unblock::Unblock;
@@ -25,7 +25,7 @@ use super::undone::{self, Undone};
 use super::watch::lock;
 use super::{Clock, history, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, SetView, Tell, Wish, plan};
+use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, Tell, Wish, plan};
 use crate::templates::{MaxInMotion, RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -123,19 +123,19 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     if let Some(rests) = context.has_nothing_to_do(set) {
         return Ok(after(rests));
     }
-    let mut view = views::set(set)?;
-    view.max_in_motion.get_or_insert(context.max_in_motion);
+    let view = context.view(set)?;
     let wish = Wish::of(&view, &context.settings);
-    if wish.as_ref().is_ok_and(|wish| context.was_reached(set, &view, wish)) {
+    if context.was_reported(set, &view, &wish) {
         return Ok(after(Some(context.settle(set))));
     }
     let rolls_out = wish.is_ok();
+    let counts = wish.is_err_and(|idle| context.counts(set, &view, idle));
     let missing = if rolls_out {
         context.admission.missing(&view.namespace).await?
     } else {
         None
     };
-    let opened = if rolls_out && missing.is_none() {
+    let opened = if counts || rolls_out && missing.is_none() {
         let opened = context
             .namespaces
             .open([&view.namespace, &view.name, &view.uid], set.template_names());
@@ -375,13 +375,6 @@ impl Context {
         }
         let settled = self.remembered(set, |memory| memory.settled).flatten()?;
         settled.rests((self.clock)(), Basis::of(set, report.as_ref())).map(Some)
-    }
-
-    /// True iff this controller has not looked at the set yet, and an earlier one has left nothing to do.
-    fn was_reached(&self, set: &Set, view: &SetView, wish: &Wish<'_>) -> bool {
-        let is_known = self.remembered(set, |memory| memory.settled.is_some()) == Some(true);
-        let report = self.report_of(set).filter(|_| !is_known);
-        report.is_some_and(|report| settled::was_reached(view, wish, &report))
     }
 
     /// Nothing is left to do for the set: its claims need not be watched until it changes, or so many seconds have passed.

@@ -85,6 +85,7 @@ pub(super) fn was_reached(set: &SetView, wish: &Wish<'_>, report: &ClaimRollout)
     let templates = status.volume_claim_templates.iter();
     let mut finished = templates.map(|template| template.finished_reconciliation_generation);
     wish.record.phase == Phase::Complete
+        && !wish.is_live(set)
         && spec.set_ref.uid == set.uid
         && (&*spec.revision, &*status.update_revision) == (wish.revision.as_str(), wish.revision.as_str())
         && spec.sync == set.sync.to_string()

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Basis, EVERY, QUIET, Settled, until_check, was_reached};
 use crate::controller::fixtures;
 use crate::controller::slim::Set;
-use crate::rollout::fixtures::web;
+use crate::rollout::fixtures::{template, web};
 use crate::rollout::{Snapshot, Wish};
 use crate::templates::Phase;
 
@@ -205,4 +205,16 @@ fn a_reached_wish_is_known_from_its_report_alone() {
         let wish = Wish::of(&snapshot.set, &snapshot.settings).unwrap();
         assert_eq!(was_reached(&snapshot.set, &wish, &report), expected, "{why}");
     }
+}
+
+#[test]
+fn a_reached_wish_that_is_live_is_still_to_be_removed() {
+    let (mut snapshot, report) = reported(Phase::Complete);
+    snapshot.set.live = vec![template("data", "2Gi")];
+    let wish = Wish::of(&snapshot.set, &snapshot.settings).unwrap();
+    assert!(!was_reached(
+        &snapshot.set,
+        &wish,
+        &serde_json::from_value(report).unwrap()
+    ));
 }

@@ -50,8 +50,8 @@ pub struct SetRecord {
     pub set_uid: String,
     /// Its resourceVersion.
     pub resource_version: String,
-    /// The whole record.
-    pub record: Record,
+    /// The whole record; nothing where it goes.
+    pub record: Option<Record>,
 }
 
 /// A write of the annotation `claim-rollout.io/ready`.
@@ -72,7 +72,17 @@ impl SetRecord {
         Self {
             set_uid: set.uid.clone(),
             resource_version: set.resource_version.clone(),
-            record: Record { phase, ..seen.clone() },
+            record: Some(Record { phase, ..seen.clone() }),
+        }
+    }
+
+    /// Nothing is staged any more.
+    #[must_use]
+    pub fn none(set: &SetView) -> Self {
+        Self {
+            set_uid: set.uid.clone(),
+            resource_version: set.resource_version.clone(),
+            record: None,
         }
     }
 }

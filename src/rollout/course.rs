@@ -1,5 +1,6 @@
 //! What a rollout is doing and why it waits: the conditions, in the manner of kstatus.
 
+use super::lag;
 use super::order::{Kept, Order, WaitsFor};
 use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
@@ -58,9 +59,10 @@ impl Course {
         }
         let done = replicas.iter().filter(|replica| replica.is_done()).count();
         if done == replicas.len() && wish.record.phase == Phase::Complete {
+            let asking = lag::asking(snapshot).map(|asking| format!("; {asking}"));
             return Self {
                 reason: ReadyReason::Complete,
-                message: "every claim is at the wish and ready".to_owned(),
+                message: format!("every claim is at the wish and ready{}", asking.unwrap_or_default()),
             };
         }
         let (reason, waits) = waiting(snapshot, replicas, order);

@@ -12,6 +12,7 @@
 //! | [`order`] | whose turn it is |
 //! | [`plan`](mod@plan) | what to do now, and the end |
 //! | [`progress`], `listed`, [`course`] | what users read: how far it is, and why it waits |
+//! | [`lag`] | what is counted and named where nothing is rolled out |
 //! | [`tell`] | what is said once |
 //! | [`history`] | which wishes are kept |
 //! | [`action`] | what goes out |
@@ -22,6 +23,7 @@ pub mod course;
 pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
 pub mod invariants;
+pub mod lag;
 mod listed;
 pub mod order;
 pub mod plan;

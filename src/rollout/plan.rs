@@ -2,6 +2,7 @@
 
 use super::action::{Action, SetRecord};
 use super::course;
+use super::lag;
 use super::order::{self, Order, WaitsFor};
 use super::progress::{self, Progress};
 use super::readiness::ClaimState;
@@ -68,11 +69,13 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         .write_refused
         .as_ref()
         .filter(|(_, retry_at)| *retry_at > snapshot.now);
-    if !is_complete && refused.is_none() {
-        actions.extend(if all_done && !set.paused && set.reaches_all() {
-            Some(Action::SetRecord(SetRecord::phase(set, wish.record, Phase::Complete)))
-        } else {
-            order::ready(snapshot, &wish, &replicas).map(Action::SetReady)
+    let settled = all_done && is_complete && !wish.is_live(set);
+    if !settled && refused.is_none() {
+        actions.extend(match (is_complete, all_done && !set.paused && set.reaches_all()) {
+            (false, true) => Some(Action::SetRecord(SetRecord::phase(set, wish.record, Phase::Complete))),
+            (false, false) => order::ready(snapshot, &wish, &replicas).map(Action::SetReady),
+            // The StatefulSet itself says all that is staged.
+            (true, _) => (all_done && wish.is_live(set)).then(|| Action::SetRecord(SetRecord::none(set))),
         });
     }
     let progress = progress::of(snapshot, &wish, &replicas, &order);
@@ -81,7 +84,6 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
             .into_iter()
             .map(Action::Tell),
     );
-    let settled = all_done && is_complete;
     let wake = if settled {
         None
     } else {
@@ -109,7 +111,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         actions: tell.into_iter().collect(),
         progress: progress::idle(snapshot, idle),
         wake,
-        settled: wake.is_none(),
+        settled: wake.is_none() && !lag::waits(snapshot, idle),
         halted: snapshot.halted.is_some(),
     }
 }

@@ -1,6 +1,7 @@
 //! What users read: the status of the ClaimRollout, as a value.
 
 use super::course::{Condition, Course};
+use super::lag;
 use super::listed::listed;
 use super::order::{Kept, Order};
 use super::readiness::{self, ClaimState};
@@ -89,31 +90,50 @@ pub struct ClaimProgress {
 #[must_use]
 pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
     let set = &snapshot.set;
-    let templates = set
-        .staged
-        .as_ref()
-        .map_or(&set.live, |record| &record.templates)
-        .clone();
+    let templates = set.wanted().to_vec();
     let revision = Revision::of(&templates);
-    let [ready, reconciling, stalled] = idle.course().conditions();
+    let counted = Wish::staged(set, &snapshot.settings).ok();
+    let counted = counted.filter(|_| *idle == Idle::OnClaimDelete && idle.looks_at_claims(set));
+    let replicas = counted.as_ref().map(|wish| lag::replicas(snapshot, wish));
+    let by_template = by_templates(set, &templates, replicas.as_deref().unwrap_or_default());
+    let mut course = idle.course();
+    if let Some(lag) = replicas.as_ref().and_then(|replicas| lagging(replicas, &by_template)) {
+        course.message = format!("{}; {lag}", course.message);
+    }
+    if *idle == Idle::Withdrawn
+        && let Some(asking) = lag::asking(snapshot)
+    {
+        course.message = format!("{}; {asking}", course.message);
+    }
+    let [ready, reconciling, stalled] = course.conditions();
+    let current = counted.as_ref().zip(replicas.as_ref());
     Progress {
-        templates,
-        current_revision: if idle.is_stalled() {
-            Revision::of(&set.live)
-        } else {
-            revision.clone()
+        current_revision: match current {
+            Some((wish, replicas)) => current_revision(snapshot, wish, replicas),
+            None if idle.is_stalled() => Revision::of(&set.live),
+            None => revision.clone(),
         },
+        templates,
         started: snapshot.first_seen(&revision),
         update_revision: revision,
         update_policy: wish::update_policy(set),
-        counts: None,
-        by_template: Vec::new(),
+        counts: replicas.as_deref().map(counts),
+        by_template: if replicas.is_some() { by_template } else { Vec::new() },
         claims: Vec::new(),
         unlisted: Vec::new(),
         ready,
         reconciling,
         stalled,
     }
+}
+
+/// How many claims have older templates, if any has.
+fn lagging(replicas: &[Replica<'_>], by_template: &[TemplateProgress]) -> Option<String> {
+    let claims = replicas.iter().flat_map(|replica| &replica.claims);
+    let all = claims.filter(|claim| claim.claim.is_some()).count();
+    let updated: usize = by_template.iter().map(|template| template.updated).sum();
+    let older = all.saturating_sub(updated);
+    (older > 0).then(|| format!("{older} of {all} PVCs have older templates"))
 }
 
 /// The progress of a rollout; `replicas` are highest ordinal first.
@@ -138,12 +158,7 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
         started: snapshot.first_seen(&wish.revision),
         update_policy: wish::update_policy(&snapshot.set),
         counts: Some(counts(replicas)),
-        by_template: wish
-            .record
-            .templates
-            .iter()
-            .map(|template| by_template(&snapshot.set, template, replicas))
-            .collect(),
+        by_template: by_templates(&snapshot.set, &wish.record.templates, replicas),
         claims: of_claims(listed),
         unlisted: of_claims(unlisted),
         ready,
@@ -181,6 +196,11 @@ fn counts(replicas: &[Replica<'_>]) -> Counts {
         updated: count(|replica| replica.claims.iter().all(|claim| claim.at == At::B)),
         ready: count(|replica| replica.is_done()),
     }
+}
+
+fn by_templates(set: &SetView, templates: &[ClaimTemplate], replicas: &[Replica<'_>]) -> Vec<TemplateProgress> {
+    let progress = templates.iter().map(|template| by_template(set, template, replicas));
+    progress.collect()
 }
 
 fn by_template(set: &SetView, template: &ClaimTemplate, replicas: &[Replica<'_>]) -> TemplateProgress {

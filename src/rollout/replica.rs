@@ -342,13 +342,14 @@ impl Standing<'_> {
             .iter()
             .filter(|(key, _)| !snapshot.set.match_labels.contains_key(key));
         let wanted = self.template.storage.unwrap_or(claim.request);
-        let lowers = snapshot.settings.shrink == Shrink::Recover && may_be_lowered(claim, wanted);
+        let recovers = snapshot.settings.shrink == Shrink::Recover;
+        let lowered = recovers.then(|| lowered(claim, wanted)).flatten();
         Some(ApplyClaim {
             name: self.name.clone(),
             uid: claim.uid.clone(),
             resource_version: claim.resource_version.clone(),
-            storage: if lowers { wanted } else { wanted.max(claim.request) },
-            taken_back: lowers.then_some(claim.request),
+            storage: lowered.unwrap_or_else(|| wanted.max(claim.request)),
+            taken_back: lowered.map(|_| claim.request),
             volume_attributes_class_name: self.template.volume_attributes_class_name.clone().or(kept),
             labels: labels.map(owned).collect(),
             annotations: self.template.annotations.iter().map(owned).collect(),
@@ -357,14 +358,21 @@ impl Standing<'_> {
     }
 }
 
-/// True iff the claim asks for more than is wanted because of a growth that is ours and was never reached, so that it may
-/// be taken back (KEP-0661, KEP-1790). The API server takes what is above the capacity, and nothing else.
+/// In steps of so many bytes volumes are asked for; most drivers round up to more.
+const STEP: u64 = 1 << 20;
+
+/// What a claim may ask for instead, where it asks for more than is wanted because of a growth that is ours and was never
+/// reached, so that it may be taken back (KEP-0661, KEP-1790): what is wanted, or the least that the API server takes, which
+/// is more than the capacity. So a claim that has what is wanted asks for a step more than it has.
 ///
 /// A growth is ours if an earlier wish was applied to the claim, and that apply alone made the size what it is: what a
 /// human or an autoscaler asked for stays.
-fn may_be_lowered(claim: &Claim, wanted: Quantity) -> bool {
+fn lowered(claim: &Claim, wanted: Quantity) -> Option<Quantity> {
     let ours = claim.size_is_ours && claim.labels.contains_key(keys::REVISION);
-    ours && wanted < claim.request && claim.capacity.is_some_and(|capacity| capacity < wanted)
+    let steps = claim.capacity?.bytes().ok()? / STEP;
+    let least = Quantity::from_bytes((steps + 1).checked_mul(STEP)?);
+    let lowered = wanted.max(least);
+    (ours && lowered < claim.request).then_some(lowered)
 }
 
 /// Why a claim is not written at all, as one word and in words.

@@ -325,6 +325,12 @@ impl SetView {
         (claims > Self::MOST_CLAIMS).then_some(claims)
     }
 
+    /// The templates that are wished: what is staged, else the live ones.
+    #[must_use]
+    pub fn wanted(&self) -> &[ClaimTemplate] {
+        self.staged.as_ref().map_or(&self.live, |record| &record.templates)
+    }
+
     /// The ordinals in range, highest first.
     pub fn ordinals(&self) -> impl Iterator<Item = u32> + use<> {
         (self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)).rev()

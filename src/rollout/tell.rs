@@ -3,6 +3,7 @@
 //! The memory is the ClaimRollout itself, so a controller that starts anew does not say everything again.
 
 use super::action::{Reason, Tell};
+use super::lag;
 use super::progress::{ClaimProgress, Progress};
 use super::readiness::ClaimState;
 use super::replica::Replica;
@@ -17,7 +18,8 @@ use crate::templates::Record;
 pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
     if *idle == Idle::Withdrawn {
         let earlier = snapshot.earlier.as_ref()?;
-        let message = format!("revision {}: {idle}", earlier.revision);
+        let asking = lag::asking(snapshot).map(|asking| format!("; {asking}"));
+        let message = format!("revision {}: {idle}{}", earlier.revision, asking.unwrap_or_default());
         return (earlier.ready != idle.as_str()).then(|| Tell {
             reason: Reason::ClaimRolloutWithdrawn,
             ..staged(snapshot, message)

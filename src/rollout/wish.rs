@@ -118,6 +118,12 @@ impl<'a> Wish<'a> {
         })
     }
 
+    /// True iff the set itself has the wanted templates: it was staged to bring claims to them.
+    #[must_use]
+    pub fn is_live(&self, set: &SetView) -> bool {
+        Diff::between(&set.live, &self.record.templates).is_empty()
+    }
+
     /// What is to be rolled out to the claims of the set.
     ///
     /// # Errors
@@ -188,6 +194,13 @@ impl Idle {
             earlier.ready != Self::NothingStaged.as_str() && earlier.revision != *live
         };
         if was_dropped { Self::Withdrawn } else { self }
+    }
+
+    /// True iff the claims of the set are looked at for the report, although nothing is done about them: how many of them
+    /// lag, and which ask for more than they will get. Not where there are more than are looked at of any set.
+    #[must_use]
+    pub fn looks_at_claims(&self, set: &SetView) -> bool {
+        matches!(self, Self::OnClaimDelete | Self::Withdrawn) && set.too_many_claims(set.wanted()).is_none()
     }
 
     /// True iff somebody has to do something before the wish can be reached.

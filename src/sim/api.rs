@@ -70,7 +70,8 @@ pub(crate) enum Write {
     Record {
         uid: Option<Uid>,
         version: Option<Version>,
-        record: Record,
+        /// Nothing where it goes.
+        record: Option<Record>,
     },
     Ready {
         uid: Option<Uid>,
@@ -297,7 +298,7 @@ impl Api {
         match *write {
             Write::Apply(apply) => self.apply(&apply),
             Write::Record { uid, version, record } => self.patch_set(uid, version, |set| {
-                (set.spec.staged, set.spec.ready) = (Some(record), None);
+                (set.spec.staged, set.spec.ready) = (record, None);
             }),
             Write::Ready { uid, version, ready } => self.patch_set(uid, version, |set| set.spec.ready = ready),
             Write::Report { set, says, wish } => {

@@ -41,7 +41,7 @@ impl World {
                 continue;
             }
             quiet += 1;
-            if quiet == 4 && self.is_forgotten(mind) && log.doubtful {
+            if quiet == 4 && self.is_forgotten(mind) && (log.doubtful || log.crossed) {
                 // Whoever read an older view has written what is older: it is the StatefulSet controller that tries again.
                 quiet = 0;
                 self.step(Step::Retry, mind, log)?;

@@ -136,7 +136,7 @@ impl Instance {
                     Write::Apply(apply) => apply.uid.iter_mut().for_each(&mut *each),
                     Write::Record { uid, record, .. } => {
                         uid.iter_mut().for_each(&mut *each);
-                        each(&mut record.uid);
+                        record.iter_mut().for_each(|record| each(&mut record.uid));
                     }
                     Write::Ready { uid, .. } | Write::Partition { uid, .. } => uid.iter_mut().for_each(&mut *each),
                     Write::Report { set, .. } => each(set),

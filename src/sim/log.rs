@@ -28,6 +28,9 @@ pub(crate) struct Log {
     pub(crate) attempts: Vec<Attempt>,
     /// Somebody has read an older view: what was said may be said again.
     pub(crate) doubtful: bool,
+    /// Somebody gave a claim another attributes class. If its Pod is asked for while the driver works on it, and no controller
+    /// looks meanwhile, none says once more that the Pod need not wait.
+    pub(crate) crossed: bool,
     /// What was said of claims that are stuck, likewise.
     pub(crate) told: Vec<Told>,
     /// What is to become of requests, by their number.
@@ -87,6 +90,7 @@ impl Log {
         {
             self.forget();
             // The ClaimRollout, which remembers what was said, goes with its set.
+            self.crossed |= matches!(step, Step::Deed(Deed::Class(..)));
             self.doubtful |= matches!(step, Step::TimeTravel(_) | Step::Deed(Deed::DeleteSet(_)));
         }
         // What a request was, and what became of it, is told where it is made.
@@ -224,7 +228,10 @@ fn controller(who: u8) -> &'static str {
 fn write_words(write: &Write) -> String {
     match write {
         Write::Apply(apply) => apply_words(apply),
-        Write::Record { record, .. } => {
+        Write::Record { record: None, .. } => "no record".to_owned(),
+        Write::Record {
+            record: Some(record), ..
+        } => {
             format!(
                 "record {}: {}",
                 wish_words(&record.wish),

@@ -79,9 +79,10 @@ fn want(template: &ClaimTemplate) -> Want {
     }
 }
 
-/// The Gi of a size; the model knows no others.
+/// The Gi of a size; the model knows no others, so it rounds up, as drivers do.
 pub(crate) fn whole_gi(size: &Quantity) -> u8 {
-    u8::try_from(size.whole() >> 30).unwrap_or(u8::MAX)
+    let gi = size.bytes().map_or(0, |bytes| bytes.div_ceil(1 << 30));
+    u8::try_from(gi).unwrap_or(u8::MAX)
 }
 
 /// The number in a name such as `class-2`; zero where there is none.

@@ -38,10 +38,10 @@ pub(crate) fn real(write: Write, set: &Set, claims: &[Option<Claim>; SLOTS], pla
         Write::Record { uid, version, record } => Write::Record {
             uid: of_set(uid),
             version: set_version(version),
-            record: Record {
+            record: record.map(|record| Record {
                 uid: if record.uid == SEEN { set.uid } else { record.uid },
                 ..record
-            },
+            }),
         },
         Write::Ready { uid, version, ready } => Write::Ready {
             uid: of_set(uid),
@@ -165,11 +165,14 @@ fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
         Action::SetRecord(set) => Write::Record {
             uid: parse(&set.set_uid),
             version: parse(&set.resource_version),
-            record: Record {
-                wish: names::wish(&set.record.templates),
-                complete: set.record.phase == Phase::Complete,
-                policy: set.record.update_policy,
-                uid: parse(&set.record.uid)?,
+            record: match &set.record {
+                Some(record) => Some(Record {
+                    wish: names::wish(&record.templates),
+                    complete: record.phase == Phase::Complete,
+                    policy: record.update_policy,
+                    uid: parse(&record.uid)?,
+                }),
+                None => None,
             },
         },
         Action::SetReady(set) => Write::Ready {

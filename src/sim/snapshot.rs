@@ -70,15 +70,16 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
             templates: vec!["data".to_owned()],
         });
     }
-    let wish = seen.set.record().map(|record| record.wish);
+    let staged = seen.set.record().map(|record| record.wish);
+    let wish = staged.unwrap_or(seen.set.spec.live);
     for (slot, claim) in seen.claims.iter().enumerate() {
         // Only what the wish names is looked up.
-        let named = wish.is_some_and(|wish| place(slot).0 < wish.wants().len());
+        let named = place(slot).0 < wish.wants().len();
         let Some(claim) = claim.filter(|_| named) else {
             continue;
         };
         let view = claim_view(mind, slot, &claim);
-        if let (Some(refusal), Some(wish)) = (seen.refusals[slot], wish) {
+        if let (Some(refusal), Some(wish)) = (seen.refusals[slot], staged) {
             let refusal = refusal_of(&refusal, mind.names.revision(&wish));
             snapshot.refusals.insert(view.uid.clone(), refusal);
         }

@@ -247,6 +247,18 @@ pub(crate) const ALL: &[Workload] = &[
         &[(Now, Deed::Wish(one(5))), (Quiet, Deed::Wish(one(3)))],
     ),
     workload(
+        "withdraw-and-take-back",
+        3,
+        ONE,
+        |world| (world.driver.limit, world.recover) = (3, true),
+        &[
+            (Now, Deed::Wish(one(5))),
+            (Quiet, Deed::Withdraw),
+            (Quiet, Deed::Wish(one(3))),
+            (Written(5), Deed::Withdraw),
+        ],
+    ),
+    workload(
         "claim-deleted",
         3,
         ONE,

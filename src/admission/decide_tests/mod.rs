@@ -9,6 +9,7 @@ mod pods;
 mod retention;
 mod settings;
 mod status;
+mod taking_back;
 mod trust;
 mod wishes;
 

@@ -61,7 +61,7 @@ pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) 
                     Err(refused) => remember(&mut snapshot, &apply, refused),
                 },
                 Action::SetReady(ready) => snapshot.set.ready = ready.ready,
-                Action::SetRecord(record) => snapshot.set.staged = Some(record.record),
+                Action::SetRecord(record) => snapshot.set.staged = record.record,
                 Action::Tell(_) => {}
             }
         }

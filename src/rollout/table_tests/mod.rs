@@ -9,6 +9,7 @@ mod failures;
 mod idle;
 mod in_motion;
 mod kep_table;
+mod lag;
 mod middle;
 mod on_delete;
 mod quiet;

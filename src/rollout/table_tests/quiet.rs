@@ -93,7 +93,7 @@ impl World {
                     }
                     Action::SetRecord(record) => {
                         self.writes.records += 1;
-                        self.web.set.staged = Some(record.record);
+                        self.web.set.staged = record.record;
                     }
                     // Told with the report.
                     Action::Tell(_) => told += 1,

@@ -7,9 +7,10 @@ use crate::claims::Claim;
 use crate::rollout::fixtures::{apply, gi, template, web, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{Resize, Snapshot};
-use crate::rollout::{Action, ApplyClaim};
+use crate::rollout::{Action, ApplyClaim, SetRecord};
 use crate::templates::keys;
 use crate::templates::rules::Shrink;
+use crate::templates::{Phase, Quantity};
 
 /// 100Gi were wished and applied to the highest claim, which has 1Gi and will never have more; 20Gi are wished now.
 fn failed(shrink: Shrink) -> Snapshot {
@@ -28,63 +29,102 @@ fn failed(shrink: Shrink) -> Snapshot {
 }
 
 /// The apply that the highest claim gets: the size, and what is taken back.
-fn sized(web: &Snapshot, storage: u64, taken_back: Option<u64>) -> [Action; 1] {
+fn sized(web: &Snapshot, storage: Quantity, taken_back: Option<u64>) -> [Action; 1] {
     let Action::ApplyClaim(apply) = apply(web, 2) else {
         unreachable!()
     };
     [Action::ApplyClaim(ApplyClaim {
-        storage: gi(storage),
+        storage,
         taken_back: taken_back.map(gi),
         ..apply
     })]
 }
 
-/// What speaks for or against it, the size that is written, and what is taken back.
+/// The least that the API server lets a claim of 20Gi ask for, in Mi.
+const STEP_ABOVE_20_GI: u64 = 20 * 1024 + 1;
+
+fn mi(amount: u64) -> Quantity {
+    Quantity::from_bytes(amount << 20)
+}
+
+/// What speaks for or against it, the size in Mi that is written, and what is taken back.
 type Row = (&'static str, fn(&mut Claim), u64, Option<u64>);
+
+const ROWS: [Row; 11] = [
+    ("it failed", |_| {}, 20 * 1024, Some(100)),
+    (
+        "nobody has begun with it",
+        |claim| claim.resize = None,
+        20 * 1024,
+        Some(100),
+    ),
+    (
+        "some of it was reached",
+        |claim| claim.capacity = Some(gi(19)),
+        20 * 1024,
+        Some(100),
+    ),
+    (
+        "the wish was reached, and not what is asked for",
+        |claim| claim.capacity = Some(gi(20)),
+        STEP_ABOVE_20_GI,
+        Some(100),
+    ),
+    (
+        "there is no room between what it has and what it asks for",
+        |claim| (claim.capacity, claim.request) = (Some(gi(20)), mi(STEP_ABOVE_20_GI)),
+        STEP_ABOVE_20_GI,
+        None,
+    ),
+    (
+        "all of it was reached",
+        |claim| claim.capacity = Some(gi(100)),
+        100 * 1024,
+        None,
+    ),
+    (
+        "the capacity is not known",
+        |claim| claim.capacity = None,
+        100 * 1024,
+        None,
+    ),
+    (
+        "somebody else asked for it",
+        |claim| claim.size_is_ours = false,
+        100 * 1024,
+        None,
+    ),
+    (
+        "no wish was applied to it",
+        |claim| _ = claim.labels.remove(keys::REVISION),
+        100 * 1024,
+        None,
+    ),
+    (
+        "as much as the wish failed",
+        |claim| claim.request = gi(20),
+        20 * 1024,
+        None,
+    ),
+    (
+        "less than the wish failed",
+        |claim| claim.request = gi(15),
+        20 * 1024,
+        None,
+    ),
+];
 
 #[test]
 fn only_a_growth_that_is_ours_and_was_not_reached_is_taken_back_and_only_above_the_capacity() {
-    let rows: [Row; 10] = [
-        ("it failed", |_| {}, 20, Some(100)),
-        ("nobody has begun with it", |claim| claim.resize = None, 20, Some(100)),
-        (
-            "some of it was reached",
-            |claim| claim.capacity = Some(gi(19)),
-            20,
-            Some(100),
-        ),
-        ("the wish was reached", |claim| claim.capacity = Some(gi(20)), 100, None),
-        (
-            "all of it was reached",
-            |claim| claim.capacity = Some(gi(100)),
-            100,
-            None,
-        ),
-        ("the capacity is not known", |claim| claim.capacity = None, 100, None),
-        (
-            "somebody else asked for it",
-            |claim| claim.size_is_ours = false,
-            100,
-            None,
-        ),
-        (
-            "no wish was applied to it",
-            |claim| _ = claim.labels.remove(keys::REVISION),
-            100,
-            None,
-        ),
-        ("as much as the wish failed", |claim| claim.request = gi(20), 20, None),
-        ("less than the wish failed", |claim| claim.request = gi(15), 20, None),
-    ];
-    for (sentence, change, storage, taken_back) in rows {
+    for (sentence, change, storage, taken_back) in ROWS {
         let mut web = failed(Shrink::Recover);
         change(web.claim("data-web-2"));
-        assert_eq!(writes(&web), sized(&web, storage, taken_back), "{sentence}");
+        assert_eq!(writes(&web), sized(&web, mi(storage), taken_back), "{sentence}");
         let mut web = failed(Shrink::Deny);
         change(web.claim("data-web-2"));
         assert_eq!(
             writes(&web),
-            sized(&web, taken_back.unwrap_or(storage), None),
+            sized(&web, taken_back.map_or(mi(storage), gi), None),
             "{sentence}"
         );
     }
@@ -113,5 +153,79 @@ fn a_record_below_the_live_templates_is_not_honoured_whatever_the_setting() {
         web.stage(vec![template("data", "500Mi")]);
         assert_eq!(writes(&web), []);
         assert_eq!(plan(&web).progress.stalled.reason, "RecordUnsound");
+    }
+}
+
+/// 100Gi were wished and withdrawn: the live 1Gi is staged in its place. One claim has reached it, one has not, one was not
+/// written.
+fn withdrawn() -> Snapshot {
+    let mut web = failed(Shrink::Recover);
+    let reached = web.applied("data-web-1");
+    (reached.request, reached.capacity, reached.size_is_ours) = (gi(100), Some(gi(100)), true);
+    let written = web.claim("data-web-1").labels.clone();
+    web.claim("data-web-2").labels = written;
+    web.stage(vec![template("data", "1Gi")]);
+    web
+}
+
+#[test]
+fn withdrawn_growth_is_taken_back_claim_by_claim() {
+    let mut web = withdrawn();
+    let least = Quantity::from_bytes((1 << 30) + (1 << 20));
+    let expected = [
+        ("data-web-2", least, Some(gi(100))),
+        ("data-web-1", gi(100), None),
+        ("data-web-0", gi(1), None),
+    ];
+    for (name, storage, taken_back) in expected {
+        let [Action::ApplyClaim(apply)] = &writes(&web)[..] else {
+            panic!("{name}: {:?}", writes(&web))
+        };
+        let found = (apply.name.as_str(), apply.storage, apply.taken_back);
+        assert_eq!(found, (name, storage, taken_back));
+        let revision = web.wish();
+        let claim = web.claim(name);
+        claim.labels.insert(keys::REVISION.to_owned(), revision.to_string());
+        claim.request = storage;
+    }
+    let record = web.set.staged.clone().unwrap();
+    let complete = SetRecord::phase(&web.set, &record, Phase::Complete);
+    assert_eq!(writes(&web), [Action::SetRecord(complete)]);
+}
+
+/// What has changed, and whether the staged change goes.
+type Goes = (&'static str, fn(&mut Snapshot), bool);
+
+#[test]
+fn staged_change_that_is_live_goes_when_complete() {
+    let rows: [Goes; 4] = [
+        ("every claim is at it", |_| {}, true),
+        (
+            "it is not live",
+            |web| web.set.live = vec![template("data", "1Gi")],
+            false,
+        ),
+        (
+            "a claim was made anew",
+            |web| _ = web.claim("data-web-0").labels.remove(keys::REVISION),
+            false,
+        ),
+        (
+            "it cannot be written now",
+            |web| web.write_refused = Some(("no".to_owned(), 2000)),
+            false,
+        ),
+    ];
+    for (sentence, change, goes) in rows {
+        let mut web = web();
+        for ordinal in 0..3 {
+            web.done(&format!("data-web-{ordinal}"));
+        }
+        web.set.live = vec![template("data", "2Gi")];
+        web.phase(Phase::Complete);
+        change(&mut web);
+        let none = Action::SetRecord(SetRecord::none(&web.set));
+        assert_eq!(writes(&web).contains(&none), goes, "{sentence}: {:?}", writes(&web));
+        assert_eq!(plan(&web).settled, sentence == "it is not live", "{sentence}");
     }
 }

@@ -179,8 +179,9 @@ impl Instance {
         Arc::make_mut(&mut self.memory).bring_up(&mut claims);
         let report = Memory::latest(&mut self.memory, self.views.report);
         let (decision, writes) = mind.decide(&set, &claims, &self.views, &self.memory, report, recover);
-        self.open = decision.rolls_out;
-        if !self.open {
+        // Claims that are only counted are not watched once they are.
+        self.open = decision.rolls_out || !decision.settled;
+        if !decision.rolls_out {
             // Claims are not looked at, so nothing of them is known.
             let memory = Arc::make_mut(&mut self.memory);
             (memory.written, memory.refusals) = ([None; SLOTS], [None; SLOTS]);

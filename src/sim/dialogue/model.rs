@@ -199,7 +199,7 @@ fn ours(api: &Api, request: &Request) -> Option<Write> {
             Write::Record {
                 uid,
                 version,
-                record: record(wish, complete, set),
+                record: Some(record(wish, complete, set)),
             }
         }
         Request::Ready(uid, version, ready) => {

@@ -192,7 +192,7 @@ fn write_record(record: Record) -> Write {
     Write::Record {
         uid: Some(SEEN),
         version: Some(1),
-        record,
+        record: Some(record),
     }
 }
 

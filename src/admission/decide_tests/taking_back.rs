@@ -1,0 +1,130 @@
+//! Row U1 under `shrink: Recover`: a withdrawal stages the live templates, so that what was not reached is taken back.
+
+use serde_json::Value;
+
+use super::{Cluster, UID, annotated, decide_with, record, set, template, update};
+use crate::admission::{CannotAsk, Edit, Verdict};
+use crate::templates::{Phase, Record, UpdatePolicy, keys};
+
+const RECOVER: &str = r#"{"shrink":"Recover","defaultUpdatePolicy":"InPlace"}"#;
+const ASKED: &str = "alice dev,ops patch shop/persistentvolumeclaims";
+const STAYS: &str = "claim-rollout: withdrew data 10Gi -> 20Gi; claims that were updated already stay as they are";
+
+/// A set whose staged change has these sizes of `data` and `log`, in this phase, under this policy.
+fn staged(sizes: [&str; 2], phase: Phase, policy: UpdatePolicy) -> Value {
+    let text = record(&[template("data", sizes[0]), template("log", sizes[1])], phase);
+    let mut record = Record::read(&text, UID).expect("valid");
+    record.update_policy = policy;
+    let live = set(&[template("data", "10Gi"), template("log", "1Gi")]);
+    annotated(live, keys::STAGED, &record.write().expect("short"))
+}
+
+fn revision(set: &Value) -> String {
+    let text = set["metadata"]["annotations"][keys::STAGED].as_str().expect("staged");
+    Record::read(text, UID).expect("valid").revision().to_string()
+}
+
+fn withdrawal(old: &Value) -> Value {
+    update(old, &annotated(old.clone(), keys::WITHDRAW, &revision(old)))
+}
+
+/// The live templates in place of what was staged.
+fn taken_back() -> Vec<Edit> {
+    let text = record(&[template("data", "10Gi"), template("log", "1Gi")], Phase::RollingOut);
+    vec![
+        Edit::annotation(keys::STAGED, text),
+        Edit::annotation(keys::PHASE, "RollingOut".to_owned()),
+        Edit::no_annotation(keys::WITHDRAW),
+    ]
+}
+
+fn dropped() -> Vec<Edit> {
+    vec![Edit::no_annotation(keys::STAGED), Edit::no_annotation(keys::WITHDRAW)]
+}
+
+/// Edits, warnings, and what was asked.
+fn decided(review: &Value, settings: &str, answer: Result<bool, CannotAsk>) -> (Vec<Edit>, Vec<String>, Vec<String>) {
+    let mut cluster = Cluster {
+        answer,
+        ..Cluster::of(vec![])
+    };
+    let Verdict::Stage(edits, remarks) = decide_with(review, settings, &mut cluster) else {
+        panic!("expected Stage: {review}")
+    };
+    assert_eq!(remarks.audit[0].0, "withdrawn", "{review}");
+    (edits, remarks.warnings, cluster.asked)
+}
+
+#[test]
+fn u1_withdrawn_growth_is_taken_back_where_all_allows_it() {
+    use Phase::{Complete, RollingOut};
+    use UpdatePolicy::{InPlace, OnClaimDelete};
+    let deny = r#"{"defaultUpdatePolicy":"InPlace"}"#;
+    for (sentence, sizes, phase, policy, settings, expected) in [
+        ("it grows", ["20Gi", "1Gi"], RollingOut, InPlace, RECOVER, true),
+        ("the other grows", ["10Gi", "2Gi"], RollingOut, InPlace, RECOVER, true),
+        ("the setting is Deny", ["20Gi", "1Gi"], RollingOut, InPlace, deny, false),
+        (
+            "every claim has reached it",
+            ["20Gi", "1Gi"],
+            Complete,
+            InPlace,
+            RECOVER,
+            false,
+        ),
+        (
+            "no claim was written",
+            ["20Gi", "1Gi"],
+            RollingOut,
+            OnClaimDelete,
+            RECOVER,
+            false,
+        ),
+        ("it is live", ["10Gi", "1Gi"], RollingOut, InPlace, RECOVER, false),
+    ] {
+        let old = staged(sizes, phase, policy);
+        let (edits, warnings, asked) = decided(&withdrawal(&old), settings, Ok(true));
+        assert_eq!(edits, if expected { taken_back() } else { dropped() }, "{sentence}");
+        assert_eq!(asked.len(), usize::from(expected), "{sentence}: {asked:?}");
+        let told = "what claims have not reached of it is taken back";
+        assert_eq!(warnings[0].ends_with(told), expected, "{sentence}: {warnings:?}");
+        assert_eq!(warnings.len(), 1 + usize::from(expected), "{sentence}: {warnings:?}");
+    }
+}
+
+#[test]
+fn u1_withdrawal_without_the_right_to_patch_claims_is_plain() {
+    let old = staged(["20Gi", "1Gi"], Phase::RollingOut, UpdatePolicy::InPlace);
+    for answer in [Ok(false), Err(CannotAsk("no capability".to_owned()))] {
+        let (edits, warnings, asked) = decided(&withdrawal(&old), RECOVER, answer.clone());
+        assert_eq!((edits, asked), (dropped(), vec![ASKED.to_owned()]), "{answer:?}");
+        let [stays, why] = &warnings[..] else {
+            panic!("{warnings:?}")
+        };
+        assert_eq!(stays, STAYS, "{answer:?}");
+        let keeps = "claim-rollout: claims keep asking for what they ask for: ";
+        assert!(why.starts_with(keeps) && why.contains("user alice"), "{why}");
+    }
+}
+
+#[test]
+fn u1_withdrawal_that_was_made_is_not_made_again() {
+    let old = staged(["10Gi", "1Gi"], Phase::RollingOut, UpdatePolicy::InPlace);
+    let mut cluster = Cluster::of(vec![]);
+    let scaled = annotated(old.clone(), "note", "x");
+    assert_eq!(
+        decide_with(&update(&old, &scaled), RECOVER, &mut cluster),
+        Verdict::PASS
+    );
+    assert_eq!(cluster.asked, Vec::<String>::new());
+}
+
+#[test]
+fn u1_switch_to_on_claim_delete_beside_a_withdrawal_takes_nothing_back() {
+    let old = staged(["20Gi", "1Gi"], Phase::RollingOut, UpdatePolicy::InPlace);
+    let mut review = withdrawal(&old);
+    review["object"] = annotated(review["object"].clone(), keys::UPDATE_POLICY, "OnClaimDelete");
+    let (edits, warnings, asked) = decided(&review, RECOVER, Ok(true));
+    assert_eq!((edits, asked.len()), (dropped(), 0));
+    assert_eq!(warnings, [STAYS]);
+}

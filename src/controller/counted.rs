@@ -1,0 +1,57 @@
+//! Which claims are looked at although nothing is rolled out: how many lag under `OnClaimDelete`, which ask for more than they
+//! will get after a withdrawal.
+//!
+//! They are counted when the StatefulSet changes, and every few hours: nobody keeps watching them for that.
+
+use super::crd::ClaimRollout;
+use super::reconcile::Context;
+use super::slim::Set;
+use super::{settled, views};
+use crate::rollout::{Idle, SetView, Wish};
+use crate::templates::Revision;
+
+impl Context {
+    /// True iff this controller has not looked at the set yet, and an earlier one has left nothing to do.
+    pub(super) fn was_reported(&self, set: &Set, view: &SetView, wish: &Result<Wish<'_>, Idle>) -> bool {
+        let is_known = self.remembered(set, |memory| memory.settled.is_some()) == Some(true);
+        let report = self.report_of(set).filter(|_| !is_known);
+        report.is_some_and(|report| match wish {
+            Ok(wish) => settled::was_reached(view, wish, &report),
+            Err(idle) => {
+                let idle = self.idle(set, view, idle.clone());
+                idle.looks_at_claims(view) && was_counted(view, &idle, &report)
+            }
+        })
+    }
+
+    /// True iff claims are looked at although nothing is rolled out. They are watched until they have been counted.
+    pub(super) fn counts(&self, set: &Set, view: &SetView, idle: Idle) -> bool {
+        self.idle(set, view, idle).looks_at_claims(view)
+    }
+
+    /// Why nothing is rolled out, by what was reported before.
+    fn idle(&self, set: &Set, view: &SetView, idle: Idle) -> Idle {
+        let report = self.report_of(set);
+        let earlier = report.and_then(|report| views::earlier(&report, &view.uid));
+        idle.after(earlier.as_ref(), &Revision::of(&view.live))
+    }
+}
+
+/// True iff an earlier controller has reported what this one would: nothing is rolled out, and as many claims were counted or
+/// named as there are replicas for now. So a start and a failover read no claims here either.
+fn was_counted(set: &SetView, idle: &Idle, report: &ClaimRollout) -> bool {
+    let Some(status) = &report.status else { return false };
+    let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+    let wanted = Revision::of(set.wanted());
+    let replicas = (*idle == Idle::OnClaimDelete).then_some(i64::from(set.replicas));
+    report.spec.set_ref.uid == set.uid
+        && (&*report.spec.revision, &*status.update_revision) == (wanted.as_str(), wanted.as_str())
+        && report.spec.sync == set.sync.to_string()
+        && Some(status.observed_generation) == report.metadata.generation
+        && status.replicas == replicas
+        && ready.is_some_and(|ready| ready.reason == idle.as_str())
+}
+
+#[cfg(test)]
+#[path = "counted_tests.rs"]
+mod tests;

@@ -1,0 +1,66 @@
+//! What is reported of claims for which nothing is rolled out, or nothing any more: which of them ask for more than they have.
+
+use super::replica::{self, Replica};
+use super::snapshot::{SetView, Snapshot};
+use super::wish::{Idle, Wish};
+use crate::claims::Claim;
+use crate::templates::{ClaimName, ClaimTemplate};
+
+/// How many claims a message names.
+const NAMED: usize = 3;
+
+/// The replicas of a set whose staged change waits for claims to come: how many claims have older templates.
+#[must_use]
+pub fn replicas<'a>(snapshot: &'a Snapshot, wish: &Wish<'a>) -> Vec<Replica<'a>> {
+    let mounting = replica::mounting(snapshot);
+    let ordinals = snapshot.set.ordinals();
+    ordinals
+        .map(|ordinal| Replica::look(snapshot, wish, &mounting, ordinal))
+        .collect()
+}
+
+/// True iff a claim that is counted is yet to come: nobody would look when it does.
+#[must_use]
+pub fn waits(snapshot: &Snapshot, idle: &Idle) -> bool {
+    let counts = *idle == Idle::OnClaimDelete && idle.looks_at_claims(&snapshot.set);
+    counts && names(&snapshot.set).any(|(name, _)| !snapshot.claims.contains_key(name.as_str()))
+}
+
+/// Which claims ask for more than they have and than is wished, because an earlier wish asked for it: the driver may be at
+/// it still, or never get there.
+#[must_use]
+pub fn asking(snapshot: &Snapshot) -> Option<String> {
+    let set = &snapshot.set;
+    // Of a set with too many claims none was looked up.
+    if snapshot.claims.is_empty() || set.too_many_claims(set.wanted()).is_some() {
+        return None;
+    }
+    let asks = |(name, template): (ClaimName, &ClaimTemplate)| {
+        let claim = snapshot.claims.get(name.as_str())?;
+        asks_for_more(claim, template).then(|| {
+            let has = claim.capacity.map(|capacity| format!(", has {capacity}"));
+            format!("{name} still asks for {}{}", claim.request, has.unwrap_or_default())
+        })
+    };
+    let mut asking = names(set).filter_map(asks);
+    let named: Vec<String> = asking.by_ref().take(NAMED).collect();
+    let more = match asking.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
+}
+
+/// That it does is ours: a human or an autoscaler may ask for what they like.
+fn asks_for_more(claim: &Claim, template: &ClaimTemplate) -> bool {
+    let wanted = template.storage.is_some_and(|wanted| claim.request > wanted);
+    wanted && claim.size_is_ours && claim.capacity.is_none_or(|capacity| capacity < claim.request)
+}
+
+/// The names that the claims of the set have, and the templates that they are of; highest ordinal first.
+fn names(set: &SetView) -> impl Iterator<Item = (ClaimName, &ClaimTemplate)> {
+    set.ordinals().flat_map(move |ordinal| {
+        let templates = set.wanted().iter();
+        templates.filter_map(move |template| Some((ClaimName::new(&template.name, &set.name, ordinal).ok()?, template)))
+    })
+}
