@@ -90,9 +90,9 @@ impl Log {
         {
             self.forget();
             // The ClaimRollout, which remembers what was said, goes with its set.
-            self.crossed |= matches!(step, Step::Deed(Deed::Class(..)));
             self.doubtful |= matches!(step, Step::TimeTravel(_) | Step::Deed(Deed::DeleteSet(_)));
         }
+        self.crossed |= matches!(step, Step::Deed(Deed::Class(..)));
         // What a request was, and what became of it, is told where it is made.
         if !matches!(step, Step::Send(..) | Step::Look(_)) {
             self.line(|| format!("  {}", words(step)));

@@ -201,9 +201,15 @@ pub struct ProgressDeadline(pub u32);
 
 impl ProgressDeadline {
     /// The values that it may have, in words.
-    pub const VALUES: &'static str = "seconds from 1 to 2592000";
+    pub const VALUES: &'static str = "1 to 2592000 seconds";
     /// A month.
     const MOST: u32 = 2_592_000;
+}
+
+/// A number from 1 to this.
+fn number(text: &str, most: u32) -> Result<u32, ()> {
+    let number = text.parse().map_err(drop)?;
+    (1..=most).contains(&number).then_some(number).ok_or(())
 }
 
 /// That of a Deployment.
@@ -217,8 +223,7 @@ impl FromStr for ProgressDeadline {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let seconds = text.parse().ok().filter(|seconds| (1..=Self::MOST).contains(seconds));
-        seconds.map(Self).ok_or(())
+        number(text, Self::MOST).map(Self)
     }
 }
 
@@ -228,7 +233,7 @@ pub struct MaxInMotion(pub u32);
 
 impl MaxInMotion {
     /// The values that it may have, in words.
-    pub const VALUES: &'static str = "a number from 1 to 1000";
+    pub const VALUES: &'static str = "1 to 1000";
     const MOST: u32 = 1000;
 }
 
@@ -240,11 +245,10 @@ impl Default for MaxInMotion {
 }
 
 impl FromStr for MaxInMotion {
-    type Err = &'static str;
+    type Err = ();
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let number = text.parse().ok().filter(|number| (1..=Self::MOST).contains(number));
-        number.map(Self).ok_or(Self::VALUES)
+    fn from_str(text: &str) -> Result<Self, ()> {
+        number(text, Self::MOST).map(Self)
     }
 }
 
