@@ -8,7 +8,7 @@ use claim_rollout::templates::Phase;
 use super::fleet::Fleet;
 use super::{FLAGS, reads, until_reported};
 use crate::cluster::{Cluster, Options, Usage};
-use crate::installation::Controllers;
+use crate::installation::{Controller, Controllers};
 
 /// The most memory of a controller with nothing to do, in MB.
 const MOST_MB: f64 = 60.0;
@@ -33,21 +33,13 @@ async fn status_changes_of_3000_completed_sets_read_nothing() -> anyhow::Result<
     let before = reads(&cluster).await?;
     let mut controller = controllers.start(&FLAGS).await?;
     until_reported(&controller, "Complete", sets).await?;
-    let others = cluster.usage("kube-controller-manager")?;
-    let own = controller.usage()?;
+    let usage = usages(&controller, &cluster)?;
     for number in 1..=CHANGES {
         fleet.change_status(number).await?;
     }
     tokio::time::sleep(Duration::from_secs(5)).await;
     println!("{sets} completed sets, each status changed {CHANGES} times:");
-    let usage = controller.usage()?;
-    cost("claim-rollout", own, usage);
-    cost(
-        "kube-controller-manager",
-        others,
-        cluster.usage("kube-controller-manager")?,
-    );
-    keeps_within(usage)?;
+    compare(&controller, &cluster, usage)?;
     controller.terminate().await?;
     let after = reads(&cluster).await?;
     println!("  LISTs and WATCHes of PVCs and Pods: {}", after - before);
@@ -77,20 +69,13 @@ async fn ten_thousand_idle_sets_cost_little() -> anyhow::Result<()> {
     let mut controller = controllers.start(&FLAGS).await?;
     println!("{sets} idle sets: ready after {:.1} s", begun.elapsed().as_secs_f64());
     until_reported(&controller, "Complete", sets / 2).await?;
-    let (own, others) = (controller.usage()?, cluster.usage("kube-controller-manager")?);
+    let usage = usages(&controller, &cluster)?;
     println!(
         "  {:.1} s of CPU since it was started; in {FOR:?} from now on:",
-        own.cpu.as_secs_f64()
+        usage[0].cpu.as_secs_f64()
     );
     tokio::time::sleep(FOR).await;
-    let usage = controller.usage()?;
-    cost("claim-rollout", own, usage);
-    cost(
-        "kube-controller-manager",
-        others,
-        cluster.usage("kube-controller-manager")?,
-    );
-    keeps_within(usage)?;
+    compare(&controller, &cluster, usage)?;
     controller.terminate().await?;
     let after = reads(&cluster).await?;
     ensure!(
@@ -102,18 +87,31 @@ async fn ten_thousand_idle_sets_cost_little() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The programs that are compared.
+const NAMES: [&str; 2] = ["claim-rollout", "kube-controller-manager"];
+
+/// What each of them has used until now.
+fn usages(controller: &Controller, cluster: &Cluster) -> anyhow::Result<[Usage; 2]> {
+    Ok([controller.usage()?, cluster.usage(NAMES[1])?])
+}
+
+/// Says what each of them has used since. Fails if the controller needed more memory than its target,
+/// which does not depend on how fast the machine is.
+fn compare(controller: &Controller, cluster: &Cluster, before: [Usage; 2]) -> anyhow::Result<()> {
+    let after = usages(controller, cluster)?;
+    for ((name, before), after) in NAMES.iter().zip(before).zip(after) {
+        cost(name, before, after);
+    }
+    let peak = megabytes(after[0].peak_kib);
+    ensure!(peak <= MOST_MB, "expected at most {MOST_MB} MB, but found {peak:.0}");
+    Ok(())
+}
+
 fn show(which: &str, usage: Usage) {
     println!(
         "the controller {which}: {:.0} MB at the peak",
         megabytes(usage.peak_kib)
     );
-}
-
-/// Memory does not depend on how fast the machine is.
-fn keeps_within(usage: Usage) -> anyhow::Result<()> {
-    let peak = megabytes(usage.peak_kib);
-    ensure!(peak <= MOST_MB, "expected at most {MOST_MB} MB, but found {peak:.0}");
-    Ok(())
 }
 
 fn cost(name: &str, before: Usage, after: Usage) {

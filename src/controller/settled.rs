@@ -76,8 +76,8 @@ fn until_check(namespace: &str, now: Seconds) -> Seconds {
     if next < QUIET { next + EVERY } else { next }
 }
 
-/// True iff an earlier controller has reported that this wish is reached by as many replicas as there are now, in this generation. So a start and a
-/// failover read no claims where there is nothing to do.
+/// True iff an earlier controller has reported that this wish is reached by as many replicas as there are now, in this
+/// generation. So a start and a failover read no claims where there is nothing to do.
 pub(super) fn was_reached(set: &SetView, wish: &Wish<'_>, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
     let spec = &report.spec;
