@@ -285,3 +285,17 @@ pub(crate) fn condition(rollout: &Value, type_: &str) -> String {
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
+
+/// Whether PVCs are as they were, but for what Kubernetes keeps in them itself: its annotations and the status.
+pub(crate) fn are_as_written(claims: &[Value], before: &[Value]) -> bool {
+    let written = |claim: &Value| {
+        let metadata = &claim["metadata"];
+        json!([
+            metadata["uid"],
+            metadata["labels"],
+            metadata["ownerReferences"],
+            claim["spec"]
+        ])
+    };
+    claims.iter().map(written).eq(before.iter().map(written))
+}

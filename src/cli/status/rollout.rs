@@ -16,6 +16,8 @@ pub(crate) struct Rollout {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: RolloutSpec,
     pub(crate) status: RolloutStatus,
+    /// True iff the controller has written a status.
+    pub(super) is_reported: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -70,10 +72,11 @@ impl Rollout {
     pub(crate) fn read(object: DynamicObject) -> Self {
         let part = |key: &str| object.data.get(key).cloned().unwrap_or_default();
         let spec = RolloutSpec::deserialize(part("spec")).unwrap_or_default();
-        let status = RolloutStatus::deserialize(part("status")).unwrap_or_default();
+        let status = part("status");
         Self {
             spec,
-            status,
+            is_reported: !status.is_null(),
+            status: RolloutStatus::deserialize(status).unwrap_or_default(),
             metadata: object.metadata,
         }
     }

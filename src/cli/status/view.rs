@@ -94,7 +94,7 @@ pub(crate) fn view(
     SetView {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
-        wish: rollout.map(wish),
+        wish: rollout.map(|rollout| wish(rollout, set)),
         note: note(name, set, rollout, staged.as_deref()),
         claims: rows,
         pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
@@ -102,13 +102,20 @@ pub(crate) fn view(
     }
 }
 
-fn wish(rollout: &Rollout) -> Wish {
+fn wish(rollout: &Rollout, set: Option<&StatefulSet>) -> Wish {
+    // The StatefulSet knows how many there are before the controller counts them.
+    let asked = set.and_then(|set| set.spec.as_ref()?.replicas).unwrap_or_default();
+    let replicas = if rollout.is_reported {
+        rollout.status.replicas
+    } else {
+        u32::try_from(asked).unwrap_or_default()
+    };
     Wish {
         revision: rollout.spec.revision.clone(),
         policy: rollout.spec.update_policy.clone(),
         sync: rollout.spec.sync.clone(),
         state: rollout.state(),
-        replicas: rollout.status.replicas,
+        replicas,
         updated: rollout.status.updated_replicas,
         ready: rollout.status.ready_replicas,
     }
@@ -147,16 +154,23 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
         .as_ref()
         .and_then(|labels| labels.get(keys::REVISION))
         .cloned();
-    let (state, reason) = rollout.map_or((String::new(), String::new()), |rollout| {
-        state(claim, &name, revision.as_deref(), rollout)
-    });
     let sizes = [
         rollout.and_then(|rollout| rollout.sizes().remove(template)),
         request.parse().ok(),
     ];
     let wished = sizes.into_iter().flatten().max();
+    let percent = percent(capacity.parse().ok().as_ref(), wished.as_ref());
+    let (state, reason) = rollout.map_or((String::new(), String::new()), |rollout| {
+        match state(claim, &name, revision.as_deref(), rollout) {
+            // The label says what was written, not what the driver has done.
+            (state, _) if state == "Done" && percent < 100 => {
+                ("Applied".to_owned(), format!("capacity {capacity} of {request}"))
+            }
+            other => other,
+        }
+    });
     ClaimView {
-        percent: percent(capacity.parse().ok().as_ref(), wished.as_ref()),
+        percent,
         attributes_class: spec.and_then(|spec| spec.volume_attributes_class_name.clone()),
         name,
         ordinal,

@@ -151,6 +151,16 @@ fn a_set_without_a_rollout_says_what_to_do() {
 }
 
 #[test]
+fn a_rollout_without_a_status_counts_no_written_pvc_as_done() {
+    let view = of(&rollout("InPlace", &Value::Null));
+    let states: Vec<_> = view.claims.iter().map(|row| row.state.as_str()).collect();
+    assert_eq!(states, ["Done", "Applied", "Pending"]);
+    assert_eq!(view.claims[1].reason, "capacity 10Gi of 20Gi");
+    let wish = view.wish.expect("a wish");
+    assert_eq!((wish.updated, wish.replicas, wish.state), (0, 3, State::Reconciling));
+}
+
+#[test]
 fn existing_claims_that_are_left_alone_have_no_state_and_the_way_out_is_named() {
     let view = of(&rollout("OnClaimDelete", &json!({})));
     assert_eq!(view.claims[2].state, "");
