@@ -71,7 +71,7 @@ impl Installation {
 
     /// The same, but the policy is not called for these namespaces.
     pub(crate) async fn but_in(namespaces: &[&str], cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
-        let module = Runtime::new()?.load_policy()?;
+        let module = Runtime::patient()?.load_policy()?;
         let controllers = Controllers::install(cluster).await?;
         let client = cluster.client().await?;
         let shipped = [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?];

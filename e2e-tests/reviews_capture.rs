@@ -271,7 +271,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let client = cluster.client().await?;
     let_sam(&cluster).await?;
     let shipped = Shipped::sets()?;
-    let module = Runtime::new()?.load_policy()?;
+    let module = Runtime::patient()?.load_policy()?;
     let named = |shipped: &Shipped, name: &str| -> anyhow::Result<_> {
         let mut entry = shipped.policy(&module)?;
         name.clone_into(&mut entry.name);

@@ -36,7 +36,7 @@ impl Stage {
     async fn new() -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::default()).await?;
         let client = cluster.client().await?;
-        let module = Runtime::new()?.load_policy()?;
+        let module = Runtime::patient()?.load_policy()?;
         let controllers = Controllers::install(&cluster).await?;
         Ok(Self {
             cluster,

@@ -15,25 +15,36 @@ use super::capabilities::Capabilities;
 /// policy-server lets its clock tick once a second …
 const TICK: Duration = Duration::from_secs(1);
 /// … and interrupts a guest after `--policy-timeout`, by default two of them.
-const DEADLINES: EpochDeadlines = EpochDeadlines {
-    wapc_init: 2,
-    wapc_func: 2,
-};
+const OF_POLICY_SERVER: u64 = 2;
+/// Where time is not what is tested a slow machine may take longer: the clock also runs while others have the processor.
+const PATIENT: u64 = 25;
 
 /// Compiles modules, and lets the time pass for their instances.
 pub(crate) struct Runtime {
     engine: Engine,
+    ticks: u64,
 }
 
 /// A compiled module, ready to be instantiated.
 #[derive(Clone)]
 pub(crate) struct Module {
     pre: Arc<WasmtimeEngineProviderPre>,
+    ticks: u64,
 }
 
 impl Runtime {
-    /// A runtime whose clock runs until the last of its modules is gone.
+    /// A runtime that interrupts a guest as policy-server does.
     pub(crate) fn new() -> anyhow::Result<Self> {
+        Self::with(OF_POLICY_SERVER)
+    }
+
+    /// A runtime for tests that are not about time.
+    pub(crate) fn patient() -> anyhow::Result<Self> {
+        Self::with(PATIENT)
+    }
+
+    /// A runtime whose clock runs until the last of its modules is gone.
+    fn with(ticks: u64) -> anyhow::Result<Self> {
         let mut config = Config::new();
         config.wasm_function_references(true);
         config.epoch_interruption(true);
@@ -46,7 +57,7 @@ impl Runtime {
                 thread::sleep(TICK);
             }
         });
-        Ok(Self { engine })
+        Ok(Self { engine, ticks })
     }
 
     /// Compiles a module once, for all entries and requests.
@@ -56,7 +67,10 @@ impl Runtime {
             .engine(self.engine.clone())
             .module(module)
             .build_pre()?;
-        Ok(Module { pre: Arc::new(pre) })
+        Ok(Module {
+            pre: Arc::new(pre),
+            ticks: self.ticks,
+        })
     }
 
     /// Compiles the policy that ships.
@@ -79,7 +93,11 @@ impl Module {
         payload: &[u8],
         capabilities: Arc<Capabilities>,
     ) -> Result<Vec<u8>, wapc::errors::Error> {
-        let instance = self.pre.rehydrate(Some(DEADLINES))?;
+        let deadlines = EpochDeadlines {
+            wapc_init: self.ticks,
+            wapc_func: self.ticks,
+        };
+        let instance = self.pre.rehydrate(Some(deadlines))?;
         let answer = move |_: u64, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
             capabilities
                 .answer(binding, namespace, operation, payload)

@@ -41,7 +41,7 @@ async fn policies(cluster: &Cluster) -> anyhow::Result<Vec<Shipped>> {
 /// Serves the policy as the objects in the cluster say, leads the API server to it, and says in their status that it is active.
 /// The module is the one of this tree: nothing is pulled.
 pub(super) async fn serve(cluster: &Cluster) -> anyhow::Result<PolicyHost> {
-    let module = Runtime::new()?.load_policy()?;
+    let module = Runtime::patient()?.load_policy()?;
     let shipped = policies(cluster).await?;
     let entries = shipped.iter().map(|policy| policy.policy(&module));
     let api = Arc::new(api_of_policy_server(cluster).await?);
