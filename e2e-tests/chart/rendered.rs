@@ -486,6 +486,13 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
     is_what_is_deployed(&cluster, &[WARN], &kubewarden).await?;
     is_what_is_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
     is_what_is_deployed(&cluster, &["admission=none"], &both).await?;
+    let with_evictions = [&both[..], &["evict-pods.yaml"]].concat();
+    is_what_is_deployed(
+        &cluster,
+        &["admission=none", "controller.evictPods=true"],
+        &with_evictions,
+    )
+    .await?;
     settings_reach_the_policy_and_the_controller(&cluster).await?;
     a_list_of_nothing_is_no_missing_list(&cluster).await?;
     settings_reach_the_guard(&cluster).await?;

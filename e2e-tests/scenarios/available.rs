@@ -1,7 +1,7 @@
 //! `minReadySeconds`: a Pod counts when it has been Ready for so long.
 
 use anyhow::{Context as _, ensure};
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
 
 use super::scene::{Scene, Stage, manifest, with_image, with_spec};
 

@@ -85,6 +85,7 @@ scenarios![Stage;
     unready::a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is,
     node::a_claim_whose_file_system_has_not_grown_keeps_the_next_one_waiting,
     node::where_pods_are_replaced_anyway_the_pod_goes_first_and_the_next_claim_waits_for_the_node,
+    node::a_pod_is_evicted_when_its_node_has_not_grown_the_file_system,
     node::errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_nothing,
     changed::a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody,
     changed::a_claim_whose_size_is_put_back_is_never_done,

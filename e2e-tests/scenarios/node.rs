@@ -3,8 +3,8 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::scene::{Scene, Stage, condition, manifest, text, with_class, with_image};
-use crate::cluster::Driver;
+use super::scene::{PATIENCE, Scene, Stage, condition, manifest, text, with_class, with_image};
+use crate::cluster::{Driver, eventually};
 
 /// A set of two whose volumes wait for the node.
 async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
@@ -136,5 +136,50 @@ pub(super) async fn errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_n
     }
     let events = scene.events().await?;
     ensure!(!events.contains_key("ClaimExpansionFailed"), "{events:?}");
+    Ok(())
+}
+
+/// A driver that grows the file system only when the volume is mounted again, and a user who wants the Pods evicted for it.
+pub(super) async fn a_pod_is_evicted_when_its_node_has_not_grown_the_file_system(stage: &Stage) -> anyhow::Result<()> {
+    let scene = scene(stage, "node-evicted").await?;
+    let rights = crate::policy_host::documents("evict-pods.yaml")?;
+    let budget = json!({
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
+        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
+    });
+    scene.wish(&budget.to_string()).await?;
+    let pods = scene.pods().await?;
+    let restart = "claim-rollout.io/restart: WhenNodeExpansionPends";
+    let policy = "update-policy: InPlace";
+    let grown = with_class(&manifest(2, "2Gi"), "node-evicted").replace(policy, &format!("{policy}\n    {restart}"));
+    scene.wish(&grown).await?;
+    let begun = scene.mark().await?;
+
+    let denied =
+        |words: &'static str| move |rollout: &Value| text(&rollout["status"]["claims"][0]["message"]).contains(words);
+    let without_right = denied("its Pod is not evicted: pods \"web-1\" is forbidden");
+    scene.until_reported("no right to evict", without_right).await?;
+    for right in &rights {
+        scene.wish(&right.to_string()).await?;
+    }
+    let by_budget =
+        denied("its Pod is not evicted: 429 Cannot evict pod as it would violate the pod's disruption budget");
+    scene.until_reported("a budget that allows none", by_budget).await?;
+    ensure!(scene.pods().await? == pods, "Pods were evicted");
+    scene.done(&["delete", "pdb", "web"], "").await?;
+
+    for (ordinal, claim) in [(1, "data-web-1"), (0, "data-web-0")] {
+        let evicted = eventually("the Pod to be another one", PATIENCE, async || {
+            let now = scene.pods().await?;
+            Ok((now.len() == 2 && now[ordinal] != pods[ordinal]).then_some(()))
+        });
+        evicted.await?;
+        scene.node_grows(claim).await?;
+    }
+    scene.until_complete(2, "2Gi").await?;
+    let events = scene.events().await?;
+    ensure!(events.get("PodEvicted") == Some(&2), "{events:?}");
+    let evictions = scene.writes_since(begun).await?.evictions();
+    ensure!(evictions == ["web-1", "web-0"], "{evictions:?}");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Pods that go for other reasons than to be replaced, while the gate is closed: each goes.
 
 use anyhow::{Context as _, ensure};
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::scene::{PATIENCE, Scene, Stage, manifest, text, with_image};

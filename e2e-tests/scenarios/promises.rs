@@ -10,7 +10,7 @@ use crate::cluster::Entry;
 use crate::installation::USER;
 
 /// What the controller may do at all, besides reading.
-const ALLOWED: [(&str, &str, &str); 11] = [
+const ALLOWED: [(&str, &str, &str); 12] = [
     ("persistentvolumeclaims", "", "patch"),
     ("statefulsets", "", "patch"),
     ("claimrollouts", "", "patch"),
@@ -19,6 +19,8 @@ const ALLOWED: [(&str, &str, &str); 11] = [
     // A wish that comes again is the newest once more.
     ("controllerrevisions", "", "patch"),
     ("controllerrevisions", "", "delete"),
+    // Where the annotation `restart` asks for it.
+    ("pods", "eviction", "create"),
     ("events", "", "create"),
     ("leases", "", "create"),
     ("leases", "", "update"),
@@ -117,6 +119,10 @@ impl Written {
                 let metadata = &entry.request.value()["metadata"];
                 let named = ["uid", "resourceVersion"].iter().all(|key| metadata[key].is_string());
                 ensure!(named, "{entry:?} names {metadata}");
+            }
+            if done.1 == "eviction" {
+                let uid = &entry.request.value()["deleteOptions"]["preconditions"]["uid"];
+                ensure!(uid.is_string(), "{entry:?} names no Pod");
             }
         }
         Ok(())

@@ -53,6 +53,12 @@ impl Written {
         refused.map(|entry| entry.name.clone()).collect()
     }
 
+    /// The Pods that were evicted by us.
+    pub(crate) fn evictions(&self) -> Vec<String> {
+        let evicted = self.ours().filter(|entry| entry.subresource == "eviction");
+        evicted.map(|entry| entry.name.clone()).collect()
+    }
+
     /// How many of each kind; those that stored nothing are not counted.
     pub(crate) fn count(&self) -> Count {
         let mut count = Count::default();

@@ -44,8 +44,8 @@ pub struct Claim {
     pub modify: Option<Modify>,
     /// The condition `Resizing` is true.
     pub resizing: bool,
-    /// The condition `FileSystemResizePending` is true.
-    pub file_system_resize_pending: bool,
+    /// Since when the condition `FileSystemResizePending` is true, as it is written.
+    pub file_system_resize_pending: Option<String>,
     /// The conditions that report an error. Some of them stay from before.
     pub troubles: Vec<Trouble>,
 }
@@ -187,12 +187,13 @@ impl Claim {
     }
 
     fn read_condition(&mut self, reader: &mut Reader<'_>) -> Result<(), json::Error> {
-        let (mut kind, mut message, mut holds) = (String::new(), String::new(), false);
+        let (mut kind, mut message, mut since, mut holds) = (String::new(), String::new(), String::new(), false);
         reader.object(|reader, key| {
             match &*key {
                 "type" => kind = reader.string()?.into_owned(),
                 "message" => message = reader.string()?.into_owned(),
                 "status" => holds = reader.string()? == "True",
+                "lastTransitionTime" if !reader.null()? => since = reader.string()?.into_owned(),
                 _ => reader.skip()?,
             }
             Ok(())
@@ -200,7 +201,7 @@ impl Claim {
         match &*kind {
             _ if !holds => {}
             "Resizing" => self.resizing = true,
-            "FileSystemResizePending" => self.file_system_resize_pending = true,
+            "FileSystemResizePending" => self.file_system_resize_pending = Some(since),
             kind if Trouble::reports(kind) => {
                 let reason = kind.to_owned();
                 self.troubles.push(Trouble { reason, message });

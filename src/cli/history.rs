@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::ClusterArguments;

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _, stdout};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::templates::show::printable;
@@ -96,7 +96,7 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::jiff::Timestamp;
+    use jiff::Timestamp;
 
     use super::{age, table};
 

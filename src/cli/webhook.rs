@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
 use kube::Client;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;

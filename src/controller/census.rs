@@ -87,7 +87,7 @@ mod tests {
     /// A rollout with this reason, of which one of the conditions holds since a second, and claims of these states since
     /// other seconds.
     fn rollout(reason: &str, holds: &str, second: i64, claims: &[(&str, i64)]) -> ClaimRollout {
-        let time = |second: i64| k8s_openapi::jiff::Timestamp::from_second(second).unwrap().to_string();
+        let time = |second: i64| jiff::Timestamp::from_second(second).unwrap().to_string();
         let condition = |type_: &str| {
             let status = if type_ == holds { "True" } else { "False" };
             let reason = if type_ == "Ready" { reason } else { "Other" };

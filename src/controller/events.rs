@@ -104,7 +104,7 @@ fn shorten(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::jiff::Timestamp;
+    use jiff::Timestamp;
 
     use super::{MAX_MESSAGE, event, reference, shorten};
     use crate::rollout::{Reason, Tell};

@@ -40,6 +40,8 @@ pub(super) struct Memory {
     pub(super) undone: Option<Undone>,
     /// The same, if it was refused.
     pub(super) refused: Option<Undone>,
+    /// The last eviction of a Pod, if it was denied.
+    pub(super) not_evicted: Option<Undone>,
 }
 
 impl Memory {

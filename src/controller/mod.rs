@@ -24,6 +24,7 @@ mod census;
 mod client;
 mod counted;
 mod events;
+mod evict;
 #[cfg(test)]
 mod fixtures;
 mod gather;
@@ -55,7 +56,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::channel::oneshot;
 use futures::{FutureExt, future};
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::time::timeout_at;

@@ -151,7 +151,6 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     for _ in 0..MAX_ROUNDS {
         let mut snapshot = context.snapshot(set, &view, opened.as_deref())?;
         snapshot.halted = missing.clone().or_else(|| context.undone(set));
-        snapshot.write_refused = context.write_refused(set);
         let mut plan = plan(&snapshot);
         context.quote(set, &mut plan.progress);
         // Nothing that is done depends on the report: where it cannot be written, that is said at the end.
@@ -209,7 +208,7 @@ fn is_beginning(action: &Action) -> bool {
 
 /// What came of the writes of one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Acted {
+pub(super) enum Acted {
     /// There was nothing to write.
     Nothing,
     /// Something is known now that was not.
@@ -240,6 +239,7 @@ impl Context {
             Action::ApplyClaim(apply) => self.apply(set, apply).await,
             Action::SetRecord(action) => self.annotate(set, "record", &act::record(action)?).await,
             Action::SetReady(action) => self.annotate(set, "ready", &act::ready(action)).await,
+            Action::Evict(evict) => Ok(self.evict(set, evict).await),
             Action::Tell(_) => Ok(Acted::Nothing),
         }
     }
@@ -328,7 +328,7 @@ impl Context {
     }
 
     /// Why the last write to the set was refused, and when it is tried again.
-    fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
+    pub(super) fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
         let now = (self.clock)();
         let refused = self.remembered(set, |memory| memory.refused.clone()).flatten()?;
         let retry_at = refused.retry_at(now);

@@ -127,7 +127,7 @@ fn only_steps_of_claims_on_their_way_can_wait() {
             web.claim("data-web-2").resizing = true;
         }),
         ("the node's turn has come", true, |web| {
-            web.claim("data-web-2").file_system_resize_pending = true;
+            web.claim("data-web-2").file_system_resize_pending = Some(String::new());
         }),
         ("it is done", false, |web| web.done("data-web-2")),
         ("it is stuck", false, |web| {

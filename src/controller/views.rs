@@ -1,5 +1,7 @@
 //! From the objects of the API to what the decision reads.
 
+use std::str::FromStr;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::crd::ClaimRollout;
@@ -9,7 +11,7 @@ use crate::claims::{self, Owner};
 use crate::json::Map;
 use crate::rollout::snapshot::Unready;
 use crate::rollout::{Earlier, PodView, Seconds, SetView};
-use crate::templates::{Revision, TemplateError};
+use crate::templates::{Revision, TemplateError, keys};
 
 /// Why an object of the API cannot be read. The API server would have to have changed its mind about what is valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,8 +53,16 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
         pod_management: set.spec.pod_management,
         max_unavailable: set.spec.has_max_unavailable,
         update_revision: set.status.update_revision.to_string(),
+        progress_deadline: parsed(set, keys::PROGRESS_DEADLINE).unwrap_or_default(),
+        max_in_motion: parsed(set, keys::MAX_IN_MOTION),
+        restart: parsed(set, keys::RESTART).unwrap_or_default(),
         ..SetView::annotated(metadata.uid.as_deref().unwrap_or_default(), |key| set.annotation(key))
     })
+}
+
+/// The value of an annotation; nothing where it is absent or cannot be read.
+fn parsed<T: FromStr>(set: &Set, key: &str) -> Option<T> {
+    set.annotation(key)?.parse().ok()
 }
 
 /// What the decision reads of a claim.

@@ -56,7 +56,10 @@ fn a_claim_is_read_with_all_that_the_drivers_say() {
         (view.resize, view.modify),
         (Some(Resize::NodePending), Some(Modify::InProgress))
     );
-    assert_eq!((view.resizing, view.file_system_resize_pending), (false, true));
+    assert_eq!(
+        (view.resizing, view.file_system_resize_pending.is_some()),
+        (false, true)
+    );
     let troubles = view.troubles.iter().map(|trouble| trouble.message.as_str());
     assert_eq!(troubles.collect::<Vec<_>>(), ["no space", "no such class"]);
 }

@@ -113,7 +113,7 @@ fn pod_goes_whose_claims_are_ready_or_may_need_a_new_one() {
             "the node tried, and failed as kubelets do for what needs a new mount",
             |web, _| {
                 let claim = web.applied("data-web-2");
-                (claim.resize, claim.file_system_resize_pending) = (Some(Resize::NodeInProgress), true);
+                (claim.resize, claim.file_system_resize_pending) = (Some(Resize::NodeInProgress), Some(String::new()));
                 claim.troubles = vec![trouble("NodeResizeError")];
             },
             None,
@@ -125,7 +125,7 @@ fn pod_goes_whose_claims_are_ready_or_may_need_a_new_one() {
         ),
         (
             "the file system is pending, from before there was a status for it",
-            |web, _| web.applied("data-web-2").file_system_resize_pending = true,
+            |web, _| web.applied("data-web-2").file_system_resize_pending = Some(String::new()),
             None,
         ),
     ]);

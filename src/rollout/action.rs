@@ -16,6 +16,8 @@ pub enum Action {
     SetRecord(SetRecord),
     /// Write whose claims became ready, so that its Pod is asked for again.
     SetReady(SetReady),
+    /// Evict a Pod.
+    Evict(Evict),
     /// Say something once.
     Tell(Tell),
 }
@@ -63,6 +65,17 @@ pub struct SetReady {
     pub resource_version: String,
     /// The replica; nothing where the annotation goes.
     pub ready: Option<Ready>,
+}
+
+/// An eviction of a Pod, so that its volumes are mounted again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evict {
+    /// Its name.
+    pub pod: String,
+    /// Its uid.
+    pub uid: String,
+    /// Name and uid of the claim for which it is evicted.
+    pub claim: (String, String),
 }
 
 impl SetRecord {
@@ -115,6 +128,8 @@ pub enum Reason {
     ClaimExpansionFailed,
     /// A claim is not the set's, so it is left alone.
     ClaimForeign,
+    /// A Pod was evicted, so that its volumes are mounted again.
+    PodEvicted,
     /// Nothing goes on before somebody does something.
     ClaimRolloutStalled,
     /// The ClaimRollout cannot be written; the rollout goes on.
@@ -127,13 +142,14 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ClaimsStaged,
         Self::ClaimUpdated,
         Self::ClaimReady,
         Self::FailedToPatchPVC,
         Self::ClaimExpansionFailed,
         Self::ClaimForeign,
+        Self::PodEvicted,
         Self::ClaimRolloutStalled,
         Self::ClaimRolloutNotWritten,
         Self::ClaimRolloutComplete,
@@ -150,6 +166,7 @@ impl Reason {
             Self::FailedToPatchPVC => "FailedToPatchPVC",
             Self::ClaimExpansionFailed => "ClaimExpansionFailed",
             Self::ClaimForeign => "ClaimForeign",
+            Self::PodEvicted => "PodEvicted",
             Self::ClaimRolloutStalled => "ClaimRolloutStalled",
             Self::ClaimRolloutNotWritten => "ClaimRolloutNotWritten",
             Self::ClaimRolloutComplete => "ClaimRolloutComplete",

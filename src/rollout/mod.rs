@@ -10,6 +10,7 @@
 //! | [`readiness`] | the words *ready* and the states of a claim |
 //! | [`replica`] | one claim, one replica: the table of KEP-4650 |
 //! | [`order`] | whose turn it is |
+//! | [`restart`] | which Pod is evicted, so that its volumes are mounted again |
 //! | [`plan`](mod@plan) | what to do now, and the end |
 //! | [`progress`], `listed`, [`course`] | what users read: how far it is, and why it waits |
 //! | [`lag`] | what is counted and named where nothing is rolled out |
@@ -24,19 +25,27 @@ pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
 pub mod invariants;
 pub mod lag;
+#[cfg(not(target_family = "wasm"))]
 mod listed;
 pub mod order;
+#[cfg(not(target_family = "wasm"))]
 pub mod plan;
+#[cfg(not(target_family = "wasm"))]
 pub mod progress;
 pub mod readiness;
 pub mod replica;
+#[cfg(not(target_family = "wasm"))]
+pub mod restart;
 pub mod snapshot;
+#[cfg(not(target_family = "wasm"))]
 pub mod tell;
 pub mod wish;
 
-pub use action::{Action, ApplyClaim, Reason, SetReady, SetRecord, Tell};
+pub use action::{Action, ApplyClaim, Evict, Reason, SetReady, SetRecord, Tell};
 pub use course::Condition;
+#[cfg(not(target_family = "wasm"))]
 pub use plan::{Plan, plan};
+#[cfg(not(target_family = "wasm"))]
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
 pub use readiness::ClaimState;
 pub use snapshot::{Earlier, Neighbour, PodView, Refusal, Seconds, SetView, Snapshot};

@@ -7,6 +7,7 @@ use super::order::{self, Order, WaitsFor};
 use super::progress::{self, Progress};
 use super::readiness::ClaimState;
 use super::replica::{self, Replica};
+use super::restart;
 use super::snapshot::{Seconds, Snapshot};
 use super::tell;
 use super::wish::{Idle, Wish};
@@ -78,6 +79,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
             (true, _) => (all_done && wish.is_live(set)).then(|| Action::SetRecord(SetRecord::none(set))),
         });
     }
+    actions.extend(restart::evict(snapshot, &replicas).map(Action::Evict));
     let progress = progress::of(snapshot, &wish, &replicas, &order);
     actions.extend(
         tell::changes(snapshot, &wish, &replicas, &progress)
@@ -146,6 +148,7 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
     let next = due
         .chain(refused)
         .chain(course::deadline(snapshot))
+        .chain(restart::due(snapshot, replicas))
         .filter(|due| *due > now)
         .min();
     next.map_or(LOOK_AGAIN, |due| (due - now).min(LOOK_AGAIN))

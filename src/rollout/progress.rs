@@ -6,6 +6,7 @@ use super::listed::listed;
 use super::order::{Kept, Order};
 use super::readiness::{self, ClaimState};
 use super::replica::{At, Replica, Standing};
+use super::restart;
 use super::snapshot::{Seconds, SetView, Snapshot};
 use super::wish::{self, Idle, Wish};
 use crate::templates::{ClaimTemplate, Quantity, Revision, TemplateChange, UpdatePolicy, keys};
@@ -147,7 +148,7 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     let of_claims = |claims: Vec<(&Replica<'_>, &Standing<'_>)>| {
         let claims = claims.into_iter();
         claims
-            .map(|(replica, claim)| claim_progress(&snapshot.set, replica, claim))
+            .map(|(replica, claim)| claim_progress(snapshot, replica, claim))
             .collect()
     };
     let [ready, reconciling, stalled] = Course::of(snapshot, wish, replicas, order).conditions();
@@ -167,8 +168,9 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     }
 }
 
-fn claim_progress(set: &SetView, replica: &Replica<'_>, claim: &Standing<'_>) -> ClaimProgress {
-    let (reason, message) = match replica.kept.filter(|_| claim.state == ClaimState::Pending) {
+fn claim_progress(snapshot: &Snapshot, replica: &Replica<'_>, claim: &Standing<'_>) -> ClaimProgress {
+    let set = &snapshot.set;
+    let (reason, mut message) = match replica.kept.filter(|_| claim.state == ClaimState::Pending) {
         Some(Kept::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
         Some(Kept::OnDelete) => {
             let message = format!("follows when Pod {}-{} has been deleted", set.name, replica.ordinal);
@@ -177,6 +179,11 @@ fn claim_progress(set: &SetView, replica: &Replica<'_>, claim: &Standing<'_>) ->
         Some(Kept::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
         None => (claim.reason.clone(), claim.message.clone()),
     };
+    if let Some((why, _)) = snapshot.not_evicted.as_ref()
+        && restart::waits(set, claim)
+    {
+        message = format!("{message}; its Pod is not evicted: {why}");
+    }
     let uid = claim.claim.map(|claim| claim.uid.clone());
     ClaimProgress {
         name: claim.name.to_string(),

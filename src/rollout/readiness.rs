@@ -178,7 +178,7 @@ fn is_on_the_node(claim: &Claim) -> bool {
     match claim.resize {
         Some(resize) => matches!(resize, Resize::NodePending | Resize::NodeInProgress),
         // From before there was a status for it.
-        None => claim.file_system_resize_pending,
+        None => claim.file_system_resize_pending.is_some(),
     }
 }
 

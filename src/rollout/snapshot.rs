@@ -9,8 +9,8 @@ pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
 use crate::templates::{
-    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, Record, RecordError, Revision, Sync, UpdatePolicy,
-    keys,
+    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, Record, RecordError, Restart, Revision, Sync,
+    UpdatePolicy, keys,
 };
 
 /// Seconds since 1970-01-01T00:00:00Z.
@@ -31,6 +31,8 @@ pub struct Snapshot {
     pub halted: Option<Idle>,
     /// Why the last write to the set was refused, and when it is tried again.
     pub write_refused: Option<(String, Seconds)>,
+    /// Why the last eviction of a Pod was denied, and when it is tried again.
+    pub not_evicted: Option<(String, Seconds)>,
     /// The set.
     pub set: SetView,
     /// Claims of the namespace that may be the set's, by name.
@@ -90,6 +92,8 @@ pub struct SetView {
     /// The annotation `claim-rollout.io/max-in-motion`, else the flag of the controller. A value that is not known counts as
     /// none.
     pub max_in_motion: Option<MaxInMotion>,
+    /// The annotation `claim-rollout.io/restart`. A value that is not known counts as `Never`.
+    pub restart: Restart,
     /// `spec.minReadySeconds`
     pub min_ready_seconds: Seconds,
     /// `status.observedGeneration` is `metadata.generation`.
@@ -291,7 +295,8 @@ impl PodView {
 }
 
 impl SetView {
-    /// What the annotations of the StatefulSet of this uid say; of all else nothing.
+    /// What the annotations of the StatefulSet of this uid say, but for those that only the controller reads; of all else
+    /// nothing.
     #[must_use]
     pub fn annotated<'a>(uid: &str, annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
         let staged = annotation(keys::STAGED).map(|text| Record::read(text, uid));
@@ -302,10 +307,6 @@ impl SetView {
             staged: staged.and_then(Result::ok),
             update_policy: annotation(keys::UPDATE_POLICY).map(policy),
             paused: annotation(keys::PAUSED) == Some("true"),
-            progress_deadline: annotation(keys::PROGRESS_DEADLINE)
-                .and_then(|seconds| seconds.parse().ok())
-                .unwrap_or_default(),
-            max_in_motion: annotation(keys::MAX_IN_MOTION).and_then(|number| number.parse().ok()),
             ready: annotation(keys::READY).and_then(|ready| ready.parse().ok()),
             sync: annotation(keys::SYNC).map_or(Sync::LockStep, |sync| sync.parse().unwrap_or(Sync::LockStep)),
             ..Self::default()

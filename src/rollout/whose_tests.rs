@@ -22,7 +22,7 @@ fn an_unbound_claim_is_waited_for_while_its_pod_is_there() {
 #[test]
 fn a_file_system_that_needs_a_pod_is_waited_for_while_the_pod_is_there() {
     let mut web = fixture();
-    web.applied("data-web-2").file_system_resize_pending = true;
+    web.applied("data-web-2").file_system_resize_pending = Some(String::new());
     assert_eq!(plan(&web).actions, []);
     assert_eq!(state(&web, "data-web-2"), ClaimState::NodeExpanding);
     web.pods.remove("web-2");

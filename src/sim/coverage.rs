@@ -7,7 +7,7 @@ use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Wish};
 
 /// What no decision says: that an apply was done, and that a report could not be written.
-const OF_THE_SHELL: [Reason; 2] = [Reason::ClaimUpdated, Reason::ClaimRolloutNotWritten];
+const OF_THE_SHELL: [Reason; 3] = [Reason::ClaimUpdated, Reason::PodEvicted, Reason::ClaimRolloutNotWritten];
 
 /// Sets of what was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +60,8 @@ impl Coverage {
         let place = match action {
             Action::ApplyClaim(apply) => usize::from(apply.taken_back.is_some()),
             Action::SetRecord(_) => 2,
+            // No StatefulSet of the model asks for it.
+            Action::Evict(_) => return,
             Action::SetReady(set) => 3 + usize::from(set.ready.is_none()),
             Action::Tell(tell) => {
                 let reason = Reason::ALL.iter().position(|reason| *reason == tell.reason);

@@ -186,6 +186,6 @@ fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
                 None => None,
             },
         },
-        Action::Tell(_) => return None,
+        Action::Evict(_) | Action::Tell(_) => return None,
     })
 }

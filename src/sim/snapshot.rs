@@ -14,7 +14,7 @@ use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
 use crate::rollout::{Neighbour, PodView, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
-use crate::templates::{MaxInMotion, ProgressDeadline, Ready, Record, Revision, Sync, keys};
+use crate::templates::{MaxInMotion, ProgressDeadline, Ready, Record, Restart, Revision, Sync, keys};
 
 /// The settings without and with `shrink: Recover`. There are millions of snapshots.
 static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
@@ -57,6 +57,7 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
         settings: Arc::clone(&SETTINGS[usize::from(seen.recover)]),
         halted: None,
         write_refused: None,
+        not_evicted: None,
         set: set_view(mind, &seen.set),
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),
@@ -166,6 +167,7 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
         }),
         sync: if spec.asynchronous { Sync::Async } else { Sync::LockStep },
         progress_deadline: ProgressDeadline::default(),
+        restart: Restart::Never,
         max_in_motion: Some(MaxInMotion(spec.in_motion.into())),
         min_ready_seconds: spec.min_ready.into(),
         status_is_current: set.status.observed,
@@ -229,7 +231,7 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
             Modify::Infeasible => Some(snapshot::Modify::Infeasible),
         },
         resizing: claim.resize == Resize::Controller,
-        file_system_resize_pending: claim.resize == Resize::Node,
+        file_system_resize_pending: (claim.resize == Resize::Node).then(String::new),
         troubles: claim.errors.kinds().map(trouble).collect(),
     }
 }

@@ -16,6 +16,8 @@ pub const PAUSED: &str = "claim-rollout.io/paused";
 pub const PROGRESS_DEADLINE: &str = "claim-rollout.io/progress-deadline";
 /// How many replicas may be in motion at a time (user; [`MaxInMotion`]).
 pub const MAX_IN_MOTION: &str = "claim-rollout.io/max-in-motion";
+/// Whether a Pod is evicted whose node has not grown the file system yet (user; [`Restart`]).
+pub const RESTART: &str = "claim-rollout.io/restart";
 /// A revision whose staged change is to be dropped (user; consumed by the policy).
 pub const WITHDRAW: &str = "claim-rollout.io/withdraw";
 /// The [`Record`](super::Record) of the staged change (policy).
@@ -120,6 +122,16 @@ impl ReplaceSet {
     }
 }
 
+/// Whether a Pod is evicted whose node has not grown the file system for a minute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Restart {
+    /// Nobody evicts it.
+    #[default]
+    Never,
+    /// One Pod at a time: some drivers grow the file system only when the volume is mounted again.
+    WhenNodeExpansionPends,
+}
+
 /// A user key holds a value that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: expected one of {allowed}")]
@@ -183,6 +195,18 @@ impl FromStr for ReplaceSet {
     }
 }
 
+impl FromStr for Restart {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "Never" => Ok(Self::Never),
+            "WhenNodeExpansionPends" => Ok(Self::WhenNodeExpansionPends),
+            _ => Err(()),
+        }
+    }
+}
+
 impl fmt::Display for ReplaceSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -200,8 +224,6 @@ impl fmt::Display for Sync {
 pub struct ProgressDeadline(pub u32);
 
 impl ProgressDeadline {
-    /// The values that it may have, in words.
-    pub const VALUES: &'static str = "1 to 2592000 seconds";
     /// A month.
     const MOST: u32 = 2_592_000;
 }
@@ -232,8 +254,6 @@ impl FromStr for ProgressDeadline {
 pub struct MaxInMotion(pub u32);
 
 impl MaxInMotion {
-    /// The values that it may have, in words.
-    pub const VALUES: &'static str = "1 to 1000";
     const MOST: u32 = 1000;
 }
 

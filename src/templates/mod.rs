@@ -14,9 +14,10 @@ pub mod rules;
 pub mod show;
 pub mod template;
 pub mod text;
+pub mod user_keys;
 
 pub use diff::{Change, Diff, FrozenChange, TemplateChange};
-pub use keys::{MaxInMotion, ProgressDeadline, ReplaceSet, Sync, UpdatePolicy};
+pub use keys::{MaxInMotion, ProgressDeadline, ReplaceSet, Restart, Sync, UpdatePolicy};
 pub use names::ClaimName;
 pub use quantity::Quantity;
 pub use ready::Ready;

@@ -4,7 +4,7 @@
 //! Each time an authority is made, signs one certificate, and is forgotten: nobody can steal its key. API servers trust
 //! the newest two authorities, so that no replica is refused while the others still show the certificate before.
 
-use k8s_openapi::jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     date_time_ymd,

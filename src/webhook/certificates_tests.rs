@@ -1,4 +1,4 @@
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Certificates, END};
 

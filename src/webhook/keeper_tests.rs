@@ -1,5 +1,5 @@
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{TERMS, filled, lead, read};

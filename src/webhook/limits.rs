@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::jiff::SignedDuration;
+use jiff::SignedDuration;
 use tokio::time::Instant;
 
 /// What connections and requests may take, each and all together.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::admission::{Probe, Webhook};

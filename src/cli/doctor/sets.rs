@@ -9,10 +9,8 @@ use crate::cli::drift::find::{Seen, find};
 use crate::cli::drift::outlook::Outlook;
 use crate::rollout::wish::update_policy;
 use crate::templates::show::shown;
-use crate::templates::{MaxInMotion, ProgressDeadline, Sync, UpdatePolicy, keys};
-
-/// An annotation, the values that it may have in words, and whether a value is one of them.
-type Rule = (&'static str, &'static str, fn(&str) -> bool);
+use crate::templates::user_keys::{USER_KEYS, UserKey};
+use crate::templates::{UpdatePolicy, keys};
 
 /// What is wrong with sets, in their order, then with rollouts.
 pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
@@ -41,25 +39,12 @@ fn without(seen: &Seen, key: &str) -> String {
     )
 }
 
-/// Values that the policy would have refused.
+/// Values that the policy would have denied.
 fn unknown_values(seen: &Seen) -> Vec<Finding> {
-    let rules: [Rule; 5] = [
-        (keys::UPDATE_POLICY, "OnClaimDelete, InPlace or ReCreate", |text| {
-            text.parse::<UpdatePolicy>().is_ok()
-        }),
-        (keys::SYNC, "LockStep or Async", |text| text.parse::<Sync>().is_ok()),
-        (keys::PROGRESS_DEADLINE, ProgressDeadline::VALUES, |text| {
-            text.parse::<ProgressDeadline>().is_ok()
-        }),
-        (keys::MAX_IN_MOTION, MaxInMotion::VALUES, |text| {
-            text.parse::<MaxInMotion>().is_ok()
-        }),
-        (keys::PAUSED, "true or false", |text| matches!(text, "true" | "false")),
-    ];
-    let found = rules.into_iter().filter_map(|(key, allowed, is_allowed)| {
-        let value = seen.annotations.get(key).filter(|value| !is_allowed(value))?;
+    let found = USER_KEYS.into_iter().filter_map(|UserKey { key, values }| {
+        let value = seen.annotations.get(key).filter(|value| !values.allow(value))?;
         let heal = format!("{}, or one of these values", without(seen, key));
-        let expected = format!("{allowed} in the annotation {key}");
+        let expected = format!("{} in the annotation {key}", values.in_words());
         Some(Finding::error(subject(seen)).but(expected, shown(value)).heal(heal))
     });
     found.collect()

@@ -48,7 +48,9 @@ pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) 
     for _ in 0..most {
         time_passes(&mut snapshot);
         let actions = plan(&snapshot).actions;
-        let writes = actions.into_iter().filter(|action| !matches!(action, Action::Tell(_)));
+        let writes = actions
+            .into_iter()
+            .filter(|action| !matches!(action, Action::Tell(_) | Action::Evict(_)));
         let mut wrote = false;
         for action in writes {
             wrote = true;
@@ -62,7 +64,8 @@ pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) 
                 },
                 Action::SetReady(ready) => snapshot.set.ready = ready.ready,
                 Action::SetRecord(record) => snapshot.set.staged = record.record,
-                Action::Tell(_) => {}
+                // What the node has to do is done at this time.
+                Action::Evict(_) | Action::Tell(_) => {}
             }
         }
         let replaced = replace(&mut snapshot);
@@ -106,7 +109,7 @@ fn complete(claim: &mut Claim) {
     claim.resize = None;
     claim.modify = None;
     claim.resizing = false;
-    claim.file_system_resize_pending = false;
+    claim.file_system_resize_pending = None;
     claim.troubles.clear();
 }
 

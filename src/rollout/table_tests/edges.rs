@@ -194,7 +194,7 @@ const PODS: &[Row] = &[
     (
         "a Pod that is going does not keep its claim's turn: nobody finishes that file system now",
         |web| {
-            web.applied("data-web-2").file_system_resize_pending = true;
+            web.applied("data-web-2").file_system_resize_pending = Some(String::new());
             web.pods.get_mut("web-2").unwrap().deleted = Some(1030);
         },
         "grow 1",

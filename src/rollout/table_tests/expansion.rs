@@ -184,7 +184,7 @@ const ROWS: &[Row] = &[
 
 fn put(claim: &mut Claim, status: &Status) {
     claim.resize = status.resize;
-    claim.file_system_resize_pending = status.pending;
+    claim.file_system_resize_pending = status.pending.then(String::new);
     claim.resizing = status.resizing;
     claim.troubles = status.errors.iter().map(|kind| trouble(kind)).collect();
     if let Some(modify) = status.modify {

@@ -15,6 +15,7 @@ mod on_delete;
 mod quiet;
 mod recover;
 mod replies;
+mod restart;
 mod words;
 
 use super::fixtures::{apply, complete, web};
@@ -39,6 +40,7 @@ fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
 fn done(web: &Snapshot) -> String {
     let words = plan(web).actions.into_iter().map(|action| match action {
         Action::Tell(Tell { reason, .. }) => reason.as_str().to_owned(),
+        Action::Evict(evict) => evict.pod.replace("web-", "evict "),
         action if action == complete(web) => "complete".to_owned(),
         action if action == nudge(web, None) => "nudge nobody".to_owned(),
         action => {

@@ -95,6 +95,7 @@ impl World {
                         self.writes.records += 1;
                         self.web.set.staged = record.record;
                     }
+                    Action::Evict(evict) => panic!("nobody asked for {evict:?}"),
                     // Told with the report.
                     Action::Tell(_) => told += 1,
                 }

@@ -1,7 +1,7 @@
 mod installation;
 mod sets;
 
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
 

@@ -1,0 +1,81 @@
+//! `claim-rollout.io/restart: WhenNodeExpansionPends`: a Pod is evicted, so that its volumes are mounted again, because some
+//! drivers grow a file system only then (design, 5.2).
+
+use jiff::Timestamp;
+
+use super::action::Evict;
+use super::readiness::ClaimState;
+use super::replica::{At, Replica, Standing};
+use super::snapshot::{PodView, Seconds, SetView, Snapshot};
+use crate::templates::Restart;
+
+/// For how many seconds the node may have had the file system to grow: kubelet looks about once a minute.
+pub const PATIENCE: Seconds = 60;
+
+/// The Pod to evict now, if there is one.
+///
+/// # Guarantees
+/// * A PVC of the Pod is at the target revision, and its `FileSystemResizePending` has been true for [`PATIENCE`].
+/// * The Pod is older than that condition: a Pod that was created since has mounted the volume again, and is not evicted
+///   for it. Both times are of the cluster; clocks that differ by more than [`PATIENCE`] could have a Pod evicted twice.
+/// * Every other Pod of the StatefulSet is there and available, so no two are away because of us. The eviction API adds
+///   what the PodDisruptionBudgets ask for.
+/// * Nothing is evicted while the rollout is paused, and no Pod that Kubernetes replaces anyway.
+#[must_use]
+pub fn evict(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Option<Evict> {
+    let denied = |denied: &(String, Seconds)| denied.1 > snapshot.now;
+    if snapshot.not_evicted.as_ref().is_some_and(denied) {
+        return None;
+    }
+    let (replica, claim, pod) = candidates(snapshot, replicas).find(|(_, claim, _)| {
+        pending_since(claim).is_some_and(|since| since.saturating_add(PATIENCE) <= snapshot.now)
+    })?;
+    let set = &snapshot.set;
+    let is_available = |other: &Replica<'_>| {
+        let available = |pod: &PodView| pod.is_available(snapshot.now, set.min_ready_seconds);
+        other.ordinal == replica.ordinal || other.pod.is_some_and(available)
+    };
+    replicas.iter().all(is_available).then(|| Evict {
+        pod: pod.name.clone(),
+        uid: pod.uid.clone(),
+        claim: (
+            claim.name.to_string(),
+            claim.claim.map(|claim| claim.uid.clone()).unwrap_or_default(),
+        ),
+    })
+}
+
+/// True iff the PVC waits for its node, and its Pod would be evicted for it.
+pub(super) fn waits(set: &SetView, claim: &Standing<'_>) -> bool {
+    set.restart == Restart::WhenNodeExpansionPends && claim.state == ClaimState::NodeExpanding
+}
+
+/// When the next Pod may have to be evicted.
+pub(super) fn due<'a>(snapshot: &'a Snapshot, replicas: &'a [Replica<'a>]) -> impl Iterator<Item = Seconds> {
+    let pending = candidates(snapshot, replicas).filter_map(|(_, claim, _)| pending_since(claim));
+    let due = pending.map(|since| since.saturating_add(PATIENCE));
+    due.chain(snapshot.not_evicted.as_ref().map(|(_, retry_at)| *retry_at))
+}
+
+/// Replicas whose Pod may be evicted, highest ordinal first, each with a PVC that its node has to grow.
+fn candidates<'a>(
+    snapshot: &'a Snapshot,
+    replicas: &'a [Replica<'a>],
+) -> impl Iterator<Item = (&'a Replica<'a>, &'a Standing<'a>, &'a PodView)> {
+    let set = &snapshot.set;
+    let on = set.restart == Restart::WhenNodeExpansionPends && !set.paused && set.status_is_current;
+    let replicas = replicas.iter().filter(move |replica| on && replica.pod_at == At::B);
+    replicas.filter_map(|replica| {
+        let pod = replica.pod?;
+        let is_older = |claim: &&Standing<'_>| pending_since(claim).is_some_and(|since| pod.created <= since);
+        let claim = replica.claims.iter().find(is_older)?;
+        Some((replica, claim, pod))
+    })
+}
+
+/// Since when the node has had the file system of this PVC to grow.
+fn pending_since(claim: &Standing<'_>) -> Option<Seconds> {
+    let view = claim.claim.filter(|_| claim.state == ClaimState::NodeExpanding)?;
+    let since: Timestamp = view.file_system_resize_pending.as_ref()?.parse().ok()?;
+    u64::try_from(since.as_second()).ok()
+}

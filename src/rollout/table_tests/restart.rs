@@ -1,0 +1,176 @@
+//! Which Pod is evicted: `claim-rollout.io/restart`.
+
+use super::{Row, check, old_pods, unready};
+use crate::claims::progress::Resize;
+use crate::rollout::fixtures::{owner, web};
+use crate::rollout::snapshot::{PodView, Snapshot};
+use crate::rollout::{Action, plan};
+use crate::templates::Restart;
+
+fn pod<'w>(web: &'w mut Snapshot, name: &str) -> &'w mut PodView {
+    web.pods.get_mut(name).expect("a Pod")
+}
+/// The file system of this PVC is to be grown since this second of day one; it is now 1000.
+fn pends(web: &mut Snapshot, name: &str, since: u64) {
+    web.set.restart = Restart::WhenNodeExpansionPends;
+    let claim = web.applied(name);
+    claim.resize = Some(Resize::NodePending);
+    claim.file_system_resize_pending = Some(format!("1970-01-01T00:{:02}:{:02}Z", since / 60, since % 60));
+}
+
+const ROWS: &[Row] = &[
+    (
+        "it has pended for a minute",
+        |web| pends(web, "data-web-2", 940),
+        "evict 2",
+    ),
+    ("for less than a minute", |web| pends(web, "data-web-2", 941), ""),
+    (
+        "nobody asked for it",
+        |web| {
+            pends(web, "data-web-2", 940);
+            web.set.restart = Restart::Never;
+        },
+        "",
+    ),
+    (
+        "the Pod was created since",
+        |web| {
+            pends(web, "data-web-2", 940);
+            pod(web, "web-2").created = 941;
+        },
+        "",
+    ),
+    (
+        "the rollout is paused",
+        |web| {
+            pends(web, "data-web-2", 940);
+            web.set.paused = true;
+        },
+        "",
+    ),
+    (
+        "another Pod is not Ready",
+        |web| {
+            pends(web, "data-web-2", 940);
+            unready(web, 0);
+        },
+        "grow 0",
+    ),
+    (
+        "another Pod is away",
+        |web| {
+            pends(web, "data-web-2", 940);
+            web.pods.remove("web-0");
+        },
+        "",
+    ),
+    (
+        "another Pod has not been Ready for long enough",
+        |web| {
+            pends(web, "data-web-2", 940);
+            web.set.min_ready_seconds = 30;
+            pod(web, "web-0").ready_since = Some(980);
+        },
+        "",
+    ),
+    (
+        "the Pod itself is not Ready: its disk may be full",
+        |web| {
+            pends(web, "data-web-2", 940);
+            unready(web, 2);
+        },
+        "evict 2",
+    ),
+    (
+        "the Pod is on its way out",
+        |web| {
+            pends(web, "data-web-2", 940);
+            pod(web, "web-2").deleted = Some(1030);
+        },
+        "grow 1",
+    ),
+    (
+        "Kubernetes replaces the Pod anyway",
+        |web| {
+            pends(web, "data-web-2", 940);
+            old_pods(web, &[2]);
+        },
+        "nudge 2",
+    ),
+    (
+        "a Pod of somebody else has the name",
+        |web| {
+            pends(web, "data-web-2", 940);
+            pod(web, "web-2").controller = Some(owner("StatefulSet", "other", "other-uid"));
+        },
+        "",
+    ),
+    (
+        "the last eviction was denied: it is not yet time",
+        |web| {
+            pends(web, "data-web-2", 940);
+            web.not_evicted = Some(("budget".to_owned(), 1001));
+        },
+        "",
+    ),
+    (
+        "the last eviction was denied: it is time",
+        |web| {
+            pends(web, "data-web-2", 940);
+            web.not_evicted = Some(("budget".to_owned(), 1000));
+        },
+        "evict 2",
+    ),
+    (
+        "two pend: one at a time, the highest ordinal first",
+        |web| {
+            pends(web, "data-web-2", 940);
+            pends(web, "data-web-1", 940);
+        },
+        "evict 2",
+    ),
+    (
+        "the driver cannot do it: an eviction changes nothing",
+        |web| {
+            pends(web, "data-web-2", 940);
+            web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
+        },
+        "ClaimExpansionFailed",
+    ),
+    (
+        "the time cannot be read",
+        |web| {
+            pends(web, "data-web-2", 940);
+            web.applied("data-web-2").file_system_resize_pending = Some(String::new());
+        },
+        "",
+    ),
+];
+
+#[test]
+fn pod_whose_expansion_pends_is_evicted_one_at_a_time() {
+    check(ROWS);
+}
+
+#[test]
+fn eviction_names_the_pod_and_the_claim_that_it_is_for() {
+    let mut web = web();
+    pends(&mut web, "data-web-2", 940);
+    let actions = plan(&web).actions;
+    let [Action::Evict(evict)] = &actions[..] else {
+        panic!("expected an eviction and nothing else, but found {actions:?}");
+    };
+    let named = [&evict.pod, &evict.uid, &evict.claim.0, &evict.claim.1];
+    assert_eq!(named, ["web-2", "web-2-uid", "data-web-2", "data-web-2-uid"]);
+}
+
+#[test]
+fn next_look_is_when_a_pod_may_have_to_be_evicted() {
+    let mut web = web();
+    pends(&mut web, "data-web-2", 985);
+    assert_eq!(plan(&web).wake, Some(45));
+    pends(&mut web, "data-web-2", 940);
+    web.not_evicted = Some(("budget".to_owned(), 1010));
+    assert_eq!(plan(&web).wake, Some(10));
+}

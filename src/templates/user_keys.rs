@@ -1,0 +1,140 @@
+//! The annotations that users write on a StatefulSet, and the values that each may have: one table for the policy, which
+//! denies other values, and for `doctor`, which finds those that were there before the policy.
+
+use super::keys;
+
+/// An annotation of which a user chooses the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserKey {
+    /// The annotation.
+    pub key: &'static str,
+    /// The values that it may have.
+    pub values: Values,
+}
+
+/// The values that an annotation may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A number from 1 to this, and what it counts.
+    UpTo(u32, &'static str),
+}
+
+/// A month: the longest progress deadline, in seconds.
+const MONTH: u32 = 30 * 24 * 60 * 60;
+
+/// Every one of them. `withdraw` is not among them: it names a revision, and is gone once the policy has read it.
+pub const USER_KEYS: [UserKey; 7] = [
+    UserKey::of(
+        keys::UPDATE_POLICY,
+        Values::OneOf(&["OnClaimDelete", "InPlace", "ReCreate"]),
+    ),
+    UserKey::of(keys::SYNC, Values::OneOf(&["LockStep", "Async"])),
+    UserKey::of(keys::REPLACE_SET, Values::OneOf(&["Never", "WhenComplete"])),
+    UserKey::of(keys::RESTART, Values::OneOf(&["Never", "WhenNodeExpansionPends"])),
+    UserKey::of(keys::PAUSED, Values::OneOf(&["true", "false"])),
+    UserKey::of(keys::PROGRESS_DEADLINE, Values::UpTo(MONTH, " seconds")),
+    UserKey::of(keys::MAX_IN_MOTION, Values::UpTo(1000, "")),
+];
+
+impl UserKey {
+    const fn of(key: &'static str, values: Values) -> Self {
+        Self { key, values }
+    }
+}
+
+impl Values {
+    /// True iff this is one of them; `OnDelete`, OpenKruise's word, is an alias of `OnClaimDelete`.
+    #[must_use]
+    pub fn allow(&self, text: &str) -> bool {
+        match self {
+            Self::OneOf(words) => {
+                let word = if text == "OnDelete" { "OnClaimDelete" } else { text };
+                words.contains(&word)
+            }
+            Self::UpTo(most, _) => text.parse().is_ok_and(|number| (1..=*most).contains(&number)),
+        }
+    }
+
+    /// The values in words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::OneOf(words) => "one of ".to_owned() + &words.join(", "),
+            Self::UpTo(most, unit) => format!("1 to {most}{unit}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{MaxInMotion, ProgressDeadline, ReplaceSet, Restart, Sync, UpdatePolicy};
+    use super::{USER_KEYS, keys};
+
+    /// Whether the controller reads this value of this annotation.
+    fn is_read(key: &str, text: &str) -> bool {
+        match key {
+            keys::UPDATE_POLICY => text.parse::<UpdatePolicy>().is_ok(),
+            keys::SYNC => text.parse::<Sync>().is_ok(),
+            keys::REPLACE_SET => text.parse::<ReplaceSet>().is_ok(),
+            keys::RESTART => text.parse::<Restart>().is_ok(),
+            keys::PAUSED => matches!(text, "true" | "false"),
+            keys::PROGRESS_DEADLINE => text.parse::<ProgressDeadline>().is_ok(),
+            keys::MAX_IN_MOTION => text.parse::<MaxInMotion>().is_ok(),
+            other => panic!("{other} is read by nobody"),
+        }
+    }
+
+    #[test]
+    fn value_is_allowed_iff_it_is_read() {
+        let texts = [
+            "OnClaimDelete",
+            "OnDelete",
+            "InPlace",
+            "ReCreate",
+            "inplace",
+            "LockStep",
+            "Async",
+            "Never",
+            "WhenComplete",
+            "WhenNodeExpansionPends",
+            "true",
+            "false",
+            "True",
+            "",
+            "0",
+            "1",
+            "10",
+            "1000",
+            "1001",
+            "2592000",
+            "2592001",
+            "-1",
+            "1.5",
+            " 1",
+            "4294967296",
+        ];
+        for user_key in USER_KEYS {
+            for text in texts {
+                let (allowed, read) = (user_key.values.allow(text), is_read(user_key.key, text));
+                assert_eq!(allowed, read, "{}: {text:?}", user_key.key);
+            }
+        }
+    }
+
+    #[test]
+    fn values_in_words_are_those_that_are_allowed() {
+        let words = |key| {
+            USER_KEYS
+                .into_iter()
+                .find(|known| known.key == key)
+                .expect(key)
+                .values
+                .in_words()
+        };
+        assert_eq!(words(keys::SYNC), "one of LockStep, Async");
+        assert_eq!(words(keys::PROGRESS_DEADLINE), "1 to 2592000 seconds");
+        assert_eq!(words(keys::MAX_IN_MOTION), "1 to 1000");
+    }
+}
