@@ -1,11 +1,12 @@
 //! Would the claims that exist follow a wish? Looked up by name, never listed, and no more than is allowed.
 
+use super::cause::Cause;
 use super::fields;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::settings::{PvcChecks, Settings};
-use super::stage::Wish;
 use super::verdict::Refusal;
+use super::wish::Wish;
 use crate::claims::compatible::{changes_class, recoverable};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, StorageClass, compatible};
@@ -72,12 +73,6 @@ pub(super) fn takes_back(diff: &Diff) -> bool {
 
 fn is_smaller(change: &Change) -> bool {
     matches!(change, Change::Storage { from: Some(from), to: Some(to) } if to < from)
-}
-
-/// A cause, and the claims that it concerns.
-pub(super) struct Cause {
-    pub(super) what: String,
-    pub(super) claims: Vec<String>,
 }
 
 /// What is asked of each claim.

@@ -3,12 +3,12 @@
 //! A staged change that comes along was copied: from a backup that is restored, or from another cluster. Its PVCs are
 //! still to be made, so there is nothing to roll out: the new StatefulSet simply gets the templates.
 
-use super::decide::{consistent, is_by_controller, is_skipped};
+use super::asked::policy;
+use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::ours::{OURS, put_back};
 use super::review::{Object, Review};
 use super::settings::{Mode, Settings};
-use super::update::policy;
 use super::verdict::{Edit, Refusal, Remarks, Verdict};
 use super::{message, user_keys};
 use crate::templates::show::path_of;

@@ -21,10 +21,11 @@
 //! | N1 | `mode: ValidateOnly` | as U3, but what is allowed passes; who writes what only the policy may write is denied |
 
 use super::create::create;
+use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::message::{self, SPEAKER};
 use super::review::{About, Object, Operation, Review};
-use super::settings::{Mode, OwnedSets, Settings};
+use super::settings::{Mode, Settings};
 use super::update::{self, Update};
 use super::verdict::{Refusal, Verdict};
 use super::{birth, gate, ours, retention, validate};
@@ -137,44 +138,10 @@ fn status(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     ours::put_back(settings, Some(old), new, &|_, _| true)
 }
 
-/// Row C2.
-pub(super) fn is_by_controller(review: &Review<'_>, settings: &Settings) -> bool {
-    settings.controller_accounts.contains(&review.user)
-}
-
-/// True iff another controller owns the set, and would undo what is staged.
-pub(super) fn is_skipped(set: &Object<'_>, settings: &Settings) -> bool {
-    let owner = set.metadata.controller.as_ref();
-    settings.owned_sets == OwnedSets::Skip && owner.is_some_and(|owner| !owner.is_one_of(&settings.stage_owned_by))
-}
-
 fn both<'r, 'a>(review: &'r Review<'a>) -> Result<[&'r Object<'a>; 2], Refusal> {
     let new = consistent(review, review.object.as_ref(), "object")?;
     let old = consistent(review, review.old_object.as_ref(), "oldObject")?;
     Ok([old, new])
-}
-
-/// The object, if it is there and is what the request says it is.
-pub(super) fn consistent<'r, 'a>(
-    review: &Review<'a>,
-    object: Option<&'r Object<'a>>,
-    which: &str,
-) -> Result<&'r Object<'a>, Refusal> {
-    let fault = |what: &str| Refusal::malformed(format!("{SPEAKER}request.{which}: expected {what}"));
-    let (api_version, kind) = review.about().object_kind();
-    let object = object.ok_or_else(|| fault(&format!("a {kind}, but found nothing")))?;
-    if object.kind != kind || object.api_version != api_version {
-        return Err(fault("an object of the kind that request.kind says"));
-    }
-    let differs =
-        |of_request: &str, of_object: &str| !of_request.is_empty() && !of_object.is_empty() && of_request != of_object;
-    if differs(&review.name, &object.metadata.name) {
-        return Err(fault("the name that request.name says"));
-    }
-    if differs(&review.namespace, &object.metadata.namespace) {
-        return Err(fault("the namespace that request.namespace says"));
-    }
-    Ok(object)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Nothing but the gate itself denies: where the set or a claim cannot be looked up or read, the Pod goes its way, and the
 //! controller brings its claims to what is staged all the same.
 
-use super::decide::consistent;
+use super::judged::consistent;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::object::read;

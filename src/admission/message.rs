@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::checks::Cause;
+use super::cause::Cause;
 use super::lookups::CannotAsk;
 use crate::templates::show::{cut, in_short, printable, shown};
 use crate::templates::{Diff, Fault, Revision, UpdatePolicy, keys, rules};

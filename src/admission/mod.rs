@@ -8,11 +8,13 @@
 //! | [`review`], `object`, `fields` | the request, and how it is read |
 //! | [`settings`](crate::api::settings) | what an administrator may set |
 //! | [`decide`] | the table: which row a request is |
+//! | `judged` | whether a request is judged: who sends it, whose StatefulSet it is |
+//! | `asked`, `wish` | what it asks for |
 //! | `create` | row C1 |
 //! | `ours` | what becomes of our annotations in rows C3, S1 and N1 |
 //! | `update`, `withdraw` | rows U0 to U5 |
 //! | `newer` | the same beside a staged change of a newer version |
-//! | `stage`, `authority`, `checks`, `user_keys` | what is asked before a wish is staged |
+//! | `stage`, `authority`, `checks`, `cause`, `user_keys` | what is asked before a wish is staged |
 //! | `birth` | row P1 |
 //! | `gate` | row G1 |
 //! | `seen` | what other decisions read of an object |
@@ -26,12 +28,15 @@ pub mod lookups;
 pub mod review;
 pub mod verdict;
 
+mod asked;
 mod authority;
 mod birth;
+mod cause;
 mod checks;
 mod create;
 mod fields;
 mod gate;
+mod judged;
 mod message;
 mod newer;
 pub(crate) mod object;
@@ -42,6 +47,7 @@ mod stage;
 mod update;
 mod user_keys;
 mod validate;
+mod wish;
 mod withdraw;
 
 pub use crate::api::settings;

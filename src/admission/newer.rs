@@ -1,11 +1,11 @@
 //! A staged change that a newer version of the policy wrote: it is kept, and nothing is judged beside it that would need to know
 //! what it says.
 
-use super::decide::is_skipped;
+use super::asked::read_templates;
+use super::judged::is_skipped;
 use super::lookups::Lookups;
 use super::review::{Object, Review};
 use super::settings::Settings;
-use super::update::read_templates;
 use super::verdict::{Refusal, Verdict};
 use super::{authority, message, ours};
 use crate::templates::{Diff, Record, UpdatePolicy, keys};

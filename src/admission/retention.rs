@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use super::decide::is_skipped;
+use super::asked::read_templates;
 use super::fields;
+use super::judged::is_skipped;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::object::read;
 use super::review::{Object, Review};
 use super::settings::{Retention, Settings};
-use super::update::read_templates;
 use super::verdict::Refusal;
 use crate::claims::retention::{Event, Fate, Ordinal, Ownership, Pod, PodUid, RetentionPolicy, Set};
 use crate::claims::{Claim, retention};

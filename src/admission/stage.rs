@@ -5,25 +5,10 @@ use super::message::{self, SPEAKER};
 use super::review::{Object, Review};
 use super::settings::Settings;
 use super::verdict::{Refusal, Remarks};
+use super::wish::Wish;
 use super::{authority, checks};
 use crate::templates::show::path;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Record, UpdatePolicy, keys};
-
-/// A wish that may be staged.
-pub(super) struct Wish<'w> {
-    pub(super) review: &'w Review<'w>,
-    pub(super) settings: &'w Settings,
-    pub(super) old: &'w Object<'w>,
-    pub(super) new: &'w Object<'w>,
-    /// The update policy in force.
-    pub(super) policy: UpdatePolicy,
-    /// What was wished before, else what the set has.
-    pub(super) current: &'w [ClaimTemplate],
-    /// What the set has.
-    pub(super) live: &'w [ClaimTemplate],
-    /// What is wished now.
-    pub(super) asked: Vec<ClaimTemplate>,
-}
 
 /// The record of a new wish and its text, if the difference that it makes is allowed.
 pub(super) fn stage(

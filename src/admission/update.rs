@@ -2,13 +2,15 @@
 
 use std::mem;
 
-use super::decide::is_skipped;
+use super::asked::{policy, read_templates, take_back_metadata};
+use super::judged::is_skipped;
 use super::lookups::Lookups;
 use super::message;
 use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
-use super::stage::{self, Wish};
+use super::stage;
 use super::verdict::{Edit, Refusal, Remarks, Verdict};
+use super::wish::Wish;
 use super::{authority, checks, newer, user_keys, withdraw};
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Diff, Phase, Record, Revision, UpdatePolicy, keys};
@@ -356,35 +358,4 @@ pub(super) fn check_freed(
         return Ok(());
     }
     authority::check(review, settings, authority::rollout(policy), lookups)
-}
-
-/// The update policy of a set: its annotation, else the record's, else the setting.
-pub(super) fn policy(set: &Object<'_>, record: Option<&Record>, settings: &Settings) -> UpdatePolicy {
-    if let Some(annotation) = set.metadata.annotations.get(keys::UPDATE_POLICY) {
-        // One that nobody knows stands from before the policy was there; the controller leaves claims alone then, too.
-        return annotation.parse().unwrap_or(UpdatePolicy::OnClaimDelete);
-    }
-    record.map_or(settings.default_update_policy, |record| record.update_policy)
-}
-
-/// The templates of a set, or why they cannot be read.
-pub(super) fn read_templates(set: &Object<'_>, which: &str) -> Result<Vec<ClaimTemplate>, Refusal> {
-    ClaimTemplate::read_list(set.templates())
-        .map_err(|error| Refusal::forbidden(message::refusal(&format!("request.{which}: {error}"))))
-}
-
-/// Gives every template the labels and annotations that it has in `current`; the names of those that had others.
-pub(super) fn take_back_metadata(current: &[ClaimTemplate], asked: &mut [ClaimTemplate]) -> Vec<String> {
-    let mut ignored = Vec::new();
-    for template in asked {
-        let Some(before) = current.iter().find(|before| before.name == template.name) else {
-            continue;
-        };
-        if before.labels != template.labels || before.annotations != template.annotations {
-            template.labels.clone_from(&before.labels);
-            template.annotations.clone_from(&before.annotations);
-            ignored.push(template.name.clone());
-        }
-    }
-    ignored
 }

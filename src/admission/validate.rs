@@ -1,14 +1,15 @@
 //! Rows N1 and K1: where templates are mutable, a change is judged and passes as it is.
 
-use super::decide::{consistent, is_by_controller, is_skipped};
+use super::asked::read_templates;
 use super::fields;
+use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::message;
 use super::review::{Object, Review};
 use super::settings::{PvcChecks, Settings};
-use super::stage::{self, Wish};
-use super::update::read_templates;
+use super::stage;
 use super::verdict::{Refusal, Remarks, Verdict};
+use super::wish::Wish;
 use super::{authority, checks, ours, user_keys};
 use crate::json::Error;
 use crate::templates::{Change, Diff, UpdatePolicy};

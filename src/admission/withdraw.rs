@@ -1,9 +1,9 @@
 //! Row U1: is a request that asks for the live templates a request to go back, or an unrelated edit?
 
+use super::asked::take_back_metadata;
 use super::object::{Read, read};
 use super::review::{Object, Review, Text};
 use super::settings::{MetadataOnlyChanges, Settings};
-use super::update::take_back_metadata;
 use crate::json::{Once, Reader};
 use crate::templates::{ClaimTemplate, Diff, Record, keys};
 

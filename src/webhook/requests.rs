@@ -19,7 +19,6 @@ use super::limits::Limits;
 use super::metrics::{Bound, Metrics, Outcome};
 use super::path::{Asked, SecretPath, asked};
 use super::room::{Held, Room};
-use super::server::Server;
 
 /// The engines by the name in the path.
 pub type Engines = BTreeMap<String, Arc<dyn Engine>>;
@@ -46,13 +45,13 @@ enum Answer {
 }
 
 impl Requests {
-    pub(super) fn new(server: Server) -> Self {
+    pub(super) fn new(engines: Engines, limits: Limits, path: Option<SecretPath>, metrics: Arc<Metrics>) -> Self {
         Self {
-            room: Room::new(server.limits.room, server.metrics.bytes()),
-            engines: server.engines,
-            limits: server.limits,
-            metrics: server.metrics,
-            paths: RwLock::new(server.path.into_iter().collect()),
+            room: Room::new(limits.room, metrics.bytes()),
+            engines,
+            limits,
+            metrics,
+            paths: RwLock::new(path.into_iter().collect()),
             large: Arc::new(Semaphore::new(1)),
         }
     }

@@ -167,7 +167,7 @@ impl Server {
         let shared = Arc::new(Shared {
             identity: RwLock::new(acceptor),
             handshakes: Handshakes::default(),
-            requests: Requests::new(self),
+            requests: Requests::new(self.engines, self.limits, self.path, self.metrics),
         });
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(Arc::clone(&shared).accept(listener, stopped));

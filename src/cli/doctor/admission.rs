@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::facts::Facts;
 use super::finding::Finding;
 use crate::claims::class::Known;
 use crate::templates::keys;
@@ -144,25 +143,28 @@ impl Webhook {
     }
 }
 
-/// What is wrong with how the policy is asked.
-pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+/// What is wrong with how the policy of the installation in this namespace is asked.
+pub(super) fn judge(namespace: &str, webhooks: &Known<Vec<Webhook>>, probe: &Probe) -> Vec<Finding> {
     let none = Vec::new();
-    let webhooks = match &facts.webhooks {
+    let webhooks = match webhooks {
         Known::Found(webhooks) => webhooks,
         _ => &none,
     };
-    let mut found: Vec<Finding> = webhooks.iter().flat_map(|webhook| of_webhook(facts, webhook)).collect();
+    let mut found: Vec<Finding> = webhooks
+        .iter()
+        .flat_map(|webhook| of_webhook(namespace, webhook))
+        .collect();
     found.extend(twice(webhooks));
     found.extend(beside_sets(webhooks));
-    found.extend(of_probe(facts, webhooks));
+    found.extend(of_probe(namespace, webhooks, probe));
     found
 }
 
-fn of_probe(facts: &Facts, webhooks: &[Webhook]) -> Option<Finding> {
+fn of_probe(namespace: &str, webhooks: &[Webhook], probe: &Probe) -> Option<Finding> {
     let subject = "admission of StatefulSets";
     let expected = "the policy to refuse a wrong annotation";
     let mut asked = webhooks.iter().filter(|webhook| webhook.part == Part::Sets);
-    match &facts.probe {
+    match probe {
         Probe::Refused => None,
         Probe::Accepted => {
             let (found, heal) = match asked.next() {
@@ -183,10 +185,7 @@ fn of_probe(facts: &Facts, webhooks: &[Webhook]) -> Option<Finding> {
         Probe::Unreachable(why) => {
             let heal = match asked.next().map(|webhook| webhook.by) {
                 Some(By::Kubewarden) => "kubectl get pods -A -l app.kubernetes.io/component=policy-server".to_owned(),
-                _ => format!(
-                    "kubectl rollout restart -n {} deployment/claim-rollout-webhook",
-                    facts.namespace
-                ),
+                _ => format!("kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook"),
             };
             Some(Finding::error(subject).but(expected, why).heal(heal))
         }
@@ -197,7 +196,7 @@ fn of_probe(facts: &Facts, webhooks: &[Webhook]) -> Option<Finding> {
     }
 }
 
-fn of_webhook(facts: &Facts, webhook: &Webhook) -> Vec<Finding> {
+fn of_webhook(namespace: &str, webhook: &Webhook) -> Vec<Finding> {
     let mut found = Vec::new();
     let error = || Finding::error(webhook.subject());
     if webhook.part == Part::Sets && !webhook.fails_closed {
@@ -227,8 +226,7 @@ fn of_webhook(facts: &Facts, webhook: &Webhook) -> Vec<Finding> {
         let heal = match webhook.by {
             By::Kubewarden => "kubectl rollout restart -n kubewarden deployment/kubewarden-controller".to_owned(),
             By::BuiltIn => format!(
-                "kubectl rollout restart -n {} deployment/claim-rollout-webhook: it writes the caBundle when it begins",
-                facts.namespace
+                "kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook: it writes the caBundle when it begins"
             ),
         };
         let empty = "none: the API server trusts nobody there";

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::facts::Facts;
 use super::finding::Finding;
 use super::rights::Account;
 use crate::claims::class::Known;
@@ -70,9 +69,9 @@ fn denies(binding: &Value, policy: &str) -> bool {
     binding["policyName"] == policy && actions.any(|action| action == "Deny")
 }
 
-/// What is wrong with the guard. To do without it is a choice, to have a part of it is not.
-pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
-    let Known::Found(policies) = &facts.guard else {
+/// What is wrong with the guard of the installation in this namespace. To do without it is a choice, to have a part of it is not.
+pub(super) fn judge(namespace: &str, guard: &Known<Vec<Policy>>) -> Vec<Finding> {
+    let Known::Found(policies) = guard else {
         return Vec::new();
     };
     if policies.is_empty() {
@@ -80,7 +79,7 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
         let finding = Finding::warning("validatingadmissionpolicies").but("those of the guard", found);
         return vec![finding.heal("kubectl apply --server-side --force-conflicts -k deploy/guard")];
     }
-    let account = Account::Controller.user(&facts.namespace);
+    let account = Account::Controller.user(namespace);
     let of_policy = |(part, file): &(&str, &str)| {
         let policy = policies.iter().find(|policy| policy.part == *part);
         of_policy(part, file, policy, &account)

@@ -97,9 +97,9 @@ fn diagnose(facts: &Facts) -> Vec<Finding> {
         Finding::warning(what).but("to read them", why).heal(heal)
     });
     let mut findings: Vec<Finding> = definition::judge(facts).into_iter().collect();
-    findings.extend(admission::judge(facts));
-    findings.extend(guard::judge(facts));
-    findings.extend(rights::judge(facts));
+    findings.extend(admission::judge(&facts.namespace, &facts.webhooks, &facts.probe));
+    findings.extend(guard::judge(&facts.namespace, &facts.guard));
+    findings.extend(rights::judge(&facts.namespace, &facts.lacking));
     findings.extend(leader::judge(facts));
     findings.extend(classes::judge(facts));
     findings.extend(sets::judge(facts));

@@ -5,7 +5,6 @@ use std::fmt;
 use anyhow::Context as _;
 use serde::Deserialize;
 
-use super::facts::Facts;
 use super::finding::Finding;
 
 /// Whose rights.
@@ -183,14 +182,13 @@ impl fmt::Display for Right {
     }
 }
 
-/// What accounts lack, one finding each.
-pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
-    let lacking = facts.lacking.iter();
-    let lacking = lacking.map(|(account, rights)| (account, account.needs(rights)));
+/// What accounts of this namespace lack, one finding each.
+pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<Right>)]) -> Vec<Finding> {
+    let lacking = lacking.iter().map(|(account, rights)| (account, account.needs(rights)));
     let lacking = lacking.filter(|(_, rights)| !rights.is_empty());
     let finding = |(account, rights): (&Account, Vec<&Right>)| {
         let rights: Vec<String> = rights.iter().map(|right| right.to_string()).collect();
-        Finding::error(format!("serviceaccount/{}/{}", facts.namespace, account.name()))
+        Finding::error(format!("serviceaccount/{namespace}/{}", account.name()))
             .but(
                 format!("the rights of {}", account.file()),
                 format!("that it may not {}", rights.join(", ")),

@@ -1,7 +1,8 @@
 //! Draws views as text: a pure function.
 
 use super::pods::PodState;
-use super::view::{ClaimView, SetView, State, Wish};
+use super::rollout::State;
+use super::view::{ClaimView, SetView, Wish};
 use crate::templates::UpdatePolicy;
 
 /// How to draw.

@@ -1,6 +1,7 @@
 use super::{Paint, Shape, changes, render};
 use crate::cli::status::pods::{PodState, PodView};
-use crate::cli::status::view::{ClaimView, SetView, State, Wish};
+use crate::cli::status::rollout::State;
+use crate::cli::status::view::{ClaimView, SetView, Wish};
 
 const PLAIN: Shape = Shape {
     paint: Paint::Plain,

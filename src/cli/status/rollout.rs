@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{DynamicObject, ObjectMeta};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::view::State;
 use crate::templates::Quantity;
 
 /// A ClaimRollout, as far as it is shown. Everything is optional: an older or newer controller may have written it.
@@ -65,6 +64,14 @@ pub(super) struct Condition {
     pub(super) r#type: String,
     pub(super) status: String,
     pub(super) message: String,
+}
+
+/// The state of a rollout: the condition that rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum State {
+    Reconciling,
+    Stalled,
+    Complete,
 }
 
 impl Rollout {

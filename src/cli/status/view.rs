@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use serde::Serialize;
 
 use super::pods::{self, PodView};
-use super::rollout::{ClaimStatus, Rollout};
+use super::rollout::{ClaimStatus, Rollout, State};
 use crate::templates::names::ordinal_of;
 use crate::templates::{Quantity, Record, keys};
 
@@ -41,14 +41,6 @@ pub(crate) struct Wish {
     pub(crate) replicas: u32,
     pub(crate) updated: u32,
     pub(crate) ready: u32,
-}
-
-/// The state of a rollout: the condition that rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum State {
-    Reconciling,
-    Stalled,
-    Complete,
 }
 
 /// A claim.

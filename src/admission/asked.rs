@@ -1,0 +1,38 @@
+//! What a StatefulSet in a request asks for: its templates, and the update policy in force.
+
+use super::message;
+use super::review::Object;
+use super::settings::Settings;
+use super::verdict::Refusal;
+use crate::templates::{ClaimTemplate, Record, UpdatePolicy, keys};
+
+/// The update policy of a set: its annotation, else the record's, else the setting.
+pub(super) fn policy(set: &Object<'_>, record: Option<&Record>, settings: &Settings) -> UpdatePolicy {
+    if let Some(annotation) = set.metadata.annotations.get(keys::UPDATE_POLICY) {
+        // One that nobody knows stands from before the policy was there; the controller leaves claims alone then, too.
+        return annotation.parse().unwrap_or(UpdatePolicy::OnClaimDelete);
+    }
+    record.map_or(settings.default_update_policy, |record| record.update_policy)
+}
+
+/// The templates of a set, or why they cannot be read.
+pub(super) fn read_templates(set: &Object<'_>, which: &str) -> Result<Vec<ClaimTemplate>, Refusal> {
+    ClaimTemplate::read_list(set.templates())
+        .map_err(|error| Refusal::forbidden(message::refusal(&format!("request.{which}: {error}"))))
+}
+
+/// Gives every template the labels and annotations that it has in `current`; the names of those that had others.
+pub(super) fn take_back_metadata(current: &[ClaimTemplate], asked: &mut [ClaimTemplate]) -> Vec<String> {
+    let mut ignored = Vec::new();
+    for template in asked {
+        let Some(before) = current.iter().find(|before| before.name == template.name) else {
+            continue;
+        };
+        if before.labels != template.labels || before.annotations != template.annotations {
+            template.labels.clone_from(&before.labels);
+            template.annotations.clone_from(&before.annotations);
+            ignored.push(template.name.clone());
+        }
+    }
+    ignored
+}

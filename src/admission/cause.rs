@@ -1,0 +1,7 @@
+//! Why claims would not follow a wish.
+
+/// A cause, and the claims that it concerns.
+pub(super) struct Cause {
+    pub(super) what: String,
+    pub(super) claims: Vec<String>,
+}
