@@ -105,6 +105,7 @@ scenarios![Stage;
     infeasible::a_driver_that_tries_again_and_again_stalls_nothing_and_is_quoted_once,
     words::kubectl_tells_what_is_going_on_and_waits_for_its_end,
     on_delete::a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before,
+    on_delete::what_was_deleted_by_hand_counts_although_nobody_has_seen_it,
     absent::where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back,
     absent::where_the_guard_judges_the_rollout_goes_on_without_the_policy,
     tools_wait::none_says_done_while_pods_wait_for_their_claims,

@@ -61,6 +61,7 @@ impl Context {
             settings: Arc::clone(&self.settings),
             halted: None,
             write_refused: None,
+            staged_at: set.staged_at,
             set: view.clone(),
             claims,
             pods,

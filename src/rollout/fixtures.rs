@@ -66,6 +66,7 @@ pub(crate) fn web() -> Snapshot {
         settings: Arc::default(),
         halted: None,
         write_refused: None,
+        staged_at: None,
         set,
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

@@ -57,6 +57,7 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
         settings: Arc::clone(&SETTINGS[usize::from(seen.recover)]),
         halted: None,
         write_refused: None,
+        staged_at: None,
         set: set_view(mind, &seen.set),
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

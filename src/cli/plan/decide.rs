@@ -228,6 +228,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         settings: Arc::new(settings),
         halted: None,
         write_refused: None,
+        staged_at: None,
         set,
         claims,
         pods,
