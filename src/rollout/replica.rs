@@ -278,7 +278,7 @@ impl Standing<'_> {
             (
                 At::A,
                 ClaimState::Pending,
-                "Waiting".to_owned(),
+                readiness::WAITING.to_owned(),
                 "not yet reached".to_owned(),
             )
         };
