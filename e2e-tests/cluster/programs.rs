@@ -25,6 +25,7 @@ pub(super) const NODE_ANNOTATION: &str = "kwok.x-k8s.io/node";
 /// The flags of `program`, one a line; lines that are empty in this version are left out.
 pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<String> {
     let folder = folder.display();
+    let workers = if program == "csi-resizer" { "--workers=50" } else { "" };
     let text = match program {
         // No peer ever connects and the data is thrown away. The advertised URL is not used, but must be a host and port.
         "etcd" => format!(
@@ -49,9 +50,11 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
              --name={DRIVER}
              --behaviour=driver.json"
         ),
-        // Short retries: a test that lifts a limit wants to see the effect at once.
+        // Short retries: a test that lifts a limit wants to see the effect at once. As many volumes are expanded at the same
+        // time as are asked for.
         "csi-provisioner" | "csi-resizer" => format!(
-            "--kubeconfig={program}.kubeconfig
+            "{workers}
+             --kubeconfig={program}.kubeconfig
              --csi-address={folder}/csi.sock
              --retry-interval-start=200ms
              --retry-interval-max=2s

@@ -3,8 +3,10 @@
 
 mod fleet;
 mod idle;
+mod in_motion;
 mod namespaces;
 mod raw;
+mod requests;
 
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use anyhow::{Context as _, ensure};
 use crate::cluster::{Cluster, Options, eventually};
 use crate::installation::{Controller, Controllers, USER};
 use fleet::Fleet;
+use requests::Requests;
 
 /// The bare loop keeps to no budget either. No policy is there: the test writes what is staged.
 const FLAGS: [&str; 4] = [
@@ -50,6 +53,8 @@ async fn a_thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()>
     let writes = counted.await?;
     controller.terminate().await?;
     println!("by the controller: {:.1} s; {writes:?}", first.as_secs_f64());
+    let asked = Requests::until_now(&cluster).await?;
+    asked.show(fleet.sets.len());
     let names = ["claim-rollout", "kube-controller-manager"];
     for ((name, before), after) in names.iter().zip(before).zip(after) {
         let cpu = (after.cpu.saturating_sub(before.cpu)).as_secs_f64();
@@ -67,6 +72,8 @@ async fn a_thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()>
     let second = fleet.roll("4Gi").await?;
     controller.terminate().await?;
     println!("by the controller again: {:.1} s", second.as_secs_f64());
+    let again = Requests::until_now(&cluster).await?.since(&asked);
+    again.show(fleet.sets.len());
     let ratio = (first + second).as_secs_f64() / 2.0 / bare.as_secs_f64();
     target("controller : bare loop", ratio, MOST);
     cluster.stop();

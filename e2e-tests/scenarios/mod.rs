@@ -17,6 +17,7 @@ mod deleted;
 mod escape;
 mod full_disk;
 mod grow;
+mod in_motion;
 mod infeasible;
 mod killed;
 mod kubelet;
@@ -30,6 +31,7 @@ mod paused;
 mod pods;
 mod policy_down;
 mod promises;
+mod quota;
 mod refused;
 mod repeated;
 mod replaced;
@@ -41,6 +43,7 @@ mod settled;
 mod tools_wait;
 mod two;
 mod undone;
+mod unreadable;
 mod unready;
 mod waits;
 mod without;
@@ -92,6 +95,7 @@ scenarios![Stage;
     changed::a_claim_whose_class_is_dropped_is_never_done,
     attributes::class_and_size_in_one_apply_reach_each_claim_in_one_patch,
     obstacles::a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_raised_lets_it_go_on,
+    quota::use_that_goes_up_and_down_makes_nobody_try_more_often_or_tell_it_again,
     obstacles::a_class_that_is_made_expandable_later_lets_the_rollout_go_on,
     obstacles::with_parallel_pods_one_refused_claim_does_not_stop_the_others,
     obstacles::with_ordered_pods_one_refused_claim_stops_those_below_it,
@@ -106,6 +110,7 @@ scenarios![Stage;
     infeasible::a_driver_that_tries_again_and_again_stalls_nothing_and_is_quoted_once,
     words::kubectl_tells_what_is_going_on_and_waits_for_its_end,
     on_delete::a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before,
+    on_delete::what_was_deleted_by_hand_counts_although_nobody_has_seen_it,
     absent::where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back,
     absent::where_the_guard_judges_the_rollout_goes_on_without_the_policy,
     tools_wait::none_says_done_while_pods_wait_for_their_claims,
@@ -119,6 +124,8 @@ scenarios![Stage;
     pods::wait_for_either_account_and_for_nobody_else,
     cost::one_lookup_where_nothing_is_staged_and_no_call_without_claims,
     settled::a_status_change_after_the_end_reads_no_claim_and_no_pod,
+    unreadable::what_a_newer_version_staged_is_neither_rolled_out_nor_withdrawn,
+    in_motion::two_at_a_time_where_the_set_says_so_and_one_where_it_does_not,
     undone::a_controller_whose_account_is_not_named_stalls_and_says_so,
 ];
 

@@ -37,3 +37,41 @@ pub(super) async fn a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_bef
     let written = scene.writes_since(begun).await?;
     written.is_a_rollout(&["data-web-1", "data-web-2", "data-web-0"], 0)
 }
+
+pub(super) async fn what_was_deleted_by_hand_counts_although_nobody_has_seen_it(stage: &Stage) -> anyhow::Result<()> {
+    let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
+    let mut scene = Scene::with(stage, "on-delete-unseen", &of("1Gi")).await?;
+    scene.wish(&of("2Gi")).await?;
+    scene
+        .until_reported("a Pod to be deleted", |rollout| {
+            rollout["status"]["conditions"][1]["reason"] == "OnDelete"
+        })
+        .await?;
+    // The report is lost, and the next controller sees the change for the first time when the Pods are there again.
+    scene.controller = None;
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    scene.done(&["delete", "pod", "web-2", "web-0"], "").await?;
+    scene.until_ready(3).await?;
+    scene.done(&["delete", "claimrollout", "web"], "").await?;
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let begun = scene.mark().await?;
+    scene.start_controller(stage, &[]).await?;
+    let rollout = scene
+        .until_reported("two claims", |rollout| {
+            rollout["status"]["conditions"][1]["reason"] == "OnDelete" && rollout["status"]["readyReplicas"] == 2
+        })
+        .await?;
+    let message = &rollout["status"]["conditions"][1]["message"];
+    ensure!(
+        message == "2 of 3 replicas are ready; waits for somebody to delete web-1",
+        "{message}"
+    );
+    let mut count = scene.writes_since(begun).await?.count();
+    count.claims.sort_unstable();
+    ensure!(
+        count.claims == ["data-web-0", "data-web-2"] && count.records == 0,
+        "{count:?}"
+    );
+    scene.done(&["delete", "pod", "web-1"], "").await?;
+    scene.until_complete(3, "2Gi").await
+}

@@ -62,6 +62,7 @@ impl Context {
             halted: None,
             write_refused: self.write_refused(set),
             not_evicted: self.not_evicted(set),
+            staged_at: set.staged_at,
             set: view.clone(),
             claims,
             pods,

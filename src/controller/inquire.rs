@@ -67,7 +67,7 @@ impl Context {
             memory
                 .said
                 .retain(|uid, _| moving(progress).any(|(known, _)| known == uid));
-            due(progress, report.as_ref(), &memory.said, now)
+            due(progress, report.as_deref(), &memory.said, now)
         });
         let Some(uid) = due.filter(|_| self.questions.admits(now)) else {
             return false;

@@ -4,6 +4,7 @@
 //! resourceVersion, and that an apply which changes nothing writes nothing) hold all the same.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use kube::ResourceExt;
 
@@ -18,8 +19,8 @@ use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     written: HashMap<String, Claim>,
-    /// As it was written last. On the heap: most sets have none, and there are thousands of them.
-    rollout: Option<Box<ClaimRollout>>,
+    /// As it was written last, while the watch has not shown it.
+    rollout: Option<Arc<ClaimRollout>>,
     /// When the report was written last.
     pub(super) reported_at: Option<Seconds>,
     /// What was told last of claims that found no place in the report, by name: state, reason and message.
@@ -84,8 +85,8 @@ impl Memory {
     }
 
     /// The report was written.
-    pub(super) fn reported(&mut self, rollout: ClaimRollout, now: Seconds) {
-        self.rollout = Some(Box::new(rollout));
+    pub(super) fn reported(&mut self, rollout: Arc<ClaimRollout>, now: Seconds) {
+        self.rollout = Some(rollout);
         self.reported_at = Some(now);
     }
 
@@ -128,7 +129,7 @@ impl Memory {
     /// The report as it is known: as the watch shows it, or as it was last written.
     ///
     /// What was written and never shown has just been created; what was shown and is not any more was deleted.
-    pub(super) fn latest(&mut self, seen: Option<ClaimRollout>) -> Option<ClaimRollout> {
+    pub(super) fn latest(&mut self, seen: Option<Arc<ClaimRollout>>) -> Option<Arc<ClaimRollout>> {
         if let Some(seen) = &seen {
             self.shown = seen.uid();
         }
@@ -140,8 +141,8 @@ impl Memory {
         let Some(written) = written.filter(|written| is_newer(written)) else {
             return seen;
         };
-        self.rollout = Some(written.clone());
-        Some(*written)
+        self.rollout = Some(Arc::clone(&written));
+        Some(written)
     }
 }
 

@@ -121,9 +121,9 @@ fn a_report_is_known_as_it_was_written_until_the_watch_has_caught_up() {
     ];
     for (sentence, shown, expected) in rows {
         let mut memory = Memory::default();
-        memory.reported(report("a", "10"), 5);
-        let known = shown.map(|seen| memory.latest(seen.map(|(uid, version)| report(uid, version))));
-        let versions = known.map(|known| known.and_then(|known| known.metadata.resource_version));
+        memory.reported(report("a", "10").into(), 5);
+        let known = shown.map(|seen| memory.latest(seen.map(|(uid, version)| report(uid, version).into())));
+        let versions = known.map(|known| known.and_then(|known| known.metadata.resource_version.clone()));
         assert_eq!(versions.each_ref().map(Option::as_deref), expected, "{sentence}");
     }
 }
@@ -131,7 +131,7 @@ fn a_report_is_known_as_it_was_written_until_the_watch_has_caught_up() {
 #[test]
 fn a_report_that_could_not_be_written_is_what_the_watch_shows() {
     let mut memory = Memory::default();
-    memory.reported(report("a", "10"), 5);
+    memory.reported(report("a", "10").into(), 5);
     memory.report_failed();
     assert_eq!(memory.latest(None), None);
 }

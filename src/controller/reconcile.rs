@@ -25,8 +25,8 @@ use super::undone::{self, Undone};
 use super::watch::lock;
 use super::{Clock, history, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, Tell, Wish, plan};
-use crate::templates::{MaxInMotion, RecordError, keys};
+use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, SetRecord, Tell, Wish, plan};
+use crate::templates::{MaxInMotion, Phase, RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
 const MAX_ROUNDS: u32 = 32;
@@ -164,13 +164,11 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
         }
         match acted {
             Acted::LookAgain => {}
+            Acted::Nothing if plan.actions.iter().any(is_ending) => return Ok(next(&plan, Written::Nothing, None)),
             Acted::Nothing if context.inquire(set, &plan.progress).await => {}
             Acted::Nothing => {
                 let written = context.report(set, &view, &plan).await?;
-                let unkept = context.remembered(set, |memory| memory.unkept > 0) == Some(true);
-                let unkept = unkept.then_some(history::PAUSE);
-                let rests = unkept.or_else(|| plan.settled.then(|| context.settle(set)));
-                return Ok(next(&plan, written, rests));
+                return Ok(next(&plan, written, context.rests(set, &plan)));
             }
             Acted::Overtaken => return Ok(Next::requeue(AFTER_CONFLICT)),
         }
@@ -204,6 +202,12 @@ fn is_beginning(action: &Action) -> bool {
             ..
         })
     )
+}
+
+/// True iff the rollout is over once this is done. The look at the set as it is then reports the end, and all that is to be
+/// said until then.
+fn is_ending(action: &Action) -> bool {
+    matches!(action, Action::SetRecord(SetRecord { record: Some(record), .. }) if record.phase == Phase::Complete)
 }
 
 /// What came of the writes of one round.
@@ -374,13 +378,22 @@ impl Context {
             return Some(None);
         }
         let settled = self.remembered(set, |memory| memory.settled).flatten()?;
-        settled.rests((self.clock)(), Basis::of(set, report.as_ref())).map(Some)
+        settled
+            .rests((self.clock)(), Basis::of(set, report.as_deref()))
+            .map(Some)
+    }
+
+    /// After how many seconds to look again although nothing is left to do, but perhaps to keep the wish in the history.
+    fn rests(&self, set: &Set, plan: &Plan) -> Option<Seconds> {
+        let unkept = self.remembered(set, |memory| memory.unkept > 0) == Some(true);
+        let unkept = unkept.then_some(history::PAUSE);
+        unkept.or_else(|| plan.settled.then(|| self.settle(set)))
     }
 
     /// Nothing is left to do for the set: its claims need not be watched until it changes, or so many seconds have passed.
     fn settle(&self, set: &Set) -> Seconds {
         let (now, report) = ((self.clock)(), self.report_of(set));
-        let basis = Basis::of(set, report.as_ref());
+        let basis = Basis::of(set, report.as_deref());
         let settled = Settled::since(now, &set.namespace().unwrap_or_default(), basis);
         self.remember(set, |memory| memory.settle(settled));
         self.close(set);

@@ -1,5 +1,7 @@
 //! What is said of a set: its ClaimRollout, its history, Events.
 
+use std::sync::Arc;
+
 use kube::ResourceExt;
 use kube::api::Api;
 use kube::runtime::reflector::ObjectRef;
@@ -52,14 +54,14 @@ impl Context {
     fn reported(
         &self,
         set: &Set,
-        outcome: Outcome<(ClaimRollout, Written)>,
-    ) -> Result<(ClaimRollout, Written), LookError> {
+        outcome: Outcome<(Arc<ClaimRollout>, Written)>,
+    ) -> Result<(Arc<ClaimRollout>, Written), LookError> {
         let label = outcome.as_str();
         match outcome {
             Outcome::Done((rollout, Written::Something)) => {
                 self.metrics.report_write(label);
                 let now = (self.clock)();
-                self.remember(set, |memory| memory.reported(rollout.clone(), now));
+                self.remember(set, |memory| memory.reported(Arc::clone(&rollout), now));
                 Ok((rollout, Written::Something))
             }
             Outcome::Done(unwritten) => Ok(unwritten),
@@ -106,11 +108,10 @@ impl Context {
     }
 
     /// The ClaimRollout of the set, as new as it is known.
-    pub(super) fn report_of(&self, set: &Set) -> Option<ClaimRollout> {
+    pub(super) fn report_of(&self, set: &Set) -> Option<Arc<ClaimRollout>> {
         let seen = self
             .rollouts
             .get(&ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default()));
-        let seen = seen.map(|seen| (*seen).clone());
         self.remembered(set, |memory| memory.latest(seen.clone()))
             .unwrap_or(seen)
     }

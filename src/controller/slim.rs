@@ -10,9 +10,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::staged_at::staged_at;
 use crate::claims::claim::{ClaimError, Manager};
 use crate::claims::{self, Owner};
 use crate::json::{self, Map, Reader};
+use crate::rollout::Seconds;
 use crate::rollout::snapshot::{PodManagement, Strategy};
 use crate::templates::{ClaimTemplate, TemplateError, keys};
 
@@ -28,6 +30,8 @@ pub(super) struct Set {
     pub(super) metadata: ObjectMeta,
     /// Ours, by key.
     annotations: Pairs,
+    /// When the change was staged at the latest, where that matters.
+    pub(super) staged_at: Option<Seconds>,
     pub(super) spec: SetSpec,
     pub(super) status: SetStatus,
 }
@@ -66,7 +70,7 @@ struct SentSet {
     status: SentStatus,
 }
 
-/// Neither labels nor managed fields: of those alone whole trees would be made.
+/// No labels, and the managed fields as they were sent: of those alone whole trees would be made.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct SentMetadata {
@@ -78,6 +82,7 @@ struct SentMetadata {
     deletion_timestamp: Option<Time>,
     annotations: Option<BTreeMap<String, String>>,
     owner_references: Option<Vec<OwnerReference>>,
+    managed_fields: Option<Box<RawValue>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -246,6 +251,13 @@ impl From<SentSet> for Set {
         let SentSet { metadata, spec, status } = sent;
         let mut annotations = metadata.annotations.unwrap_or_default();
         annotations.retain(|key, _| key.starts_with(keys::PREFIX));
+        let strategy = match &*spec.update_strategy.type_ {
+            "RollingUpdate" => Strategy::RollingUpdate,
+            "Recreate" => Strategy::Recreate,
+            _ => Strategy::OnDelete,
+        };
+        let staged = annotations.get(keys::STAGED).filter(|_| strategy == Strategy::OnDelete);
+        let staged_at = staged.and_then(|staged| staged_at(staged, metadata.managed_fields.as_deref()?));
         Self {
             metadata: ObjectMeta {
                 name: metadata.name,
@@ -258,15 +270,12 @@ impl From<SentSet> for Set {
                 ..ObjectMeta::default()
             },
             annotations: pairs(annotations),
+            staged_at,
             spec: SetSpec {
                 replicas: spec.replicas,
                 match_labels: pairs(spec.selector.match_labels),
                 volume_claim_templates: spec.volume_claim_templates,
-                strategy: match &*spec.update_strategy.type_ {
-                    "RollingUpdate" => Strategy::RollingUpdate,
-                    "Recreate" => Strategy::Recreate,
-                    _ => Strategy::OnDelete,
-                },
+                strategy,
                 partition: spec.update_strategy.rolling_update.partition,
                 has_max_unavailable: spec.update_strategy.rolling_update.max_unavailable.is_some(),
                 pod_management: match &*spec.pod_management_policy {

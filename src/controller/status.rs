@@ -1,5 +1,7 @@
 //! Writes the ClaimRollout of a set, and only what has changed.
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as ApiCondition, OwnerReference, Time};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
@@ -10,6 +12,7 @@ use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, ClaimStatus
 use super::slim::Set;
 use super::{FIELD_MANAGER, timestamp};
 use crate::api::ReadyReason;
+use crate::rollout::readiness;
 use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};
 use crate::templates::{Sync, keys};
 
@@ -20,8 +23,8 @@ pub(super) async fn ensure(
     api: &Api<ClaimRollout>,
     set: &Set,
     progress: &Progress,
-    seen: Option<ClaimRollout>,
-) -> Outcome<(ClaimRollout, Written)> {
+    seen: Option<Arc<ClaimRollout>>,
+) -> Outcome<(Arc<ClaimRollout>, Written)> {
     let spec = spec(set, progress);
     let owners = vec![owner(set)];
     let current = seen.filter(|seen| seen.spec == spec && seen.metadata.owner_references.as_ref() == Some(&owners));
@@ -29,7 +32,7 @@ pub(super) async fn ensure(
         Some(seen) => Outcome::Done((seen, Written::Nothing)),
         None => write_spec(api, set, &spec, &owners)
             .await
-            .and_then(|rollout| Outcome::Done((rollout, Written::Something))),
+            .and_then(|rollout| Outcome::Done((Arc::new(rollout), Written::Something))),
     }
 }
 
@@ -43,10 +46,10 @@ pub(super) const COLLECT: Seconds = 2;
 pub(super) async fn say(
     api: &Api<ClaimRollout>,
     progress: &Progress,
-    rollout: ClaimRollout,
+    rollout: Arc<ClaimRollout>,
     last: Option<Seconds>,
     now: Seconds,
-) -> Outcome<(ClaimRollout, Written)> {
+) -> Outcome<(Arc<ClaimRollout>, Written)> {
     let generation = rollout.metadata.generation.unwrap_or_default();
     let status = status(progress, rollout.status.as_ref(), generation, now);
     if rollout.status.as_ref() == Some(&status) {
@@ -60,7 +63,7 @@ pub(super) async fn say(
     let name = rollout.name_any();
     let body = body(&name, json!({ "uid": rollout.uid() }), "status", &json!(status));
     let reply = call(api.patch_status(&name, &params(), &Patch::Apply(&body))).await;
-    reply.and_then(|rollout| Outcome::Done((rollout, Written::Something)))
+    reply.and_then(|rollout| Outcome::Done((Arc::new(rollout), Written::Something)))
 }
 
 /// Whether a report took a write.
@@ -174,12 +177,19 @@ fn status(
     }
 }
 
-/// A status without what changes while a claim is on its way. What is counted, what is stuck, and whether it goes on
-/// stay.
+/// A status without what changes while a claim is on its way, and without how many were written: those are counted that are
+/// ready. What is stuck, and whether it goes on, stay.
 fn essence(status: &ClaimRolloutStatus) -> ClaimRolloutStatus {
     let mut essence = status.clone();
-    let is_in_motion = |claim: &&mut ClaimStatus| ClaimState::read(&claim.state).is_some_and(ClaimState::is_in_motion);
-    for claim in essence.claims.iter_mut().filter(is_in_motion) {
+    (essence.current_replicas, essence.updated_replicas) = (None, None);
+    for template in &mut essence.volume_claim_templates {
+        (template.updated_replicas, template.compatible_replicas) = (0, 0);
+    }
+    let is_on_its_way = |claim: &&mut ClaimStatus| match ClaimState::read(&claim.state) {
+        Some(ClaimState::Pending) => claim.reason == readiness::WAITING,
+        state => state.is_some_and(ClaimState::is_in_motion),
+    };
+    for claim in essence.claims.iter_mut().filter(is_on_its_way) {
         claim.state.clear();
         claim.reason.clear();
         claim.message.clear();

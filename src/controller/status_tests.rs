@@ -121,7 +121,7 @@ fn at_most_fifty_claims_are_listed_the_highest_ordinals_first() {
 #[test]
 fn only_steps_of_claims_on_their_way_can_wait() {
     type Change = (&'static str, bool, fn(&mut Snapshot));
-    let rows: [Change; 7] = [
+    let rows: [Change; 8] = [
         ("nothing", true, |_| {}),
         ("the volume is being expanded", true, |web| {
             web.claim("data-web-2").resizing = true;
@@ -129,6 +129,7 @@ fn only_steps_of_claims_on_their_way_can_wait() {
         ("the node's turn has come", true, |web| {
             web.claim("data-web-2").file_system_resize_pending = Some(String::new());
         }),
+        ("the next one was written", true, |web| _ = web.applied("data-web-1")),
         ("it is done", false, |web| web.done("data-web-2")),
         ("it is stuck", false, |web| {
             web.claim("data-web-2").resize = Some(Resize::NodeInfeasible);

@@ -67,6 +67,7 @@ pub(crate) fn web() -> Snapshot {
         halted: None,
         write_refused: None,
         not_evicted: None,
+        staged_at: None,
         set,
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

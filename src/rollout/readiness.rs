@@ -7,6 +7,9 @@ use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::templates::{ClaimTemplate, Quantity, Revision, keys};
 
+/// The reason of a claim that is `Pending` and is waited for by nobody: its turn comes.
+pub const WAITING: &str = "Waiting";
+
 /// How far a claim has come. One vocabulary everywhere: status, events, metrics, command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ClaimState {

@@ -126,7 +126,7 @@ impl<'a> Replica<'a> {
     pub fn look(snapshot: &'a Snapshot, wish: &Wish<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
         let pod_at = At::of_pod(pod, &snapshot.set);
-        let kept = order::kept(snapshot, snapshot.first_seen(&wish.revision), ordinal, pod);
+        let kept = order::kept(snapshot, snapshot.wished(&wish.revision), ordinal, pod);
         let (pod_name, selector) = (format!("{}-{ordinal}", snapshot.set.name), snapshot.set.selector());
         let belongs = Belongs {
             set_uid: &snapshot.set.uid,
@@ -278,7 +278,7 @@ impl Standing<'_> {
             (
                 At::A,
                 ClaimState::Pending,
-                "Waiting".to_owned(),
+                readiness::WAITING.to_owned(),
                 "not yet reached".to_owned(),
             )
         };

@@ -33,6 +33,8 @@ pub struct Snapshot {
     pub write_refused: Option<(String, Seconds)>,
     /// Why the last eviction of a Pod was denied, and when it is tried again.
     pub not_evicted: Option<(String, Seconds)>,
+    /// When the change was staged at the latest, by the API server's clock; nothing where nobody knows.
+    pub staged_at: Option<Seconds>,
     /// The set.
     pub set: SetView,
     /// Claims of the namespace that may be the set's, by name.
@@ -282,6 +284,13 @@ impl Snapshot {
     pub fn first_seen(&self, wish: &Revision) -> Seconds {
         let earlier = self.earlier.as_ref().filter(|earlier| earlier.revision == *wish);
         earlier.and_then(|earlier| earlier.started).unwrap_or(self.now)
+    }
+
+    /// A time at which it was wished already, as early as is known: both times are after that.
+    #[must_use]
+    pub fn wished(&self, wish: &Revision) -> Seconds {
+        let seen = self.first_seen(wish);
+        self.staged_at.map_or(seen, |staged| staged.min(seen))
     }
 }
 

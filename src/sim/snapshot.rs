@@ -58,6 +58,7 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
         halted: None,
         write_refused: None,
         not_evicted: None,
+        staged_at: None,
         set: set_view(mind, &seen.set),
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

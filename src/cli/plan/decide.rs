@@ -229,6 +229,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         halted: None,
         write_refused: None,
         not_evicted: None,
+        staged_at: None,
         set,
         claims,
         pods,

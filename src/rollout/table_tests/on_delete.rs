@@ -46,12 +46,56 @@ fn a_claim_follows_once_its_pod_was_deleted_after_the_wish() {
             false,
         ),
     ];
+    check(&rows);
+}
+
+fn check(rows: &[Row]) {
     for (sentence, change, written) in rows {
         let mut web = web();
         change(&mut web);
-        let expected = if written { vec![apply(&web, 1)] } else { vec![] };
+        let expected = if *written { vec![apply(&web, 1)] } else { vec![] };
         assert_eq!(writes(&web), expected, "{sentence}");
     }
+}
+
+#[test]
+fn a_claim_follows_also_where_only_the_api_server_saw_the_wish() {
+    let rows: [Row; 4] = [
+        (
+            "nobody has reported the wish, but the API server says when it was staged",
+            |web| {
+                pod(web, 1).created = 951;
+                web.earlier = None;
+                web.staged_at = Some(950);
+            },
+            true,
+        ),
+        (
+            "it was staged before anybody saw that",
+            |web| {
+                pod(web, 1).created = 931;
+                web.staged_at = Some(930);
+            },
+            true,
+        ),
+        (
+            "it was made before it was staged",
+            |web| {
+                pod(web, 1).created = 930;
+                web.staged_at = Some(930);
+            },
+            false,
+        ),
+        (
+            "who staged it has written something since",
+            |web| {
+                pod(web, 1).created = 951;
+                web.staged_at = Some(990);
+            },
+            true,
+        ),
+    ];
+    check(&rows);
 }
 
 #[test]

@@ -71,6 +71,14 @@ pub(crate) struct Look {
     pub(crate) wake: Option<Age>,
 }
 
+impl Look {
+    /// True iff the rollout is over once its requests are done.
+    pub(crate) fn ends(&self) -> bool {
+        let ends = |write: &Write| matches!(write, Write::Record { record: Some(record), .. } if record.complete);
+        self.queue.iter().flatten().any(ends)
+    }
+}
+
 impl Default for Instance {
     fn default() -> Self {
         Self {

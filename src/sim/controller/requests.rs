@@ -142,6 +142,8 @@ impl Instance {
         match (look.acted, look.reporting) {
             (_, true) => self.settle(),
             (Acted::Overtaken, _) => self.end(Wake::After(1)),
+            // The look at the set as it is then reports the end.
+            (Acted::Nothing, _) if look.ends() => self.settle(),
             (Acted::Nothing, _) => {
                 let report = self.memory.report.or(self.views.report);
                 let known = report.is_some_and(|report| report.set == set.uid && report.says == says);

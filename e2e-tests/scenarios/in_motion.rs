@@ -1,0 +1,42 @@
+//! `claim-rollout.io/max-in-motion`: the claims of several replicas are in motion at the same time.
+
+use anyhow::ensure;
+
+use super::scene::{Scene, Stage, manifest};
+use super::written::Written;
+
+const CLAIMS: [&str; 4] = ["data-web-3", "data-web-2", "data-web-1", "data-web-0"];
+
+/// How many claims were on their way at the same time, at the most: written, and not yet what was asked for.
+fn most_in_motion(written: &Written) -> anyhow::Result<usize> {
+    let mut steps = Vec::new();
+    for claim in CLAIMS {
+        steps.push((written.applied(claim)?, true));
+        steps.push((written.ready(claim)?, false));
+    }
+    steps.sort_unstable();
+    let mut moving = 0_usize;
+    let numbers = steps.into_iter().map(|(_, begins)| {
+        moving = if begins { moving + 1 } else { moving - 1 };
+        moving
+    });
+    Ok(numbers.max().unwrap_or_default())
+}
+
+pub(super) async fn two_at_a_time_where_the_set_says_so_and_one_where_it_does_not(stage: &Stage) -> anyhow::Result<()> {
+    const POLICY: &str = "claim-rollout.io/update-policy: InPlace\n";
+    let two = format!("{POLICY}    claim-rollout.io/max-in-motion: \"2\"\n");
+    let scene = Scene::with_set(stage, "in-motion", 4).await?;
+    let pods = scene.pods().await?;
+    for (size, lines, most) in [("2Gi", two.as_str(), 2), ("3Gi", POLICY, 1)] {
+        let begun = scene.mark().await?;
+        scene.wish(&manifest(4, size).replace(POLICY, lines)).await?;
+        scene.until_complete(4, size).await?;
+        let written = scene.writes_since(begun).await?;
+        let found = most_in_motion(&written)?;
+        ensure!(found == most, "expected {most} at a time, but found {found}");
+        written.is_a_rollout(&CLAIMS, 0)?;
+    }
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    Ok(())
+}

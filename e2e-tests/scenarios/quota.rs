@@ -1,0 +1,100 @@
+//! A quota is in the way, and somebody else's use of it goes up and down all the time.
+
+use anyhow::{Context as _, ensure};
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::scene::{PATIENCE, Scene, Stage, manifest, with_partition};
+use crate::cluster::eventually;
+use crate::installation::USER;
+
+/// So many refusals: the pauses between them are 1, 2, 4 and 8 seconds long.
+const REFUSALS: usize = 5;
+
+fn quota(storage: &str) -> String {
+    let hard = json!({"requests.storage": storage, "requests.ephemeral-storage": "10Gi"});
+    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"}, "spec": {"hard": hard}})
+        .to_string()
+}
+
+/// What somebody else has here: a claim, and a Pod that takes ephemeral storage of its node.
+fn others() -> String {
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "other"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": "expandable",
+            "resources": {"requests": {"storage": "100Mi"}},
+        },
+    });
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other"},
+        "spec": {"terminationGracePeriodSeconds": 0, "containers": [{
+            "name": "main", "image": "example/main:1", "resources": {"requests": {"ephemeral-storage": "1Gi"}},
+        }]},
+    });
+    json!({"apiVersion": "v1", "kind": "List", "items": [claim, pod]}).to_string()
+}
+
+/// Waits until so much is used.
+async fn until_used(scene: &Scene<'_>, storage: &str, ephemeral: &str) -> anyhow::Result<()> {
+    let mut last = Value::Null;
+    let used = eventually("the quota to count", PATIENCE, async || {
+        let output = scene
+            .done(&["get", "resourcequota", "storage", "-o", "json"], "")
+            .await?;
+        last = serde_json::from_str::<Value>(&output.stdout)?["status"]["used"].take();
+        let counted = last["requests.storage"] == storage && last["requests.ephemeral-storage"] == ephemeral;
+        Ok(counted.then_some(()))
+    });
+    used.await.with_context(|| format!("{last} are used"))
+}
+
+/// When applies of the claim were refused.
+async fn refusals(scene: &Scene<'_>, claim: &str) -> anyhow::Result<Vec<Timestamp>> {
+    let writes = scene.writes_of(USER).await?;
+    let refused = writes.iter().filter(|entry| entry.name == claim && entry.code == 403);
+    let times: Result<Vec<Timestamp>, _> = refused.map(|entry| entry.stage_timestamp.parse()).collect();
+    Ok(times?)
+}
+
+pub(super) async fn use_that_goes_up_and_down_makes_nobody_try_more_often_or_tell_it_again(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::with(stage, "quota-dips", &with_partition(&manifest(2, "1Gi"), 1)).await?;
+    scene.wish(&with_partition(&manifest(2, "2Gi"), 1)).await?;
+    scene
+        .until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
+        .await?;
+    // With the claim of somebody else or without it: another 1Gi is too much.
+    scene.wish(&quota("3500Mi")).await?;
+    until_used(&scene, "3Gi", "0").await?;
+    let lowered = r#"{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}"#;
+    scene
+        .done(&["patch", "statefulset", "web", "--patch", lowered], "")
+        .await?;
+    let mut dips = 0;
+    while refusals(&scene, "data-web-0").await?.len() < REFUSALS {
+        scene.done(&["create", "-f", "-"], &others()).await?;
+        until_used(&scene, "3172Mi", "1Gi").await?;
+        scene.done(&["delete", "--wait", "-f", "-"], &others()).await?;
+        until_used(&scene, "3Gi", "0").await?;
+        dips += 1;
+    }
+    println!("{}: {dips} dips between {REFUSALS} refusals", scene.namespace);
+    let times = refusals(&scene, "data-web-0").await?;
+    for (number, pair) in times.windows(2).enumerate() {
+        // The clock of the controller counts whole seconds.
+        let least = (1_i64 << number.min(8)) - 1;
+        let pause = pair[1].duration_since(pair[0]).as_secs();
+        ensure!(
+            pause >= least,
+            "the pause after refusal {} took {pause} s: {times:?}",
+            number + 1
+        );
+    }
+    let events = scene.events().await?;
+    ensure!(events.get("FailedToPatchPVC") == Some(&1), "{events:?}");
+
+    scene.wish(&quota("9Gi")).await?;
+    scene.until_complete(2, "2Gi").await
+}
