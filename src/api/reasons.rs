@@ -66,6 +66,8 @@ reasons! {
     SetTerminating: Moving,
     /// The API server denies the patch of a PVC.
     ClaimRefused: Stalled,
+    /// A ResourceQuota has no room for all PVCs that would grow, so none is written.
+    WouldExceedQuota: Stalled,
     /// A PVC is not the StatefulSet's.
     ClaimForeign: Stalled,
     /// The driver cannot do what is asked for.

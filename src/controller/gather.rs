@@ -10,7 +10,7 @@ use super::reconcile::Context;
 use super::slim::Set;
 use super::views::{self, ViewError};
 use crate::claims::Claim;
-use crate::rollout::{Neighbour, SetView, Snapshot};
+use crate::rollout::{Idle, Neighbour, Plan, SetView, Snapshot, plan};
 
 impl Context {
     /// What the StatefulSet says; what its annotations do not, the flags do.
@@ -20,13 +20,28 @@ impl Context {
         Ok(view)
     }
 
-    /// Everything that is seen of the set.
-    pub(super) fn snapshot(
+    /// What to do next by all that is seen, and by the quotas where they are to be read first.
+    pub(super) async fn decide(
         &self,
         set: &Set,
         view: &SetView,
         opened: Option<&Namespace>,
-    ) -> Result<Snapshot, ViewError> {
+        missing: Option<&Idle>,
+    ) -> Result<Plan, ViewError> {
+        let mut snapshot = self.snapshot(set, view, opened)?;
+        snapshot.halted = missing.cloned().or_else(|| self.undone(set));
+        snapshot.write_refused = self.write_refused(set);
+        let mut decided = plan(&snapshot);
+        if decided.asks_quotas {
+            snapshot.quotas = self.read_quotas(set, &decided.progress.update_revision).await;
+            decided = plan(&snapshot);
+        }
+        self.quote(set, &mut decided.progress);
+        Ok(decided)
+    }
+
+    /// Everything that is seen of the set.
+    fn snapshot(&self, set: &Set, view: &SetView, opened: Option<&Namespace>) -> Result<Snapshot, ViewError> {
         let mut claims = BTreeMap::new();
         let mut pods = BTreeMap::new();
         if let Some(opened) = opened {
@@ -66,6 +81,7 @@ impl Context {
             pods,
             neighbours,
             refusals,
+            quotas: self.quotas(set, view),
             earlier,
         })
     }

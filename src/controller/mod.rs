@@ -6,7 +6,7 @@
 //! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
 //! | `watch`, `namespaces`, `scopes`, `pods`, `unblock`, `obstacles` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
-//! | `reconcile`, `settled`, `gather`, `inquire` | one look at one set or none, and what is seen |
+//! | `reconcile`, `settled`, `gather`, `quotas`, `inquire` | one look at one set or none, and what is seen |
 //! | `act`, `undone` | the writes, and what became of them |
 //! | `admission`, `registered` | whether anybody judges who stages a change, and by which settings |
 //! | `memory` | replies that the watches have not caught up with |
@@ -37,6 +37,7 @@ mod metrics;
 mod namespaces;
 mod obstacles;
 mod pods;
+mod quotas;
 mod reconcile;
 mod registered;
 mod report;

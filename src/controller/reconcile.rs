@@ -25,7 +25,7 @@ use super::undone::{self, Undone};
 use super::watch::lock;
 use super::{Clock, history, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, Tell, Wish, plan};
+use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, Tell, Wish};
 use crate::templates::{MaxInMotion, RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -149,11 +149,7 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     };
     let mut began = false;
     for _ in 0..MAX_ROUNDS {
-        let mut snapshot = context.snapshot(set, &view, opened.as_deref())?;
-        snapshot.halted = missing.clone().or_else(|| context.undone(set));
-        snapshot.write_refused = context.write_refused(set);
-        let mut plan = plan(&snapshot);
-        context.quote(set, &mut plan.progress);
+        let plan = context.decide(set, &view, opened.as_deref(), missing.as_ref()).await?;
         // Nothing that is done depends on the report: where it cannot be written, that is said at the end.
         if !std::mem::replace(&mut began, true) && plan.actions.iter().any(is_beginning) {
             drop(context.report(set, &view, &plan).await);
@@ -328,7 +324,7 @@ impl Context {
     }
 
     /// Why the last write to the set was refused, and when it is tried again.
-    fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
+    pub(super) fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
         let now = (self.clock)();
         let refused = self.remembered(set, |memory| memory.refused.clone()).flatten()?;
         let retry_at = refused.retry_at(now);
@@ -336,7 +332,7 @@ impl Context {
     }
 
     /// The last write to the set was put back, and it is not yet time to try it again.
-    fn undone(&self, set: &Set) -> Option<Idle> {
+    pub(super) fn undone(&self, set: &Set) -> Option<Idle> {
         let now = (self.clock)();
         let undone = self.remembered(set, |memory| memory.undone.clone()).flatten()?;
         let retry_at = undone.retry_at(now);

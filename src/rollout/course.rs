@@ -2,6 +2,7 @@
 
 use super::lag;
 use super::order::{Kept, Order, WaitsFor};
+use super::quota::Held;
 use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
@@ -46,6 +47,12 @@ impl Course {
             return Self {
                 reason: ReadyReason::WriteRefused,
                 message,
+            };
+        }
+        if let Some(Held::Exceeds(excess)) = &order.held {
+            return Self {
+                reason: ReadyReason::WouldExceedQuota,
+                message: excess.to_string(),
             };
         }
         if let Some(stuck) = stuck(replicas, order) {

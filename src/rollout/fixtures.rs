@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
 use super::plan::plan;
+use super::quota::Quotas;
 use super::readiness::ClaimState;
 use super::snapshot::{Earlier, PodView, Refusal, SetView, Snapshot, Trouble};
 use crate::claims::{Claim, Owner};
@@ -71,6 +72,7 @@ pub(crate) fn web() -> Snapshot {
         pods: BTreeMap::new(),
         neighbours: Vec::new(),
         refusals: BTreeMap::new(),
+        quotas: Quotas::Unchecked,
         earlier: Some(Earlier {
             revision,
             started: Some(950),

@@ -10,6 +10,7 @@
 //! | [`readiness`] | the words *ready* and the states of a claim |
 //! | [`replica`] | one claim, one replica: the table of KEP-4650 |
 //! | [`order`] | whose turn it is |
+//! | [`quota`] | whether all of it fits, before anything is written |
 //! | [`plan`](mod@plan) | what to do now, and the end |
 //! | [`progress`], `listed`, [`course`] | what users read: how far it is, and why it waits |
 //! | [`lag`] | what is counted and named where nothing is rolled out |
@@ -28,6 +29,7 @@ mod listed;
 pub mod order;
 pub mod plan;
 pub mod progress;
+pub mod quota;
 pub mod readiness;
 pub mod replica;
 pub mod snapshot;
@@ -38,6 +40,7 @@ pub use action::{Action, ApplyClaim, Reason, SetReady, SetRecord, Tell};
 pub use course::Condition;
 pub use plan::{Plan, plan};
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
+pub use quota::Quotas;
 pub use readiness::ClaimState;
 pub use snapshot::{Earlier, Neighbour, PodView, Refusal, Seconds, SetView, Snapshot};
 pub use wish::{Idle, Wish};

@@ -5,6 +5,7 @@ use super::course;
 use super::lag;
 use super::order::{self, Order, WaitsFor};
 use super::progress::{self, Progress};
+use super::quota::{self, Held};
 use super::readiness::ClaimState;
 use super::replica::{self, Replica};
 use super::snapshot::{Seconds, Snapshot};
@@ -23,6 +24,8 @@ pub struct Plan {
     pub wake: Option<Seconds>,
     /// True iff nothing that claims or Pods do could call for an action, so that they need not be watched.
     pub settled: bool,
+    /// True iff the quotas of the namespace are to be read before anything is written.
+    pub asks_quotas: bool,
     /// True iff the snapshot was halted: what is staged is not believed, or cannot be ended.
     pub halted: bool,
 }
@@ -37,7 +40,7 @@ pub const LOOK_AGAIN: Seconds = 300;
 ///
 /// # Guarantees
 /// * A claim is written only if it is the set's (S5), not being deleted (S10), bound, and not yet at the revision (S8);
-///   never smaller than it is (S1).
+///   never smaller than it is (S1). None is, if those that would grow do not fit into a quota all together (S13).
 /// * Highest ordinal first, not below the partition; all claims of a replica, then none of the next one before these
 ///   are ready (S6); a replica whose Pod is not Ready comes before all others, because its full disk may be the reason.
 ///   Where Pods change as well, the gate lets each go when its claims are ready (S7), and the claims of the next replica
@@ -59,7 +62,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         .ordinals()
         .map(|ordinal| Replica::look(snapshot, &wish, &mounting, ordinal))
         .collect();
-    let order = Order::of(snapshot, &replicas);
+    let order = Order::of(snapshot, &replicas).within_quotas(snapshot, &wish, &replicas);
 
     let mut actions = applies(snapshot, &wish, &order);
     let all_done = replicas.iter().all(Replica::is_done);
@@ -94,6 +97,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         progress,
         wake,
         settled,
+        asks_quotas: order.held == Some(Held::Unread),
         halted: false,
     }
 }
@@ -112,12 +116,16 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         progress: progress::idle(snapshot, idle),
         wake,
         settled: wake.is_none() && !lag::waits(snapshot, idle),
+        asks_quotas: false,
         halted: snapshot.halted.is_some(),
     }
 }
 
 /// The applies that are due.
 fn applies(snapshot: &Snapshot, wish: &Wish<'_>, order: &Order<'_>) -> Vec<Action> {
+    if order.held.is_some() {
+        return Vec::new();
+    }
     let claims = order.reached.iter().flat_map(|replica| &replica.claims);
     let due = claims.filter(|claim| claim.wants_apply(snapshot.now));
     due.filter_map(|claim| claim.apply(snapshot, wish))
@@ -143,8 +151,10 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
     };
     let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);
     let refused = snapshot.write_refused.as_ref().map(|(_, retry_at)| *retry_at);
+    let quotas = order.held.as_ref().map(|_| now.saturating_add(quota::RECHECK));
     let next = due
         .chain(refused)
+        .chain(quotas)
         .chain(course::deadline(snapshot))
         .filter(|due| *due > now)
         .min();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::quota::Quotas;
 use super::wish::Idle;
 use crate::api::Settings;
 pub use crate::claims::progress::{Modify, Resize, Trouble};
@@ -41,6 +42,8 @@ pub struct Snapshot {
     pub neighbours: Vec<Neighbour>,
     /// Earlier writes to claims that the API server refused, by the uid of the claim.
     pub refusals: BTreeMap<String, Refusal>,
+    /// What the quotas of the namespace leave.
+    pub quotas: Quotas,
     /// What was last reported.
     pub earlier: Option<Earlier>,
 }

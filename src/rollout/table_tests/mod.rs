@@ -13,6 +13,7 @@ mod lag;
 mod middle;
 mod on_delete;
 mod quiet;
+mod quotas;
 mod recover;
 mod replies;
 mod words;

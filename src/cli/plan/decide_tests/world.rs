@@ -15,6 +15,8 @@ pub(super) struct World {
     pub(super) objects: Vec<Value>,
     pub(super) settings: Value,
     pub(super) manager: &'static str,
+    /// A kind that may not be read.
+    pub(super) unreadable: Option<&'static str>,
 }
 
 pub(super) fn template(size: &str) -> Value {
@@ -109,6 +111,7 @@ impl World {
             objects,
             settings: json!({}),
             manager: KUBECTL,
+            unreadable: None,
         }
     }
 
@@ -145,11 +148,15 @@ impl World {
     pub(super) fn plan(&self, manifest: Option<&Value>) -> anyhow::Result<Report> {
         let list = json!({"kind": "List", "items": self.objects});
         let settings = RawValue::from_string(self.settings.to_string()).expect("JSON");
+        let mut state = Recorded::read(&list).expect("a list");
+        if let Some(kind) = self.unreadable {
+            state.cannot_read(kind, "forbidden".to_owned());
+        }
         report(&Inputs {
             namespace: "shop",
             name: "web",
             manifest: manifest.map(|manifest| ("web.yaml", manifest)),
-            state: &Recorded::read(&list).expect("a list"),
+            state: &state,
             requester: &Requester {
                 user: "alice".to_owned(),
                 groups: Vec::new(),
