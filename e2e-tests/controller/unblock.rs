@@ -88,7 +88,7 @@ pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_al
     scene.until_quota("used", "3Gi").await?;
     scene.partition(0).await?;
     lift(&scene, "2Gi", async || {
-        let raised = r#"{"spec":{"hard":{"requests.storage":"9Gi"}}}"#;
+        let raised = r#"{"spec":{"hard":{"requests.storage":"20Gi"}}}"#;
         scene
             .done(&["patch", "quota", "storage", "--patch", raised], "")
             .await

@@ -8,7 +8,7 @@ pub enum Kind {
     Settled,
     /// It goes on by itself.
     Moving,
-    /// It goes on when its user says so.
+    /// It goes on when its user says so, or when its time has come.
     Waiting,
     /// Somebody has to do something before it goes on.
     Stalled,
@@ -56,6 +56,8 @@ reasons! {
     Partitioned: Waiting,
     /// The update strategy is `OnDelete`: Pods are to be deleted by hand.
     OnDelete: Waiting,
+    /// As many PVCs as the budget of their storage class allows were modified, or are in motion.
+    WaitsForBudget: Waiting,
     /// Only PVCs created from now on get the desired templates.
     OnClaimDelete: Settled,
     /// The live templates are the desired ones.

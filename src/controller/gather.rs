@@ -10,7 +10,7 @@ use super::reconcile::Context;
 use super::slim::Set;
 use super::views::{self, ViewError};
 use crate::claims::Claim;
-use crate::rollout::{Idle, Neighbour, Plan, SetView, Snapshot, plan};
+use crate::rollout::{Budgets, Idle, Neighbour, Plan, SetView, Snapshot};
 
 impl Context {
     /// What the StatefulSet says; what its annotations do not, the flags do.
@@ -31,10 +31,10 @@ impl Context {
         let mut snapshot = self.snapshot(set, view, opened)?;
         snapshot.halted = missing.cloned().or_else(|| self.undone(set));
         snapshot.write_refused = self.write_refused(set);
-        let mut decided = plan(&snapshot);
+        let mut decided = self.plan(&mut snapshot);
         if decided.asks_quotas {
             snapshot.quotas = self.read_quotas(set, &decided.progress.update_revision).await;
-            decided = plan(&snapshot);
+            decided = self.plan(&mut snapshot);
         }
         self.quote(set, &mut decided.progress);
         Ok(decided)
@@ -48,6 +48,8 @@ impl Context {
             claims = claims_of(view, opened)?;
             pods = opened.pods.of(view, claims.keys());
         }
+        let modified = opened.map(|opened| self.modified(set, view, opened, &claims));
+        let modified = modified.unwrap_or_default();
         let mut earlier = self
             .report_of(set)
             .and_then(|rollout| views::earlier(&rollout, &view.uid));
@@ -82,6 +84,10 @@ impl Context {
             neighbours,
             refusals,
             quotas: self.quotas(set, view),
+            budgets: Budgets {
+                modified,
+                ..Budgets::default()
+            },
             earlier,
         })
     }

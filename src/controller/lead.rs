@@ -15,6 +15,7 @@ use super::crd::ClaimRollout;
 use super::health::Health;
 use super::inquire::Pace;
 use super::namespaces::Namespaces;
+use super::places::Places;
 use super::reconcile::{self, Context, Memories};
 use super::slim::Set;
 use super::unblock::Unblock;
@@ -49,6 +50,7 @@ pub(super) async fn lead(
         clock,
         settings: Arc::clone(&settings),
         max_in_motion: config.max_in_motion,
+        places: Places::new(config.class_limits.clone()),
         admission: Admission::new(
             client.clone(),
             settings,

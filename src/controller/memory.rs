@@ -33,6 +33,8 @@ pub(super) struct Memory {
     pub(super) settled: Option<Settled>,
     /// Applies that were refused, by the uid of the claim.
     pub(super) refusals: BTreeMap<String, Refusal>,
+    /// When claims were modified that the watch may not have shown since, by uid.
+    pub(super) modified: BTreeMap<String, Vec<Seconds>>,
     /// The quotas of the namespace, before the first write of a rollout. On the heap: few have any.
     pub(super) quotas: Option<Box<Read>>,
     /// What was said of claims that take long.
@@ -110,6 +112,7 @@ impl Memory {
         self.written.clear();
         self.refusals.clear();
         self.quotas = None;
+        self.modified.clear();
         self.said.clear();
         self.unlisted.clear();
     }

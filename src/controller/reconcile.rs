@@ -16,6 +16,7 @@ use super::crd::ClaimRollout;
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::namespaces::Namespaces;
+use super::places::Places;
 use super::report::updated;
 use super::settled::{Basis, Settled};
 use super::slim::{Applied, Patched, Set};
@@ -49,6 +50,7 @@ pub(super) struct Context {
     pub(super) clock: Clock,
     pub(super) settings: Arc<Settings>,
     pub(super) max_in_motion: MaxInMotion,
+    pub(super) places: Places,
     pub(super) sets: Store<Set>,
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
@@ -105,6 +107,7 @@ pub(super) async fn reconcile(set: Arc<Set>, context: Arc<Context>) -> Result<Ne
 #[expect(clippy::needless_pass_by_value, reason = "the signature is kube's")]
 pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Context>) -> Next {
     context.metrics.failure();
+    context.places.pass(&set.uid().unwrap_or_default());
     let failures = context.remember(&set, |memory| {
         memory.failures = memory.failures.saturating_add(1);
         memory.failures
@@ -256,6 +259,7 @@ impl Context {
         );
         match outcome {
             Outcome::Done(claim) => {
+                self.note_modified(set, apply);
                 self.remember(set, |memory| memory.applied(claim));
                 self.tell(set, &updated(set, apply)).await;
                 Ok(Acted::LookAgain)
@@ -348,6 +352,7 @@ impl Context {
         lock(&self.memories).retain(|uid, _| there.contains(uid));
         let exists = |namespace: &str, set: &str| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some();
         self.namespaces.keep(|uid| there.contains(uid));
+        self.places.retain(|uid| there.contains(uid));
         self.unblock.retain(|uid| there.contains(uid), exists);
     }
 
@@ -402,6 +407,7 @@ impl Context {
         let (namespace, name) = (set.namespace().unwrap_or_default(), set.name_any());
         let set = [&*namespace, &*name, &*set.uid().unwrap_or_default()];
         self.namespaces.close(set);
+        self.places.give_back(set[2]);
         self.unblock.waits(set, &[]);
     }
 }

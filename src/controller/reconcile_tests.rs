@@ -13,6 +13,7 @@ use crate::controller::admission::{Admission, WithoutPolicy};
 use crate::controller::inquire::Pace;
 use crate::controller::metrics::Metrics;
 use crate::controller::namespaces::Namespaces;
+use crate::controller::places::Places;
 use crate::controller::slim::Set;
 use crate::controller::unblock::Unblock;
 use crate::templates::MaxInMotion;
@@ -31,6 +32,7 @@ fn context(sets: Store<Set>) -> Arc<Context> {
         clock,
         settings: Arc::clone(&settings),
         max_in_motion: MaxInMotion::default(),
+        places: Places::default(),
         admission: Admission::new(client.clone(), settings, None, without, Arc::clone(&metrics)),
         sets,
         rollouts: store().0,

@@ -72,7 +72,12 @@ impl Course {
                 message: format!("every claim is at the wish and ready{}", asking.unwrap_or_default()),
             };
         }
-        let (reason, waits) = waiting(snapshot, replicas, order);
+        let (reason, waits) = match order.spending.only(replicas, order) {
+            Some((name, waits)) if !snapshot.set.paused => {
+                (ReadyReason::WaitsForBudget, Some(format!("{name} {}", waits.message)))
+            }
+            _ => waiting(snapshot, replicas, order),
+        };
         let mut message = format!("{done} of {} replicas are ready", replicas.len());
         if let Some(waits) = waits {
             message = format!("{message}; {waits}");
@@ -118,7 +123,12 @@ impl Course {
 /// became Ready, ceased to be, or was deleted.
 #[must_use]
 pub fn deadline(snapshot: &Snapshot) -> Option<Seconds> {
-    let moved = snapshot.earlier.as_ref()?.moved;
+    let earlier = snapshot.earlier.as_ref()?;
+    // What was not meant to move begins to now.
+    if ReadyReason::read(&earlier.ready).is_some_and(|reason| reason.kind() == Kind::Waiting) {
+        return None;
+    }
+    let moved = earlier.moved;
     let of_pod = |pod: &PodView| {
         let unready = pod.unready.as_ref().map(|unready| unready.since);
         pod.ready_since.into_iter().chain(unready).chain([pod.created]).max()

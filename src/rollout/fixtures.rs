@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
+use super::budget::Budgets;
 use super::plan::plan;
 use super::quota::Quotas;
 use super::readiness::ClaimState;
@@ -73,6 +74,7 @@ pub(crate) fn web() -> Snapshot {
         neighbours: Vec::new(),
         refusals: BTreeMap::new(),
         quotas: Quotas::Unchecked,
+        budgets: Budgets::default(),
         earlier: Some(Earlier {
             revision,
             started: Some(950),

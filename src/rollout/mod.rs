@@ -11,6 +11,7 @@
 //! | [`replica`] | one claim, one replica: the table of KEP-4650 |
 //! | [`order`] | whose turn it is |
 //! | [`quota`] | whether all of it fits, before anything is written |
+//! | [`budget`], `stamp` | what storage classes allow; times in words |
 //! | [`plan`](mod@plan) | what to do now, and the end |
 //! | [`progress`], `listed`, [`course`] | what users read: how far it is, and why it waits |
 //! | [`lag`] | what is counted and named where nothing is rolled out |
@@ -20,6 +21,7 @@
 //! | `invariants` | what must never happen, and what must happen in the end |
 
 pub mod action;
+pub mod budget;
 pub mod course;
 pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
@@ -33,10 +35,12 @@ pub mod quota;
 pub mod readiness;
 pub mod replica;
 pub mod snapshot;
+mod stamp;
 pub mod tell;
 pub mod wish;
 
 pub use action::{Action, ApplyClaim, Reason, SetReady, SetRecord, Tell};
+pub use budget::Budgets;
 pub use course::Condition;
 pub use plan::{Plan, plan};
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};

@@ -5,6 +5,7 @@
 //! ordinal. Kubernetes replaces the Pods, and the gate makes each wait for its claims: here it is only waited for.
 
 use super::action::SetReady;
+use super::budget::Spending;
 use super::quota::{self, Held};
 use super::replica::{At, Replica};
 use super::snapshot::{PodManagement, PodView, Seconds, SetView, Snapshot, Strategy};
@@ -51,6 +52,8 @@ pub struct Order<'a> {
     pub waits_for: Option<WaitsFor<'a>>,
     /// Why no claim of them is written all the same.
     pub held: Option<Held>,
+    /// Who of them waits for a budget.
+    pub spending: Spending,
 }
 
 /// What the next replica waits for.
@@ -72,6 +75,7 @@ impl<'a> Order<'a> {
             reached: Vec::new(),
             waits_for: None,
             held: None,
+            spending: Spending::default(),
         };
         // With OnDelete it is a human who chooses the order.
         if set.strategy == Strategy::OnDelete {
@@ -122,11 +126,12 @@ impl<'a> Order<'a> {
 }
 
 impl Order<'_> {
-    /// The same, where the quotas of the namespace have room for all of it.
+    /// The same within what the quotas of the namespace and the budgets of storage classes allow.
     #[must_use]
-    pub fn within_quotas(self, snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Self {
-        let held = quota::held(snapshot, wish, replicas, &self);
-        Self { held, ..self }
+    pub fn within_bounds(mut self, snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Self {
+        self.held = quota::held(snapshot, wish, replicas, &self);
+        self.spending = Spending::of(snapshot, wish, replicas, &self);
+        self
     }
 }
 

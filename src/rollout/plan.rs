@@ -1,6 +1,9 @@
 //! Decision two: the order of the rollout, and its end.
 
+use std::collections::BTreeMap;
+
 use super::action::{Action, SetRecord};
+use super::budget;
 use super::course;
 use super::lag;
 use super::order::{self, Order, WaitsFor};
@@ -26,6 +29,8 @@ pub struct Plan {
     pub settled: bool,
     /// True iff the quotas of the namespace are to be read before anything is written.
     pub asks_quotas: bool,
+    /// How many PVCs of each storage class that has a budget are in motion, or are written now.
+    pub places: BTreeMap<String, u32>,
     /// True iff the snapshot was halted: what is staged is not believed, or cannot be ended.
     pub halted: bool,
 }
@@ -62,7 +67,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         .ordinals()
         .map(|ordinal| Replica::look(snapshot, &wish, &mounting, ordinal))
         .collect();
-    let order = Order::of(snapshot, &replicas).within_quotas(snapshot, &wish, &replicas);
+    let order = Order::of(snapshot, &replicas).within_bounds(snapshot, &wish, &replicas);
 
     let mut actions = applies(snapshot, &wish, &order);
     let all_done = replicas.iter().all(Replica::is_done);
@@ -98,6 +103,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         wake,
         settled,
         asks_quotas: order.held == Some(Held::Unread),
+        places: order.spending.places,
         halted: false,
     }
 }
@@ -117,6 +123,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         wake,
         settled: wake.is_none() && !lag::waits(snapshot, idle),
         asks_quotas: false,
+        places: BTreeMap::new(),
         halted: snapshot.halted.is_some(),
     }
 }
@@ -128,9 +135,13 @@ fn applies(snapshot: &Snapshot, wish: &Wish<'_>, order: &Order<'_>) -> Vec<Actio
     }
     let claims = order.reached.iter().flat_map(|replica| &replica.claims);
     let due = claims.filter(|claim| claim.wants_apply(snapshot.now));
-    due.filter_map(|claim| claim.apply(snapshot, wish))
-        .map(Action::ApplyClaim)
-        .collect()
+    let free = due.filter(|claim| order.spending.waits(claim.name.as_str()).is_none());
+    let noted = free.filter_map(|claim| {
+        let mut apply = claim.apply(snapshot, wish)?;
+        budget::note(snapshot, &mut apply);
+        Some(Action::ApplyClaim(apply))
+    });
+    noted.collect()
 }
 
 /// Seconds until something may be due without anything having changed.
@@ -155,6 +166,7 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
     let next = due
         .chain(refused)
         .chain(quotas)
+        .chain(order.spending.wakes(now))
         .chain(course::deadline(snapshot))
         .filter(|due| *due > now)
         .min();

@@ -8,6 +8,7 @@ use super::readiness::{self, ClaimState};
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{Seconds, SetView, Snapshot};
 use super::wish::{self, Idle, Wish};
+use crate::api::ReadyReason;
 use crate::templates::{ClaimTemplate, Quantity, Revision, TemplateChange, UpdatePolicy, keys};
 
 /// The progress of one set.
@@ -147,7 +148,7 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     let of_claims = |claims: Vec<(&Replica<'_>, &Standing<'_>)>| {
         let claims = claims.into_iter();
         claims
-            .map(|(replica, claim)| claim_progress(&snapshot.set, replica, claim))
+            .map(|(replica, claim)| claim_progress(&snapshot.set, replica, claim, order))
             .collect()
     };
     let [ready, reconciling, stalled] = Course::of(snapshot, wish, replicas, order).conditions();
@@ -167,7 +168,9 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     }
 }
 
-fn claim_progress(set: &SetView, replica: &Replica<'_>, claim: &Standing<'_>) -> ClaimProgress {
+fn claim_progress(set: &SetView, replica: &Replica<'_>, claim: &Standing<'_>, order: &Order<'_>) -> ClaimProgress {
+    let budget = order.spending.waits(claim.name.as_str());
+    let budget = budget.map(|waits| (ReadyReason::WaitsForBudget.as_str().to_owned(), waits.message.clone()));
     let (reason, message) = match replica.kept.filter(|_| claim.state == ClaimState::Pending) {
         Some(Kept::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
         Some(Kept::OnDelete) => {
@@ -175,7 +178,7 @@ fn claim_progress(set: &SetView, replica: &Replica<'_>, claim: &Standing<'_>) ->
             ("OnDelete".to_owned(), message)
         }
         Some(Kept::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
-        None => (claim.reason.clone(), claim.message.clone()),
+        None => budget.unwrap_or_else(|| (claim.reason.clone(), claim.message.clone())),
     };
     let uid = claim.claim.map(|claim| claim.uid.clone());
     ClaimProgress {

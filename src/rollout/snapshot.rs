@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::budget::Budgets;
 use super::quota::Quotas;
 use super::wish::Idle;
 use crate::api::Settings;
@@ -44,6 +45,8 @@ pub struct Snapshot {
     pub refusals: BTreeMap<String, Refusal>,
     /// What the quotas of the namespace leave.
     pub quotas: Quotas,
+    /// What their storage classes allow.
+    pub budgets: Budgets,
     /// What was last reported.
     pub earlier: Option<Earlier>,
 }

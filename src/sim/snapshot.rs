@@ -13,7 +13,7 @@ use crate::claims;
 use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
-use crate::rollout::{Neighbour, PodView, Quotas, Refusal, SetView, Snapshot};
+use crate::rollout::{Budgets, Neighbour, PodView, Quotas, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
 use crate::templates::{MaxInMotion, ProgressDeadline, Ready, Record, Revision, Sync, keys};
 
@@ -64,6 +64,7 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
         neighbours: Vec::new(),
         refusals: BTreeMap::new(),
         quotas: quotas(seen.room),
+        budgets: Budgets::default(),
         earlier: seen.earlier.and_then(|says| mind.earlier(says)),
     };
     if seen.neighbour {

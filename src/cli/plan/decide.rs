@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::budgets;
 use super::course::{AT_LAST, course, standings};
 use super::report::{Outcome, Pods, Report, Verdict, WishReport};
 use super::request::{self, Requester};
@@ -14,9 +15,9 @@ use super::rows;
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
 use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
-use crate::controller::objects;
+use crate::controller::{ClassLimits, objects};
 use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Quotas, Snapshot, Wish, plan};
+use crate::rollout::{Budgets, Quotas, Seconds, Snapshot, Wish, plan};
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
 
 /// What is asked, and what is there.
@@ -30,6 +31,10 @@ pub(crate) struct Inputs<'a> {
     pub(crate) requester: &'a Requester,
     /// The settings of the policy, valid ones.
     pub(crate) settings: &'a RawValue,
+    /// What storage classes allow.
+    pub(crate) limits: &'a BTreeMap<String, ClassLimits>,
+    /// The time.
+    pub(crate) now: Seconds,
 }
 
 /// What would happen.
@@ -199,6 +204,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Val
         report.obstacles.push(first.message);
     }
     let before = standings(&snapshot);
+    report.notes.extend(budgets::waits(inputs, &snapshot, &before));
     let course = course(snapshot, |apply| judge.refuses(apply));
     report.claims = rows::rows(&before, &course, &judge, report.pods);
     Ok(())
@@ -239,6 +245,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         neighbours,
         refusals: BTreeMap::new(),
         quotas: quotas(inputs)?,
+        budgets: Budgets::default(),
         earlier: None,
     })
 }

@@ -2,6 +2,7 @@
 //! so that nothing else is done.
 
 mod asked;
+mod budgets;
 mod claim_states;
 mod edges;
 mod expansion;

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use crate::controller::ClassLimits;
+
 use super::world::{World, lines, manifest, quota};
 
 #[test]
@@ -66,6 +68,31 @@ fn quotas_that_may_not_be_read_are_said_to_be_unchecked() {
             .any(|note| note.starts_with("ResourceQuota: not checked")),
         "{report:?}"
     );
+}
+
+#[test]
+fn claims_that_were_modified_often_enough_are_noted_with_the_time() {
+    let mut world = World::new();
+    for (claim, times) in [
+        ("data-web-2", "2026-11-22T14:00:00Z,2026-11-23T11:00:00Z"),
+        ("data-web-1", "2026-11-23T11:00:00Z"),
+    ] {
+        let claim = world.object("PersistentVolumeClaim", claim);
+        claim["metadata"]["annotations"]["claim-rollout.io/modified"] = json!(times);
+    }
+    let noted = |world: &World| world.apply("2Gi", "m:1").notes;
+    assert_eq!(noted(&world), Vec::<String>::new());
+    let limits = ClassLimits {
+        per_day: Some(2),
+        at_once: None,
+    };
+    world.limits.insert("fast".to_owned(), limits);
+    let words = "data-web-2 has been modified 2 times in 24 h, which is all that storage class fast allows: goes on at \
+                 2026-11-23T14:00:00Z";
+    assert_eq!(noted(&world), [words]);
+    // A label is no modification.
+    world.object("PersistentVolumeClaim", "data-web-2")["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
+    assert_eq!(noted(&world), Vec::<String>::new());
 }
 
 const CLAIM: (&str, &str) = ("PersistentVolumeClaim", "data-web-2");

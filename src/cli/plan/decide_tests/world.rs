@@ -1,5 +1,7 @@
 //! A set `web` of three replicas with one template `data` of 1Gi, and all that a plan looks at.
 
+use std::collections::BTreeMap;
+
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -8,6 +10,8 @@ use crate::cli::plan::overlay::set_last_applied;
 use crate::cli::plan::report::{ClaimReport, Outcome, Report, State};
 use crate::cli::plan::request::{KUBECTL, Requester};
 use crate::cli::recorded::Recorded;
+use crate::controller::ClassLimits;
+use crate::rollout::Seconds;
 use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
 
 /// A set `web` of three replicas of 1Gi in a class that expands, and everything around it.
@@ -17,7 +21,12 @@ pub(super) struct World {
     pub(super) manager: &'static str,
     /// A kind that may not be read.
     pub(super) unreadable: Option<&'static str>,
+    /// What storage classes allow.
+    pub(super) limits: BTreeMap<String, ClassLimits>,
 }
+
+/// 2026-11-23T12:00:00Z
+const NOON: Seconds = 1_795_435_200;
 
 pub(super) fn template(size: &str) -> Value {
     json!({
@@ -112,6 +121,7 @@ impl World {
             settings: json!({}),
             manager: KUBECTL,
             unreadable: None,
+            limits: BTreeMap::new(),
         }
     }
 
@@ -163,6 +173,8 @@ impl World {
                 manager: self.manager.to_owned(),
             },
             settings: &settings,
+            limits: &self.limits,
+            now: NOON,
         })
     }
 
