@@ -16,6 +16,7 @@ use super::health::Health;
 use super::inquire::Pace;
 use super::namespaces::Namespaces;
 use super::places::Places;
+use super::quotas::Shared;
 use super::reconcile::{self, Context, Memories};
 use super::slim::Set;
 use super::unblock::Unblock;
@@ -62,6 +63,7 @@ pub(super) async fn lead(
         rollouts: rollouts.clone(),
         namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
         questions: Pace::default(),
+        quota_lists: Shared::default(),
         unblock: Unblock::new(client.clone(), wake, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),

@@ -71,9 +71,8 @@ impl Places {
         });
         snapshot.budgets.classes = budgets.collect();
         let planned = plan(snapshot);
-        let uid = snapshot.set.uid.clone();
-        taken.looked_at.insert(uid.clone());
-        taken.by_set.insert(uid, planned.places.clone());
+        taken.look_at(&snapshot.set.uid);
+        taken.by_set.insert(snapshot.set.uid.clone(), planned.places.clone());
         planned
     }
 
@@ -82,14 +81,14 @@ impl Places {
         if !self.limits.is_empty() {
             let mut taken = lock(&self.taken);
             taken.by_set.remove(uid);
-            taken.looked_at.insert(uid.to_owned());
+            taken.look_at(uid);
         }
     }
 
     /// Nothing is known of this one, however often it is looked at: others do not wait for it.
     pub(super) fn pass(&self, uid: &str) {
         if !self.limits.is_empty() {
-            lock(&self.taken).looked_at.insert(uid.to_owned());
+            lock(&self.taken).look_at(uid);
         }
     }
 
@@ -102,6 +101,15 @@ impl Places {
 }
 
 impl Taken {
+    /// Nobody asks who was looked at once all were.
+    fn look_at(&mut self, uid: &str) {
+        if self.complete {
+            self.looked_at.clear();
+        } else {
+            self.looked_at.insert(uid.to_owned());
+        }
+    }
+
     fn by_others(&self, uid: &str, class: &str) -> u32 {
         let others = self.by_set.iter().filter(|(set, _)| *set != uid);
         let places = others.filter_map(|(_, places)| places.get(class));

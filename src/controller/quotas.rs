@@ -2,6 +2,9 @@
 //!
 //! Nothing depends on it: where they cannot be read, the API server says on the way what does not fit.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
+
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 
@@ -9,6 +12,7 @@ use super::act::{Outcome, call};
 use super::obstacles::Quota;
 use super::reconcile::Context;
 use super::slim::Set;
+use super::watch::lock;
 use crate::rollout::quota::RECHECK;
 use crate::rollout::{Quotas, Seconds, SetView};
 use crate::templates::{Record, Revision};
@@ -29,6 +33,25 @@ impl Read {
     }
 }
 
+/// What was read a moment ago, by namespace: where many rollouts begin at once, not each of them reads the same.
+#[derive(Debug, Default)]
+pub(super) struct Shared(Mutex<HashMap<String, (Seconds, Quotas)>>);
+
+impl Shared {
+    /// How old what was read may be. The use of a quota is counted no faster.
+    const MOMENT: Seconds = 1;
+
+    fn get(&self, namespace: &str, now: Seconds) -> Option<Quotas> {
+        let mut known = lock(&self.0);
+        known.retain(|_, (at, _)| (*at..=at.saturating_add(Self::MOMENT)).contains(&now));
+        known.get(namespace).map(|(_, quotas)| quotas.clone())
+    }
+
+    fn put(&self, namespace: &str, now: Seconds, quotas: &Quotas) {
+        lock(&self.0).insert(namespace.to_owned(), (now, quotas.clone()));
+    }
+}
+
 impl Context {
     /// What is known of the quotas; most rollouts are past the time when anybody asks.
     pub(super) fn quotas(&self, set: &Set, view: &SetView) -> Quotas {
@@ -42,35 +65,43 @@ impl Context {
 
     /// Reads them for the rollout of this revision.
     pub(super) async fn read_quotas(&self, set: &Set, revision: &Revision) -> Quotas {
-        let namespace = set.namespace().unwrap_or_default();
-        let api: Api<Quota> = Api::namespaced(self.client.clone(), &namespace);
+        let (namespace, now) = (set.namespace().unwrap_or_default(), (self.clock)());
+        let quotas = match self.quota_lists.get(&namespace, now) {
+            Some(quotas) => quotas,
+            None => self.list_quotas(&namespace, now).await,
+        };
+        let read = Read {
+            revision: revision.clone(),
+            at: now,
+            quotas: quotas.clone(),
+        };
+        self.remember(set, |memory| memory.quotas = Some(Box::new(read)));
+        quotas
+    }
+
+    async fn list_quotas(&self, namespace: &str, now: Seconds) -> Quotas {
+        let api: Api<Quota> = Api::namespaced(self.client.clone(), namespace);
         // What the API server has in its own memory will do: it judges by a copy as well.
         let quotas = match call(api.list(&ListParams::default().match_any())).await {
             Outcome::Done(list) => Quotas::Known(list.items.iter().flat_map(Quota::resources).collect()),
             other => {
-                let (set, outcome) = (set.name_any(), other.as_str());
+                let outcome = other.as_str();
                 tracing::info!(
                     namespace,
-                    set,
                     outcome,
                     "the quotas cannot be read: the API server judges each PVC"
                 );
                 Quotas::Unchecked
             }
         };
-        let read = Read {
-            revision: revision.clone(),
-            at: (self.clock)(),
-            quotas: quotas.clone(),
-        };
-        self.remember(set, |memory| memory.quotas = Some(Box::new(read)));
+        self.quota_lists.put(namespace, now, &quotas);
         quotas
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Quotas, Read, Revision};
+    use super::{Quotas, Read, Revision, Shared};
 
     #[test]
     fn what_was_read_counts_for_one_revision_and_half_a_minute() {
@@ -88,6 +119,21 @@ mod tests {
         ] {
             let found = read.of(&Revision::from_text(revision), now);
             assert_eq!(found.is_some(), expected, "{revision} at {now}");
+        }
+    }
+
+    #[test]
+    fn what_was_read_a_moment_ago_is_shared_within_its_namespace() {
+        for (namespace, now, expected) in [
+            ("shop", 100, true),
+            ("shop", 101, true),
+            ("shop", 102, false),
+            ("shop", 99, false),
+            ("mail", 100, false),
+        ] {
+            let shared = Shared::default();
+            shared.put("shop", 100, &Quotas::Unchecked);
+            assert_eq!(shared.get(namespace, now).is_some(), expected, "{namespace} at {now}");
         }
     }
 }

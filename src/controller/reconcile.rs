@@ -17,6 +17,7 @@ use super::memory::Memory;
 use super::metrics::Metrics;
 use super::namespaces::Namespaces;
 use super::places::Places;
+use super::quotas::Shared;
 use super::report::updated;
 use super::settled::{Basis, Settled};
 use super::slim::{Applied, Patched, Set};
@@ -26,7 +27,7 @@ use super::undone::{self, Undone};
 use super::watch::lock;
 use super::{Clock, history, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, Tell, Wish};
+use crate::rollout::{Action, ApplyClaim, Plan, Reason, Seconds, Tell, Wish};
 use crate::templates::{MaxInMotion, RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -57,6 +58,7 @@ pub(super) struct Context {
     pub(super) unblock: Unblock,
     pub(super) admission: Admission,
     pub(super) questions: inquire::Pace,
+    pub(super) quota_lists: Shared,
     pub(super) metrics: Arc<Metrics>,
     pub(super) memories: Memories,
     /// Set once: nothing new is begun.
@@ -325,25 +327,6 @@ impl Context {
                 Ok(Acted::LookAgain)
             }
         }
-    }
-
-    /// Why the last write to the set was refused, and when it is tried again.
-    pub(super) fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
-        let now = (self.clock)();
-        let refused = self.remembered(set, |memory| memory.refused.clone()).flatten()?;
-        let retry_at = refused.retry_at(now);
-        Some((refused.what, retry_at))
-    }
-
-    /// The last write to the set was put back, and it is not yet time to try it again.
-    pub(super) fn undone(&self, set: &Set) -> Option<Idle> {
-        let now = (self.clock)();
-        let undone = self.remembered(set, |memory| memory.undone.clone()).flatten()?;
-        let retry_at = undone.retry_at(now);
-        (retry_at > now).then_some(Idle::WriteUndone {
-            what: undone.what,
-            retry_at,
-        })
     }
 
     /// Forgets the sets that are not there any more; some may have gone while nobody was watching.

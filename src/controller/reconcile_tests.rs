@@ -14,6 +14,7 @@ use crate::controller::inquire::Pace;
 use crate::controller::metrics::Metrics;
 use crate::controller::namespaces::Namespaces;
 use crate::controller::places::Places;
+use crate::controller::quotas::Shared;
 use crate::controller::slim::Set;
 use crate::controller::unblock::Unblock;
 use crate::templates::MaxInMotion;
@@ -38,6 +39,7 @@ fn context(sets: Store<Set>) -> Arc<Context> {
         rollouts: store().0,
         namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
         questions: Pace::default(),
+        quota_lists: Shared::default(),
         unblock: Unblock::new(client, wake, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),

@@ -199,9 +199,16 @@ pub(super) fn note(snapshot: &Snapshot, apply: &mut ApplyClaim) {
     if budget.is_none_or(|budget| budget.per_day.is_none()) {
         return;
     }
-    let before = snapshot.budgets.modified.get(&claim.uid);
-    let mut times = recent(before.map_or(&[][..], Vec::as_slice), snapshot.now);
-    times.extend(modifies(claim, apply).then_some(snapshot.now));
+    let mut times = snapshot.budgets.modified.get(&claim.uid).cloned().unwrap_or_default();
+    // The guard lets annotations change only with the revision. Whatever of an earlier write is asked for again was counted.
+    if claim
+        .labels
+        .get(keys::REVISION)
+        .is_none_or(|label| label != apply.revision.as_str())
+    {
+        times = recent(&times, snapshot.now);
+        times.extend(modifies(claim, apply).then_some(snapshot.now));
+    }
     if !times.is_empty() {
         apply.annotations.insert(keys::MODIFIED.to_owned(), write(&times));
     }

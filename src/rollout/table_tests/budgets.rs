@@ -206,6 +206,11 @@ fn the_times_of_the_last_day_stay_on_the_pvc_and_older_ones_go() {
         noted(&web).as_deref(),
         Some("2026-11-22T13:00:00Z,2026-11-23T11:00:00Z")
     );
+    // What is asked for again, because others dropped it, was counted; the guard lets no annotation change alone.
+    web.applied("data-web-2").request = gi(1);
+    web.claim("data-web-2").size_is_ours = true;
+    let times = "2026-11-22T06:00:00Z,2026-11-22T12:00:00Z,2026-11-22T13:00:00Z,2026-11-23T11:00:00Z";
+    assert_eq!(noted(&web).as_deref(), Some(times));
     // Where there is no such budget nothing is noted.
     web.budgets.classes.get_mut("ebs").unwrap().per_day = None;
     assert_eq!(noted(&web), None);
