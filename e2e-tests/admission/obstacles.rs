@@ -1,12 +1,12 @@
 //! Wishes that claims cannot follow: what is said at admission, and what the API server says later.
 
-use anyhow::{Context as _, ensure};
-use serde_json::{Value, json};
+use anyhow::ensure;
+use serde_json::json;
 
 use super::Stage;
 use super::served::Policies;
 use crate::cluster::eventually;
-use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+use crate::scenarios::scene::{PATIENCE, Scene, manifest, text};
 
 /// Makes a set of so many, with claims of this storage class.
 async fn make(scene: &Scene<'_>, replicas: u32, class: &str) -> anyhow::Result<()> {
@@ -85,16 +85,6 @@ pub(super) async fn a_claim_that_somebody_else_controls_is_named(stage: &Stage) 
     warned(scene, &manifest(2, "2Gi"), &["data-web-0: owned by ConfigMap other"]).await
 }
 
-/// The states of the claims that are not done, as the controller reports them.
-async fn states(scene: &Scene<'_>) -> anyhow::Result<Vec<(Value, Value)>> {
-    let rollout = scene.rollout().await?;
-    let claims = rollout["status"]["claims"].as_array().cloned().unwrap_or_default();
-    Ok(claims
-        .into_iter()
-        .map(|mut claim| (claim["name"].take(), claim["state"].take()))
-        .collect())
-}
-
 pub(super) async fn a_quota_is_no_matter_of_admission_and_the_rollout_goes_on_when_it_is_raised(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -108,14 +98,14 @@ pub(super) async fn a_quota_is_no_matter_of_admission_and_the_rollout_goes_on_wh
     scene.controller = Some(stage.controllers.start(&["--namespace", &scene.namespace]).await?);
     // There is room for one of them.
     warned(&scene, &manifest(2, "2Gi"), &[]).await?;
-    let mut seen = Vec::new();
-    let refused = eventually("the second claim to be refused", PATIENCE, async || {
-        seen = states(&scene).await?;
-        Ok((seen == [(json!("data-web-0"), json!("Refused"))]).then_some(()))
+    let before = scene.claims().await?;
+    let stalled = scene.until_reported("a quota", |rollout| {
+        rollout["status"]["conditions"][2]["reason"] == "WouldExceedQuota"
     });
-    refused.await.with_context(|| format!("{seen:?} {}", scene.log()))?;
-    let message = scene.rollout().await?["status"]["claims"][0]["message"].to_string();
-    ensure!(message.contains("exceeded quota"), "{message}");
+    let message = text(&stalled.await?["status"]["conditions"][2]["message"]);
+    let words = "the 2 PVCs that would grow need 2Gi more, and ResourceQuota storage has 1Gi left of 3Gi: ";
+    ensure!(message.starts_with(words), "{message}");
+    ensure!(scene.claims().await? == before, "a claim was written");
 
     let raised = json!({"spec": {"hard": {"requests.storage": "4Gi"}}}).to_string();
     scene.done(&["patch", "quota", "storage", "-p", &raised], "").await?;

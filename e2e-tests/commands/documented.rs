@@ -2,7 +2,6 @@
 
 use anyhow::Context as _;
 
-use super::plans::until_counted;
 use super::{Stage, items, run, scene};
 use crate::book::Book;
 use crate::cluster::eventually;
@@ -41,7 +40,7 @@ pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) ->
     scene
         .done(&["create", "quota", "storage", "--hard=requests.storage=8Gi"], "")
         .await?;
-    until_counted(&scene, "6Gi").await?;
+    scene.until_quota("used", "6Gi").await?;
     std::fs::write(&file, manifest(3, "4Gi"))?;
     types(&mut book, &scene, "claim-rollout plan -f web.yaml").await?;
     types(&mut book, &scene, "claim-rollout status web").await?;
@@ -51,10 +50,10 @@ pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) ->
     types(&mut book, &scene, "kubectl describe sts web").await?;
 
     scene.done(&["apply", "-f", "web.yaml"], "").await?;
-    let stuck = eventually("a claim to be refused, and the wish to be kept", PATIENCE, async || {
-        let refused = scene.rollout().await?["status"]["claims"][0]["state"] == "Refused";
+    let stuck = eventually("the quota to be named, and the wish to be kept", PATIENCE, async || {
+        let exceeds = scene.rollout().await?["status"]["conditions"][2]["reason"] == "WouldExceedQuota";
         let wishes = items(&run(&scene, &["history", "web", "-o", "json"], "").await?)?;
-        Ok((refused && wishes.last().is_some_and(|last| last["number"] == 2)).then_some(()))
+        Ok((exceeds && wishes.last().is_some_and(|last| last["number"] == 2)).then_some(()))
     });
     stuck.await.with_context(|| scene.log())?;
     types(&mut book, &scene, "claim-rollout history web").await?;

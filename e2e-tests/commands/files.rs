@@ -8,7 +8,7 @@ use crate::scenarios::scene::manifest;
 
 pub(super) async fn a_plan_from_files_is_the_plan_from_the_cluster(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "from-files").await?;
-    quota(&scene, "4Gi").await?;
+    quota(&scene, "4Gi", "3Gi").await?;
     let new = manifest(3, "2Gi");
     let (_, from_cluster) = plan(&scene, &new).await?;
 

@@ -23,8 +23,12 @@ async fn requests(scene: &Scene<'_>) -> anyhow::Result<Vec<Value>> {
 
 pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "withdrawn").await?;
-    quota(&scene, "4Gi").await?;
+    scene.partition(2).await?;
     scene.apply(3, "2Gi").await?;
+    let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
+    scene.until_reported("the first claim to be ready", first).await?;
+    quota(&scene, "4Gi", "4Gi").await?;
+    scene.partition(0).await?;
     let revision = scene.record().await?["revision"]
         .as_str()
         .context("a revision")?

@@ -20,7 +20,7 @@ scenarios![Stage;
     documented::the_document_shows_what_the_commands_print,
     plans::what_is_planned_is_what_happens,
     plans::with_a_new_image_each_pod_is_replaced_after_its_claim_as_planned,
-    plans::a_quota_that_is_too_small_is_named_in_the_words_that_the_api_server_uses_then,
+    plans::a_quota_that_is_too_small_is_named_in_the_words_that_the_controller_uses_then,
     plans::a_limit_range_is_named_in_the_words_that_the_api_server_uses_then,
     plans::who_may_not_change_claims_reads_so_before_trying,
     files::a_plan_from_files_is_the_plan_from_the_cluster,

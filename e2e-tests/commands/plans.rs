@@ -174,34 +174,32 @@ async fn refused_as_planned(scene: &Scene<'_>, new: &str, claim: &str) -> anyhow
     Ok(())
 }
 
-/// A ResourceQuota with room for so much, of which the API server knows what is used.
-pub(super) async fn quota(scene: &Scene<'_>, hard: &str) -> anyhow::Result<()> {
+/// A ResourceQuota with room for so much, of which the API server knows that so much is used.
+pub(super) async fn quota(scene: &Scene<'_>, hard: &str, used: &str) -> anyhow::Result<()> {
     let hard = format!("--hard=requests.storage={hard},expandable.storageclass.storage.k8s.io/requests.storage={hard}");
     scene.done(&["create", "quota", "storage", &hard], "").await?;
-    until_counted(scene, "3Gi").await
+    scene.until_quota("used", used).await
 }
 
-/// Waits until the API server knows that so much of the quota is used.
-pub(super) async fn until_counted(scene: &Scene<'_>, used: &str) -> anyhow::Result<()> {
-    let counted = eventually("the quota to be counted", PATIENCE, async || {
-        let arguments = [
-            "get",
-            "quota",
-            "storage",
-            "-o",
-            "jsonpath={.status.used.requests\\.storage}",
-        ];
-        Ok((scene.done(&arguments, "").await?.stdout == used).then_some(()))
-    });
-    counted.await
-}
-
-pub(super) async fn a_quota_that_is_too_small_is_named_in_the_words_that_the_api_server_uses_then(
+pub(super) async fn a_quota_that_is_too_small_is_named_in_the_words_that_the_controller_uses_then(
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let scene = scene(stage, "planned-quota").await?;
-    quota(&scene, "4Gi").await?;
-    refused_as_planned(&scene, &manifest(3, "2Gi"), "data-web-1").await
+    quota(&scene, "4Gi", "3Gi").await?;
+    let (output, planned) = plan(&scene, &manifest(3, "2Gi")).await?;
+    ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
+    ensure!(steps(&planned).is_empty(), "{planned:#}");
+    scene.apply(3, "2Gi").await?;
+    let told = scene.until_reported("a quota", |rollout| {
+        rollout["status"]["conditions"][2]["reason"] == "WouldExceedQuota"
+    });
+    let told = told.await?["status"]["conditions"][2]["message"].take();
+    ensure!(
+        planned["obstacles"] == json!([told]),
+        "{planned:#}\nbut the controller says {told}"
+    );
+    ensure!(written(&scene).await?.is_empty(), "{:?}", written(&scene).await?);
+    Ok(())
 }
 
 pub(super) async fn a_limit_range_is_named_in_the_words_that_the_api_server_uses_then(

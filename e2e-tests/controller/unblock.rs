@@ -56,7 +56,7 @@ async fn lift(scene: &Scene<'_>, size: &str, obstacle: impl AsyncFnOnce() -> any
     ensure!(watches(scene)?.len() == 1, "only what was named: {:?}", watches(scene)?);
     obstacle().await?;
     let lifted = Instant::now();
-    scene.until_complete(1, size).await?;
+    scene.until_complete(2, size).await?;
     let waited = lifted.elapsed();
     ensure!(waited < AT_ONCE, "it took {waited:?}\n{}", scene.log());
     ensure!(watches(scene)?.is_empty(), "{:?}", watches(scene)?);
@@ -72,20 +72,25 @@ pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_al
     classes
         .create(&PostParams::default(), &serde_json::from_value(class)?)
         .await?;
-    let web = |size| manifest(1, size).replace("storageClassName: expandable", "storageClassName: unblock");
+    let web = |size| manifest(2, size).replace("storageClassName: expandable", "storageClassName: unblock");
     scene.done(&["apply", "-f", "-"], &web("1Gi")).await?;
-    scene.until_ready(1).await?;
+    scene.until_ready(2).await?;
     ensure!(watches(&scene)?.is_empty(), "{:?}", watches(&scene)?);
 
-    scene
-        .done(&["create", "quota", "claims", "--hard=requests.storage=1Gi"], "")
-        .await?;
-    until_enforced(&scene).await?;
+    // There is room when it begins, and none when the second claim is to follow.
+    scene.partition(1).await?;
     scene.done(&["apply", "-f", "-"], &web("2Gi")).await?;
+    let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
+    scene.until_reported("the first claim to be ready", first).await?;
+    scene
+        .done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
+        .await?;
+    scene.until_quota("used", "3Gi").await?;
+    scene.partition(0).await?;
     lift(&scene, "2Gi", async || {
-        let raised = r#"{"spec":{"hard":{"requests.storage":"9Gi"}}}"#;
+        let raised = r#"{"spec":{"hard":{"requests.storage":"20Gi"}}}"#;
         scene
-            .done(&["patch", "quota", "claims", "--patch", raised], "")
+            .done(&["patch", "quota", "storage", "--patch", raised], "")
             .await
             .map(drop)
     })
@@ -121,14 +126,4 @@ pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_al
         .done(&["annotate", "statefulset", "web", "claim-rollout.io/paused-"], "")
         .await?;
     lift(&scene, "5Gi", async || limit("5Gi").await).await
-}
-
-/// Waits until the quota counts what is there.
-async fn until_enforced(scene: &Scene<'_>) -> anyhow::Result<()> {
-    eventually("the quota to be enforced", PATIENCE, async || {
-        let quota = scene.done(&["get", "quota", "claims", "-o", "json"], "").await?;
-        let quota: Value = serde_json::from_str(&quota.stdout)?;
-        Ok((quota["status"]["used"]["requests.storage"] == "1Gi").then_some(()))
-    })
-    .await
 }

@@ -26,16 +26,19 @@ pub(super) async fn shows(stage: &Stage, tool: &Tool) -> anyhow::Result<[String;
     let small = with_partition(in_git("1Gi")?);
     tool.sync.send(&scene, &small).await?;
     scene.settled().await?;
-    // Room for one of the two claims: there it stays until somebody raises it.
-    scene.wish(&quota("3Gi")).await?;
-    let counted = [
-        "wait",
-        "--for=jsonpath={.status.used.requests\\.storage}=2Gi",
-        "quota/storage",
-    ];
-    scene.done(&counted, "").await?;
     let both = with_image(with_partition(in_git("2Gi")?), 2);
     tool.sync.send(&scene, &both).await?;
+    // A controller was here before, and wrote the first of the two claims when there was room. Now there is none.
+    let revision = scene.record().await?["revision"].take();
+    let first = json!({
+        "metadata": {"labels": {"claim-rollout.io/revision": revision}},
+        "spec": {"resources": {"requests": {"storage": "2Gi"}}},
+    });
+    scene
+        .done(&["patch", "pvc", "data-web-1", "-p", &first.to_string()], "")
+        .await?;
+    scene.wish(&quota("3Gi")).await?;
+    scene.until_quota("used", "3Gi").await?;
     let arguments = ["--namespace", &namespace];
     scene.controller = Some(stage.installation.start_controller(&arguments).await?);
     let refused = |rollout: &Value| rollout["status"]["claims"][0]["state"] == "Refused";

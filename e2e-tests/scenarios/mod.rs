@@ -10,6 +10,7 @@ mod available;
 mod bad_input;
 mod barrier;
 mod beside;
+mod budgets;
 mod canary;
 mod changed;
 mod cost;
@@ -94,7 +95,10 @@ scenarios![Stage;
     changed::a_claim_whose_size_is_put_back_is_never_done,
     changed::a_claim_whose_class_is_dropped_is_never_done,
     attributes::class_and_size_in_one_apply_reach_each_claim_in_one_patch,
-    obstacles::a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_raised_lets_it_go_on,
+    obstacles::a_quota_with_room_for_two_of_three_keeps_all_as_they_are_until_it_is_raised,
+    obstacles::a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one_that_is_raised_lets_it_go_on,
+    budgets::of_two_sets_no_more_pvcs_are_in_motion_than_their_class_allows,
+    budgets::a_pvc_that_was_modified_often_enough_waits_until_a_day_has_passed,
     quota::use_that_goes_up_and_down_makes_nobody_try_more_often_or_tell_it_again,
     obstacles::a_class_that_is_made_expandable_later_lets_the_rollout_go_on,
     obstacles::with_parallel_pods_one_refused_claim_does_not_stop_the_others,

@@ -32,28 +32,60 @@ async fn told_once(scene: &Scene<'_>, reason: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn a_quota_that_is_too_small_stops_the_rollout_and_one_that_is_raised_lets_it_go_on(
+fn quota(storage: &str) -> String {
+    json!({
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"},
+        "spec": {"hard": {"requests.storage": storage}},
+    })
+    .to_string()
+}
+
+pub(super) async fn a_quota_with_room_for_two_of_three_keeps_all_as_they_are_until_it_is_raised(
+    stage: &Stage,
+) -> anyhow::Result<()> {
+    let scene = Scene::with_set(stage, "exceeds", 3).await?;
+    scene.wish(&quota("5Gi")).await?;
+    scene.until_quota("used", "3Gi").await?;
+    let (begun, pods, claims) = (scene.mark().await?, scene.pods().await?, scene.claims().await?);
+    scene.apply(3, "2Gi").await?;
+    let exceeds = |rollout: &Value| {
+        let stalled = &rollout["status"]["conditions"][2];
+        stalled["status"] == "True" && stalled["reason"] == "WouldExceedQuota"
+    };
+    let rollout = scene.until_reported("a quota that has no room", exceeds).await?;
+    let why = text(&rollout["status"]["conditions"][2]["message"]);
+    let words = "the 3 PVCs that would grow need 3Gi more, and ResourceQuota storage has 2Gi left of 5Gi: ";
+    ensure!(why.starts_with(words), "{why}");
+    ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
+    scene.until_told("ClaimRolloutStalled").await?;
+    told_once(&scene, "ClaimRolloutStalled").await?;
+    let count = scene.writes_since(begun).await?.count();
+    ensure!(count.claims.is_empty() && count.records == 0, "{count:?}");
+    ensure!(scene.claims().await? == claims, "a claim was written");
+
+    scene.wish(&quota("6Gi")).await?;
+    scene.until_complete(3, "2Gi").await?;
+    ensure!(scene.pods().await? == pods, "Pods restarted");
+    let written = scene.writes_since(begun).await?;
+    ensure!(written.refused().is_empty(), "{:?}", written.refused());
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0)
+}
+
+pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one_that_is_raised_lets_it_go_on(
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "quota", 3).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
-    let quota = |storage: &str| {
-        json!({
-            "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"},
-            "spec": {"hard": {"requests.storage": storage}},
-        })
-        .to_string()
-    };
-    scene.wish(&quota("5Gi")).await?;
-    let counted = eventually("the quota to count", PATIENCE, async || {
-        let output = scene
-            .done(&["get", "resourcequota", "storage", "-o", "json"], "")
-            .await?;
-        let status = &serde_json::from_str::<Value>(&output.stdout)?["status"];
-        Ok((status["used"]["requests.storage"] == "3Gi").then_some(()))
-    });
-    counted.await?;
+    scene.wish(&quota("6Gi")).await?;
+    scene.until_quota("used", "3Gi").await?;
+    // Two of them follow; then the room that the third would need is taken away.
+    scene.partition(1).await?;
     scene.apply(3, "2Gi").await?;
+    let two = |rollout: &Value| rollout["status"]["readyReplicas"] == 2;
+    scene.until_reported("two that are ready", two).await?;
+    scene.wish(&quota("5Gi")).await?;
+    scene.until_quota("hard", "5Gi").await?;
+    scene.partition(0).await?;
     let why = until_refused(&scene).await?;
     ensure!(
         why.starts_with("data-web-0: ") && why.contains("exceeded quota: storage"),

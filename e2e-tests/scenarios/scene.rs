@@ -191,6 +191,21 @@ impl<'a> Scene<'a> {
         Ok(items)
     }
 
+    /// From this index on replicas follow, as somebody says by hand.
+    pub(crate) async fn partition(&self, partition: u32) -> anyhow::Result<()> {
+        let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": partition}}}}).to_string();
+        self.done(&["patch", "statefulset", "web", "-p", &patch], "")
+            .await
+            .map(drop)
+    }
+
+    /// Waits until the ResourceQuota `storage` is known to have so much `hard` or `used`.
+    pub(crate) async fn until_quota(&self, of: &str, amount: &str) -> anyhow::Result<()> {
+        let counted = format!("--for=jsonpath={{.status.{of}.requests\\.storage}}={amount}");
+        let arguments = ["wait", "--timeout=120s", &counted, "quota/storage"];
+        self.done(&arguments, "").await.map(drop)
+    }
+
     pub(crate) async fn set(&self) -> anyhow::Result<Value> {
         Ok(serde_json::to_value(
             self.api("apps", "v1", "StatefulSet").get("web").await?,

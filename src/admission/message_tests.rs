@@ -2,7 +2,7 @@ use super::{
     ALLOWED, MAX_REFUSAL, MAX_WARNING, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_refused, faults, some, staged,
     warning,
 };
-use crate::admission::checks::Cause;
+use crate::admission::cause::Cause;
 use crate::templates::rules::Metadata;
 use crate::templates::{Change, Diff, Fault, FaultKind, TemplateChange, UpdatePolicy};
 

@@ -2,13 +2,11 @@
 
 use super::lookups::Lookups;
 use super::message::{self, SPEAKER};
-use super::review::{Object, Review};
-use super::settings::Settings;
 use super::verdict::{Refusal, Remarks};
 use super::wish::Wish;
 use super::{authority, checks};
 use crate::templates::show::path;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Record, UpdatePolicy, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Record, keys};
 
 /// The record of a new wish and its text, if the difference that it makes is allowed.
 pub(super) fn stage(

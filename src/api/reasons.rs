@@ -8,7 +8,7 @@ pub enum Kind {
     Settled,
     /// It goes on by itself.
     Moving,
-    /// It goes on when its user says so.
+    /// It goes on when its user says so, or when its time has come.
     Waiting,
     /// Somebody has to do something before it goes on.
     Stalled,
@@ -56,6 +56,8 @@ reasons! {
     Partitioned: Waiting,
     /// The update strategy is `OnDelete`: Pods are to be deleted by hand.
     OnDelete: Waiting,
+    /// As many PVCs as the budget of their storage class allows were modified, or are in motion.
+    WaitsForBudget: Waiting,
     /// Only PVCs created from now on get the desired templates.
     OnClaimDelete: Settled,
     /// The live templates are the desired ones.
@@ -66,6 +68,8 @@ reasons! {
     SetTerminating: Moving,
     /// The API server denies the patch of a PVC.
     ClaimRefused: Stalled,
+    /// A ResourceQuota has no room for all PVCs that would grow, so none is written.
+    WouldExceedQuota: Stalled,
     /// A PVC is not the StatefulSet's.
     ClaimForeign: Stalled,
     /// The driver cannot do what is asked for.

@@ -8,6 +8,7 @@ pub mod class;
 pub mod compatible;
 pub mod ownership;
 pub mod progress;
+pub mod quota;
 pub mod retention;
 
 pub use claim::{Claim, Owner};

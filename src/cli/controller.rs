@@ -10,6 +10,7 @@ use clap::Args;
 use tokio::net::TcpListener;
 
 use super::ClusterArguments;
+use super::class_limits::{self, ClassNumber};
 use super::files::{self, read_settings};
 use super::service::{self, LogFormat};
 use crate::api::Settings;
@@ -28,6 +29,12 @@ pub(crate) struct Arguments {
     /// How many replicas of a StatefulSet are in motion at the same time, where its annotation max-in-motion does not say
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "NUMBER")]
     max_in_motion: u32,
+    /// How often a PVC of a storage class may be modified (size or attributes class) in any 24 hours: ebs=2,gp3=4. May be repeated
+    #[arg(long = "modifications-per-24h", value_delimiter = ',', value_name = "CLASS=NUMBER")]
+    modifications_per_day: Vec<ClassNumber>,
+    /// How many PVCs of a storage class may be in motion at the same time, of all StatefulSets together: ebs=20. May be repeated
+    #[arg(long, value_delimiter = ',', value_name = "CLASS=NUMBER")]
+    max_modifications: Vec<ClassNumber>,
     /// How many writes a second it makes to the API server at most
     #[arg(long, default_value_t = Budget::DEFAULT.per_second, value_name = "NUMBER")]
     kube_api_qps: NonZeroU32,
@@ -70,6 +77,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
         namespace: cluster.namespace.clone(),
         max_concurrent: args.max_concurrent,
         max_in_motion: MaxInMotion(args.max_in_motion),
+        class_limits: class_limits::limits(&args.modifications_per_day, &args.max_modifications),
         settings,
         without_policy: if args.allow_without_policy {
             WithoutPolicy::RollOut

@@ -3,6 +3,7 @@
 //! One file (or folder) per subcommand. Errors are for people here: `anyhow`, one line on stderr.
 
 mod artifacthub;
+mod class_limits;
 mod cluster;
 #[cfg(test)]
 mod commands_tests;

@@ -10,7 +10,7 @@ use super::reconcile::Context;
 use super::slim::Set;
 use super::views::{self, ViewError};
 use crate::claims::Claim;
-use crate::rollout::{Neighbour, SetView, Snapshot};
+use crate::rollout::{Budgets, Idle, Neighbour, Plan, SetView, Snapshot};
 
 impl Context {
     /// What the StatefulSet says; what its annotations do not, the flags do.
@@ -20,19 +20,36 @@ impl Context {
         Ok(view)
     }
 
-    /// Everything that is seen of the set.
-    pub(super) fn snapshot(
+    /// What to do next by all that is seen, and by the quotas where they are to be read first.
+    pub(super) async fn decide(
         &self,
         set: &Set,
         view: &SetView,
         opened: Option<&Namespace>,
-    ) -> Result<Snapshot, ViewError> {
+        missing: Option<&Idle>,
+    ) -> Result<Plan, ViewError> {
+        let mut snapshot = self.snapshot(set, view, opened)?;
+        snapshot.halted = missing.cloned().or_else(|| self.undone(set));
+        snapshot.write_refused = self.write_refused(set);
+        let mut decided = self.plan(&mut snapshot);
+        if decided.asks_quotas {
+            snapshot.quotas = self.read_quotas(set, &decided.progress.update_revision).await;
+            decided = self.plan(&mut snapshot);
+        }
+        self.quote(set, &mut decided.progress);
+        Ok(decided)
+    }
+
+    /// Everything that is seen of the set.
+    fn snapshot(&self, set: &Set, view: &SetView, opened: Option<&Namespace>) -> Result<Snapshot, ViewError> {
         let mut claims = BTreeMap::new();
         let mut pods = BTreeMap::new();
         if let Some(opened) = opened {
             claims = claims_of(view, opened)?;
             pods = opened.pods.of(view, claims.keys());
         }
+        let modified = opened.map(|opened| self.modified(set, view, opened, &claims));
+        let modified = modified.unwrap_or_default();
         let mut earlier = self
             .report_of(set)
             .and_then(|rollout| views::earlier(&rollout, &view.uid));
@@ -68,6 +85,11 @@ impl Context {
             pods,
             neighbours,
             refusals,
+            quotas: self.quotas(set, view),
+            budgets: Budgets {
+                modified,
+                ..Budgets::default()
+            },
             earlier,
         })
     }

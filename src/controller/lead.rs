@@ -15,6 +15,8 @@ use super::crd::ClaimRollout;
 use super::health::Health;
 use super::inquire::Pace;
 use super::namespaces::Namespaces;
+use super::places::Places;
+use super::quotas::Shared;
 use super::reconcile::{self, Context, Memories};
 use super::slim::Set;
 use super::unblock::Unblock;
@@ -49,6 +51,7 @@ pub(super) async fn lead(
         clock,
         settings: Arc::clone(&settings),
         max_in_motion: config.max_in_motion,
+        places: Places::new(config.class_limits.clone()),
         admission: Admission::new(
             client.clone(),
             settings,
@@ -60,6 +63,7 @@ pub(super) async fn lead(
         rollouts: rollouts.clone(),
         namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
         questions: Pace::default(),
+        quota_lists: Shared::default(),
         unblock: Unblock::new(client.clone(), wake, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),

@@ -10,6 +10,7 @@ use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
 use super::inquire::Hearsay;
+use super::quotas::Read;
 use super::settled::Settled;
 use super::undone::Undone;
 use crate::claims::Claim;
@@ -33,6 +34,10 @@ pub(super) struct Memory {
     pub(super) settled: Option<Settled>,
     /// Applies that were refused, by the uid of the claim.
     pub(super) refusals: BTreeMap<String, Refusal>,
+    /// When claims were modified that the watch may not have shown since, by uid.
+    pub(super) modified: BTreeMap<String, Vec<Seconds>>,
+    /// The quotas of the namespace, before the first write of a rollout. On the heap: few have any.
+    pub(super) quotas: Option<Box<Read>>,
     /// What was said of claims that take long.
     pub(super) said: Hearsay,
     /// Failures in a row.
@@ -109,6 +114,8 @@ impl Memory {
         self.settled = Some(settled);
         self.written.clear();
         self.refusals.clear();
+        self.quotas = None;
+        self.modified.clear();
         self.said.clear();
         self.unlisted.clear();
     }

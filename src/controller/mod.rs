@@ -6,7 +6,7 @@
 //! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
 //! | `watch`, `namespaces`, `scopes`, `pods`, `unblock`, `obstacles` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
-//! | `reconcile`, `settled`, `gather`, `staged_at`, `inquire` | one look at one set or none, and what is seen |
+//! | `reconcile`, `settled`, `gather`, `staged_at`, `quotas`, `places`, `inquire` | one look at one set or none, and what is seen |
 //! | `act`, `undone` | the writes, and what became of them |
 //! | `admission`, `registered` | whether anybody judges who stages a change, and by which settings |
 //! | `memory` | replies that the watches have not caught up with |
@@ -37,7 +37,9 @@ mod memory;
 mod metrics;
 mod namespaces;
 mod obstacles;
+mod places;
 mod pods;
+mod quotas;
 mod reconcile;
 mod registered;
 mod report;
@@ -51,6 +53,7 @@ mod undone;
 mod views;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -72,6 +75,7 @@ pub use admission::WithoutPolicy;
 pub use client::Budget;
 pub use lease::Election;
 pub(crate) use lease::NAME as LEASE;
+pub use places::ClassLimits;
 
 /// The field manager of every write.
 pub const FIELD_MANAGER: &str = crate::claims::claim::Manager::OURS;
@@ -91,6 +95,8 @@ pub struct Config {
     pub max_concurrent: u16,
     /// How many replicas of a set are in motion at the same time, where the set does not say.
     pub max_in_motion: MaxInMotion,
+    /// What storage classes allow, by name; of most nobody knows.
+    pub class_limits: BTreeMap<String, ClassLimits>,
     /// The settings document, the same that the policy has.
     pub settings: Settings,
     /// What becomes of StatefulSets in namespaces for which neither the policy nor the guard is registered.
@@ -107,6 +113,7 @@ impl Default for Config {
             namespace: None,
             max_concurrent: 16,
             max_in_motion: MaxInMotion::default(),
+            class_limits: BTreeMap::new(),
             settings: Settings::default(),
             without_policy: WithoutPolicy::default(),
             election: None,

@@ -3,9 +3,11 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::obstacles::Quota;
 use super::slim::{Claim, Pod, Set};
 use super::views;
 use crate::claims;
+use crate::claims::quota;
 use crate::rollout::{Neighbour, PodView, SetView};
 
 /// Why an object cannot be read.
@@ -46,6 +48,14 @@ pub(crate) fn claim(object: &Value) -> Result<claims::Claim, ObjectError> {
 /// [`ObjectError`] if it is none.
 pub(crate) fn pod(object: &Value) -> Result<Option<PodView>, ObjectError> {
     Ok(views::pod(&shaped::<Pod>("Pod", object)?))
+}
+
+/// What the decision reads of a ResourceQuota.
+///
+/// # Errors
+/// [`ObjectError`] if it is none.
+pub(crate) fn quota(object: &Value) -> Result<Vec<quota::Quota>, ObjectError> {
+    Ok(shaped::<Quota>("ResourceQuota", object)?.resources())
 }
 
 /// What the decision reads of another StatefulSet of the namespace.

@@ -12,6 +12,7 @@ use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt};
 use serde::Deserialize;
 
+use crate::claims::quota;
 use crate::templates::Quantity;
 
 /// What the API server says of a growth that the storage class does not allow (PersistentVolumeClaimResize).
@@ -29,7 +30,16 @@ const OUT_OF_LIMITS: &str = "storage usage per PersistentVolumeClaim is ";
 pub(super) struct Quota {
     metadata: ObjectMeta,
     #[serde(default)]
+    spec: QuotaSpec,
+    #[serde(default)]
     status: QuotaStatus,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct QuotaSpec {
+    scopes: Option<Vec<String>>,
+    scope_selector: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -128,6 +138,23 @@ fn concerns_claims(resource: &str) -> bool {
 }
 
 impl Quota {
+    /// Its resources, as the decision reads them; none where it has scopes (see [`quota::Quota`]), or nobody has counted yet.
+    pub(super) fn resources(&self) -> Vec<quota::Quota> {
+        let is_scoped = self.spec.scopes.as_ref().is_some_and(|scopes| !scopes.is_empty());
+        if is_scoped || self.spec.scope_selector.is_some() {
+            return Vec::new();
+        }
+        let resources = self.status.hard.iter().filter_map(|(resource, hard)| {
+            Some(quota::Quota {
+                name: self.name_any(),
+                resource: resource.clone(),
+                hard: hard.parse().ok()?,
+                used: amount(self.status.used.get(resource)),
+            })
+        });
+        resources.collect()
+    }
+
     /// True iff what a refusal by this quota says was requested fits into it now.
     fn has_room_for(&self, refusal: &str) -> bool {
         let requested = refusal.split_once("requested: ").map_or("", |(_, requested)| requested);

@@ -16,6 +16,8 @@ use super::crd::ClaimRollout;
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::namespaces::Namespaces;
+use super::places::Places;
+use super::quotas::Shared;
 use super::report::updated;
 use super::settled::{Basis, Settled};
 use super::slim::{Applied, Patched, Set};
@@ -25,7 +27,7 @@ use super::undone::{self, Undone};
 use super::watch::lock;
 use super::{Clock, history, inquire, views};
 use crate::api::Settings;
-use crate::rollout::{Action, ApplyClaim, Idle, Plan, Reason, Seconds, SetRecord, Tell, Wish, plan};
+use crate::rollout::{Action, ApplyClaim, Plan, Reason, Seconds, SetRecord, Tell, Wish};
 use crate::templates::{MaxInMotion, Phase, RecordError, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -49,12 +51,14 @@ pub(super) struct Context {
     pub(super) clock: Clock,
     pub(super) settings: Arc<Settings>,
     pub(super) max_in_motion: MaxInMotion,
+    pub(super) places: Places,
     pub(super) sets: Store<Set>,
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
     pub(super) unblock: Unblock,
     pub(super) admission: Admission,
     pub(super) questions: inquire::Pace,
+    pub(super) quota_lists: Shared,
     pub(super) metrics: Arc<Metrics>,
     pub(super) memories: Memories,
     /// Set once: nothing new is begun.
@@ -105,6 +109,7 @@ pub(super) async fn reconcile(set: Arc<Set>, context: Arc<Context>) -> Result<Ne
 #[expect(clippy::needless_pass_by_value, reason = "the signature is kube's")]
 pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Context>) -> Next {
     context.metrics.failure();
+    context.places.pass(&set.uid().unwrap_or_default());
     let failures = context.remember(&set, |memory| {
         memory.failures = memory.failures.saturating_add(1);
         memory.failures
@@ -149,10 +154,7 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
     };
     let mut began = false;
     for _ in 0..MAX_ROUNDS {
-        let mut snapshot = context.snapshot(set, &view, opened.as_deref())?;
-        snapshot.halted = missing.clone().or_else(|| context.undone(set));
-        let mut plan = plan(&snapshot);
-        context.quote(set, &mut plan.progress);
+        let plan = context.decide(set, &view, opened.as_deref(), missing.as_ref()).await?;
         // Nothing that is done depends on the report: where it cannot be written, that is said at the end.
         if !std::mem::replace(&mut began, true) && plan.actions.iter().any(is_beginning) {
             drop(context.report(set, &view, &plan).await);
@@ -264,6 +266,7 @@ impl Context {
         );
         match outcome {
             Outcome::Done(claim) => {
+                self.note_modified(set, apply);
                 self.remember(set, |memory| memory.applied(claim));
                 self.tell(set, &updated(set, apply)).await;
                 Ok(Acted::LookAgain)
@@ -331,31 +334,13 @@ impl Context {
         }
     }
 
-    /// Why the last write to the set was refused, and when it is tried again.
-    pub(super) fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
-        let now = (self.clock)();
-        let refused = self.remembered(set, |memory| memory.refused.clone()).flatten()?;
-        let retry_at = refused.retry_at(now);
-        Some((refused.what, retry_at))
-    }
-
-    /// The last write to the set was put back, and it is not yet time to try it again.
-    fn undone(&self, set: &Set) -> Option<Idle> {
-        let now = (self.clock)();
-        let undone = self.remembered(set, |memory| memory.undone.clone()).flatten()?;
-        let retry_at = undone.retry_at(now);
-        (retry_at > now).then_some(Idle::WriteUndone {
-            what: undone.what,
-            retry_at,
-        })
-    }
-
     /// Forgets the sets that are not there any more; some may have gone while nobody was watching.
     pub(super) fn prune(&self) {
         let there: HashSet<String> = self.sets.state().iter().filter_map(|set| set.uid()).collect();
         lock(&self.memories).retain(|uid, _| there.contains(uid));
         let exists = |namespace: &str, set: &str| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some();
         self.namespaces.keep(|uid| there.contains(uid));
+        self.places.retain(|uid| there.contains(uid));
         self.unblock.retain(|uid| there.contains(uid), exists);
     }
 
@@ -419,6 +404,7 @@ impl Context {
         let (namespace, name) = (set.namespace().unwrap_or_default(), set.name_any());
         let set = [&*namespace, &*name, &*set.uid().unwrap_or_default()];
         self.namespaces.close(set);
+        self.places.give_back(set[2]);
         self.unblock.waits(set, &[]);
     }
 }

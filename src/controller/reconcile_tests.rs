@@ -13,6 +13,8 @@ use crate::controller::admission::{Admission, WithoutPolicy};
 use crate::controller::inquire::Pace;
 use crate::controller::metrics::Metrics;
 use crate::controller::namespaces::Namespaces;
+use crate::controller::places::Places;
+use crate::controller::quotas::Shared;
 use crate::controller::slim::Set;
 use crate::controller::unblock::Unblock;
 use crate::templates::MaxInMotion;
@@ -31,11 +33,13 @@ fn context(sets: Store<Set>) -> Arc<Context> {
         clock,
         settings: Arc::clone(&settings),
         max_in_motion: MaxInMotion::default(),
+        places: Places::default(),
         admission: Admission::new(client.clone(), settings, None, without, Arc::clone(&metrics)),
         sets,
         rollouts: store().0,
         namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
         questions: Pace::default(),
+        quota_lists: Shared::default(),
         unblock: Unblock::new(client, wake, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),

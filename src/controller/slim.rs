@@ -304,7 +304,10 @@ fn pairs(texts: BTreeMap<String, String>) -> Pairs {
 impl From<SentClaim> for Claim {
     fn from(mut sent: SentClaim) -> Self {
         let read = sent.read();
+        let mut annotations = sent.metadata.annotations.unwrap_or_default();
+        annotations.retain(|key, _| key == keys::MODIFIED);
         let metadata = ObjectMeta {
+            annotations: (!annotations.is_empty()).then_some(annotations),
             name: sent.metadata.name,
             namespace: sent.metadata.namespace,
             uid: sent.metadata.uid,

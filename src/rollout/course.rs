@@ -2,6 +2,7 @@
 
 use super::lag;
 use super::order::{Kept, Order, WaitsFor};
+use super::quota::Held;
 use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
@@ -48,6 +49,12 @@ impl Course {
                 message,
             };
         }
+        if let Some(Held::Exceeds(excess)) = &order.held {
+            return Self {
+                reason: ReadyReason::WouldExceedQuota,
+                message: excess.to_string(),
+            };
+        }
         if let Some(stuck) = stuck(replicas, order) {
             let reason = match stuck.state {
                 ClaimState::Refused => ReadyReason::ClaimRefused,
@@ -65,7 +72,12 @@ impl Course {
                 message: format!("every claim is at the wish and ready{}", asking.unwrap_or_default()),
             };
         }
-        let (reason, waits) = waiting(snapshot, replicas, order);
+        let (reason, waits) = match order.spending.only(replicas, order) {
+            Some((name, waits)) if !snapshot.set.paused => {
+                (ReadyReason::WaitsForBudget, Some(format!("{name} {}", waits.message)))
+            }
+            _ => waiting(snapshot, replicas, order),
+        };
         let mut message = format!("{done} of {} replicas are ready", replicas.len());
         if let Some(waits) = waits {
             message = format!("{message}; {waits}");
@@ -111,7 +123,12 @@ impl Course {
 /// became Ready, ceased to be, or was deleted.
 #[must_use]
 pub fn deadline(snapshot: &Snapshot) -> Option<Seconds> {
-    let moved = snapshot.earlier.as_ref()?.moved;
+    let earlier = snapshot.earlier.as_ref()?;
+    // What was not meant to move begins to now.
+    if ReadyReason::read(&earlier.ready).is_some_and(|reason| reason.kind() == Kind::Waiting) {
+        return None;
+    }
+    let moved = earlier.moved;
     let of_pod = |pod: &PodView| {
         let unready = pod.unready.as_ref().map(|unready| unready.since);
         pod.ready_since.into_iter().chain(unready).chain([pod.created]).max()

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
+use super::budget::Budgets;
 use super::plan::plan;
+use super::quota::Quotas;
 use super::readiness::ClaimState;
 use super::snapshot::{Earlier, PodView, Refusal, SetView, Snapshot, Trouble};
 use crate::claims::{Claim, Owner};
@@ -73,6 +75,8 @@ pub(crate) fn web() -> Snapshot {
         pods: BTreeMap::new(),
         neighbours: Vec::new(),
         refusals: BTreeMap::new(),
+        quotas: Quotas::Unchecked,
+        budgets: Budgets::default(),
         earlier: Some(Earlier {
             revision,
             started: Some(950),

@@ -18,7 +18,7 @@
 //! | S10 | the dying are left alone | [`s10_not_the_dying`] |
 //! | S11 | two controllers | all of these, with two controllers at work |
 //! | S12 | quiet | [`s12_no_write_for_nothing`], [`s12_writes`] |
-//! | S13 | block, don't break | [`s13_backs_off`], [`s13_says_once`] |
+//! | S13 | block, don't break | [`s13_backs_off`], [`s13_says_once`], [`s13_fits`] |
 //! | S19 | a tool that waits never says done while Pods wait | [`s19_waits`], [`s19_borrows_nothing`] |
 //! | L1 | the wish is reached, and stays | [`l1_reached`] |
 //! | L2, L3, L4, L6 | from anywhere, unblocked, newcomers, abandoned | [`l1_reached`], at the end of such a history |
@@ -30,6 +30,7 @@ mod ledger;
 mod liveness;
 mod marks;
 mod pods;
+mod quota;
 mod requests;
 mod tools;
 mod turn;
@@ -38,6 +39,7 @@ pub use facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts, StatusF
 pub use gate::{s7_gate, s7_keeps_no_other};
 pub use ledger::Ledger;
 pub use liveness::{Attempt, Tally, Told, l1_reached, l5_stops_no_other, s12_writes, s13_backs_off, s13_says_once};
+pub use quota::s13_fits;
 pub use requests::{
     Request, What, s1_never_smaller, s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once,
     s9_not_stale, s10_not_the_dying, s12_no_write_for_nothing,

@@ -11,6 +11,8 @@
 //! | [`replica`] | one claim, one replica: the table of KEP-4650 |
 //! | [`order`] | whose turn it is |
 //! | [`restart`] | which Pod is evicted, so that its volumes are mounted again |
+//! | [`quota`] | whether all of it fits, before anything is written |
+//! | [`budget`], `stamp` | what storage classes allow; times in words |
 //! | [`plan`](mod@plan) | what to do now, and the end |
 //! | [`progress`], `listed`, [`course`] | what users read: how far it is, and why it waits |
 //! | [`lag`] | what is counted and named where nothing is rolled out |
@@ -20,6 +22,7 @@
 //! | `invariants` | what must never happen, and what must happen in the end |
 
 pub mod action;
+pub mod budget;
 pub mod course;
 pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
@@ -32,21 +35,25 @@ pub mod order;
 pub mod plan;
 #[cfg(not(target_family = "wasm"))]
 pub mod progress;
+pub mod quota;
 pub mod readiness;
 pub mod replica;
 #[cfg(not(target_family = "wasm"))]
 pub mod restart;
 pub mod snapshot;
+mod stamp;
 #[cfg(not(target_family = "wasm"))]
 pub mod tell;
 pub mod wish;
 
 pub use action::{Action, ApplyClaim, Evict, Reason, SetReady, SetRecord, Tell};
+pub use budget::Budgets;
 pub use course::Condition;
 #[cfg(not(target_family = "wasm"))]
 pub use plan::{Plan, plan};
 #[cfg(not(target_family = "wasm"))]
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
+pub use quota::Quotas;
 pub use readiness::ClaimState;
 pub use snapshot::{Earlier, Neighbour, PodView, Refusal, Seconds, SetView, Snapshot};
 pub use wish::{Idle, Wish};

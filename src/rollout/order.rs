@@ -5,6 +5,8 @@
 //! ordinal. Kubernetes replaces the Pods, and the gate makes each wait for its claims: here it is only waited for.
 
 use super::action::SetReady;
+use super::budget::Spending;
+use super::quota::{self, Held};
 use super::replica::{At, Replica};
 use super::snapshot::{PodManagement, PodView, Seconds, SetView, Snapshot, Strategy};
 use super::wish::Wish;
@@ -48,6 +50,10 @@ pub struct Order<'a> {
     pub reached: Vec<&'a Replica<'a>>,
     /// What the next one waits for; nothing if there is no next one, or no order.
     pub waits_for: Option<WaitsFor<'a>>,
+    /// Why no claim of them is written all the same.
+    pub held: Option<Held>,
+    /// Who of them waits for a budget.
+    pub spending: Spending,
 }
 
 /// What the next replica waits for.
@@ -68,6 +74,8 @@ impl<'a> Order<'a> {
         let mut order = Self {
             reached: Vec::new(),
             waits_for: None,
+            held: None,
+            spending: Spending::default(),
         };
         // With OnDelete it is a human who chooses the order.
         if set.strategy == Strategy::OnDelete {
@@ -114,6 +122,16 @@ impl<'a> Order<'a> {
             pods_follow &= !(replica.is_stuck() && is_on_its_way(snapshot, replica));
         }
         order
+    }
+}
+
+impl Order<'_> {
+    /// The same within what the quotas of the namespace and the budgets of storage classes allow.
+    #[must_use]
+    pub fn within_bounds(mut self, snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Self {
+        self.held = quota::held(snapshot, wish, replicas, &self);
+        self.spending = Spending::of(snapshot, wish, replicas, &self);
+        self
     }
 }
 

@@ -1,10 +1,14 @@
 //! Decision two: the order of the rollout, and its end.
 
+use std::collections::BTreeMap;
+
 use super::action::{Action, SetRecord};
+use super::budget;
 use super::course;
 use super::lag;
 use super::order::{self, Order, WaitsFor};
 use super::progress::{self, Progress};
+use super::quota::{self, Held};
 use super::readiness::ClaimState;
 use super::replica::{self, Replica};
 use super::restart;
@@ -24,6 +28,10 @@ pub struct Plan {
     pub wake: Option<Seconds>,
     /// True iff nothing that claims or Pods do could call for an action, so that they need not be watched.
     pub settled: bool,
+    /// True iff the quotas of the namespace are to be read before anything is written.
+    pub asks_quotas: bool,
+    /// How many PVCs of each storage class that has a budget are in motion, or are written now.
+    pub places: BTreeMap<String, u32>,
     /// True iff the snapshot was halted: what is staged is not believed, or cannot be ended.
     pub halted: bool,
 }
@@ -38,7 +46,7 @@ pub const LOOK_AGAIN: Seconds = 300;
 ///
 /// # Guarantees
 /// * A claim is written only if it is the set's (S5), not being deleted (S10), bound, and not yet at the revision (S8);
-///   never smaller than it is (S1).
+///   never smaller than it is (S1). None is, if those that would grow do not fit into a quota all together (S13).
 /// * Highest ordinal first, not below the partition; all claims of a replica, then none of the next one before these
 ///   are ready (S6); a replica whose Pod is not Ready comes before all others, because its full disk may be the reason.
 ///   Where Pods change as well, the gate lets each go when its claims are ready (S7), and the claims of the next replica
@@ -60,7 +68,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         .ordinals()
         .map(|ordinal| Replica::look(snapshot, &wish, &mounting, ordinal))
         .collect();
-    let order = Order::of(snapshot, &replicas);
+    let order = Order::of(snapshot, &replicas).within_bounds(snapshot, &wish, &replicas);
 
     let mut actions = applies(snapshot, &wish, &order);
     let all_done = replicas.iter().all(Replica::is_done);
@@ -96,6 +104,8 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         progress,
         wake,
         settled,
+        asks_quotas: order.held == Some(Held::Unread),
+        places: order.spending.places,
         halted: false,
     }
 }
@@ -114,17 +124,26 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         progress: progress::idle(snapshot, idle),
         wake,
         settled: wake.is_none() && !lag::waits(snapshot, idle),
+        asks_quotas: false,
+        places: BTreeMap::new(),
         halted: snapshot.halted.is_some(),
     }
 }
 
 /// The applies that are due.
 fn applies(snapshot: &Snapshot, wish: &Wish<'_>, order: &Order<'_>) -> Vec<Action> {
+    if order.held.is_some() {
+        return Vec::new();
+    }
     let claims = order.reached.iter().flat_map(|replica| &replica.claims);
     let due = claims.filter(|claim| claim.wants_apply(snapshot.now));
-    due.filter_map(|claim| claim.apply(snapshot, wish))
-        .map(Action::ApplyClaim)
-        .collect()
+    let free = due.filter(|claim| order.spending.waits(claim.name.as_str()).is_none());
+    let noted = free.filter_map(|claim| {
+        let mut apply = claim.apply(snapshot, wish)?;
+        budget::note(snapshot, &mut apply);
+        Some(Action::ApplyClaim(apply))
+    });
+    noted.collect()
 }
 
 /// Seconds until something may be due without anything having changed.
@@ -145,8 +164,11 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
     };
     let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);
     let refused = snapshot.write_refused.as_ref().map(|(_, retry_at)| *retry_at);
+    let quotas = order.held.as_ref().map(|_| now.saturating_add(quota::RECHECK));
     let next = due
         .chain(refused)
+        .chain(quotas)
+        .chain(order.spending.wakes(now))
         .chain(course::deadline(snapshot))
         .chain(restart::due(snapshot, replicas))
         .filter(|due| *due > now)

@@ -9,6 +9,7 @@ use super::replica::{At, Replica, Standing};
 use super::restart;
 use super::snapshot::{Seconds, SetView, Snapshot};
 use super::wish::{self, Idle, Wish};
+use crate::api::ReadyReason;
 use crate::templates::{ClaimTemplate, Quantity, Revision, TemplateChange, UpdatePolicy, keys};
 
 /// The progress of one set.
@@ -148,7 +149,7 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     let of_claims = |claims: Vec<(&Replica<'_>, &Standing<'_>)>| {
         let claims = claims.into_iter();
         claims
-            .map(|(replica, claim)| claim_progress(snapshot, replica, claim))
+            .map(|(replica, claim)| claim_progress(snapshot, replica, claim, order))
             .collect()
     };
     let [ready, reconciling, stalled] = Course::of(snapshot, wish, replicas, order).conditions();
@@ -168,8 +169,15 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     }
 }
 
-fn claim_progress(snapshot: &Snapshot, replica: &Replica<'_>, claim: &Standing<'_>) -> ClaimProgress {
+fn claim_progress(
+    snapshot: &Snapshot,
+    replica: &Replica<'_>,
+    claim: &Standing<'_>,
+    order: &Order<'_>,
+) -> ClaimProgress {
     let set = &snapshot.set;
+    let budget = order.spending.waits(claim.name.as_str());
+    let budget = budget.map(|waits| (ReadyReason::WaitsForBudget.as_str().to_owned(), waits.message.clone()));
     let (reason, mut message) = match replica.kept.filter(|_| claim.state == ClaimState::Pending) {
         Some(Kept::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
         Some(Kept::OnDelete) => {
@@ -177,7 +185,7 @@ fn claim_progress(snapshot: &Snapshot, replica: &Replica<'_>, claim: &Standing<'
             ("OnDelete".to_owned(), message)
         }
         Some(Kept::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
-        None => (claim.reason.clone(), claim.message.clone()),
+        None => budget.unwrap_or_else(|| (claim.reason.clone(), claim.message.clone())),
     };
     if let Some((why, _)) = snapshot.not_evicted.as_ref()
         && restart::waits(set, claim)

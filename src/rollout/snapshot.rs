@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::budget::Budgets;
+use super::quota::Quotas;
 use super::wish::Idle;
 use crate::api::Settings;
 pub use crate::claims::progress::{Modify, Resize, Trouble};
@@ -45,6 +47,10 @@ pub struct Snapshot {
     pub neighbours: Vec<Neighbour>,
     /// Earlier writes to claims that the API server refused, by the uid of the claim.
     pub refusals: BTreeMap<String, Refusal>,
+    /// What the quotas of the namespace leave.
+    pub quotas: Quotas,
+    /// What their storage classes allow.
+    pub budgets: Budgets,
     /// What was last reported.
     pub earlier: Option<Earlier>,
 }
@@ -385,33 +391,5 @@ impl SetView {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Refusal, Seconds};
-    use crate::templates::Revision;
-
-    #[test]
-    fn a_refused_claim_is_tried_again_after_1_2_4_seconds_and_so_on_up_to_5_minutes() {
-        let pauses: [(u32, Seconds); 8] = [
-            (0, 1),
-            (1, 1),
-            (2, 2),
-            (3, 4),
-            (9, 256),
-            (10, 300),
-            (11, 300),
-            (u32::MAX, 300),
-        ];
-        for (attempts, pause) in pauses {
-            let refusal = Refusal {
-                revision: Revision::from_text("r"),
-                resource_version: "1".to_owned(),
-                cause: "Forbidden".to_owned(),
-                message: "exceeded quota".to_owned(),
-                attempts,
-                last: 1000,
-            };
-            assert_eq!(refusal.retry_at(1100), 1000 + pause, "{attempts}");
-            assert_eq!(refusal.retry_at(400), 400, "{attempts}: the clock was set back");
-        }
-    }
-}
+#[path = "snapshot_tests.rs"]
+mod tests;

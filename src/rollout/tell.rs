@@ -80,15 +80,7 @@ pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], p
     if let Some(earlier) = earlier {
         told.extend(newly_ready(snapshot, earlier, replicas));
     }
-    let of_the_set = [ReadyReason::WriteRefused, ReadyReason::ProgressDeadlineExceeded].map(ReadyReason::as_str);
-    if of_the_set.contains(&progress.ready.reason)
-        && earlier.is_some_and(|earlier| earlier.ready != progress.ready.reason)
-    {
-        told.push(Tell {
-            reason: Reason::ClaimRolloutStalled,
-            ..staged(snapshot, progress.ready.message.clone())
-        });
-    }
+    told.extend(stalled(snapshot, earlier, progress));
     if progress.ready.holds && earlier.is_some_and(|earlier| earlier.ready != progress.ready.reason) {
         let message = format!("revision {}: {}", wish.revision, progress.ready.message);
         told.push(Tell {
@@ -97,6 +89,22 @@ pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], p
         });
     }
     told
+}
+
+/// That nothing goes on, where no claim says so.
+fn stalled(snapshot: &Snapshot, earlier: Option<&Earlier>, progress: &Progress) -> Option<Tell> {
+    let reason = progress.ready.reason;
+    let is_new = |earlier: &Earlier| earlier.ready != reason;
+    let is_told = match ReadyReason::read(reason)? {
+        ReadyReason::WriteRefused | ReadyReason::ProgressDeadlineExceeded => earlier.is_some_and(is_new),
+        // It may be the first that is known of a wish.
+        ReadyReason::WouldExceedQuota => earlier.is_none_or(is_new),
+        _ => false,
+    };
+    is_told.then(|| Tell {
+        reason: Reason::ClaimRolloutStalled,
+        ..staged(snapshot, progress.ready.message.clone())
+    })
 }
 
 fn staged(snapshot: &Snapshot, message: String) -> Tell {

@@ -288,6 +288,12 @@ impl Api {
         claims.map(|claim| u32::from(claim.request.max(claim.capacity))).sum()
     }
 
+    /// What the quota leaves, if there is one.
+    pub(crate) fn room(&self) -> Option<u8> {
+        let left = u32::from(self.quota).saturating_sub(self.asked());
+        (self.quota != u8::MAX).then(|| u8::try_from(left).unwrap_or(u8::MAX))
+    }
+
     /// True iff the quota has room for so many Gi in place of so many.
     pub(crate) fn has_room(&self, before: u8, after: u8) -> bool {
         after <= before || self.asked() - u32::from(before) + u32::from(after) <= u32::from(self.quota)

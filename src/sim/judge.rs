@@ -7,7 +7,7 @@ use super::world::World;
 use crate::rollout::invariants::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What, s1_never_smaller,
     s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s6_in_turn, s7_gate, s7_keeps_no_other, s8_once,
-    s9_not_stale, s10_not_the_dying, s12_no_write_for_nothing, s19_borrows_nothing, s19_waits,
+    s9_not_stale, s10_not_the_dying, s12_no_write_for_nothing, s13_fits, s19_borrows_nothing, s19_waits,
 };
 use crate::templates::UpdatePolicy;
 
@@ -17,6 +17,7 @@ pub(crate) struct Facts {
     wanted: Vec<Wanted>,
     claims: Vec<ClaimFacts>,
     pods: Vec<PodFacts>,
+    room: Option<u64>,
 }
 
 /// A wish as a number; equal wishes have equal numbers.
@@ -102,6 +103,7 @@ impl Facts {
                 .collect(),
             claims: claims.collect(),
             pods: pods.collect(),
+            room: api.room().map(u64::from),
         }
     }
 
@@ -112,6 +114,7 @@ impl Facts {
             wanted: &self.wanted,
             claims: &self.claims,
             pods: &self.pods,
+            room: self.room,
         }
     }
 }
@@ -244,6 +247,8 @@ pub(crate) fn order(seen: &Seen, writes: &[Write]) -> Result<(), Broken> {
         let refusal = seen.refusals[slot(place(claim.template), place(claim.ordinal))];
         claim.stuck |= refusal.is_some_and(|refusal| refusal.same && refusal.cause == Cause::Changed);
     }
+    facts.room = seen.room.map(u64::from);
+    s13_fits(&facts.scene())?;
     let mut ordinals = std::iter::once(first).chain(applies);
     ordinals.try_for_each(|ordinal| s6_in_turn(&facts.scene(), u32::try_from(ordinal).unwrap_or(0)))
 }

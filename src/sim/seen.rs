@@ -31,6 +31,8 @@ pub(crate) struct Seen {
     pub(crate) refusals: [Option<Refused>; SLOTS],
     pub(crate) earlier: Option<u32>,
     pub(crate) recover: bool,
+    /// What the quota leaves, if there is one.
+    pub(crate) room: Option<u8>,
 }
 
 /// A refusal that is remembered.
@@ -71,6 +73,7 @@ pub(crate) fn project(
         refusals: [None; SLOTS],
         earlier: report.filter(|report| report.set == set.uid).map(|report| report.says),
         recover,
+        room: views.room,
     };
     (seen.set.uid, seen.set.version) = (SEEN, VERSION);
     seen.set.spec.withdraw = None;

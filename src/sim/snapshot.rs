@@ -10,9 +10,10 @@ use super::objects::{Claim, Lot, Modify, Owner, Pod, Resize, SLOTS, Set, Uid, Wa
 use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
 use crate::api::Settings;
 use crate::claims;
+use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
-use crate::rollout::{Neighbour, PodView, Refusal, SetView, Snapshot};
+use crate::rollout::{Budgets, Neighbour, PodView, Quotas, Refusal, SetView, Snapshot};
 use crate::templates::rules::Shrink;
 use crate::templates::{MaxInMotion, ProgressDeadline, Ready, Record, Restart, Revision, Sync, keys};
 
@@ -64,6 +65,8 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
         pods: BTreeMap::new(),
         neighbours: Vec::new(),
         refusals: BTreeMap::new(),
+        quotas: quotas(seen.room),
+        budgets: Budgets::default(),
         earlier: seen.earlier.and_then(|says| mind.earlier(says)),
     };
     if seen.neighbour {
@@ -104,6 +107,17 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
         snapshot.pods.insert(name.clone(), PodView { name, ..view });
     }
     snapshot
+}
+
+/// Of a quota only what it leaves is seen.
+fn quotas(room: Option<u8>) -> Quotas {
+    let quota = room.map(|room| Quota {
+        name: "storage".to_owned(),
+        resource: "requests.storage".to_owned(),
+        hard: gi(room),
+        used: gi(0),
+    });
+    Quotas::Known(quota.into_iter().collect())
 }
 
 fn refusal_of(refusal: &Refused, revision: Revision) -> Refusal {

@@ -32,6 +32,8 @@ pub(crate) struct Views {
     /// Pods of others are seen on these claims.
     pub(crate) strangers: u16,
     pub(crate) report: Option<Report>,
+    /// What the quota leaves, if there is one: read by whoever looks, and not watched.
+    pub(crate) room: Option<u8>,
 }
 
 impl Views {
@@ -44,6 +46,7 @@ impl Views {
             pods: api.pods.clone(),
             strangers: api.strangers,
             report: api.report,
+            room: api.room(),
         }
     }
 

@@ -28,6 +28,8 @@ pub const PHASE: &str = "claim-rollout.io/phase";
 pub const READY: &str = "claim-rollout.io/ready";
 /// The label on claims: the revision that was applied to them (controller).
 pub const REVISION: &str = "claim-rollout.io/revision";
+/// The annotation on claims: when we modified it in the last 24 hours, where its class has a budget for that (controller).
+pub const MODIFIED: &str = "claim-rollout.io/modified";
 /// The annotation on a wish of the history: the user who staged it last (controller).
 pub const BY: &str = "claim-rollout.io/by";
 /// The annotation on a wish of the history: the field manager that the user named (controller).

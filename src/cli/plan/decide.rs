@@ -7,15 +7,17 @@ use anyhow::Context as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::budgets;
 use super::course::{AT_LAST, course, standings};
 use super::report::{Outcome, Pods, Report, Verdict, WishReport};
 use super::request::{self, Requester};
 use super::rows;
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
+use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
-use crate::controller::objects;
+use crate::controller::{ClassLimits, objects};
 use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Snapshot, Wish};
+use crate::rollout::{Budgets, Quotas, Seconds, Snapshot, Wish, plan};
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
 
 /// What is asked, and what is there.
@@ -29,6 +31,10 @@ pub(crate) struct Inputs<'a> {
     pub(crate) requester: &'a Requester,
     /// The settings of the policy, valid ones.
     pub(crate) settings: &'a RawValue,
+    /// What storage classes allow.
+    pub(crate) limits: &'a BTreeMap<String, ClassLimits>,
+    /// The time.
+    pub(crate) now: Seconds,
 }
 
 /// What would happen.
@@ -193,7 +199,12 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Val
     }
     let mut judge = rows::Judge::new(inputs.state, &snapshot.set)?;
     report.notes.extend(judge.unchecked());
+    let first = plan(&snapshot).progress.ready;
+    if first.reason == ReadyReason::WouldExceedQuota.as_str() {
+        report.obstacles.push(first.message);
+    }
     let before = standings(&snapshot);
+    report.notes.extend(budgets::waits(inputs, &snapshot, &before));
     let course = course(snapshot, |apply| judge.refuses(apply));
     report.claims = rows::rows(&before, &course, &judge, report.pods);
     Ok(())
@@ -235,8 +246,28 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         pods,
         neighbours,
         refusals: BTreeMap::new(),
+        quotas: quotas(inputs)?,
+        budgets: Budgets::default(),
         earlier: None,
     })
+}
+
+/// What the controller would see of the quotas.
+fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
+    if inputs
+        .state
+        .unreadable()
+        .iter()
+        .any(|(kind, _)| *kind == "ResourceQuota")
+    {
+        return Ok(Quotas::Unchecked);
+    }
+    let quotas = inputs
+        .state
+        .all("v1", "ResourceQuota", inputs.namespace)
+        .map(objects::quota);
+    let quotas: Vec<_> = quotas.collect::<Result<_, _>>()?;
+    Ok(Quotas::Known(quotas.into_iter().flatten().collect()))
 }
 
 /// What would become of Pods that run at an older revision.

@@ -7,9 +7,10 @@
 //! | [`gather`] | what the cluster knows; the only part that asks anybody |
 //! | [`decide`] | from these to the report |
 //! | [`course`] | the order: the controller's decision, asked again and again |
-//! | [`rows`], [`ceilings`] | what stands in the way of each claim |
+//! | [`rows`], [`ceilings`], [`budgets`] | what stands in the way of each claim |
 //! | [`report`], [`render`] | what is said, as data and as text |
 
+mod budgets;
 mod ceilings;
 mod course;
 mod decide;
@@ -36,6 +37,7 @@ use self::render::{Columns, render};
 use self::report::Report;
 use self::request::{KUBECTL, Requester};
 use super::ClusterArguments;
+use super::class_limits::{self, ClassNumber};
 use super::files::{self, read_settings};
 use super::output::{self, Format, print};
 use super::recorded::Recorded;
@@ -67,6 +69,10 @@ pub(crate) struct Arguments {
     /// The field manager that would apply the manifest, such as helm.
     #[arg(long, value_name = "NAME", default_value = KUBECTL)]
     field_manager: String,
+    /// How often the controller may modify a PVC of a storage class in 24 hours, as its flag of the same name says: which PVCs
+    /// have to wait for that is noted.
+    #[arg(long = "modifications-per-24h", value_delimiter = ',', value_name = "CLASS=NUMBER")]
+    modifications_per_day: Vec<ClassNumber>,
     /// The format.
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
@@ -124,18 +130,18 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
                 &gathered[target.namespace.as_str()]
             }
         };
-        reports.push(plan_one(target, state, &settings, &arguments.field_manager)?);
+        reports.push(plan_one(target, state, &settings, arguments)?);
     }
     print(&text(&reports, arguments.output)?)?;
     Ok(reports)
 }
 
-fn plan_one(target: &Target, state: &Recorded, settings: &RawValue, manager: &str) -> anyhow::Result<Report> {
+fn plan_one(target: &Target, state: &Recorded, settings: &RawValue, arguments: &Arguments) -> anyhow::Result<Report> {
     let (user, groups) = state.requester().unwrap_or(("unknown", &[]));
     let requester = Requester {
         user: user.to_owned(),
         groups: groups.to_vec(),
-        manager: manager.to_owned(),
+        manager: arguments.field_manager.clone(),
     };
     let manifest = target.manifest.as_ref();
     decide::report(&Inputs {
@@ -144,6 +150,8 @@ fn plan_one(target: &Target, state: &Recorded, settings: &RawValue, manager: &st
         manifest: manifest.map(|(source, manifest)| (source.as_str(), manifest)),
         state,
         requester: &requester,
+        limits: &class_limits::limits(&arguments.modifications_per_day, &[]),
+        now: u64::try_from(output::now().as_second()).unwrap_or(0),
         settings,
     })
 }

@@ -258,7 +258,7 @@ fn changed_keys(claim: &Value, apply: &ApplyClaim) -> Vec<String> {
             .iter()
             .filter(|(key, value)| found[key.as_str()].as_str() != Some(value.as_str()));
         let words = changed
-            .filter(|(key, _)| *key != keys::REVISION)
+            .filter(|(key, _)| ![keys::REVISION, keys::MODIFIED].contains(&key.as_str()))
             .map(|(key, value)| format!("{key} {} -> {value}", found[key.as_str()].as_str().unwrap_or("none")));
         words.collect::<Vec<_>>()
     };

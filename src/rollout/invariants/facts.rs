@@ -46,6 +46,8 @@ pub struct Scene<'a> {
     pub claims: &'a [ClaimFacts],
     /// The Pods under the names of the set's Pods.
     pub pods: &'a [PodFacts],
+    /// The bytes that the quota of the namespace leaves, if there is one.
+    pub room: Option<u64>,
 }
 
 /// A StatefulSet.

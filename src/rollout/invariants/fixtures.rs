@@ -29,6 +29,7 @@ pub(super) struct Known {
     pub(super) wanted: Vec<Wanted>,
     pub(super) claims: Vec<ClaimFacts>,
     pub(super) pods: Vec<PodFacts>,
+    pub(super) room: Option<u64>,
 }
 
 /// Three replicas, 10 to 12, of one template. It is to grow from 10 to 20 and to have class 5; nothing was written yet.
@@ -57,6 +58,7 @@ pub(super) fn known() -> Known {
         }],
         claims: [10, 11, 12].map(|ordinal| claim(0, ordinal)).to_vec(),
         pods: [10, 11, 12].map(pod).to_vec(),
+        room: None,
     }
 }
 
@@ -103,6 +105,7 @@ impl Known {
             wanted: &self.wanted,
             claims: &self.claims,
             pods: &self.pods,
+            room: self.room,
         }
     }
 

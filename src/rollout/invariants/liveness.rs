@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::{Broken, ClaimFacts, Id, Rule, Scene};
+use super::quota::excess;
 use super::turn::s6_in_turn;
 
 /// How many writes it took to bring a wish to a set.
@@ -101,6 +102,10 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     let (Some(wish), false) = (set.wish, set.terminating) else {
         return Ok(());
     };
+    // Nothing is begun that does not fit.
+    if excess(scene).is_some() {
+        return Ok(());
+    }
     let may_be_written = |claim: &ClaimFacts| {
         let is_free = claim.bound && !claim.terminating && !claim.stuck && !claim.is_foreign();
         is_free && claim.revision != Some(wish)

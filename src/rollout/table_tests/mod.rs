@@ -2,6 +2,7 @@
 //! so that nothing else is done.
 
 mod asked;
+mod budgets;
 mod claim_states;
 mod edges;
 mod expansion;
@@ -13,6 +14,7 @@ mod lag;
 mod middle;
 mod on_delete;
 mod quiet;
+mod quotas;
 mod recover;
 mod replies;
 mod restart;

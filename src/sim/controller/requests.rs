@@ -16,6 +16,9 @@ impl World {
     pub(crate) fn look(&mut self, who: u8, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
         let instance = &mut self.instances[usize::from(who)];
         let due = instance.alive && instance.look.is_none() && instance.wake == Wake::Now;
+        if due {
+            instance.views.room = self.api.room();
+        }
         if let Some(decision) = instance.begin(mind, self.recover) {
             log.decided(who, &decision, &instance.views, instance.views.set, mind);
             if instance.look.is_none() {

@@ -50,6 +50,7 @@ impl Planted {
                 let dropped = |claim: &&mut Claim| wish.is_some() && claim.revision == wish && claim.our_size;
                 claims.filter(dropped).for_each(|claim| claim.our_size = false);
             }
+            Self::IgnoresQuota => seen.room = None,
             Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
             Self::SaysAgain => seen.earlier = None,
             Self::DropsClass => claims.for_each(|claim| claim.our_class = Share::None),

@@ -56,6 +56,7 @@ planted! {
     DropsClass: "an apply that leaves the attributes class out takes it away", [Rule::S2, Rule::L1];
     ConflictIsFinal: "percona-server-mongodb-operator#2220: a conflict is taken for the last word", [Rule::L1];
     RecordsAgain: "prometheus-operator#4519: what is there already is written again, in each look", [Rule::S12];
+    IgnoresQuota: "percona-server-mongodb-operator#1947: a quota is found out half way, and claims of two sizes are left", [Rule::S13];
     UnreadyWaits: "ours, once: a claim waits for a Pod that Kubernetes replaces when the Pod of this claim, whose disk is full, is Ready", [Rule::L1];
     UnboundStopsAll: "ours, once: with Parallel a claim that has no volume stops all the others", [Rule::L5];
     ClockSetBack: "ours, once: what was refused waits until a clock that was set back is where it was", [Rule::L1];

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use crate::controller::ClassLimits;
+
 use super::world::{World, lines, manifest, quota};
 
 #[test]
@@ -17,19 +19,32 @@ fn what_the_api_server_would_refuse_after_the_policy_is_an_obstacle() {
 }
 
 #[test]
-fn a_quota_that_is_too_small_stops_the_rollout_where_it_would() {
+fn a_quota_that_is_too_small_is_an_obstacle_to_all_claims() {
     let mut world = World::new();
-    world.objects.push(quota("4Gi", "3Gi"));
+    world.objects.push(quota("5Gi", "3Gi"));
     let report = world.apply("2Gi", "m:1");
-    assert_eq!(
-        lines(&report),
-        [
-            "1 data-web-2 1Gi>2Gi Update",
-            "- data-web-1 1Gi>2Gi Blocked !exceeded quota: storage, requested: requests.storage=1Gi, used: requests.storage=4Gi, limited: requests.storage=4Gi",
-            "- data-web-0 1Gi>2Gi NotReached",
-        ]
-    );
+    let not_reached = [2, 1, 0].map(|ordinal| format!("- data-web-{ordinal} 1Gi>2Gi NotReached"));
+    assert_eq!(lines(&report), not_reached);
+    let words = "the 3 PVCs that would grow need 3Gi more, and ResourceQuota storage has 2Gi left of 5Gi: raise it, make \
+                 room, or stage a smaller size; nothing is written before all of them fit";
+    assert_eq!(report.obstacles, [words]);
     assert!(!report.goes_through);
+}
+
+#[test]
+fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_where_it_would() {
+    let mut world = World::new();
+    world.objects.push(quota("4Gi", "4Gi"));
+    let revision = world.apply("2Gi", "m:1").wish.expect("a wish").revision;
+    let first = world.object("PersistentVolumeClaim", "data-web-2");
+    first["metadata"]["labels"]["claim-rollout.io/revision"] = json!(revision);
+    first["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
+    first["status"]["capacity"]["storage"] = json!("2Gi");
+    let blocked = "- data-web-1 1Gi>2Gi Blocked !exceeded quota: storage, requested: requests.storage=1Gi, used: \
+                   requests.storage=4Gi, limited: requests.storage=4Gi";
+    let report = world.apply("2Gi", "m:1");
+    assert_eq!(lines(&report)[1..], [blocked, "- data-web-0 1Gi>2Gi NotReached"]);
+    assert!(!report.goes_through && report.obstacles.is_empty(), "{report:?}");
     world.set()["spec"]["podManagementPolicy"] = json!("Parallel");
     let parallel = world.apply("2Gi", "m:1");
     assert!(
@@ -37,6 +52,47 @@ fn a_quota_that_is_too_small_stops_the_rollout_where_it_would() {
         "{:?}",
         lines(&parallel)
     );
+}
+
+#[test]
+fn quotas_that_may_not_be_read_are_said_to_be_unchecked() {
+    let mut world = World::new();
+    world.objects.push(quota("3Gi", "3Gi"));
+    world.unreadable = Some("ResourceQuota");
+    let report = world.apply("2Gi", "m:1");
+    assert_eq!(report.obstacles, Vec::<String>::new());
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.starts_with("ResourceQuota: not checked")),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn claims_that_were_modified_often_enough_are_noted_with_the_time() {
+    let mut world = World::new();
+    for (claim, times) in [
+        ("data-web-2", "2026-11-22T14:00:00Z,2026-11-23T11:00:00Z"),
+        ("data-web-1", "2026-11-23T11:00:00Z"),
+    ] {
+        let claim = world.object("PersistentVolumeClaim", claim);
+        claim["metadata"]["annotations"]["claim-rollout.io/modified"] = json!(times);
+    }
+    let noted = |world: &World| world.apply("2Gi", "m:1").notes;
+    assert_eq!(noted(&world), Vec::<String>::new());
+    let limits = ClassLimits {
+        per_day: Some(2),
+        at_once: None,
+    };
+    world.limits.insert("fast".to_owned(), limits);
+    let words = "data-web-2 has been modified 2 times in 24 h, which is all that storage class fast allows: goes on at \
+                 2026-11-23T14:00:00Z";
+    assert_eq!(noted(&world), [words]);
+    // A label is no modification.
+    world.object("PersistentVolumeClaim", "data-web-2")["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
+    assert_eq!(noted(&world), Vec::<String>::new());
 }
 
 const CLAIM: (&str, &str) = ("PersistentVolumeClaim", "data-web-2");

@@ -1,5 +1,7 @@
 //! A set `web` of three replicas with one template `data` of 1Gi, and all that a plan looks at.
 
+use std::collections::BTreeMap;
+
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -8,6 +10,8 @@ use crate::cli::plan::overlay::set_last_applied;
 use crate::cli::plan::report::{ClaimReport, Outcome, Report, State};
 use crate::cli::plan::request::{KUBECTL, Requester};
 use crate::cli::recorded::Recorded;
+use crate::controller::ClassLimits;
+use crate::rollout::Seconds;
 use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
 
 /// A set `web` of three replicas of 1Gi in a class that expands, and everything around it.
@@ -15,7 +19,14 @@ pub(super) struct World {
     pub(super) objects: Vec<Value>,
     pub(super) settings: Value,
     pub(super) manager: &'static str,
+    /// A kind that may not be read.
+    pub(super) unreadable: Option<&'static str>,
+    /// What storage classes allow.
+    pub(super) limits: BTreeMap<String, ClassLimits>,
 }
+
+/// 2026-11-23T12:00:00Z
+const NOON: Seconds = 1_795_435_200;
 
 pub(super) fn template(size: &str) -> Value {
     json!({
@@ -109,6 +120,8 @@ impl World {
             objects,
             settings: json!({}),
             manager: KUBECTL,
+            unreadable: None,
+            limits: BTreeMap::new(),
         }
     }
 
@@ -145,17 +158,23 @@ impl World {
     pub(super) fn plan(&self, manifest: Option<&Value>) -> anyhow::Result<Report> {
         let list = json!({"kind": "List", "items": self.objects});
         let settings = RawValue::from_string(self.settings.to_string()).expect("JSON");
+        let mut state = Recorded::read(&list).expect("a list");
+        if let Some(kind) = self.unreadable {
+            state.cannot_read(kind, "forbidden".to_owned());
+        }
         report(&Inputs {
             namespace: "shop",
             name: "web",
             manifest: manifest.map(|manifest| ("web.yaml", manifest)),
-            state: &Recorded::read(&list).expect("a list"),
+            state: &state,
             requester: &Requester {
                 user: "alice".to_owned(),
                 groups: Vec::new(),
                 manager: self.manager.to_owned(),
             },
             settings: &settings,
+            limits: &self.limits,
+            now: NOON,
         })
     }
 

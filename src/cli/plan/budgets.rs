@@ -1,0 +1,28 @@
+//! Which claims have to wait because they were modified often enough in 24 hours.
+
+use super::course::Standing;
+use super::decide::Inputs;
+use crate::rollout::budget::{self, Waits};
+use crate::rollout::{ClaimState, Snapshot};
+use crate::templates::keys;
+
+/// What is noted of each, in the order of the rollout.
+pub(super) fn waits(inputs: &Inputs<'_>, snapshot: &Snapshot, standings: &[Standing]) -> Vec<String> {
+    let pending = standings
+        .iter()
+        .filter(|standing| standing.state == ClaimState::Pending);
+    let waits = pending.filter_map(|standing| {
+        let claim = snapshot.claims.get(&standing.name)?;
+        let class = claim.storage_class_name()?;
+        let most = inputs.limits.get(class)?.per_day?;
+        let modifies = budget::modifies(claim, standing.apply.as_ref()?);
+        let object = inputs
+            .state
+            .one("v1", "PersistentVolumeClaim", inputs.namespace, &standing.name)
+            .filter(|_| modifies)?;
+        let times = object["metadata"]["annotations"][keys::MODIFIED].as_str()?;
+        let waits = Waits::used_up(&budget::read(times), class, most, inputs.now)?;
+        Some(format!("{} {}", standing.name, waits.message))
+    });
+    waits.collect()
+}

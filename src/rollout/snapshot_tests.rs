@@ -1,0 +1,28 @@
+use super::{Refusal, Seconds};
+use crate::templates::Revision;
+
+#[test]
+fn a_refused_claim_is_tried_again_after_1_2_4_seconds_and_so_on_up_to_5_minutes() {
+    let pauses: [(u32, Seconds); 8] = [
+        (0, 1),
+        (1, 1),
+        (2, 2),
+        (3, 4),
+        (9, 256),
+        (10, 300),
+        (11, 300),
+        (u32::MAX, 300),
+    ];
+    for (attempts, pause) in pauses {
+        let refusal = Refusal {
+            revision: Revision::from_text("r"),
+            resource_version: "1".to_owned(),
+            cause: "Forbidden".to_owned(),
+            message: "exceeded quota".to_owned(),
+            attempts,
+            last: 1000,
+        };
+        assert_eq!(refusal.retry_at(1100), 1000 + pause, "{attempts}");
+        assert_eq!(refusal.retry_at(400), 400, "{attempts}: the clock was set back");
+    }
+}

@@ -1,0 +1,320 @@
+//! How often PVCs of a class may be modified, and how many at a time.
+
+use std::sync::Arc;
+
+use super::{Row, check, done, middle, middle_of_pods, old_pods};
+use crate::json::Value;
+use crate::rollout::budget::{self, AtOnce, Budget};
+use crate::rollout::fixtures::{gi, told, web, writes};
+use crate::rollout::snapshot::{PodManagement, Snapshot};
+use crate::rollout::{Action, ClaimState, plan};
+use crate::templates::{MaxInMotion, keys};
+
+const HOUR: u64 = 3600;
+
+/// All PVCs are of the class `ebs`, which allows this; it is noon of a day.
+fn ebs(web: &mut Snapshot, budget: Budget) {
+    for claim in web.claims.values_mut() {
+        let mut spec = (*claim.spec).clone();
+        spec.insert("storageClassName".to_owned(), Value::String("ebs".to_owned()));
+        claim.spec = Arc::new(spec);
+    }
+    let staged = web.set.staged.as_mut().unwrap();
+    staged.templates[0]
+        .spec
+        .insert("storageClassName".to_owned(), Value::String("ebs".to_owned()));
+    web.set.live[0].spec = staged.templates[0].spec.clone();
+    web.earlier.as_mut().unwrap().revision = web.wish();
+    web.now = 1_795_435_200;
+    web.earlier.as_mut().unwrap().moved = web.now;
+    web.budgets.classes.insert("ebs".to_owned(), budget);
+}
+
+/// So many times in 24 hours; `data-web-2` was modified so many hours ago.
+fn per_day(web: &mut Snapshot, most: u32, hours: &[u64]) {
+    let per_day = Some(most);
+    ebs(web, Budget { per_day, at_once: None });
+    let times = hours.iter().map(|hours| web.now - hours * HOUR).collect();
+    web.budgets.modified.insert("data-web-2-uid".to_owned(), times);
+}
+
+/// So many at a time, of which others have so many.
+fn at_once(web: &mut Snapshot, most: u32, others: Option<u32>) {
+    let at_once = Some(AtOnce { most, others });
+    ebs(web, Budget { per_day: None, at_once });
+}
+
+fn in_motion(web: &mut Snapshot, number: u32) {
+    web.set.max_in_motion = Some(MaxInMotion(number));
+}
+
+const AT_ONCE: &[Row] = &[
+    ("there is a place", |web| at_once(web, 1, Some(0)), "grow 2"),
+    ("others have it", |web| at_once(web, 1, Some(1)), ""),
+    ("others have more than there are", |web| at_once(web, 1, Some(9)), ""),
+    ("others are not known yet", |web| at_once(web, 9, None), ""),
+    (
+        "the replicas of this one share what is left, highest first",
+        |web| {
+            at_once(web, 3, Some(1));
+            in_motion(web, 3);
+        },
+        "grow 2, grow 1",
+    ),
+    (
+        "one that is in motion has a place",
+        |web| {
+            at_once(web, 2, Some(1));
+            in_motion(web, 3);
+            web.applied("data-web-2").resizing = true;
+        },
+        "",
+    ),
+    (
+        "one that waits for its node has one as well",
+        |web| {
+            at_once(web, 1, Some(0));
+            in_motion(web, 3);
+            web.applied("data-web-2").resize = Some(crate::claims::progress::Resize::NodePending);
+        },
+        "",
+    ),
+    (
+        "one that is done has none",
+        |web| {
+            at_once(web, 1, Some(0));
+            middle(web);
+        },
+        "grow 1",
+    ),
+    (
+        "what the driver cannot do has none",
+        |web| {
+            at_once(web, 1, Some(0));
+            web.set.pod_management = PodManagement::Parallel;
+            web.applied("data-web-2").resize = Some(crate::claims::progress::Resize::ControllerInfeasible);
+        },
+        "grow 1, ClaimExpansionFailed",
+    ),
+    (
+        "a label alone needs none",
+        |web| {
+            at_once(web, 1, Some(1));
+            web.claim("data-web-2").request = gi(2);
+        },
+        "grow 2",
+    ),
+    (
+        "a change of the attributes class does",
+        |web| {
+            at_once(web, 1, Some(1));
+            web.claim("data-web-2").request = gi(2);
+            web.set.staged.as_mut().unwrap().templates[0].volume_attributes_class_name = Some("fast".to_owned());
+            web.earlier.as_mut().unwrap().revision = web.wish();
+        },
+        "",
+    ),
+    (
+        "of another class",
+        |web| {
+            at_once(web, 1, Some(1));
+            let budget = web.budgets.classes.remove("ebs").unwrap();
+            web.budgets.classes.insert("gp3".to_owned(), budget);
+        },
+        "grow 2",
+    ),
+];
+
+#[test]
+fn no_more_pvcs_of_a_class_are_in_motion_than_may_be() {
+    check(AT_ONCE);
+}
+
+/// What is seen, and which replicas are written.
+type Written = (&'static str, fn(&mut Snapshot), &'static [u32]);
+
+const PER_DAY: &[Written] = &[
+    ("never modified", |web| per_day(web, 1, &[]), &[2]),
+    ("an hour ago", |web| per_day(web, 1, &[1]), &[]),
+    ("23 hours ago", |web| per_day(web, 1, &[23]), &[]),
+    ("a day ago", |web| per_day(web, 1, &[24]), &[2]),
+    ("one of two", |web| per_day(web, 2, &[1]), &[2]),
+    ("two of two", |web| per_day(web, 2, &[23, 1]), &[]),
+    ("one of them a day ago", |web| per_day(web, 2, &[25, 1]), &[2]),
+    ("more than there may be", |web| per_day(web, 1, &[23, 22]), &[]),
+    (
+        "noted by a clock that was set back since",
+        |web| {
+            per_day(web, 1, &[]);
+            let later = vec![web.now + HOUR];
+            web.budgets.modified.insert("data-web-2-uid".to_owned(), later);
+        },
+        &[2],
+    ),
+    (
+        "nobody overtakes who waits",
+        |web| {
+            per_day(web, 1, &[1]);
+            web.set.pod_management = PodManagement::Parallel;
+        },
+        &[],
+    ),
+    (
+        "but for those that may be in motion beside it",
+        |web| {
+            per_day(web, 1, &[1]);
+            in_motion(web, 2);
+        },
+        &[1],
+    ),
+];
+
+#[test]
+fn a_pvc_is_modified_so_often_in_24_hours() {
+    for (why, change, expected) in PER_DAY {
+        let mut web = web();
+        change(&mut web);
+        let writes = writes(&web);
+        let names = writes.iter().map(|action| match action {
+            Action::ApplyClaim(apply) => {
+                let noted = apply.annotations.get(keys::MODIFIED).map(|times| budget::read(times));
+                assert_eq!(noted.and_then(|times| times.last().copied()), Some(web.now), "{why}");
+                apply.name.to_string()
+            }
+            other => panic!("{why}: {other:?}"),
+        });
+        let expected: Vec<String> = expected.iter().map(|ordinal| format!("data-web-{ordinal}")).collect();
+        assert_eq!(names.collect::<Vec<_>>(), expected, "{why}");
+    }
+}
+
+#[test]
+fn the_times_of_the_last_day_stay_on_the_pvc_and_older_ones_go() {
+    let mut web = web();
+    per_day(&mut web, 3, &[30, 24, 23, 1]);
+    let noted = |web: &Snapshot| match &writes(web)[..] {
+        [Action::ApplyClaim(apply)] => apply.annotations.get(keys::MODIFIED).cloned(),
+        other => panic!("{other:?}"),
+    };
+    let times = "2026-11-22T13:00:00Z,2026-11-23T11:00:00Z,2026-11-23T12:00:00Z";
+    assert_eq!(noted(&web).as_deref(), Some(times));
+    assert_eq!(budget::read(times).len(), 3);
+    assert_eq!(budget::read("never, 2026-11-23T11:00:00Z"), [web.now - HOUR]);
+    // A label alone is no modification, and drops none.
+    web.claim("data-web-2").request = gi(2);
+    assert_eq!(
+        noted(&web).as_deref(),
+        Some("2026-11-22T13:00:00Z,2026-11-23T11:00:00Z")
+    );
+    // What is asked for again, because others dropped it, was counted; the guard lets no annotation change alone.
+    web.applied("data-web-2").request = gi(1);
+    web.claim("data-web-2").size_is_ours = true;
+    let times = "2026-11-22T06:00:00Z,2026-11-22T12:00:00Z,2026-11-22T13:00:00Z,2026-11-23T11:00:00Z";
+    assert_eq!(noted(&web).as_deref(), Some(times));
+    // Where there is no such budget nothing is noted.
+    web.budgets.classes.get_mut("ebs").unwrap().per_day = None;
+    assert_eq!(noted(&web), None);
+}
+
+#[test]
+fn who_waits_for_a_budget_says_until_when_and_is_not_stalled() {
+    let mut web = web();
+    per_day(&mut web, 2, &[22, 1]);
+    // Nothing has moved for a day, which nobody is to be told of.
+    web.earlier.as_mut().unwrap().moved = web.now - 30 * HOUR;
+    let planned = plan(&web);
+    let why = "has been modified 2 times in 24 h, which is all that storage class ebs allows: goes on at \
+               2026-11-23T14:00:00Z";
+    let [ready, reconciling, stalled] = [
+        &planned.progress.ready,
+        &planned.progress.reconciling,
+        &planned.progress.stalled,
+    ];
+    assert_eq!(
+        (ready.reason, stalled.holds, reconciling.holds),
+        ("WaitsForBudget", false, true)
+    );
+    assert_eq!(ready.message, format!("0 of 3 replicas are ready; data-web-2 {why}"));
+    let first = &planned.progress.claims[0];
+    assert_eq!(
+        (first.state, &*first.reason, &*first.message),
+        (ClaimState::Pending, "WaitsForBudget", why)
+    );
+    assert_eq!(planned.progress.claims[1].reason, "Waiting");
+    assert_eq!(told(&web), []);
+    assert!(planned.wake.is_some_and(|wake| wake <= 2 * HOUR), "{:?}", planned.wake);
+    // Three minutes before the time it is looked at in three minutes.
+    web.now += 2 * HOUR - 180;
+    assert_eq!(plan(&web).wake, Some(180));
+    web.now += 180;
+    web.earlier.as_mut().unwrap().ready = "WaitsForBudget".to_owned();
+    let planned = plan(&web);
+    assert_eq!((planned.progress.ready.reason, writes(&web).len()), ("RollingOut", 1));
+}
+
+#[test]
+fn a_place_is_asked_for_again_soon_and_told_with_numbers() {
+    let mut web = web();
+    at_once(&mut web, 2, Some(2));
+    let planned = plan(&web);
+    let why = "data-web-2 waits for one of the 2 PVCs of storage class ebs that may be in motion at a time";
+    assert_eq!(
+        planned.progress.ready.message,
+        format!("0 of 3 replicas are ready; {why}")
+    );
+    assert_eq!(
+        (planned.progress.ready.reason, planned.wake),
+        ("WaitsForBudget", Some(budget::RECHECK))
+    );
+    // What is in motion is what is waited for.
+    in_motion(&mut web, 2);
+    web.applied("data-web-2").resizing = true;
+    assert_eq!(plan(&web).progress.ready.reason, "RollingOut");
+    assert_eq!(plan(&web).places, [("ebs".to_owned(), 1)].into());
+}
+
+#[test]
+fn places_are_what_is_in_motion_and_what_is_written() {
+    type Places = (&'static str, fn(&mut Snapshot), u32);
+    let rows: [Places; 5] = [
+        ("one is written", |web| at_once(web, 2, Some(0)), 1),
+        ("nobody is", |web| at_once(web, 2, Some(2)), 0),
+        (
+            "two are written",
+            |web| {
+                at_once(web, 9, Some(0));
+                in_motion(web, 2);
+            },
+            2,
+        ),
+        (
+            "one is in motion, below the partition",
+            |web| {
+                at_once(web, 9, Some(0));
+                web.set.partition = 3;
+                web.applied("data-web-0").resizing = true;
+            },
+            1,
+        ),
+        (
+            "its Pod is waited for: it is done",
+            |web| {
+                at_once(web, 9, Some(0));
+                middle_of_pods(web);
+                old_pods(web, &[2]);
+            },
+            0,
+        ),
+    ];
+    for (why, change, expected) in rows {
+        let mut web = web();
+        change(&mut web);
+        let places = plan(&web).places;
+        assert_eq!(
+            places.get("ebs").copied().unwrap_or(0),
+            expected,
+            "{why}: {}",
+            done(&web)
+        );
+    }
+}

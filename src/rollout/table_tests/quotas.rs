@@ -1,0 +1,200 @@
+//! The quotas of the namespace, before the first write and after it.
+
+use super::{Row, check, middle};
+use crate::claims::quota::Quota;
+use crate::rollout::fixtures::{gi, refused, told, web, writes};
+use crate::rollout::snapshot::{PodManagement, Snapshot, Strategy};
+use crate::rollout::{ClaimState, Quotas, Reason, plan, quota};
+use crate::templates::{Quantity, keys};
+
+fn leaves(web: &mut Snapshot, left: Quantity) {
+    let quota = Quota {
+        name: "storage".to_owned(),
+        resource: "requests.storage".to_owned(),
+        hard: left,
+        used: gi(0),
+    };
+    web.quotas = Quotas::Known(vec![quota]);
+}
+
+fn in_class(web: &mut Snapshot, of: &str) {
+    leaves(web, gi(2));
+    if let Quotas::Known(quotas) = &mut web.quotas {
+        quotas[0].resource = format!("{of}.storageclass.storage.k8s.io/requests.storage");
+    }
+}
+
+const ROWS: &[Row] = &[
+    ("nobody may read them", |web| web.quotas = Quotas::Unchecked, "grow 2"),
+    (
+        "they are read before the first write",
+        |web| web.quotas = Quotas::Unread,
+        "",
+    ),
+    ("there are none", |web| web.quotas = Quotas::Known(Vec::new()), "grow 2"),
+    ("all three fit", |web| leaves(web, gi(3)), "grow 2"),
+    (
+        "two fit: not one is written",
+        |web| leaves(web, gi(2)),
+        "ClaimRolloutStalled",
+    ),
+    (
+        "the same was told before",
+        |web| {
+            leaves(web, gi(2));
+            web.earlier.as_mut().unwrap().ready = "WouldExceedQuota".to_owned();
+        },
+        "",
+    ),
+    (
+        "the same with a Pod that is not Ready, and with Parallel",
+        |web| {
+            leaves(web, gi(2));
+            super::unready(web, 0);
+            web.set.pod_management = PodManagement::Parallel;
+        },
+        "ClaimRolloutStalled",
+    ),
+    (
+        "one was written: the others are tried, whatever is left",
+        |web| {
+            middle(web);
+            leaves(web, gi(0));
+        },
+        "grow 1",
+    ),
+    (
+        "and nobody asks any more",
+        |web| {
+            middle(web);
+            web.quotas = Quotas::Unread;
+        },
+        "grow 1",
+    ),
+    (
+        "one was denied: it is tried again in its time",
+        |web| {
+            leaves(web, gi(0));
+            refused(web, 900);
+        },
+        "grow 2, FailedToPatchPVC",
+    ),
+    (
+        "those below the partition do not grow yet",
+        |web| {
+            leaves(web, gi(2));
+            web.set.partition = 1;
+        },
+        "grow 2",
+    ),
+    (
+        "with OnDelete those count whose Pods are gone",
+        |web| {
+            leaves(web, gi(1));
+            web.set.strategy = Strategy::OnDelete;
+            web.pods.remove("web-1");
+        },
+        "grow 1",
+    ),
+    (
+        "what has grown by hand needs no more",
+        |web| {
+            leaves(web, gi(1));
+            web.claim("data-web-2").request = gi(2);
+            web.claim("data-web-0").request = gi(9);
+        },
+        "grow 2",
+    ),
+    (
+        "what has no volume yet cannot be written",
+        |web| {
+            leaves(web, gi(2));
+            web.claim("data-web-0").bound = false;
+        },
+        "grow 2",
+    ),
+    (
+        "nothing is the set's to write",
+        |web| {
+            leaves(web, gi(0));
+            for ordinal in 0..3 {
+                web.claim(&format!("data-web-{ordinal}")).labels.remove("app");
+            }
+        },
+        "ClaimForeign, ClaimForeign, ClaimForeign",
+    ),
+    ("of another class", |web| in_class(web, "fast"), "grow 2"),
+    (
+        "paused: nothing is to be written",
+        |web| {
+            leaves(web, gi(0));
+            web.set.paused = true;
+        },
+        "",
+    ),
+];
+
+#[test]
+fn nothing_is_begun_that_does_not_fit() {
+    check(ROWS);
+}
+
+#[test]
+fn quotas_are_read_only_where_something_would_grow() {
+    type Row = (&'static str, fn(&mut Snapshot), bool);
+    let rows: [Row; 5] = [
+        ("three grow", |_| {}, true),
+        (
+            "only labels change",
+            |web| web.stage(vec![crate::rollout::fixtures::template("data", "1Gi")]),
+            false,
+        ),
+        ("paused", |web| web.set.paused = true, false),
+        ("one was written", middle, false),
+        ("they are known", |web| leaves(web, gi(0)), false),
+    ];
+    for (why, change, expected) in rows {
+        let mut web = web();
+        web.quotas = Quotas::Unread;
+        change(&mut web);
+        assert_eq!(plan(&web).asks_quotas, expected, "{why}");
+    }
+}
+
+#[test]
+fn a_rollout_that_does_not_fit_says_so_with_numbers() {
+    let mut web = web();
+    leaves(&mut web, gi(2));
+    let planned = plan(&web);
+    let words = "the 3 PVCs that would grow need 3Gi more, and ResourceQuota storage has 2Gi left of 2Gi: raise it, make \
+                 room, or stage a smaller size; nothing is written before all of them fit";
+    let stalled = &planned.progress.stalled;
+    assert_eq!(
+        (stalled.holds, stalled.reason, &*stalled.message),
+        (true, "WouldExceedQuota", words)
+    );
+    assert_eq!(planned.wake, Some(quota::RECHECK));
+    assert!(
+        planned
+            .progress
+            .claims
+            .iter()
+            .all(|claim| claim.state == ClaimState::Pending),
+        "{:?}",
+        planned.progress
+    );
+    assert_eq!(told(&web), [(Reason::ClaimRolloutStalled, words.to_owned())]);
+    assert!(Reason::ClaimRolloutStalled.is_warning());
+    // Of a wish that was never reported both are told: that it is there, and that it is stalled.
+    web.earlier = None;
+    let told = told(&web);
+    assert_eq!(
+        told.iter().map(|(reason, _)| *reason).collect::<Vec<_>>(),
+        [Reason::ClaimsStaged, Reason::ClaimRolloutStalled,]
+    );
+    // An older wish was written to a PVC: that is not this one.
+    web.claim("data-web-2")
+        .labels
+        .insert(keys::REVISION.to_owned(), "older".to_owned());
+    assert_eq!(writes(&web), []);
+}
