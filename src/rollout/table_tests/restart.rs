@@ -104,7 +104,7 @@ const ROWS: &[Row] = &[
             pends(web, "data-web-2", 940);
             pod(web, "web-2").controller = Some(owner("StatefulSet", "other", "other-uid"));
         },
-        "",
+        "grow 1",
     ),
     (
         "the last eviction was denied: it is not yet time",
