@@ -98,6 +98,7 @@ fn schedules_that_were_hard_to_find_break_nothing() {
         ("remount", 91_361),
         ("grow-two-templates-with-image", 52_269),
         ("newcomers", 23_528),
+        ("disk-full-and-image", 3023),
         ("second-wish", 89_694),
         ("disk-fills-in-parallel", 66_099),
     ] {

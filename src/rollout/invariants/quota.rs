@@ -27,9 +27,9 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
     };
     let in_range = |claim: &&ClaimFacts| set.ordinals().any(|ordinal| ordinal == claim.ordinal) && !claim.terminating;
     let claims = || seen.claims.iter().filter(in_range);
-    // Others may have changed what was written.
-    let was_written = |claim: &ClaimFacts| claim.revision == Some(wish) || claim.revision == Some(u64::MAX);
-    if claims().any(|claim| was_written(claim) || claim.refused) {
+    // What was stored of a write in part is at no wish: whoever knows of it has it refused.
+    let was_tried = |claim: &ClaimFacts| claim.revision == Some(wish) || claim.refused && set.reaches(claim.ordinal);
+    if claims().any(was_tried) {
         return None;
     }
     let free = claims().filter(|claim| set.reaches(claim.ordinal) && claim.bound && !claim.is_foreign());
@@ -63,6 +63,18 @@ mod tests {
             |it| (it.room, it.claim(10).refused) = (Some(0), true),
             &[],
             &[L5],
+        ),
+        (
+            "one that was refused is below the partition",
+            |it| (it.room, it.set().partition, it.claim(10).refused) = (Some(19), 1, true),
+            &[S13],
+            &[],
+        ),
+        (
+            "one was stored in part",
+            |it| (it.room, it.claim(10).revision) = (Some(29), Some(u64::MAX)),
+            &[S13],
+            &[],
         ),
         (
             "one is below the partition",
