@@ -153,15 +153,6 @@ const ROWS: &[Row] = &[
         "Modifying ModifyVolumeError: attributes class none, expected fast; ModifyVolumeError of the driver",
     ),
     (
-        "its condition alone is seen",
-        Status {
-            modify: Some(None),
-            errors: &[MODIFY],
-            ..NOTHING
-        },
-        "Modifying ModifyVolumeError: attributes class none, expected fast; ModifyVolumeError of the driver",
-    ),
-    (
         "markControllerModifyVolumeStatus: Pending keeps the conditions",
         Status {
             modify: Some(Some(Modify::Pending)),

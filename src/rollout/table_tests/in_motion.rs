@@ -90,8 +90,8 @@ const CLAIMS: &[Row] = &[
         "one is stuck that only its Pod could move on: nothing new begins",
         |web| {
             at_a_time(web, 3);
-            unready(web, 2);
-            web.applied("data-web-2").resize = Some(Resize::NodeInfeasible);
+            unready(web, 0);
+            web.applied("data-web-0").resize = Some(Resize::NodeInfeasible);
         },
         "ClaimExpansionFailed",
     ),
@@ -222,6 +222,7 @@ fn users_read_of_the_first_one_that_is_waited_for() {
         (
             "of the first nobody waits for anything",
             |web| {
+                at_a_time(web, 1);
                 unready(web, 2);
                 unready(web, 1);
                 web.claim("data-web-2").terminating = true;

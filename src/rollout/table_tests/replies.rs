@@ -3,7 +3,7 @@
 
 use super::done;
 use crate::claims::Claim;
-use crate::rollout::fixtures::{gi, refused, state, template, web};
+use crate::rollout::fixtures::{gi, refused, state, template, trouble, web};
 use crate::rollout::plan::plan;
 use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::{Refusal, Snapshot};
@@ -19,6 +19,14 @@ const ROWS: &[Row] = &[
         "all of it is there",
         |claim| claim.current_class = text("fast"),
         "Done: grow 1",
+    ),
+    (
+        "a condition alone says that its class is being changed",
+        |claim| {
+            claim.capacity = Some(gi(1));
+            claim.troubles = vec![trouble("ModifyVolumeError")];
+        },
+        "Modifying: ",
     ),
     (
         "no class: VolumeAttributesClass is off",
