@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{done, old_pods, put_pod};
 use crate::json::Map;
-use crate::rollout::fixtures::{refused, state, web};
+use crate::rollout::fixtures::{gi, refused, state, web};
 use crate::rollout::plan::plan;
 use crate::rollout::replica::At;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
@@ -165,4 +165,18 @@ fn every_state_of_a_claim_wherever_its_pod_is() {
         assert_eq!(found, expected);
     }
     assert_eq!(table, TABLE);
+}
+
+/// Somebody has grown it by hand: it has what is wished, and is not counted as brought to the wish before it was.
+#[test]
+fn claim_that_is_large_enough_is_compatible_and_not_updated() {
+    let mut web = web();
+    let claim = web.claim("data-web-2");
+    (claim.request, claim.capacity) = (gi(2), Some(gi(2)));
+    let by_template = &plan(&web).progress.by_template[0];
+    let counts = [by_template.updated, by_template.ready];
+    assert_eq!(
+        (counts, by_template.compatible, by_template.compatible_ready),
+        ([0, 0], 1, 1)
+    );
 }

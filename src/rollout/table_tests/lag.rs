@@ -1,6 +1,7 @@
 //! What is counted and named where nothing is rolled out: under `OnClaimDelete`, and after a withdrawal.
 
 use crate::claims::Claim;
+use crate::rollout::Idle;
 use crate::rollout::fixtures::{gi, template, told, web, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
@@ -67,6 +68,22 @@ fn claims_that_lag_are_counted_under_on_claim_delete() {
     }
 }
 
+#[test]
+fn claims_are_looked_at_where_something_is_said_of_them() {
+    for (idle, replicas, expected) in [
+        (Idle::OnClaimDelete, 3, true),
+        (Idle::Withdrawn, 3, true),
+        (Idle::NothingStaged, 3, false),
+        (Idle::Terminating, 3, false),
+        (Idle::OnClaimDelete, u32::MAX, false),
+        (Idle::Withdrawn, u32::MAX, false),
+    ] {
+        let mut web = web();
+        web.set.replicas = replicas;
+        assert_eq!(idle.looks_at_claims(&web.set), expected, "{idle:?} {replicas}");
+    }
+}
+
 /// 2Gi were wished, and are so no more; this claim was asked for them.
 fn dropped(change: fn(&mut Claim)) -> Snapshot {
     let mut web = web();
@@ -82,7 +99,7 @@ type Named = (&'static str, fn(&mut Claim), &'static str);
 
 #[test]
 fn claims_that_ask_for_more_are_named_after_a_withdrawal() {
-    let rows: [Named; 5] = [
+    let rows: [Named; 6] = [
         ("it was not reached", |_| {}, "; data-web-2 still asks for 2Gi, has 1Gi"),
         ("it was reached", |claim| claim.capacity = Some(gi(2)), ""),
         ("somebody else asked", |claim| claim.size_is_ours = false, ""),
@@ -92,6 +109,11 @@ fn claims_that_ask_for_more_are_named_after_a_withdrawal() {
             "; data-web-2 still asks for 2Gi",
         ),
         ("it asks for what is wished", |claim| claim.request = gi(1), ""),
+        (
+            "it asks for what is wished, and has no volume",
+            |claim| (claim.request, claim.capacity) = (gi(1), None),
+            "",
+        ),
     ];
     for (sentence, change, named) in rows {
         let web = dropped(change);
@@ -108,6 +130,8 @@ fn claims_that_ask_for_more_are_named_after_a_withdrawal() {
         assert!(plan.settled, "{sentence}");
     }
     let mut web = dropped(|_| {});
+    web.claims.remove("data-web-0");
+    assert!(plan(&web).settled, "one that is not there is not waited for");
     web.set.replicas = u32::MAX;
     let message = plan(&web).progress.ready.message;
     assert!(

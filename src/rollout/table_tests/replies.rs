@@ -3,8 +3,9 @@
 
 use super::done;
 use crate::claims::Claim;
-use crate::rollout::fixtures::{gi, state, template, web};
+use crate::rollout::fixtures::{gi, refused, state, template, trouble, web};
 use crate::rollout::plan::plan;
+use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::{Refusal, Snapshot};
 use crate::templates::Phase;
 
@@ -18,6 +19,14 @@ const ROWS: &[Row] = &[
         "all of it is there",
         |claim| claim.current_class = text("fast"),
         "Done: grow 1",
+    ),
+    (
+        "a condition alone says that its class is being changed",
+        |claim| {
+            claim.capacity = Some(gi(1));
+            claim.troubles = vec![trouble("ModifyVolumeError")];
+        },
+        "Modifying: ",
     ),
     (
         "no class: VolumeAttributesClass is off",
@@ -127,6 +136,27 @@ fn complete_rollout_stays_so_when_somebody_changes_a_class() {
     }
     web.phase(Phase::Complete);
     assert!(plan(&web).settled);
+}
+
+/// Only what others made of an apply is told by what the claim is like since.
+#[test]
+fn apply_that_was_denied_is_no_reply() {
+    let mut web = web();
+    refused(&mut web, 1000);
+    web.applied("data-web-2");
+    assert_eq!(state(&web, "data-web-2"), ClaimState::Applied);
+    assert_eq!(done(&web), "");
+}
+
+/// A template without a class, or with an empty one, asks for none.
+#[test]
+fn claim_of_which_no_class_was_asked_is_at_the_wish() {
+    let mut web = web();
+    let mut wanted = template("data", "2Gi");
+    wanted.volume_attributes_class_name = text("");
+    web.stage(vec![wanted]);
+    web.done("data-web-2");
+    assert_eq!(state(&web, "data-web-2"), ClaimState::Done);
 }
 
 /// The reply was seen: when, how often, the claim as it is now, its state, what is done, and when it is looked at again.
