@@ -31,6 +31,8 @@ pub(super) struct Memory {
     shown: Option<String>,
     /// That nothing was left to do.
     pub(super) settled: Option<Settled>,
+    /// The resourceVersion that the set had when the end of its rollout was written to it, and when that was.
+    pub(super) ended: Option<(String, Seconds)>,
     /// Applies that were refused, by the uid of the claim.
     pub(super) refusals: BTreeMap<String, Refusal>,
     /// What was said of claims that take long.
