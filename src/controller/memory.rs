@@ -32,6 +32,8 @@ pub(super) struct Memory {
     shown: Option<String>,
     /// That nothing was left to do.
     pub(super) settled: Option<Settled>,
+    /// The resourceVersion that the set had when the end of its rollout was written to it, and when that was.
+    pub(super) ended: Option<(String, Seconds)>,
     /// Applies that were refused, by the uid of the claim.
     pub(super) refusals: BTreeMap<String, Refusal>,
     /// When claims were modified that the watch may not have shown since, by uid.

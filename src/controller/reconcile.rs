@@ -36,6 +36,9 @@ const MAX_ROUNDS: u32 = 32;
 /// Time before another look after a conflict; the watch usually is faster.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
+/// Seconds within which the watch shows what was written, or is broken.
+const SHOWN: Seconds = 30;
+
 /// After so many failures in a row, which take a minute, what is not answered counts as refused.
 const UNANSWERED: u32 = 6;
 
@@ -166,7 +169,7 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
         }
         match acted {
             Acted::LookAgain => {}
-            Acted::Nothing if plan.actions.iter().any(is_ending) => return Ok(next(&plan, Written::Nothing, None)),
+            Acted::Nothing if plan.actions.iter().any(is_ending) => return Ok(after(Some(context.end(set)))),
             Acted::Nothing if context.inquire(set, &plan.progress).await => {}
             Acted::Nothing => {
                 let written = context.report(set, &view, &plan).await?;
@@ -362,10 +365,30 @@ impl Context {
             self.leave(set);
             return Some(None);
         }
+        if let Some(rests) = self.is_ending(set) {
+            return Some(Some(rests));
+        }
         let settled = self.remembered(set, |memory| memory.settled).flatten()?;
         settled
             .rests((self.clock)(), Basis::of(set, report.as_deref()))
             .map(Some)
+    }
+
+    /// The rollout is over, and the watch shows the set as it was before: for how many seconds that may last.
+    fn end(&self, set: &Set) -> Seconds {
+        let ended = (set.resource_version().unwrap_or_default(), (self.clock)());
+        self.remember(set, |memory| memory.ended = Some(ended));
+        SHOWN
+    }
+
+    /// For how many seconds a set is not looked at that is seen as it was before our last write to it: it would be written
+    /// again, in vain.
+    fn is_ending(&self, set: &Set) -> Option<Seconds> {
+        let now = (self.clock)();
+        let (seen, at) = self.remembered(set, |memory| memory.ended.clone()).flatten()?;
+        let left = at.saturating_add(SHOWN).checked_sub(now);
+        let left = left.filter(|left| (1..=SHOWN).contains(left));
+        left.filter(|_| set.resource_version() == Some(seen))
     }
 
     /// After how many seconds to look again although nothing is left to do, but perhaps to keep the wish in the history.

@@ -52,6 +52,34 @@ fn set(uid: &str) -> Set {
 }
 
 #[tokio::test]
+async fn a_set_whose_end_was_written_is_not_looked_at_as_it_was() {
+    let at = |version: &str| -> Set {
+        let metadata = json!({
+            "name": "web", "namespace": "default", "uid": "u", "resourceVersion": version,
+            "annotations": {"claim-rollout.io/staged": "{}"},
+        });
+        serde_json::from_value(json!({ "metadata": metadata })).unwrap()
+    };
+    // The clock says 1000.
+    for (what, ended, seen, expected) in [
+        ("it was not written", None, "7", None),
+        ("the watch shows it as it was", Some(("7", 1000)), "7", Some(Some(30))),
+        ("for a while", Some(("7", 971)), "7", Some(Some(1))),
+        ("for too long", Some(("7", 970)), "7", None),
+        ("the clock was set back", Some(("7", 1001)), "7", None),
+        ("the watch shows the write", Some(("7", 1000)), "8", None),
+    ] {
+        let context = context(store().0);
+        let ended = ended.map(|(version, time)| (version.to_owned(), time));
+        context.remember(&at(seen), |memory| memory.ended = ended);
+        assert_eq!(context.has_nothing_to_do(&at(seen)), expected, "{what}");
+    }
+    let context = context(store().0);
+    assert_eq!(context.end(&at("7")), 30);
+    assert_eq!(context.has_nothing_to_do(&at("7")), Some(Some(30)));
+}
+
+#[tokio::test]
 async fn a_set_that_is_deleted_during_its_look_is_forgotten() {
     for (what, there, expected) in [
         ("it is there", Some("old"), true),

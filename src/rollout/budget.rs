@@ -129,7 +129,7 @@ impl Spending {
     }
 
     /// Why this one has to wait.
-    pub(super) fn waits(&self, claim: &str) -> Option<&Waits> {
+    pub fn waits(&self, claim: &str) -> Option<&Waits> {
         let mut waits = self.waits.iter();
         waits.find(|(name, _)| name == claim).map(|(_, waits)| waits)
     }
@@ -143,7 +143,7 @@ impl Spending {
     }
 
     /// When somebody who waits may go on.
-    pub(super) fn wakes(&self, now: Seconds) -> impl Iterator<Item = Seconds> {
+    pub fn wakes(&self, now: Seconds) -> impl Iterator<Item = Seconds> {
         let waits = self.waits.iter();
         waits.map(move |(_, waits)| waits.until.unwrap_or_else(|| now.saturating_add(RECHECK)))
     }
@@ -190,7 +190,7 @@ impl Waits {
 }
 
 /// Notes on the PVC when it was modified, where its class has a budget for that: it is what any controller knows later.
-pub(super) fn note(snapshot: &Snapshot, apply: &mut ApplyClaim) {
+pub fn note(snapshot: &Snapshot, apply: &mut ApplyClaim) {
     let Some(claim) = snapshot.claims.get(apply.name.as_str()) else {
         return;
     };
