@@ -44,3 +44,6 @@ pub mod templates;
 #[cfg(all(feature = "webhook", not(target_family = "wasm")))]
 pub mod webhook;
 pub mod wire;
+
+#[cfg(all(test, not(target_family = "wasm")))]
+mod house_tests;
