@@ -112,6 +112,18 @@ impl fmt::Display for Excess {
     }
 }
 
+/// What is known of the ResourceQuotas of the namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Quotas {
+    /// They cannot be read: they are in nobody's way before the API server says so.
+    #[default]
+    Unchecked,
+    /// They are to be read before the first write.
+    Unread,
+    /// These, by resource.
+    Known(Vec<Quota>),
+}
+
 #[cfg(test)]
 #[path = "quota_tests.rs"]
 mod tests;

@@ -15,12 +15,12 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
+use super::error::LookError;
 use super::metrics::Metrics;
-use super::reconcile::LookError;
 use super::registered::{Labels, Policy, Registered};
 use crate::api::Settings;
 use crate::rollout::Idle;
-use crate::rollout::wish::POLICY_RECHECK;
+use crate::rollout::idle::POLICY_RECHECK;
 
 /// For how long it is not read again.
 const FRESH: Duration = Duration::from_secs(POLICY_RECHECK);

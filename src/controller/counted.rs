@@ -3,10 +3,11 @@
 //!
 //! They are counted when the StatefulSet changes, and every few hours: nobody keeps watching them for that.
 
+use super::context::Context;
 use super::crd::ClaimRollout;
-use super::reconcile::Context;
 use super::slim::Set;
 use super::{settled, views};
+use crate::rollout::lag;
 use crate::rollout::{Idle, SetView, Wish};
 use crate::templates::Revision;
 
@@ -19,21 +20,21 @@ impl Context {
             Ok(wish) => settled::was_reached(view, wish, &report),
             Err(idle) => {
                 let idle = self.idle(set, view, idle.clone());
-                idle.looks_at_claims(view) && was_counted(view, &idle, &report)
+                lag::is_reported(&idle, view) && was_counted(view, &idle, &report)
             }
         })
     }
 
     /// True iff claims are looked at although nothing is rolled out. They are watched until they have been counted.
     pub(super) fn counts(&self, set: &Set, view: &SetView, idle: Idle) -> bool {
-        self.idle(set, view, idle).looks_at_claims(view)
+        lag::is_reported(&self.idle(set, view, idle), view)
     }
 
     /// Why nothing is rolled out, by what was reported before.
     fn idle(&self, set: &Set, view: &SetView, idle: Idle) -> Idle {
         let report = self.report_of(set);
         let earlier = report.and_then(|report| views::earlier(&report, &view.uid));
-        idle.after(earlier.as_ref(), &Revision::of(&view.live))
+        lag::after(idle, earlier.as_ref(), &Revision::of(&view.live))
     }
 }
 

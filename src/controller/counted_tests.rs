@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use super::was_counted;
 use crate::controller::fixtures;
 use crate::rollout::fixtures::web;
+use crate::rollout::lag;
 use crate::rollout::{Idle, SetView};
 use crate::templates::{Revision, UpdatePolicy};
 
@@ -91,6 +92,6 @@ fn claims_are_looked_at_only_where_they_are_counted() {
     ] {
         let mut set = web().set;
         set.replicas = replicas;
-        assert_eq!(idle.looks_at_claims(&set), expected, "{idle:?} {replicas}");
+        assert_eq!(lag::is_reported(&idle, &set), expected, "{idle:?} {replicas}");
     }
 }

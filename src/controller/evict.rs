@@ -7,9 +7,10 @@ use kube::api::{Api, PostParams};
 use kube::core::Status;
 
 use super::act::{self, Outcome};
-use super::reconcile::{Acted, Context};
+use super::context::Context;
 use super::slim::{Pod, Set};
 use super::undone::Undone;
+use super::writes::Acted;
 use crate::rollout::{Evict, Reason, Seconds, Tell};
 
 impl Context {

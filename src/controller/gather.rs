@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use kube::runtime::reflector::ObjectRef;
 
+use super::context::Context;
 use super::namespaces::Namespace;
-use super::reconcile::Context;
 use super::slim::Set;
 use super::views::{self, ViewError};
 use crate::claims::Claim;
-use crate::rollout::{Budgets, Idle, Neighbour, Plan, SetView, Snapshot};
+use crate::rollout::{Budgets, Idle, Neighbour, Plan, Seconds, SetView, Snapshot};
 
 impl Context {
     /// What the StatefulSet says; what its annotations do not, the flags do.
@@ -91,6 +91,25 @@ impl Context {
                 ..Budgets::default()
             },
             earlier,
+        })
+    }
+
+    /// Why the last write to the set was refused, and when it is tried again.
+    pub(super) fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
+        let now = (self.clock)();
+        let refused = self.remembered(set, |memory| memory.refused.clone()).flatten()?;
+        let retry_at = refused.retry_at(now);
+        Some((refused.what, retry_at))
+    }
+
+    /// The last write to the set was put back, and it is not yet time to try it again.
+    pub(super) fn undone(&self, set: &Set) -> Option<Idle> {
+        let now = (self.clock)();
+        let undone = self.remembered(set, |memory| memory.undone.clone()).flatten()?;
+        let retry_at = undone.retry_at(now);
+        (retry_at > now).then_some(Idle::WriteUndone {
+            what: undone.what,
+            retry_at,
         })
     }
 

@@ -8,18 +8,15 @@
 //! controller lists them twelve times a minute at most, however many claims are on their way: one claim at each look, and each
 //! look in its turn.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-
 use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 
 use super::act::{Outcome, call, shorten};
+use super::context::Context;
 use super::crd::ClaimRollout;
-use super::reconcile::Context;
+use super::hearsay::{Hearsay, Said};
 use super::slim::Set;
-use super::watch::lock;
 use crate::rollout::snapshot::Trouble;
 use crate::rollout::{ClaimProgress, Progress, Seconds};
 
@@ -27,36 +24,8 @@ use crate::rollout::{ClaimProgress, Progress, Seconds};
 pub(super) const PATIENCE: Seconds = 30;
 /// Time between two questions about one claim.
 const PAUSE: Seconds = 300;
-/// Time between two questions about whichever claims.
-const PACE: Seconds = 5;
 /// How many Events are read about one claim. There is one for each cause, and each lives for an hour.
 const MAX_EVENTS: u32 = 50;
-
-/// When anything was asked last, by all looks together.
-#[derive(Debug, Default)]
-pub(super) struct Pace(Mutex<Option<Seconds>>);
-
-impl Pace {
-    /// True iff something may be asked now; then it is. A clock that was set back keeps nobody waiting.
-    fn admits(&self, now: Seconds) -> bool {
-        let mut last = lock(&self.0);
-        let waits = last.is_some_and(|last| (last..last.saturating_add(PACE)).contains(&now));
-        if !waits {
-            *last = Some(now);
-        }
-        !waits
-    }
-}
-
-/// What was last said of a claim, and when that was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
-    message: String,
-    asked: Seconds,
-}
-
-/// What was said of claims, by uid.
-pub(super) type Hearsay = BTreeMap<String, Said>;
 
 impl Context {
     /// Asks about a claim of the set that has been on its way for long. True iff something new was said.

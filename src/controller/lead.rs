@@ -11,13 +11,15 @@ use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
 
 use super::admission::Admission;
+use super::context::{Context, Memories};
 use super::crd::ClaimRollout;
+use super::error::LookError;
 use super::health::Health;
-use super::inquire::Pace;
+use super::hearsay::Pace;
+use super::known_quotas::Shared;
 use super::namespaces::Namespaces;
 use super::places::Places;
-use super::quotas::Shared;
-use super::reconcile::{self, Context, Memories};
+use super::reconcile;
 use super::slim::Set;
 use super::unblock::Unblock;
 use super::watch::{self, Wake};
@@ -129,7 +131,7 @@ async fn forget_sets(context: Arc<Context>, mut forgotten: mpsc::UnboundedReceiv
 }
 
 /// A set that was deleted before its turn is no error, and failed looks have been logged.
-fn log<T>(looked: Result<T, QueueError<reconcile::LookError, std::convert::Infallible>>) {
+fn log<T>(looked: Result<T, QueueError<LookError, std::convert::Infallible>>) {
     if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = looked {
         tracing::error!(%error, "the queue broke");
     }
@@ -138,7 +140,7 @@ fn log<T>(looked: Result<T, QueueError<reconcile::LookError, std::convert::Infal
 fn look(
     set: Arc<Set>,
     context: Arc<Context>,
-) -> futures::future::BoxFuture<'static, Result<kube::runtime::controller::Action, reconcile::LookError>> {
+) -> futures::future::BoxFuture<'static, Result<kube::runtime::controller::Action, LookError>> {
     reconcile::reconcile(set, context).boxed()
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
-use super::inquire::Hearsay;
-use super::quotas::Read;
+use super::hearsay::Hearsay;
+use super::known_quotas::Read;
 use super::settled::Settled;
 use super::undone::Undone;
 use crate::claims::Claim;

@@ -6,10 +6,14 @@
 //! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
 //! | `watch`, `namespaces`, `scopes`, `pods`, `unblock`, `obstacles` | what is watched, and when |
 //! | `lease`, `lead` | who leads, and what the leader runs |
-//! | `reconcile`, `settled`, `gather`, `staged_at`, `quotas`, `places`, `inquire` | one look at one set or none, and what is seen |
+//! | `context`, `memory` | what every look needs; replies that the watches have not caught up with |
+//! | `reconcile`, `settled`, `counted` | one look at one set, or none |
+//! | `gather`, `staged_at` | what is seen |
+//! | `quotas`, `known_quotas`, `budgets`, `places` | what it must fit into |
+//! | `inquire`, `hearsay` | what drivers say of claims that take long |
+//! | `writes`, `evict` | what is done |
 //! | `act`, `undone` | the writes, and what became of them |
 //! | `admission`, `registered` | whether anybody judges who stages a change, and by which settings |
-//! | `memory` | replies that the watches have not caught up with |
 //! | `report`, `status`, `history`, `events` | the reports |
 //! | `client` | what every request passes through |
 //! | `metrics`, `census`, `health` | the controller's own state |
@@ -20,17 +24,22 @@ pub(crate) mod objects;
 
 mod act;
 mod admission;
+mod budgets;
 mod census;
 mod client;
+mod context;
 mod counted;
+mod error;
 mod events;
 mod evict;
 #[cfg(test)]
 mod fixtures;
 mod gather;
 mod health;
+mod hearsay;
 mod history;
 mod inquire;
+mod known_quotas;
 mod lead;
 mod lease;
 mod memory;
@@ -52,6 +61,7 @@ mod unblock;
 mod undone;
 mod views;
 mod watch;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::pin::pin;

@@ -6,17 +6,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
 
-use kube::ResourceExt;
-use kube::runtime::reflector::ObjectRef;
-
-use super::namespaces::Namespace;
-use super::reconcile::Context;
-use super::slim::Set;
 use super::watch::lock;
-use crate::claims::Claim;
-use crate::rollout::budget::{self, AtOnce, Budget};
-use crate::rollout::{ApplyClaim, Plan, Seconds, SetView, Snapshot, plan};
-use crate::templates::{Phase, Record, keys};
+use crate::rollout::budget::{AtOnce, Budget};
+use crate::rollout::{Plan, Snapshot, plan};
 
 /// What a storage class allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,9 +42,14 @@ impl Places {
         Self { limits, taken }
     }
 
+    /// True iff some class has a limit.
+    pub(super) fn has_limits(&self) -> bool {
+        !self.limits.is_empty()
+    }
+
     /// What to do next within the budgets of the storage classes. `all_rolling` are the uids of all rollouts; it is asked
     /// until all of them were looked at once.
-    fn plan(&self, snapshot: &mut Snapshot, all_rolling: impl FnOnce() -> Vec<String>) -> Plan {
+    pub(super) fn plan(&self, snapshot: &mut Snapshot, all_rolling: impl FnOnce() -> Vec<String>) -> Plan {
         if self.limits.is_empty() {
             return plan(snapshot);
         }
@@ -115,60 +112,6 @@ impl Taken {
         let places = others.filter_map(|(_, places)| places.get(class));
         places.fold(0, |sum, places| sum.saturating_add(*places))
     }
-}
-
-impl Context {
-    /// What to do next, within what storage classes allow over all StatefulSets.
-    pub(super) fn plan(&self, snapshot: &mut Snapshot) -> Plan {
-        self.places.plan(snapshot, || {
-            let sets = self.sets.state();
-            sets.iter()
-                .filter(|set| rolls_out(set))
-                .filter_map(|set| set.uid())
-                .collect()
-        })
-    }
-}
-
-impl Context {
-    /// When we modified the claims of the set: what stands on them, and what a watch has not shown yet.
-    pub(super) fn modified(
-        &self,
-        set: &Set,
-        view: &SetView,
-        opened: &Namespace,
-        claims: &BTreeMap<String, Claim>,
-    ) -> BTreeMap<String, Vec<Seconds>> {
-        if self.places.limits.is_empty() {
-            return BTreeMap::new();
-        }
-        let known = self
-            .remembered(set, |memory| memory.modified.clone())
-            .unwrap_or_default();
-        let times = claims.values().map(|claim| {
-            let seen = opened.claims.get(&ObjectRef::new(&claim.name).within(&view.namespace));
-            let text = seen.as_ref().and_then(|seen| seen.annotations().get(keys::MODIFIED));
-            let mut times = text.map_or_else(Vec::new, |text| budget::read(text));
-            times.extend(known.get(&claim.uid).into_iter().flatten());
-            (claim.uid.clone(), times)
-        });
-        times.collect()
-    }
-
-    /// The claim was modified, which the watch may be slow to show.
-    pub(super) fn note_modified(&self, set: &Set, apply: &ApplyClaim) {
-        if let Some(text) = apply.annotations.get(keys::MODIFIED) {
-            let times = budget::read(text);
-            self.remember(set, |memory| memory.modified.insert(apply.uid.clone(), times));
-        }
-    }
-}
-
-/// True iff a rollout of the set may have begun and not ended.
-fn rolls_out(set: &Set) -> bool {
-    let uid = set.uid().unwrap_or_default();
-    let record = set.annotation(keys::STAGED).map(|text| Record::read(text, &uid));
-    record.is_some_and(|record| record.is_ok_and(|record| record.phase == Phase::RollingOut))
 }
 
 #[cfg(test)]

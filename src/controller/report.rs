@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 use kube::api::Api;
-use kube::runtime::reflector::ObjectRef;
 
 use super::act::Outcome;
+use super::context::Context;
 use super::crd::ClaimRollout;
+use super::error::LookError;
 use super::memory::Memory;
-use super::reconcile::{Context, LookError};
 use super::slim::Set;
 use super::status::{self, Written};
 use super::{events, history};
@@ -105,15 +105,6 @@ impl Context {
 
     pub(super) async fn tell(&self, set: &Set, tell: &Tell) {
         events::publish(&self.client, &self.metrics, self.clock, set, tell).await;
-    }
-
-    /// The ClaimRollout of the set, as new as it is known.
-    pub(super) fn report_of(&self, set: &Set) -> Option<Arc<ClaimRollout>> {
-        let seen = self
-            .rollouts
-            .get(&ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default()));
-        self.remembered(set, |memory| memory.latest(seen.clone()))
-            .unwrap_or(seen)
     }
 }
 

@@ -6,11 +6,9 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use super::reconcile::Context;
-use super::slim::Set;
 use crate::claims::Claim;
 use crate::rollout::snapshot::retry_at;
-use crate::rollout::{ApplyClaim, Idle, Seconds};
+use crate::rollout::{ApplyClaim, Seconds};
 
 /// The cause of such a write to a StatefulSet, beside those of the API server.
 pub(super) const CAUSE: &str = "WriteUndone";
@@ -38,27 +36,6 @@ impl Undone {
     /// When it is tried again.
     pub(super) fn retry_at(&self, now: Seconds) -> Seconds {
         retry_at(self.attempts, self.last, now)
-    }
-}
-
-impl Context {
-    /// Why the last write to the set was refused, and when it is tried again.
-    pub(super) fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
-        let now = (self.clock)();
-        let refused = self.remembered(set, |memory| memory.refused.clone()).flatten()?;
-        let retry_at = refused.retry_at(now);
-        Some((refused.what, retry_at))
-    }
-
-    /// The last write to the set was put back, and it is not yet time to try it again.
-    pub(super) fn undone(&self, set: &Set) -> Option<Idle> {
-        let now = (self.clock)();
-        let undone = self.remembered(set, |memory| memory.undone.clone()).flatten()?;
-        let retry_at = undone.retry_at(now);
-        (retry_at > now).then_some(Idle::WriteUndone {
-            what: undone.what,
-            retry_at,
-        })
     }
 }
 

@@ -1,7 +1,10 @@
 //! What a rollout is doing and why it waits: the conditions, in the manner of kstatus.
 
+use super::bounds::Bounds;
+use super::idle::Idle;
+use super::kept::Kept;
 use super::lag;
-use super::order::{Kept, Order, WaitsFor};
+use super::order::{Order, WaitsFor};
 use super::quota::Held;
 use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
@@ -39,9 +42,23 @@ pub struct Course {
 }
 
 impl Course {
+    /// Why nothing is rolled out. A set that is going is not ready: its wish was not reached.
+    #[must_use]
+    pub fn idle(idle: &Idle) -> Self {
+        Self {
+            reason: idle.reason(),
+            message: idle.to_string(),
+        }
+    }
+
     /// The course of a rollout.
     #[must_use]
-    pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order: &Order<'_>) -> Self {
+    pub fn of(
+        snapshot: &Snapshot,
+        wish: &Wish<'_>,
+        replicas: &[Replica<'_>],
+        (order, bounds): (&Order<'_>, &Bounds),
+    ) -> Self {
         if let Some((why, _)) = &snapshot.write_refused {
             let message = format!("the StatefulSet cannot be written: {why}");
             return Self {
@@ -49,7 +66,7 @@ impl Course {
                 message,
             };
         }
-        if let Some(Held::Exceeds(excess)) = &order.held {
+        if let Some(Held::Exceeds(excess)) = &bounds.held {
             return Self {
                 reason: ReadyReason::WouldExceedQuota,
                 message: excess.to_string(),
@@ -72,7 +89,7 @@ impl Course {
                 message: format!("every claim is at the wish and ready{}", asking.unwrap_or_default()),
             };
         }
-        let (reason, waits) = match order.spending.only(replicas, order) {
+        let (reason, waits) = match bounds.spending.only(replicas, order) {
             Some((name, waits)) if !snapshot.set.paused => {
                 (ReadyReason::WaitsForBudget, Some(format!("{name} {}", waits.message)))
             }

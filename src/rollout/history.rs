@@ -3,8 +3,9 @@
 //! KEP-4650 puts the templates into the set's ControllerRevisions. On a stock cluster those belong to the StatefulSet
 //! controller, so each wish is kept in one of its own; this decides which. It is what `history` and `undo` read.
 
+use super::idle::Idle;
 use super::snapshot::SetView;
-use super::wish::{Idle, Wish};
+use super::wish::Wish;
 use crate::api::Settings;
 use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, Record, Revision};

@@ -1,10 +1,11 @@
 //! What is reported of claims for which nothing is rolled out, or nothing any more: which of them ask for more than they have.
 
+use super::idle::Idle;
 use super::replica::{self, Replica};
-use super::snapshot::{SetView, Snapshot};
-use super::wish::{Idle, Wish};
+use super::snapshot::{Earlier, SetView, Snapshot};
+use super::wish::Wish;
 use crate::claims::Claim;
-use crate::templates::{ClaimName, ClaimTemplate};
+use crate::templates::{ClaimName, ClaimTemplate, Revision};
 
 /// How many claims a message names.
 const NAMED: usize = 3;
@@ -19,10 +20,33 @@ pub fn replicas<'a>(snapshot: &'a Snapshot, wish: &Wish<'a>) -> Vec<Replica<'a>>
         .collect()
 }
 
+/// True iff the claims of the set are looked at for the report, although nothing is done about them: how many of them
+/// lag, and which ask for more than they will get. Not where there are more than are looked at of any set.
+#[must_use]
+pub fn is_reported(idle: &Idle, set: &SetView) -> bool {
+    matches!(idle, Idle::OnClaimDelete | Idle::Withdrawn) && set.too_many_claims(set.wanted()).is_none()
+}
+
+/// Why nothing is rolled out, by what was reported before: where nothing is staged any more, that a wish was dropped.
+///
+/// A wish that has become the live templates was not dropped.
+#[must_use]
+pub fn after(idle: Idle, earlier: Option<&Earlier>, live: &Revision) -> Idle {
+    let (Idle::NothingStaged, Some(earlier)) = (&idle, earlier) else {
+        return idle;
+    };
+    let was_dropped = if earlier.ready == Idle::Withdrawn.as_str() {
+        earlier.revision == *live
+    } else {
+        earlier.ready != Idle::NothingStaged.as_str() && earlier.revision != *live
+    };
+    if was_dropped { Idle::Withdrawn } else { idle }
+}
+
 /// True iff a claim that is counted is yet to come: nobody would look when it does.
 #[must_use]
 pub fn waits(snapshot: &Snapshot, idle: &Idle) -> bool {
-    let counts = *idle == Idle::OnClaimDelete && idle.looks_at_claims(&snapshot.set);
+    let counts = *idle == Idle::OnClaimDelete && is_reported(idle, &snapshot.set);
     counts && names(&snapshot.set).any(|(name, _)| !snapshot.claims.contains_key(name.as_str()))
 }
 

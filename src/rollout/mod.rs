@@ -6,13 +6,14 @@
 //! | file | holds |
 //! |---|---|
 //! | [`snapshot`] | what the decision reads |
-//! | [`wish`] | what is wished for a set, if anything is |
+//! | [`wish`], [`idle`] | what is wished for a set; why nothing is rolled out |
 //! | [`readiness`] | the words *ready* and the states of a claim |
-//! | [`replica`] | one claim, one replica: the table of KEP-4650 |
+//! | [`replica`], [`kept`] | one claim, one replica: the table of KEP-4650 |
 //! | [`order`] | whose turn it is |
 //! | [`restart`] | which Pod is evicted, so that its volumes are mounted again |
-//! | [`quota`] | whether all of it fits, before anything is written |
-//! | [`budget`], `stamp` | what storage classes allow; times in words |
+//! | [`bounds`], [`quota`] | whether all of it fits, before anything is written |
+//! | [`budget`], [`spending`] | what storage classes allow, and what is used of it |
+//! | [`time`] | seconds, and how they are written |
 //! | [`plan`](mod@plan) | what to do now, and the end |
 //! | [`progress`], `listed`, [`course`] | what users read: how far it is, and why it waits |
 //! | [`lag`] | what is counted and named where nothing is rolled out |
@@ -21,42 +22,63 @@
 //! | [`action`] | what goes out |
 //! | `invariants` | what must never happen, and what must happen in the end |
 
-pub mod action;
+// What the policy reads as well.
 pub mod budget;
+pub mod idle;
+pub mod readiness;
+pub mod snapshot;
+pub mod time;
+pub mod wish;
+
+// What the controller alone decides: the policy goes without.
+#[cfg(not(target_family = "wasm"))]
+pub mod action;
+#[cfg(not(target_family = "wasm"))]
+pub mod bounds;
+#[cfg(not(target_family = "wasm"))]
 pub mod course;
+#[cfg(not(target_family = "wasm"))]
 pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
 pub mod invariants;
+#[cfg(not(target_family = "wasm"))]
+pub mod kept;
+#[cfg(not(target_family = "wasm"))]
 pub mod lag;
 #[cfg(not(target_family = "wasm"))]
 mod listed;
+#[cfg(not(target_family = "wasm"))]
 pub mod order;
 #[cfg(not(target_family = "wasm"))]
 pub mod plan;
 #[cfg(not(target_family = "wasm"))]
 pub mod progress;
+#[cfg(not(target_family = "wasm"))]
 pub mod quota;
-pub mod readiness;
+#[cfg(not(target_family = "wasm"))]
 pub mod replica;
 #[cfg(not(target_family = "wasm"))]
 pub mod restart;
-pub mod snapshot;
-mod stamp;
+#[cfg(not(target_family = "wasm"))]
+pub mod spending;
 #[cfg(not(target_family = "wasm"))]
 pub mod tell;
-pub mod wish;
 
+#[cfg(not(target_family = "wasm"))]
 pub use action::{Action, ApplyClaim, Evict, Reason, SetReady, SetRecord, Tell};
 pub use budget::Budgets;
+#[cfg(not(target_family = "wasm"))]
 pub use course::Condition;
+pub use idle::Idle;
 #[cfg(not(target_family = "wasm"))]
 pub use plan::{Plan, plan};
 #[cfg(not(target_family = "wasm"))]
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
-pub use quota::Quotas;
 pub use readiness::ClaimState;
 pub use snapshot::{Earlier, Neighbour, PodView, Refusal, Seconds, SetView, Snapshot};
-pub use wish::{Idle, Wish};
+pub use wish::Wish;
+
+pub use crate::claims::quota::Quotas;
 
 #[cfg(test)]
 pub(crate) mod fixtures;

@@ -5,43 +5,10 @@
 //! ordinal. Kubernetes replaces the Pods, and the gate makes each wait for its claims: here it is only waited for.
 
 use super::action::SetReady;
-use super::budget::Spending;
-use super::quota::{self, Held};
 use super::replica::{At, Replica};
-use super::snapshot::{PodManagement, PodView, Seconds, SetView, Snapshot, Strategy};
+use super::snapshot::{PodManagement, PodView, SetView, Snapshot, Strategy};
 use super::wish::Wish;
 use crate::templates::{Ready, Sync};
-
-/// Why no claim of a replica is written although it may be behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// The user said so.
-    Paused,
-    /// `updateStrategy: OnDelete`: nobody has deleted its Pod since the wish was first seen.
-    OnDelete,
-    /// It is below the user's partition.
-    Partition,
-}
-
-/// What keeps the claims of a replica from being written, if anything does; `wished` is when the wish was first seen.
-///
-/// With `OnDelete` they are written once the Pod was deleted by hand (KEP-4650): it is gone or going, or was made since.
-/// Times are in seconds. One made in the very second in which the wish was first seen counts as older: nobody deletes that
-/// fast, but sets are changed in the second in which they were made.
-#[must_use]
-pub fn kept(snapshot: &Snapshot, wished: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<Kept> {
-    let set = &snapshot.set;
-    if set.paused {
-        return Some(Kept::Paused);
-    }
-    match set.strategy {
-        Strategy::OnDelete => {
-            let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created <= wished);
-            stays.then_some(Kept::OnDelete)
-        }
-        Strategy::RollingUpdate | Strategy::Recreate => set.is_below_partition(ordinal).then_some(Kept::Partition),
-    }
-}
 
 /// How far down the order has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,10 +17,6 @@ pub struct Order<'a> {
     pub reached: Vec<&'a Replica<'a>>,
     /// What the next one waits for; nothing if there is no next one, or no order.
     pub waits_for: Option<WaitsFor<'a>>,
-    /// Why no claim of them is written all the same.
-    pub held: Option<Held>,
-    /// Who of them waits for a budget.
-    pub spending: Spending,
 }
 
 /// What the next replica waits for.
@@ -74,8 +37,6 @@ impl<'a> Order<'a> {
         let mut order = Self {
             reached: Vec::new(),
             waits_for: None,
-            held: None,
-            spending: Spending::default(),
         };
         // With OnDelete it is a human who chooses the order.
         if set.strategy == Strategy::OnDelete {
@@ -122,16 +83,6 @@ impl<'a> Order<'a> {
             pods_follow &= !(replica.is_stuck() && is_on_its_way(snapshot, replica));
         }
         order
-    }
-}
-
-impl Order<'_> {
-    /// The same within what the quotas of the namespace and the budgets of storage classes allow.
-    #[must_use]
-    pub fn within_bounds(mut self, snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Self {
-        self.held = quota::held(snapshot, wish, replicas, &self);
-        self.spending = Spending::of(snapshot, wish, replicas, &self);
-        self
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::action::{Action, SetRecord};
-use super::budget;
+use super::bounds::Bounds;
 use super::course;
+use super::idle::Idle;
 use super::lag;
 use super::order::{self, Order, WaitsFor};
 use super::progress::{self, Progress};
@@ -13,8 +14,9 @@ use super::readiness::ClaimState;
 use super::replica::{self, Replica};
 use super::restart;
 use super::snapshot::{Seconds, Snapshot};
+use super::spending;
 use super::tell;
-use super::wish::{Idle, Wish};
+use super::wish::Wish;
 use crate::templates::{Phase, Revision};
 
 /// What is to be done, and what is to be reported.
@@ -58,7 +60,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         (Ok(wish), None) => wish,
         (Ok(_), Some(idle)) => return nothing(snapshot, idle),
         (Err(idle), _) => {
-            let idle = idle.after(snapshot.earlier.as_ref(), &Revision::of(&snapshot.set.live));
+            let idle = lag::after(idle, snapshot.earlier.as_ref(), &Revision::of(&snapshot.set.live));
             return nothing(snapshot, &idle);
         }
     };
@@ -68,9 +70,10 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         .ordinals()
         .map(|ordinal| Replica::look(snapshot, &wish, &mounting, ordinal))
         .collect();
-    let order = Order::of(snapshot, &replicas).within_bounds(snapshot, &wish, &replicas);
+    let order = Order::of(snapshot, &replicas);
+    let bounds = Bounds::of(snapshot, &wish, &replicas, &order);
 
-    let mut actions = applies(snapshot, &wish, &order);
+    let mut actions = applies(snapshot, &wish, &order, &bounds);
     let all_done = replicas.iter().all(Replica::is_done);
     let is_complete = wish.record.phase == Phase::Complete;
     let set = &snapshot.set;
@@ -88,7 +91,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         });
     }
     actions.extend(restart::evict(snapshot, &replicas).map(Action::Evict));
-    let progress = progress::of(snapshot, &wish, &replicas, &order);
+    let progress = progress::of(snapshot, &wish, &replicas, (&order, &bounds));
     actions.extend(
         tell::changes(snapshot, &wish, &replicas, &progress)
             .into_iter()
@@ -97,15 +100,15 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     let wake = if settled {
         None
     } else {
-        Some(wake(snapshot, &replicas, &order))
+        Some(wake(snapshot, &replicas, &order, &bounds))
     };
     Plan {
         actions,
         progress,
         wake,
         settled,
-        asks_quotas: order.held == Some(Held::Unread),
-        places: order.spending.places,
+        asks_quotas: bounds.held == Some(Held::Unread),
+        places: bounds.spending.places,
         halted: false,
     }
 }
@@ -131,23 +134,23 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
 }
 
 /// The applies that are due.
-fn applies(snapshot: &Snapshot, wish: &Wish<'_>, order: &Order<'_>) -> Vec<Action> {
-    if order.held.is_some() {
+fn applies(snapshot: &Snapshot, wish: &Wish<'_>, order: &Order<'_>, bounds: &Bounds) -> Vec<Action> {
+    if bounds.held.is_some() {
         return Vec::new();
     }
     let claims = order.reached.iter().flat_map(|replica| &replica.claims);
     let due = claims.filter(|claim| claim.wants_apply(snapshot.now));
-    let free = due.filter(|claim| order.spending.waits(claim.name.as_str()).is_none());
+    let free = due.filter(|claim| bounds.spending.waits(claim.name.as_str()).is_none());
     let noted = free.filter_map(|claim| {
         let mut apply = claim.apply(snapshot, wish)?;
-        budget::note(snapshot, &mut apply);
+        spending::note(snapshot, &mut apply);
         Some(Action::ApplyClaim(apply))
     });
     noted.collect()
 }
 
 /// Seconds until something may be due without anything having changed.
-fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Seconds {
+fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>, bounds: &Bounds) -> Seconds {
     let now = snapshot.now;
     let set = &snapshot.set;
     let since = snapshot.pods.values().filter_map(|pod| pod.ready_since);
@@ -164,11 +167,11 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> Sec
     };
     let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);
     let refused = snapshot.write_refused.as_ref().map(|(_, retry_at)| *retry_at);
-    let quotas = order.held.as_ref().map(|_| now.saturating_add(quota::RECHECK));
+    let quotas = bounds.held.as_ref().map(|_| now.saturating_add(quota::RECHECK));
     let next = due
         .chain(refused)
         .chain(quotas)
-        .chain(order.spending.wakes(now))
+        .chain(bounds.spending.wakes(now))
         .chain(course::deadline(snapshot))
         .chain(restart::due(snapshot, replicas))
         .filter(|due| *due > now)

@@ -1,14 +1,17 @@
 //! What users read: the status of the ClaimRollout, as a value.
 
+use super::bounds::Bounds;
 use super::course::{Condition, Course};
+use super::idle::Idle;
+use super::kept::Kept;
 use super::lag;
 use super::listed::listed;
-use super::order::{Kept, Order};
+use super::order::Order;
 use super::readiness::{self, ClaimState};
 use super::replica::{At, Replica, Standing};
 use super::restart;
 use super::snapshot::{Seconds, SetView, Snapshot};
-use super::wish::{self, Idle, Wish};
+use super::wish::{self, Wish};
 use crate::api::ReadyReason;
 use crate::templates::{ClaimTemplate, Quantity, Revision, TemplateChange, UpdatePolicy, keys};
 
@@ -95,10 +98,10 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
     let templates = set.wanted().to_vec();
     let revision = Revision::of(&templates);
     let counted = Wish::staged(set, &snapshot.settings).ok();
-    let counted = counted.filter(|_| *idle == Idle::OnClaimDelete && idle.looks_at_claims(set));
+    let counted = counted.filter(|_| *idle == Idle::OnClaimDelete && lag::is_reported(idle, set));
     let replicas = counted.as_ref().map(|wish| lag::replicas(snapshot, wish));
     let by_template = by_templates(set, &templates, replicas.as_deref().unwrap_or_default());
-    let mut course = idle.course();
+    let mut course = Course::idle(idle);
     if let Some(lag) = replicas.as_ref().and_then(|replicas| lagging(replicas, &by_template)) {
         course.message = format!("{}; {lag}", course.message);
     }
@@ -140,7 +143,12 @@ fn lagging(replicas: &[Replica<'_>], by_template: &[TemplateProgress]) -> Option
 
 /// The progress of a rollout; `replicas` are highest ordinal first.
 #[must_use]
-pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order: &Order<'_>) -> Progress {
+pub fn of(
+    snapshot: &Snapshot,
+    wish: &Wish<'_>,
+    replicas: &[Replica<'_>],
+    (order, bounds): (&Order<'_>, &Bounds),
+) -> Progress {
     let claims = replicas
         .iter()
         .flat_map(|replica| replica.claims.iter().map(move |claim| (replica, claim)));
@@ -149,10 +157,10 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     let of_claims = |claims: Vec<(&Replica<'_>, &Standing<'_>)>| {
         let claims = claims.into_iter();
         claims
-            .map(|(replica, claim)| claim_progress(snapshot, replica, claim, order))
+            .map(|(replica, claim)| claim_progress(snapshot, replica, claim, bounds))
             .collect()
     };
-    let [ready, reconciling, stalled] = Course::of(snapshot, wish, replicas, order).conditions();
+    let [ready, reconciling, stalled] = Course::of(snapshot, wish, replicas, (order, bounds)).conditions();
     Progress {
         templates: wish.record.templates.clone(),
         current_revision: current_revision(snapshot, wish, replicas),
@@ -169,14 +177,9 @@ pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order:
     }
 }
 
-fn claim_progress(
-    snapshot: &Snapshot,
-    replica: &Replica<'_>,
-    claim: &Standing<'_>,
-    order: &Order<'_>,
-) -> ClaimProgress {
+fn claim_progress(snapshot: &Snapshot, replica: &Replica<'_>, claim: &Standing<'_>, bounds: &Bounds) -> ClaimProgress {
     let set = &snapshot.set;
-    let budget = order.spending.waits(claim.name.as_str());
+    let budget = bounds.spending.waits(claim.name.as_str());
     let budget = budget.map(|waits| (ReadyReason::WaitsForBudget.as_str().to_owned(), waits.message.clone()));
     let (reason, mut message) = match replica.kept.filter(|_| claim.state == ClaimState::Pending) {
         Some(Kept::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),

@@ -7,22 +7,10 @@ use super::order::Order;
 use super::replica::{At, Replica};
 use super::snapshot::{Seconds, Snapshot};
 use super::wish::Wish;
-use crate::claims::quota::{Excess, Growth, Quota, exceeded};
+use crate::claims::quota::{Excess, Growth, Quotas, exceeded};
 
 /// Time between two looks at the quotas while something does not fit.
 pub const RECHECK: Seconds = 30;
-
-/// What is known of the ResourceQuotas of the namespace.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Quotas {
-    /// They cannot be read: they are in nobody's way before the API server says so.
-    #[default]
-    Unchecked,
-    /// They are to be read before the first write.
-    Unread,
-    /// These, by resource.
-    Known(Vec<Quota>),
-}
 
 /// Why nothing is written although it is the turn of some replica.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::snapshot::{Modify, Resize, Trouble};
 use crate::claims::Claim;
 use crate::claims::compatible::differences;
+use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::templates::{ClaimTemplate, Quantity, Revision, keys};
 
 /// The reason of a claim that is `Pending` and is waited for by nobody: its turn comes.

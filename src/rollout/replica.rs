@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::action::ApplyClaim;
-use super::order::{self, Kept};
+use super::kept::{self, Kept};
 use super::readiness::{self, ClaimState};
 use super::snapshot::{PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
 use super::wish::Wish;
@@ -126,7 +126,7 @@ impl<'a> Replica<'a> {
     pub fn look(snapshot: &'a Snapshot, wish: &Wish<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
         let pod_at = At::of_pod(pod, &snapshot.set);
-        let kept = order::kept(snapshot, snapshot.wished(&wish.revision), ordinal, pod);
+        let kept = kept::kept(snapshot, snapshot.wished(&wish.revision), ordinal, pod);
         let (pod_name, selector) = (format!("{}-{ordinal}", snapshot.set.name), snapshot.set.selector());
         let belongs = Belongs {
             set_uid: &snapshot.set.uid,

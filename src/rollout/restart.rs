@@ -1,12 +1,11 @@
 //! `claim-rollout.io/restart: WhenNodeExpansionPends`: a Pod is evicted, so that its volumes are mounted again, because some
 //! drivers grow a file system only then (design, 5.2).
 
-use jiff::Timestamp;
-
 use super::action::Evict;
 use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
+use super::time;
 use crate::templates::Restart;
 
 /// For how many seconds the node may have had the file system to grow: kubelet looks about once a minute.
@@ -76,6 +75,5 @@ fn candidates<'a>(
 /// Since when the node has had the file system of this PVC to grow.
 fn pending_since(claim: &Standing<'_>) -> Option<Seconds> {
     let view = claim.claim.filter(|_| claim.state == ClaimState::NodeExpanding)?;
-    let since: Timestamp = view.file_system_resize_pending.as_ref()?.parse().ok()?;
-    u64::try_from(since.as_second()).ok()
+    time::read(view.file_system_resize_pending.as_ref()?)
 }

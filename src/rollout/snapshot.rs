@@ -4,19 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::budget::Budgets;
-use super::quota::Quotas;
-use super::wish::Idle;
+use super::idle::{Idle, MOST_CLAIMS};
+pub use super::time::Seconds;
 use crate::api::Settings;
 pub use crate::claims::progress::{Modify, Resize, Trouble};
+use crate::claims::quota::Quotas;
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
 use crate::templates::{
     ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, Record, RecordError, Restart, Revision, Sync,
     UpdatePolicy, keys,
 };
-
-/// Seconds since 1970-01-01T00:00:00Z.
-pub type Seconds = u64;
 
 /// Everything that was seen of one set at one time.
 ///
@@ -328,17 +326,13 @@ impl SetView {
         }
     }
 
-    /// More claims than this of one set are not looked at, for each takes time and memory that other sets need, too: a
-    /// cluster of Kubernetes is made for 150,000 Pods (its documentation, "Considerations for large clusters").
-    pub const MOST_CLAIMS: u64 = 150_000;
-
     /// How many claims the set has of these templates, or replicas without any, if that is more than
-    /// [`Self::MOST_CLAIMS`].
+    /// [`MOST_CLAIMS`].
     #[must_use]
     pub fn too_many_claims(&self, templates: &[ClaimTemplate]) -> Option<u64> {
         let each = u64::try_from(templates.len()).unwrap_or(u64::MAX).max(1);
         let claims = u64::from(self.replicas).saturating_mul(each);
-        (claims > Self::MOST_CLAIMS).then_some(claims)
+        (claims > MOST_CLAIMS).then_some(claims)
     }
 
     /// The templates that are wished: what is staged, else the live ones.

@@ -3,12 +3,13 @@
 //! The memory is the ClaimRollout itself, so a controller that starts anew does not say everything again.
 
 use super::action::{Reason, Tell};
+use super::idle::Idle;
 use super::lag;
 use super::progress::{ClaimProgress, Progress};
 use super::readiness::ClaimState;
 use super::replica::Replica;
 use super::snapshot::{Earlier, Snapshot, Strategy};
-use super::wish::{Idle, Wish};
+use super::wish::Wish;
 use crate::api::ReadyReason;
 use crate::templates::Record;
 

@@ -6,9 +6,9 @@ use crate::api::Settings;
 use crate::api::settings::{Mode, NAMES};
 use crate::rollout::action::{Action, ApplyClaim, Reason};
 use crate::rollout::fixtures::{apply, gi, owner, template, web as fixture, writes};
+use crate::rollout::idle::Idle;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
-use crate::rollout::wish::Idle;
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, RecordError, UpdatePolicy, keys};
 

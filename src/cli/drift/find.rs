@@ -9,6 +9,7 @@ use crate::claims::retention::PodUid;
 use crate::claims::{self, Belongs, Foreign, foreign};
 use crate::json::Map;
 use crate::rollout::SetView;
+use crate::rollout::idle::MOST_CLAIMS;
 use crate::rollout::readiness::has_class;
 use crate::rollout::snapshot::Trouble;
 use crate::templates::show::path_of;
@@ -77,7 +78,7 @@ pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
             field: "spec.replicas".to_owned(),
             wanted: Some(format!("{claims} claims")),
             found: None,
-            note: format!("not looked at: more than {}", SetView::MOST_CLAIMS),
+            note: format!("not looked at: more than {MOST_CLAIMS}"),
         });
     }
     for (ordinal, template, name) in named(&seen.set, seen.wish()) {

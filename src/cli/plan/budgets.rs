@@ -1,8 +1,8 @@
 //! Which claims have to wait because they were modified often enough in 24 hours.
 
 use super::course::Standing;
-use super::decide::Inputs;
-use crate::rollout::budget::{self, Waits};
+use super::inputs::Inputs;
+use crate::rollout::spending::{self, Waits};
 use crate::rollout::{ClaimState, Snapshot};
 use crate::templates::keys;
 
@@ -15,13 +15,13 @@ pub(super) fn waits(inputs: &Inputs<'_>, snapshot: &Snapshot, standings: &[Stand
         let claim = snapshot.claims.get(&standing.name)?;
         let class = claim.storage_class_name()?;
         let most = inputs.limits.get(class)?.per_day?;
-        let modifies = budget::modifies(claim, standing.apply.as_ref()?);
+        let modifies = spending::modifies(claim, standing.apply.as_ref()?);
         let object = inputs
             .state
             .one("v1", "PersistentVolumeClaim", inputs.namespace, &standing.name)
             .filter(|_| modifies)?;
         let times = object["metadata"]["annotations"][keys::MODIFIED].as_str()?;
-        let waits = Waits::used_up(&budget::read(times), class, most, inputs.now)?;
+        let waits = Waits::used_up(&spending::read(times), class, most, inputs.now)?;
         Some(format!("{} {}", standing.name, waits.message))
     });
     waits.collect()

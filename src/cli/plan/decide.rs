@@ -5,37 +5,20 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::budgets;
 use super::course::{AT_LAST, course, standings};
+use super::inputs::Inputs;
 use super::report::{Outcome, Pods, Report, Verdict, WishReport};
-use super::request::{self, Requester};
+use super::request;
 use super::rows;
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
 use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
-use crate::controller::{ClassLimits, objects};
+use crate::controller::objects;
 use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Budgets, Quotas, Seconds, Snapshot, Wish, plan};
+use crate::rollout::{Budgets, Quotas, Snapshot, Wish, plan};
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
-
-/// What is asked, and what is there.
-pub(crate) struct Inputs<'a> {
-    pub(crate) namespace: &'a str,
-    pub(crate) name: &'a str,
-    /// Where the manifest came from, and what it says; without one the set is planned as it is.
-    pub(crate) manifest: Option<(&'a str, &'a Value)>,
-    /// The cluster.
-    pub(crate) state: &'a Recorded,
-    pub(crate) requester: &'a Requester,
-    /// The settings of the policy, valid ones.
-    pub(crate) settings: &'a RawValue,
-    /// What storage classes allow.
-    pub(crate) limits: &'a BTreeMap<String, ClassLimits>,
-    /// The time.
-    pub(crate) now: Seconds,
-}
 
 /// What would happen.
 ///

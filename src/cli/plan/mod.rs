@@ -15,6 +15,7 @@ mod ceilings;
 mod course;
 mod decide;
 mod gather;
+mod inputs;
 mod manifest;
 mod overlay;
 mod render;
@@ -32,7 +33,7 @@ use serde_json::Value;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use self::decide::Inputs;
+use self::inputs::Inputs;
 use self::render::{Columns, render};
 use self::report::Report;
 use self::request::{KUBECTL, Requester};

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::{Row, check, done, middle, middle_of_pods, old_pods};
 use crate::json::Value;
-use crate::rollout::budget::{self, AtOnce, Budget};
+use crate::rollout::budget::{AtOnce, Budget};
 use crate::rollout::fixtures::{gi, told, web, writes};
 use crate::rollout::snapshot::{PodManagement, Snapshot};
+use crate::rollout::spending;
 use crate::rollout::{Action, ClaimState, plan};
 use crate::templates::{MaxInMotion, keys};
 
@@ -177,7 +178,7 @@ fn a_pvc_is_modified_so_often_in_24_hours() {
         let writes = writes(&web);
         let names = writes.iter().map(|action| match action {
             Action::ApplyClaim(apply) => {
-                let noted = apply.annotations.get(keys::MODIFIED).map(|times| budget::read(times));
+                let noted = apply.annotations.get(keys::MODIFIED).map(|times| spending::read(times));
                 assert_eq!(noted.and_then(|times| times.last().copied()), Some(web.now), "{why}");
                 apply.name.to_string()
             }
@@ -198,8 +199,8 @@ fn the_times_of_the_last_day_stay_on_the_pvc_and_older_ones_go() {
     };
     let times = "2026-11-22T13:00:00Z,2026-11-23T11:00:00Z,2026-11-23T12:00:00Z";
     assert_eq!(noted(&web).as_deref(), Some(times));
-    assert_eq!(budget::read(times).len(), 3);
-    assert_eq!(budget::read("never, 2026-11-23T11:00:00Z"), [web.now - HOUR]);
+    assert_eq!(spending::read(times).len(), 3);
+    assert_eq!(spending::read("never, 2026-11-23T11:00:00Z"), [web.now - HOUR]);
     // A label alone is no modification, and drops none.
     web.claim("data-web-2").request = gi(2);
     assert_eq!(
@@ -264,7 +265,7 @@ fn a_place_is_asked_for_again_soon_and_told_with_numbers() {
     );
     assert_eq!(
         (planned.progress.ready.reason, planned.wake),
-        ("WaitsForBudget", Some(budget::RECHECK))
+        ("WaitsForBudget", Some(spending::RECHECK))
     );
     // What is in motion is what is waited for.
     in_motion(&mut web, 2);

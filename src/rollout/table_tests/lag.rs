@@ -3,6 +3,7 @@
 use crate::claims::Claim;
 use crate::rollout::Idle;
 use crate::rollout::fixtures::{gi, template, told, web, writes};
+use crate::rollout::lag::is_reported;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
 use crate::templates::{Phase, UpdatePolicy};
@@ -80,7 +81,7 @@ fn claims_are_looked_at_where_something_is_said_of_them() {
     ] {
         let mut web = web();
         web.set.replicas = replicas;
-        assert_eq!(idle.looks_at_claims(&web.set), expected, "{idle:?} {replicas}");
+        assert_eq!(is_reported(&idle, &web.set), expected, "{idle:?} {replicas}");
     }
 }
 

@@ -1,0 +1,66 @@
+//! The budgets of storage classes, as a look at a StatefulSet uses them.
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt;
+use kube::runtime::reflector::ObjectRef;
+
+use super::context::Context;
+use super::namespaces::Namespace;
+use super::slim::Set;
+use crate::claims::Claim;
+use crate::rollout::spending;
+use crate::rollout::{ApplyClaim, Plan, Seconds, SetView, Snapshot};
+use crate::templates::{Phase, Record, keys};
+
+impl Context {
+    /// What to do next, within what storage classes allow over all StatefulSets.
+    pub(super) fn plan(&self, snapshot: &mut Snapshot) -> Plan {
+        self.places.plan(snapshot, || {
+            let sets = self.sets.state();
+            sets.iter()
+                .filter(|set| rolls_out(set))
+                .filter_map(|set| set.uid())
+                .collect()
+        })
+    }
+
+    /// When we modified the claims of the set: what stands on them, and what a watch has not shown yet.
+    pub(super) fn modified(
+        &self,
+        set: &Set,
+        view: &SetView,
+        opened: &Namespace,
+        claims: &BTreeMap<String, Claim>,
+    ) -> BTreeMap<String, Vec<Seconds>> {
+        if !self.places.has_limits() {
+            return BTreeMap::new();
+        }
+        let known = self
+            .remembered(set, |memory| memory.modified.clone())
+            .unwrap_or_default();
+        let times = claims.values().map(|claim| {
+            let seen = opened.claims.get(&ObjectRef::new(&claim.name).within(&view.namespace));
+            let text = seen.as_ref().and_then(|seen| seen.annotations().get(keys::MODIFIED));
+            let mut times = text.map_or_else(Vec::new, |text| spending::read(text));
+            times.extend(known.get(&claim.uid).into_iter().flatten());
+            (claim.uid.clone(), times)
+        });
+        times.collect()
+    }
+
+    /// The claim was modified, which the watch may be slow to show.
+    pub(super) fn note_modified(&self, set: &Set, apply: &ApplyClaim) {
+        if let Some(text) = apply.annotations.get(keys::MODIFIED) {
+            let times = spending::read(text);
+            self.remember(set, |memory| memory.modified.insert(apply.uid.clone(), times));
+        }
+    }
+}
+
+/// True iff a rollout of the set may have begun and not ended.
+fn rolls_out(set: &Set) -> bool {
+    let uid = set.uid().unwrap_or_default();
+    let record = set.annotation(keys::STAGED).map(|text| Record::read(text, &uid));
+    record.is_some_and(|record| record.is_ok_and(|record| record.phase == Phase::RollingOut))
+}

@@ -1,0 +1,41 @@
+//! Times: seconds since 1970, and how Kubernetes writes them.
+
+/// Seconds since 1970-01-01T00:00:00Z.
+pub type Seconds = u64;
+
+/// The time as it is written; nothing after the year 9999.
+#[cfg(not(target_family = "wasm"))]
+#[must_use]
+pub fn write(time: Seconds) -> Option<String> {
+    let time = jiff::Timestamp::from_second(i64::try_from(time).ok()?).ok()?;
+    Some(time.to_string())
+}
+
+/// The time that is written so; nothing where none is, or one before 1970.
+#[cfg(not(target_family = "wasm"))]
+#[must_use]
+pub fn read(text: &str) -> Option<Seconds> {
+    let time: jiff::Timestamp = text.parse().ok()?;
+    u64::try_from(time.as_second()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, write};
+
+    #[test]
+    fn times_are_written_and_read_back() {
+        for (time, text) in [(0, "1970-01-01T00:00:00Z"), (1_795_442_400, "2026-11-23T14:00:00Z")] {
+            assert_eq!(write(time).as_deref(), Some(text));
+            assert_eq!(read(text), Some(time));
+        }
+        assert_eq!(write(u64::MAX), None);
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in ["", "2026-11-23", "2026-02-30T00:00:00Z", "1969-12-31T23:59:59Z"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}
