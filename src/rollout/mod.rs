@@ -28,30 +28,30 @@ pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
 pub mod invariants;
 pub mod lag;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 mod listed;
 pub mod order;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod plan;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod progress;
 pub mod quota;
 pub mod readiness;
 pub mod replica;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod restart;
 pub mod snapshot;
 mod stamp;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod tell;
 pub mod wish;
 
 pub use action::{Action, ApplyClaim, Evict, Reason, SetReady, SetRecord, Tell};
 pub use budget::Budgets;
 pub use course::Condition;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub use plan::{Plan, plan};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
 pub use quota::Quotas;
 pub use readiness::ClaimState;
