@@ -1,9 +1,10 @@
 use k8s_openapi::api::core::v1::Event;
 use serde_json::{Value, json};
 
-use super::{Hearsay, Pace, Said, due, latest, quote};
+use super::{Hearsay, Said, due, latest, quote};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
+use crate::controller::hearsay::Pace;
 use crate::rollout::{ClaimState, Progress, plan};
 
 /// What is reported of a rollout in which the highest of three claims is in this state.

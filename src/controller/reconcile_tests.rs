@@ -8,13 +8,14 @@ use kube::runtime::reflector::{Store, store};
 use kube::runtime::watcher::Event;
 use serde_json::json;
 
-use super::{Context, LookError, Memories, after_failure};
+use super::{Context, LookError, after_failure};
 use crate::controller::admission::{Admission, WithoutPolicy};
-use crate::controller::inquire::Pace;
+use crate::controller::context::Memories;
+use crate::controller::hearsay::Pace;
+use crate::controller::known_quotas::Shared;
 use crate::controller::metrics::Metrics;
 use crate::controller::namespaces::Namespaces;
 use crate::controller::places::Places;
-use crate::controller::quotas::Shared;
 use crate::controller::slim::Set;
 use crate::controller::unblock::Unblock;
 use crate::templates::MaxInMotion;

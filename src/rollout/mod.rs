@@ -31,48 +31,48 @@ pub mod time;
 pub mod wish;
 
 // What the controller alone decides: the policy goes without.
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod action;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod bounds;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod course;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
 pub mod invariants;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod kept;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod lag;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 mod listed;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod order;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod plan;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod progress;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod quota;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod replica;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod restart;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod spending;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod tell;
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub use action::{Action, ApplyClaim, Evict, Reason, SetReady, SetRecord, Tell};
 pub use budget::Budgets;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub use course::Condition;
 pub use idle::Idle;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub use plan::{Plan, plan};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(test, not(target_family = "wasm")))]
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
 pub use readiness::ClaimState;
 pub use snapshot::{Earlier, Neighbour, PodView, Refusal, Seconds, SetView, Snapshot};
