@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, UseTree};
+use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
 /// What each folder may import. `templates` and `json` are inmost; who is missing here imports nothing.
 const PLAN: [(&str, &[&str]); 11] = [
@@ -88,6 +88,9 @@ impl<'a> Visit<'a> for Collector {
         }
     }
 
+    /// Who may see an item imports nothing.
+    fn visit_visibility(&mut self, _: &'a Visibility) {}
+
     fn visit_path(&mut self, path: &'a syn::Path) {
         let names = path.segments.iter().map(|segment| segment.ident.to_string());
         self.paths.push(names.collect());
@@ -117,7 +120,7 @@ fn reexports(items: &[Item]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for item in items {
         if let Item::Use(item) = item
-            && !matches!(item.vis, syn::Visibility::Inherited)
+            && !matches!(item.vis, Visibility::Inherited)
         {
             let mut paths = Vec::new();
             leaves(&item.tree, &Module::new(), &mut paths);
