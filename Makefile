@@ -190,6 +190,14 @@ lint: needs-cargo ## Format and lints, native and wasm32
 	$(LINTED) build --all-targets
 	$(WASM) clippy --lib -- -D warnings
 
+# Each feature alone must compile, and the documentation must have no dead link.
+.PHONY: features
+features: needs-cargo ## Each feature by itself, and the documentation without a warning
+	for features in "" controller webhook sim sim-run cli; do \
+	  $(LINTED) check --quiet --lib --no-default-features --features "$$features" || exit; \
+	done
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --no-deps --lib
+
 .PHONY: deny
 deny: needs-cargo ## Licences, advisories and sources of all dependencies
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo 'cargo-deny is missing: cargo install --locked cargo-deny' >&2; exit 2; }

@@ -276,3 +276,24 @@ fn circle_of_imports_is_found() {
     let three = imports(&[("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]);
     assert_eq!(circles(three), BTreeSet::from([module("b"), module("c")]));
 }
+
+/// Rows `| rule | `file` | `function` |` of docs/design.md.
+#[test]
+fn rule_is_decided_where_the_design_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let design = std::fs::read_to_string(root.join("docs/design.md")).expect("docs/design.md");
+    let mut rules = 0;
+    for row in design.lines().filter(|row| row.contains("| `src/")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, _, file, function, _] = &cells[..] else {
+            continue;
+        };
+        let source = root.join(file.trim_matches('`'));
+        let source = std::fs::read_to_string(&source).unwrap_or_else(|error| panic!("{row}: {error}"));
+        let function = function.trim_matches('`');
+        let defined = [format!("fn {function}("), format!("fn {function}<")];
+        assert!(defined.iter().any(|text| source.contains(text)), "{row}");
+        rules += 1;
+    }
+    assert!(rules > 20, "only {rules} rules were found");
+}
