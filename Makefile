@@ -14,6 +14,8 @@ CLAIM_ROLLOUT_POLICY := $(CURDIR)/policy.wasm
 export K8S CLAIM_ROLLOUT_POLICY
 # How many times as much the simulation tries as in `test`
 TIMES ?= 1
+# The schedule that is told
+SEED ?= 1
 # The schedule that it goes on with, after a run that ended there
 FIRST ?=
 
@@ -83,6 +85,11 @@ wasm-test: needs-cargo ## The tests of the guest's own code, in Node
 .PHONY: sim
 sim: needs-cargo ## Crashes, stale views and everything else that may go wrong, in a model of a cluster; TIMES=1
 	$(CARGO) run --quiet --profile sim --no-default-features --features sim-run --bin sim -- $(TIMES) $(FIRST)
+
+.PHONY: story
+story: needs-cargo ## One schedule of the simulation, told line by line: SEED=1 WORKLOAD=grow PLANTED=ShrinksToTemplate
+	@$(CARGO) run --quiet --profile sim --no-default-features --features sim-run --bin sim -- --seed $(SEED) \
+	  $(if $(WORKLOAD),--workload $(WORKLOAD)) $(if $(PLANTED),--planted $(PLANTED))
 
 .PHONY: deep
 deep: ## The same fifty times as long, with pairs of faults; FIRST=SEED goes on with that schedule

@@ -30,7 +30,7 @@ scenarios![Stage;
     watching::status_shows_claims_and_the_pods_that_wait_for_them_until_all_is_done,
     watching::several_sets_are_shown_and_one_that_is_not_there_is_an_error,
     shown::the_document_shows_what_drift_and_watch_print,
-    shown::the_document_shows_what_review_and_simulate_print,
+    shown::document_shows_what_review_prints,
     going_back::a_smaller_wish_is_refused_and_explained,
 ];
 

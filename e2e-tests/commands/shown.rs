@@ -41,15 +41,10 @@ pub(super) async fn the_document_shows_what_drift_and_watch_print(stage: &Stage)
     book.end()
 }
 
-pub(super) async fn the_document_shows_what_review_and_simulate_print(stage: &Stage) -> anyhow::Result<()> {
-    let sections = [
-        "## review: one request, without a cluster",
-        "## simulate: what happens when everything goes wrong",
-    ];
-    let mut book = Book::under(&sections, DOCUMENT)?;
+pub(super) async fn document_shows_what_review_prints(stage: &Stage) -> anyhow::Result<()> {
+    let mut book = Book::under(&["## review: one request, without a cluster"], DOCUMENT)?;
     let scene = stage.scene("no-cluster").await.context("a place to type")?;
     std::fs::write(scene.cluster.folder().join("review.json"), REVIEW)?;
     types(&mut book, &scene, "claim-rollout review review.json").await?;
-    types(&mut book, &scene, "claim-rollout simulate --seed 1 --workload grow").await?;
     book.end()
 }

@@ -23,7 +23,6 @@ mod recorded;
 mod review;
 mod revisions;
 mod service;
-mod simulate;
 mod status;
 mod undo;
 mod warnings;
@@ -66,7 +65,6 @@ enum Command {
     Man(man::Arguments),
     Plan(plan::Arguments),
     Review(review::Arguments),
-    Simulate(simulate::Arguments),
     Status(status::Arguments),
     Undo(undo::Arguments),
     /// Show every change of a rollout until it is complete: status --watch
@@ -107,7 +105,6 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
         Command::Review(review) => review::run(&review),
-        Command::Simulate(simulate) => simulate::run(&simulate),
         Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
         Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),
         Command::Watch(which) => wait_for(status::watch(&arguments.cluster, &which)),

@@ -248,7 +248,7 @@ fn schedules(effort: &Effort, part: u64, found: &AtomicBool) -> Result<(u64, Cov
         let result = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut log);
         result.map_err(|failure| {
             let told = story::tell(failure.seed, None, None).map_or_else(|why| why, |story| story.text);
-            format!("{told}again: claim-rollout simulate --seed {}", failure.seed)
+            format!("{told}again: make story SEED={}", failure.seed)
         })?;
         steps += log.steps;
     }

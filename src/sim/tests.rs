@@ -63,7 +63,7 @@ fn breaks_nothing(workload: &str, seed: u64, mind: &mut Mind) {
     let broken = schedule::run(seed, named, mind, &mut Log::default()).err();
     assert!(
         broken.is_none(),
-        "claim-rollout simulate --seed {seed} --workload {workload}: {broken:?}"
+        "make story SEED={seed} WORKLOAD={workload}: {broken:?}"
     );
 }
 
@@ -157,5 +157,16 @@ fn a_seed_tells_the_same_story_each_time() {
     assert_eq!(super::tell(seed, None, None).expect("a story").broken, None);
     assert!(
         super::tell(7, Some("shrink"), None).is_err_and(|why| why.starts_with("expected one of the workloads grow, "))
+    );
+}
+
+#[test]
+fn document_shows_what_a_story_ends_with() {
+    let story = super::tell(1, Some("grow"), None).expect("a story");
+    let last = story.text.lines().last().expect("a line");
+    let document = include_str!("../../docs/guarantees.md");
+    assert!(
+        document.contains(&format!("\n{last}\n")),
+        "docs/guarantees.md should show: {last}"
     );
 }
