@@ -104,13 +104,16 @@ fn is_told(shown: &[&str], printed: &[&str]) -> bool {
         })
     };
     let ((shown_before, shown), (before, printed)) = (from_its_beginning(shown), from_its_beginning(printed));
-    let passes = |line: &str| {
-        let moments = [" Pending", " Expanding ", " replicas, Reconciling"];
-        moments.iter().any(|moment| line.contains(moment))
-    };
+    let stays: Vec<&str> = shown.iter().copied().filter(|line| !passes(line)).collect();
     (before.is_empty() || in_order(shown_before, before))
-        && in_order(shown, printed)
+        && in_order(&stays, printed)
         && printed.iter().all(|line| shown.contains(line) || passes(line))
+}
+
+/// A moment that passes: changes of two seconds are told together.
+fn passes(line: &str) -> bool {
+    let moments = [" Pending", " Expanding ", " replicas, Reconciling"];
+    moments.iter().any(|moment| line.contains(moment))
 }
 
 /// True iff what people come here with, which stands at the top, is how the API server refused the change.
@@ -203,7 +206,7 @@ fn a_rollout_that_is_told_otherwise_is_noticed() -> anyhow::Result<()> {
     assert!(is_told(&shown, &shown));
     let (before, rest) = from_its_beginning(&shown);
     assert!(before.len() > 1 && is_told(&shown, rest), "{before:?}");
-    for place in 0..rest.len() {
+    for place in (0..rest.len()).filter(|place| !passes(rest[*place])) {
         let mut without = rest.to_vec();
         without.remove(place);
         assert!(!is_told(&shown, &without), "{}", rest[place]);

@@ -48,7 +48,7 @@ async fn every_denial_is_403(stage: &Stage, denials: usize) -> anyhow::Result<()
 }
 
 /// Annotations of ours that are of other kinds.
-const ELSEWHERE: [&str; 4] = ["revision", "by", "manager", "rollout-uid"];
+const ELSEWHERE: [&str; 5] = ["revision", "by", "manager", "modified", "rollout-uid"];
 
 #[test]
 fn guard_of_the_status_names_every_annotation_of_ours() {

@@ -194,6 +194,7 @@ impl Claim {
                 "message" => message = reader.string()?.into_owned(),
                 "status" => holds = reader.string()? == "True",
                 "lastTransitionTime" if !reader.null()? => since = reader.string()?.into_owned(),
+                "lastTransitionTime" => {}
                 _ => reader.skip()?,
             }
             Ok(())

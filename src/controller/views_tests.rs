@@ -29,7 +29,7 @@ fn a_claim_is_read_with_all_that_the_drivers_say() {
             "modifyVolumeStatus": { "targetVolumeAttributesClassName": "fast", "status": "InProgress" },
             "conditions": [
                 { "type": "FileSystemResizePending", "status": "True" },
-                { "type": "Resizing", "status": "False" },
+                { "type": "Resizing", "status": "False", "lastTransitionTime": null },
                 { "type": "NodeResizeError", "status": "False", "message": "over" },
                 { "type": "ControllerResizeError", "status": "True", "message": "no space" },
                 { "type": "ModifyVolumeError", "status": "True", "message": "no such class" },
