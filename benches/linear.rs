@@ -24,7 +24,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
 use wapc::WapcHost;
 use wasmtime_provider::wasmtime::{Config, Engine, Module};
 use wasmtime_provider::{WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
@@ -70,7 +70,7 @@ struct Shape {
     /// One entry; `{n}` is its number.
     item: &'static str,
     /// What the new template asks for; the old one has 10Gi.
-    wish: &'static str,
+    target: &'static str,
 }
 
 const TEXT: &str = r#""example.com/{n}":"some text that somebody has written here, 64 bytes of it.""#;
@@ -109,12 +109,12 @@ const SHAPES: [Shape; 10] = [
     shape("a claim's labels", Place::ClaimLabels, LABEL, "10Gi"),
 ];
 
-const fn shape(name: &'static str, place: Place, item: &'static str, wish: &'static str) -> Shape {
+const fn shape(name: &'static str, place: Place, item: &'static str, target: &'static str) -> Shape {
     Shape {
         name,
         place,
         item,
-        wish,
+        target,
     }
 }
 
@@ -133,7 +133,7 @@ impl Review {
 /// The staged change of 20Gi, as an annotation.
 fn staged() -> String {
     let templates = r#"[{"metadata":{"name":"data"},"spec":{"resources":{"requests":{"storage":"20Gi"}}}}]"#;
-    let record = Record {
+    let change = StagedChange {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase: Phase::RollingOut,
@@ -141,7 +141,7 @@ fn staged() -> String {
         uid: "u-1".to_owned(),
         update_policy: UpdatePolicy::InPlace,
     };
-    let text = record.write().unwrap_or_default();
+    let text = change.write().unwrap_or_default();
     format!(r#""claim-rollout.io/staged":{}"#, serde_json::Value::from(text))
 }
 
@@ -177,7 +177,7 @@ impl Shape {
         let text = format!(
             r#"{{"settings":{{"authority":"TrustSetEditors"}},"request":{{"uid":"1","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"operation":"UPDATE","name":"web","namespace":"shop","userInfo":{{"username":"alice"}},"options":{{"fieldManager":"helm"}},"oldObject":{},"object":{}}}}}"#,
             object("10Gi"),
-            object(self.wish)
+            object(self.target)
         );
         let found = String::new();
         Review { text, found }

@@ -49,7 +49,7 @@ impl<'a> Example<'a> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.yaml"));
         let manifest = std::fs::read_to_string(path)?;
         let scene = stage.scene(&format!("example-{name}")).await?;
-        scene.wish(&manifest).await?;
+        scene.target(&manifest).await?;
         let example = Self { scene, name, manifest };
         let all_ready = eventually("three replicas", PATIENCE, async || {
             let status = example.get("statefulset").await?["status"].clone();
@@ -65,7 +65,7 @@ impl<'a> Example<'a> {
     }
 
     async fn double(&self) -> anyhow::Result<()> {
-        let told = self.scene.wish(&doubled(&self.manifest)?).await?.stderr;
+        let told = self.scene.target(&doubled(&self.manifest)?).await?.stderr;
         ensure!(told.contains("Warning: claim-rollout: staged "), "{told}");
         Ok(())
     }
@@ -155,7 +155,7 @@ mod play {
             ])
             .await?;
         let all = doubled(&example.manifest)?.replace("partition: 2", "partition: 0");
-        example.scene.wish(&all).await?;
+        example.scene.target(&all).await?;
         example.until_complete().await?;
         example
             .until(&["data-etcd-0", "data-etcd-1", "data-etcd-2"].map(|name| (name, "20Gi")))

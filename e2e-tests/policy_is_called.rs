@@ -108,10 +108,10 @@ async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what
     let now = serde_json::to_value(sets.get("web").await?)?;
     let live = &now["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
     assert_eq!(live, "1Gi", "the live template is as it was");
-    let record = now["metadata"]["annotations"]["claim-rollout.io/staged"]
+    let change = now["metadata"]["annotations"]["claim-rollout.io/staged"]
         .as_str()
         .context("a record")?;
-    assert!(record.contains(r#""storage":"2Gi""#), "{record}");
+    assert!(change.contains(r#""storage":"2Gi""#), "{change}");
 
     let smaller = resize(&cluster, &[], "512Mi").await?;
     assert!(

@@ -37,11 +37,11 @@ fn shown<'a>(readme: &'a str, begin: &str) -> anyhow::Result<&'a str> {
 /// Everything that a terminal was sent while the tree was drawn on it.
 async fn drawn(cluster: &Cluster) -> anyhow::Result<String> {
     let staged = "jsonpath={.metadata.annotations.claim-rollout\\.io/staged}";
-    let wished = eventually("the change to be staged", PATIENCE, async || {
+    let desired = eventually("the change to be staged", PATIENCE, async || {
         let get = ["get", "statefulset", "web", "-o", staged];
         Ok((!cluster.kubectl(&get, "").await?.stdout.is_empty()).then_some(()))
     });
-    wished.await?;
+    desired.await?;
     let output = typed(cluster, cluster.folder(), WATCH).await?;
     ensure!(output.success, "{output:?}");
     Ok(output.stdout)

@@ -128,7 +128,7 @@ impl Capture {
             .await
     }
 
-    async fn before_a_wish(&self) -> anyhow::Result<()> {
+    async fn before_a_target(&self) -> anyhow::Result<()> {
         let annotate = |key: &str, value: &str| json!({"metadata": {"annotations": {key: value}}});
         let image =
             json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "example/main:2"}]);
@@ -288,7 +288,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     capture.births().await?;
     let apply = ["apply", "-f", "-"];
     capture.say("a set is created", &apply, MANIFEST).await?;
-    capture.before_a_wish().await?;
+    capture.before_a_target().await?;
     capture.lists_of_templates().await?;
     capture.during_a_rollout().await?;
     capture.deletions().await?;

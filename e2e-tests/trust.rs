@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options, Output, eventually};
@@ -117,12 +117,12 @@ impl Ground<'_> {
     }
 
     /// A staged change of the first template for the set, as the policy would write it.
-    async fn record(&self, set: &str, policy: UpdatePolicy, path: &str, value: &str) -> anyhow::Result<String> {
+    async fn staged_change(&self, set: &str, policy: UpdatePolicy, path: &str, value: &str) -> anyhow::Result<String> {
         let set = self.get(&format!("statefulset/{set}")).await?;
         let mut templates = set["spec"]["volumeClaimTemplates"].clone();
         let place = path.split('/').fold(&mut templates[0], |place, name| &mut place[name]);
         *place = value.into();
-        let record = Record {
+        let change = StagedChange {
             by: "alice".to_owned(),
             manager: "kubectl-client-side-apply".to_owned(),
             phase: Phase::RollingOut,
@@ -130,11 +130,11 @@ impl Ground<'_> {
             uid: text(&set["metadata"]["uid"]),
             update_policy: policy,
         };
-        Ok(record.write()?)
+        Ok(change.write()?)
     }
 
-    async fn record_of_size(&self, set: &str, size: &str) -> anyhow::Result<String> {
-        self.record(
+    async fn staged_of_size(&self, set: &str, size: &str) -> anyhow::Result<String> {
+        self.staged_change(
             set,
             UpdatePolicy::OnClaimDelete,
             "spec/resources/requests/storage",
@@ -144,7 +144,7 @@ impl Ground<'_> {
     }
 
     /// Stages a size: by an apply of alice's where the policy does that, else by writing what the policy would.
-    async fn wish(&self, set: &str, size: &str) -> anyhow::Result<()> {
+    async fn target(&self, set: &str, size: &str) -> anyhow::Result<()> {
         let writer: Option<&Path> = match self.judges {
             Judges::Guard => Some(&self.alice),
             _ if self.validates_only => Some(&self.controller),
@@ -156,7 +156,7 @@ impl Ground<'_> {
                 .await?;
             return Ok(());
         };
-        let annotation = format!("{STAGED}={}", self.record_of_size(set, size).await?);
+        let annotation = format!("{STAGED}={}", self.staged_of_size(set, size).await?);
         let annotate = ["annotate", "--overwrite", &format!("statefulset/{set}"), &annotation];
         self.done(Some(writer), &annotate, "").await?;
         Ok(())
@@ -174,12 +174,12 @@ impl Ground<'_> {
             Ok((output.stdout == "Bound").then_some(()))
         };
         eventually("the PVC to be bound", PATIENCE, bound).await?;
-        self.wish(set, "2Gi").await
+        self.target(set, "2Gi").await
     }
 
     /// What bob tries; each may be denied, or taken and put back.
     async fn attempt(&self, (set, patches): &Attempt, owner: &str) -> anyhow::Result<()> {
-        let forged = Value::String(self.record_of_size(set, "3Gi").await?).to_string();
+        let forged = Value::String(self.staged_of_size(set, "3Gi").await?).to_string();
         for (subresource, patch) in *patches {
             let patch = patch.replace("UID", owner).replace("FORGED", &forged);
             let (set, of) = (format!("statefulset/{set}"), format!("--subresource={subresource}"));
@@ -251,7 +251,7 @@ impl Ground<'_> {
             .await?;
         self.until_size("2Gi").await?;
         if !self.validates_only {
-            self.wish(ALLOWED, "3Gi").await?;
+            self.target(ALLOWED, "3Gi").await?;
             self.until_size("3Gi").await?;
         }
         Ok(())

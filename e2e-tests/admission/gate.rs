@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Stage;
 use super::served::{Policies, Served};
 use crate::cluster::eventually;
-use crate::scenarios::scene::{PATIENCE, Scene, are_as_written, manifest, record};
+use crate::scenarios::scene::{PATIENCE, Scene, are_as_written, manifest, staged_change};
 
 /// The manifest with another image and another size.
 fn both(before: &str) -> String {
@@ -60,7 +60,7 @@ pub(super) async fn an_image_and_a_size_in_one_apply_keep_every_pod_until_the_us
 
     let why = scene.until_denied("web-1").await?;
     let set = scene.set().await?;
-    let revision = record(&set)?["revision"].as_str().unwrap_or_default().to_owned();
+    let revision = staged_change(&set)?["revision"].as_str().unwrap_or_default().to_owned();
     let waits =
         format!("claim-rollout: data-web-1 is not yet at revision {revision}; Pod web-1 is replaced when it is ready");
     ensure!(why.contains(&waits), "{why}");
@@ -108,7 +108,7 @@ async fn they_go(scene: &Scene<'_>, served: &Served<'_>, pods: &[Value]) -> anyh
     });
     again.await?;
     ensure!(scene.pods().await? == pods, "Pods restarted");
-    let staged = scene.record().await?;
+    let staged = scene.staged_change().await?;
 
     let output = scene
         .done(&["annotate", "statefulset", "web", "claim-rollout.io/sync=Async"], "")
@@ -116,7 +116,7 @@ async fn they_go(scene: &Scene<'_>, served: &Served<'_>, pods: &[Value]) -> anyh
     ensure!(output.stderr.is_empty(), "{output:?}");
     let now = until_replaced(scene, pods, 1).await?;
     let set = scene.settled().await?;
-    ensure!(scene.record().await? == staged, "what is staged stays staged");
+    ensure!(scene.staged_change().await? == staged, "what is staged stays staged");
     ensure!(phase(&set) == "RollingOut", "{set:#}");
     ensure!(now[0] == pods[0], "the Pod below the partition restarted");
     Ok(())
@@ -149,7 +149,7 @@ pub(super) async fn where_pods_need_not_wait_they_go_at_once(stage: &Stage) -> a
         until_replaced(scene, &pods, 0).await?;
         let set = scene.settled().await?;
         ensure!(phase(&set) == phase_of, "{set:#}");
-        ensure!(!scene.record().await?.is_null(), "{set:#}");
+        ensure!(!scene.staged_change().await?.is_null(), "{set:#}");
         ensure!(served.pods() > asked, "the policy for Pods was not asked");
         let events = scene.done(&["get", "events", "-o", "name"], "").await?;
         ensure!(!events.stdout.is_empty(), "{events:?}");

@@ -30,23 +30,29 @@ pub(super) async fn an_apply_that_goes_back_withdraws_whatever_else_it_changes_a
     // Managers are known by the second in which they wrote: most of these come within one.
     for image in 2..7 {
         apply(scene, "2Gi", image).await?;
-        ensure!(!scene.record().await?.is_null(), "nothing was staged");
+        ensure!(!scene.staged_change().await?.is_null(), "nothing was staged");
         let output = apply(scene, "1Gi", image + 1).await?;
         ensure!(
             output.stderr.contains("withdrew data 1Gi -> 2Gi"),
             "{image}: {output:?}"
         );
-        ensure!(scene.record().await?.is_null(), "{image}: the record is still there");
+        ensure!(
+            scene.staged_change().await?.is_null(),
+            "{image}: the record is still there"
+        );
     }
 
     apply(scene, "2Gi", 7).await?;
-    let record = scene.record().await?;
+    let change = scene.staged_change().await?;
     for image in 8..10 {
         let image = format!("main=example/main:{image}");
         let arguments = ["set", "image", "statefulset/web", &image, "--field-manager=ops"];
         let output = scene.done(&arguments, "").await?;
         ensure!(output.stderr.is_empty(), "{output:?}");
-        ensure!(scene.record().await? == record, "an update by the manager withdrew");
+        ensure!(
+            scene.staged_change().await? == change,
+            "an update by the manager withdrew"
+        );
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::Stage;
 use super::served::Policies;
 use crate::cluster::Output;
 use crate::scenarios::again::Unmoved;
-use crate::scenarios::scene::{STAGED, Scene, are_as_written, record, text};
+use crate::scenarios::scene::{STAGED, Scene, are_as_written, staged_change, text};
 
 const PHASE: &str = "claim-rollout.io/phase";
 
@@ -110,7 +110,7 @@ async fn grows(release: &Release<'_>) -> anyhow::Result<()> {
     let grown = release.scene.set().await?;
     ensure!(grown["spec"] == before["spec"], "{grown:#}");
     ensure!(!moved(&before, &grown, "generation"), "the generation moved");
-    let staged = record(&grown)?;
+    let staged = staged_change(&grown)?;
     ensure!(staged["by"] == "admin" && staged["manager"] == "helm", "{staged:#}");
     repeats(release, "size=2Gi").await
 }
@@ -190,7 +190,7 @@ pub(super) async fn an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_
     );
     let after = scene_of_chart.set().await?;
     ensure!(
-        !record(&after)?.is_null() && after["spec"] == before["spec"],
+        !staged_change(&after)?.is_null() && after["spec"] == before["spec"],
         "{after:#}"
     );
     Ok(())
@@ -217,7 +217,7 @@ pub(super) async fn helm_3_sends_a_growth_again_and_again_and_a_rollback_only_wh
         back["metadata"]["annotations"] == before["metadata"]["annotations"],
         "{back:#}"
     );
-    let revision = text(&record(&back)?["revision"]);
+    let revision = text(&staged_change(&back)?["revision"]);
     let annotation = format!("claim-rollout.io/withdraw={revision}");
     let output = scene.done(&["annotate", "statefulset", "web", &annotation], "").await?;
     ensure!(said(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
@@ -242,7 +242,7 @@ pub(super) async fn the_version_of_a_chart_in_a_template_is_ignored_where_that_i
     ensure!(said(&output, ignored), "{output:?}");
     let after = scene.set().await?;
     ensure!(
-        record(&after)?.is_null() && after["spec"] == before["spec"],
+        staged_change(&after)?.is_null() && after["spec"] == before["spec"],
         "{after:#}"
     );
     ensure!(!moved(&before, &after, "generation"), "the generation moved");
@@ -253,7 +253,10 @@ pub(super) async fn the_version_of_a_chart_in_a_template_is_ignored_where_that_i
         said(&output, ignored) && said(&output, "staged data 1Gi -> 2Gi; 2 claims"),
         "{output:?}"
     );
-    let wish = record(&scene.set().await?)?["templates"][0].clone();
-    ensure!(wish["metadata"]["labels"]["helm.sh/chart"] == "web-1.0.0", "{wish:#}");
+    let target = staged_change(&scene.set().await?)?["templates"][0].clone();
+    ensure!(
+        target["metadata"]["labels"]["helm.sh/chart"] == "web-1.0.0",
+        "{target:#}"
+    );
     Ok(())
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Stage;
 use super::helm::{Release, VERSION, said};
 use super::served::Policies;
-use crate::scenarios::scene::{record, text};
+use crate::scenarios::scene::{staged_change, text};
 
 /// How Helm writes: by server-side apply, or by a patch that it makes, each as it is and forced.
 const WAYS: [&[&str]; 4] = [
@@ -51,7 +51,7 @@ pub(super) async fn an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced
         let release = Release { scene, way };
         let allowed = release.upgraded(VERSION, "retention=Delete,size=2Gi", &[]).await?;
         ensure!(allowed.success, "{way:?}: {allowed:?}");
-        let staged = record(&scene.set().await?)?;
+        let staged = staged_change(&scene.set().await?)?;
         ensure!(
             staged["templates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi",
             "{way:?}: {staged:#}"
@@ -70,7 +70,7 @@ pub(super) async fn an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced
                 (text(&set["metadata"]["uid"]), scene.pods().await?) == before,
                 "{row}: {set:#}"
             );
-            ensure!(record(&set)? == staged, "{row}: {set:#}");
+            ensure!(staged_change(&set)? == staged, "{row}: {set:#}");
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! namespaces, so that what one is asked can be counted; `SCENARIO=verbs cargo test --test e2e admission` plays those
 //! with `verbs` in their names.
 
-mod births;
+mod new_claims;
 mod gate;
 mod going_back;
 mod helm;
@@ -58,9 +58,9 @@ impl Stage {
 }
 
 scenarios![Stage;
-    births::after_a_staged_growth_a_new_replica_gets_its_claim_as_wished_at_once,
-    births::without_the_policy_for_claims_a_claim_is_born_small_and_brought_to_the_wish,
-    births::a_claim_that_two_sets_could_have_is_left_as_it_is_born,
+    new_claims::after_a_staged_growth_a_new_replica_gets_its_claim_as_wished_at_once,
+    new_claims::without_the_policy_for_claims_a_claim_is_born_small_and_brought_to_the_wish,
+    new_claims::a_claim_that_two_sets_could_have_is_left_as_it_is_born,
     gate::an_image_and_a_size_in_one_apply_keep_every_pod_until_the_user_lets_them_go,
     gate::where_pods_need_not_wait_they_go_at_once,
     retention::whoever_scales_down_or_deletes_reads_which_claims_go_and_they_do,

@@ -39,7 +39,7 @@ async fn warned(scene: &Scene<'_>, manifest: &str, expected: &[&str]) -> anyhow:
         .map(|line| format!("Warning: claim-rollout: {line}"))
         .collect();
     ensure!(lines[1..] == expected, "{output:?}");
-    ensure!(!scene.record().await?.is_null(), "nothing was staged");
+    ensure!(!scene.staged_change().await?.is_null(), "nothing was staged");
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Stage;
 use super::served::Policies;
-use crate::scenarios::scene::{STAGED, Scene, manifest, plain_manifest, record};
+use crate::scenarios::scene::{STAGED, Scene, manifest, plain_manifest, staged_change};
 
 const PHASE: &str = "claim-rollout.io/phase";
 
@@ -133,7 +133,7 @@ pub(super) async fn scale_restart_and_delete_go_through_in_silence_and_leave_wha
     let set = staged.set().await?;
     let phase = &set["metadata"]["annotations"][PHASE];
     ensure!(
-        !record(&set)?.is_null() && phase == "Staged",
+        !staged_change(&set)?.is_null() && phase == "Staged",
         "nothing was staged: {set:#}"
     );
     let asked = served.pods();

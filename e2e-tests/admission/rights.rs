@@ -38,7 +38,7 @@ async fn told(scene: &Scene<'_>, user: &str, arguments: &[&str], input: &str, ex
     let user = format!("--as={user}");
     let output = scene.done(&[arguments, &[&user]].concat(), input).await?;
     ensure!(output.stderr.contains(expected), "{arguments:?}: {output:?}");
-    scene.record().await
+    scene.staged_change().await
 }
 
 pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_but_may_withdraw(
@@ -54,7 +54,7 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
 
     // The switch alone is a rollout of what the set has.
     refused(scene, &SWITCH, "").await?;
-    let record = told(
+    let change = told(
         scene,
         "alice",
         &SWITCH,
@@ -63,18 +63,18 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
     )
     .await?;
     ensure!(
-        record["by"] == "alice" && record["updatePolicy"] == "InPlace",
-        "{record:#}"
+        change["by"] == "alice" && change["updatePolicy"] == "InPlace",
+        "{change:#}"
     );
 
     // What somebody else wished is his to take back: that writes no claim.
-    let withdraw = |record: &Value| format!("claim-rollout.io/withdraw={}", text(&record["revision"]));
+    let withdraw = |change: &Value| format!("claim-rollout.io/withdraw={}", text(&change["revision"]));
     let annotate = ["annotate", "statefulset", "web"];
-    let back = withdraw(&record);
+    let back = withdraw(&change);
     let gone = told(scene, "bob", &[&annotate[..], &[&back]].concat(), "", "withdrew ").await?;
     ensure!(gone.is_null(), "{gone:#}");
     refused(scene, &apply, &manifest(1, "2Gi")).await?;
-    let record = told(
+    let change = told(
         scene,
         "alice",
         &apply,
@@ -82,7 +82,7 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
         "staged data 1Gi -> 2Gi; 1 claim",
     )
     .await?;
-    let back = withdraw(&record);
+    let back = withdraw(&change);
     let gone = told(
         scene,
         "bob",
@@ -96,11 +96,11 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
     // What was staged without reaching claims reaches them by the switch.
     let later = plain_manifest(1, "3Gi");
     refused(scene, &apply, &later).await?;
-    let record = told(scene, "alice", &apply, &later, "existing claims stay as they are").await?;
-    ensure!(record["updatePolicy"] == "OnClaimDelete", "{record:#}");
+    let change = told(scene, "alice", &apply, &later, "existing claims stay as they are").await?;
+    ensure!(change["updatePolicy"] == "OnClaimDelete", "{change:#}");
     refused(scene, &SWITCH, "").await?;
     let kept = told(scene, "alice", &SWITCH, "", "").await?;
-    ensure!(kept == record, "{kept:#}");
+    ensure!(kept == change, "{kept:#}");
 
     ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
     ensure!(scene.writes_of(USER).await?.is_empty(), "something was rolled out");

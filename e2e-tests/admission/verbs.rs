@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Stage;
 use super::served::Policies;
 use crate::cluster::Output;
-use crate::scenarios::scene::{STAGED, Scene, are_as_written, plain_manifest, record, text};
+use crate::scenarios::scene::{STAGED, Scene, are_as_written, plain_manifest, staged_change, text};
 
 /// The ways to change a template.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,7 +110,7 @@ impl Done {
         self.before["metadata"][key] != self.after["metadata"][key]
     }
 
-    fn record(&self) -> &Value {
+    fn staged_change(&self) -> &Value {
         &self.after["metadata"]["annotations"][STAGED]
     }
 
@@ -181,7 +181,7 @@ async fn nobody_changes_templates(scene: &Scene<'_>, verb: Verb) -> anyhow::Resu
     ensure!(done.stderr.is_empty(), "{verb:?}: {}", done.stderr);
     done.check_spec()?;
     ensure!(
-        done.moved("resourceVersion") && done.record().is_null(),
+        done.moved("resourceVersion") && done.staged_change().is_null(),
         "{:#}",
         done.after
     );
@@ -197,7 +197,7 @@ async fn a_growth(scene: &Scene<'_>, verb: Verb, manager: &str) -> anyhow::Resul
     ensure!(done.stderr == GROWN, "{verb:?}: {}", done.stderr);
     done.check_spec()?;
     ensure!(done.moved("resourceVersion"), "nothing was stored");
-    let staged = record(&done.after)?;
+    let staged = staged_change(&done.after)?;
     let size = &staged["templates"][0]["spec"]["resources"]["requests"]["storage"];
     ensure!(
         size == "2Gi" && staged["by"] == "admin" && staged["manager"] == manager,
@@ -223,7 +223,7 @@ async fn a_growth(scene: &Scene<'_>, verb: Verb, manager: &str) -> anyhow::Resul
             usize::from(moved) <= writes,
             "{verb:?} again ({again}): it was written again"
         );
-        ensure!(repeated.record() == done.record(), "{:#}", repeated.after);
+        ensure!(repeated.staged_change() == done.staged_change(), "{:#}", repeated.after);
     }
     Ok(())
 }
@@ -239,7 +239,11 @@ async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
     ensure!(done.moved("resourceVersion"), "{verb:?}: the label was not stored");
     ensure!(done.after["metadata"]["labels"]["note"] == "c", "{:#}", done.after);
     let kept = &done.before["metadata"]["annotations"][STAGED];
-    ensure!(!kept.is_null() && kept == done.record(), "{verb:?}: {:#}", done.after);
+    ensure!(
+        !kept.is_null() && kept == done.staged_change(),
+        "{verb:?}: {:#}",
+        done.after
+    );
 
     // Who declares what he wants goes back by declaring it; others have to say so.
     let back = Ask {
@@ -251,7 +255,7 @@ async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
     done.check_spec()?;
     if withdraws {
         ensure!(
-            done.stderr == WITHDRAWN && done.record().is_null(),
+            done.stderr == WITHDRAWN && done.staged_change().is_null(),
             "{verb:?}: {}",
             done.stderr
         );
@@ -262,8 +266,8 @@ async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
         "{verb:?}: {}",
         done.stderr
     );
-    ensure!(done.record() == kept, "{verb:?}: {:#}", done.after);
-    let revision = text(&record(&done.after)?["revision"]);
+    ensure!(done.staged_change() == kept, "{verb:?}: {:#}", done.after);
+    let revision = text(&staged_change(&done.after)?["revision"]);
     let annotation = format!("claim-rollout.io/withdraw={revision}");
     let output = scene.done(&["annotate", "statefulset", "web", &annotation], "").await?;
     ensure!(output.stderr == WITHDRAWN, "{output:?}");

@@ -8,7 +8,7 @@ use crate::scenarios::scene::{Scene, manifest, text, with_class, with_image, wit
 /// A set of so many replicas of 1Gi, all Ready.
 async fn with_set<'a>(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Scene<'a>> {
     let scene = stage.scene(namespace).await?;
-    scene.wish(manifest).await?;
+    scene.target(manifest).await?;
     scene.settled().await?;
     Ok(scene)
 }
@@ -26,10 +26,13 @@ pub(super) async fn a_set_grows_its_claims_and_its_user_reads_so(stage: &Stage) 
 pub(super) async fn what_is_not_allowed_is_refused_and_says_why(stage: &Stage) -> anyhow::Result<()> {
     let scene = with_set(stage, "refused", &manifest(1, "1Gi")).await?;
     let before = scene.set().await?;
-    for wish in [with_class(&manifest(1, "1Gi"), "other"), manifest(1, "512Mi")] {
-        let output = scene.kubectl(&["apply", "-f", "-"], &wish).await?;
+    for target in [with_class(&manifest(1, "1Gi"), "other"), manifest(1, "512Mi")] {
+        let output = scene.kubectl(&["apply", "-f", "-"], &target).await?;
         let webhook = "admission webhook \"claim-rollout.claim-rollout.io\" denied the request: ";
-        ensure!(!output.success && output.stderr.contains(webhook), "{wish}: {output:?}");
+        ensure!(
+            !output.success && output.stderr.contains(webhook),
+            "{target}: {output:?}"
+        );
     }
     // What is looked up, too: a class of attributes that is not there may come.
     let bronze = manifest(1, "1Gi").replace(
@@ -62,8 +65,8 @@ pub(super) async fn who_may_not_change_claims_is_refused(stage: &Stage) -> anyho
 pub(super) async fn a_new_claim_gets_what_is_staged(stage: &Stage) -> anyhow::Result<()> {
     let of = |replicas, size: &str| manifest(replicas, size).replace("InPlace", "OnClaimDelete");
     let scene = with_set(stage, "births", &of(1, "1Gi")).await?;
-    scene.wish(&of(1, "2Gi")).await?;
-    scene.wish(&of(2, "2Gi")).await?;
+    scene.target(&of(1, "2Gi")).await?;
+    scene.target(&of(2, "2Gi")).await?;
     scene.until_ready(2).await?;
     let claims = scene.claims().await?;
     let sizes: Vec<String> = claims
@@ -79,18 +82,18 @@ pub(super) async fn a_pod_is_replaced_when_its_claim_is_ready(stage: &Stage) -> 
     let pods = scene.pods().await?;
     let begun = scene.mark().await?;
     // Paused, so that nobody is faster than the StatefulSet controller.
-    let wish = with_image(&manifest(2, "2Gi"), "2");
+    let target = with_image(&manifest(2, "2Gi"), "2");
     let annotation = "claim-rollout.io/update-policy: InPlace";
-    let paused = wish.replace(
+    let paused = target.replace(
         annotation,
         &format!("{annotation}\n    claim-rollout.io/paused: \"true\""),
     );
-    scene.wish(&paused).await?;
+    scene.target(&paused).await?;
     let why = scene.until_denied("web-1").await?;
     let webhook = "admission webhook \"claim-rollout-pods.claim-rollout.io\" denied the request: claim-rollout: ";
     ensure!(why.contains(webhook), "{why}");
     ensure!(scene.pods().await? == pods, "a Pod was replaced");
-    scene.wish(&wish).await?;
+    scene.target(&target).await?;
     scene.until_complete(2, "2Gi").await?;
     scene.until_updated(2).await?;
     scene

@@ -17,10 +17,10 @@ async fn waiting<'a>(
 ) -> anyhow::Result<Scene<'a>> {
     let mut scene = Scene::new(cluster, client, "waiting").await?;
     scene.controller = Some(controllers.start(&["--namespace", "waiting"]).await?);
-    scene.wish(&manifest(2, "1Gi")).await?;
+    scene.target(&manifest(2, "1Gi")).await?;
     scene.settled().await?;
     scene.controller.as_mut().context("a controller")?.terminate().await?;
-    scene.wish(&with_image(&manifest(2, "2Gi"), "2")).await?;
+    scene.target(&with_image(&manifest(2, "2Gi"), "2")).await?;
     scene.until_denied("web-1").await?;
     Ok(scene)
 }

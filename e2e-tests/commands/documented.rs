@@ -52,8 +52,8 @@ pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) ->
     scene.done(&["apply", "-f", "web.yaml"], "").await?;
     let stuck = eventually("the quota to be named, and the wish to be kept", PATIENCE, async || {
         let exceeds = scene.rollout().await?["status"]["conditions"][2]["reason"] == "WouldExceedQuota";
-        let wishes = items(&run(&scene, &["history", "web", "-o", "json"], "").await?)?;
-        Ok((exceeds && wishes.last().is_some_and(|last| last["number"] == 2)).then_some(()))
+        let targets = items(&run(&scene, &["history", "web", "-o", "json"], "").await?)?;
+        Ok((exceeds && targets.last().is_some_and(|last| last["number"] == 2)).then_some(()))
     });
     stuck.await.with_context(|| scene.log())?;
     types(&mut book, &scene, "claim-rollout history web").await?;

@@ -29,7 +29,7 @@ pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -
     scene.until_reported("the first claim to be ready", first).await?;
     quota(&scene, "4Gi", "4Gi").await?;
     scene.partition(0).await?;
-    let revision = scene.record().await?["revision"]
+    let revision = scene.staged_change().await?["revision"]
         .as_str()
         .context("a revision")?
         .to_owned();
@@ -45,7 +45,7 @@ pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -
     let dry = succeeds(&scene, &["withdraw", "web", "--dry-run=server"]).await?;
     ensure!(dry.stdout.starts_with(&format!("{told} (server dry run)\n")), "{dry:?}");
     ensure!(
-        scene.record().await?["revision"] == revision,
+        scene.staged_change().await?["revision"] == revision,
         "a dry run stores nothing"
     );
 
@@ -57,7 +57,7 @@ pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -
         output.stdout == format!("{told}\nupdated already, and staying as they are: data-web-2\n"),
         "{output:?}"
     );
-    ensure!(scene.record().await? == Value::Null, "still staged");
+    ensure!(scene.staged_change().await? == Value::Null, "still staged");
     ensure!(
         requests(&scene).await? == ["1Gi", "1Gi", "2Gi"],
         "{:?}",
@@ -75,12 +75,12 @@ fn labelled() -> String {
 }
 
 /// Numbers, users and changes of the history, once there are so many wishes.
-async fn history(scene: &Scene<'_>, wishes: usize) -> anyhow::Result<Vec<String>> {
+async fn history(scene: &Scene<'_>, targets: usize) -> anyhow::Result<Vec<String>> {
     let mut last = Vec::new();
     let known = eventually("the history", PATIENCE, async || {
         last = items(&succeeds(scene, &["history", "web", "-o", "json"]).await?)?;
         let numbered = last.iter().all(|item| item["number"].is_i64());
-        Ok((last.len() == wishes && numbered).then_some(()))
+        Ok((last.len() == targets && numbered).then_some(()))
     });
     known.await.with_context(|| format!("the last was {last:#?}"))?;
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();

@@ -76,7 +76,7 @@ STEP   CLAIM        STORAGE      POD       PLAN
     ensure!(applied.stderr == format!("Warning: {warning}\n"), "{applied:?}");
     scene.until_complete(3, "2Gi").await?;
     ensure!(
-        scene.record().await?["revision"] == revision,
+        scene.staged_change().await?["revision"] == revision,
         "another revision was staged"
     );
     let order: Vec<String> = expected.into_iter().map(|(name, _)| name).collect();

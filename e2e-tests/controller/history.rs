@@ -54,11 +54,14 @@ pub(super) async fn each_wish_is_kept_and_no_statefulset_takes_it_for_its_own(st
     for size in sizes {
         scene.done(&["apply", "-f", "-"], &greedy(size)).await?;
         scene.until_complete(1, size).await?;
-        names.push(format!("web-claims-{}", text(&scene.record().await?["revision"])));
+        names.push(format!(
+            "web-claims-{}",
+            text(&scene.staged_change().await?["revision"])
+        ));
     }
-    let wish = |number: usize| ("ClaimRollout".to_owned(), number as i64 + 1, json!(sizes[number]));
+    let target = |number: usize| ("ClaimRollout".to_owned(), number as i64 + 1, json!(sizes[number]));
     let mut expected = own.clone();
-    expected.extend((1..4).map(|number| (names[number].clone(), wish(number))));
+    expected.extend((1..4).map(|number| (names[number].clone(), target(number))));
     let found = kept(&scene).await?;
     ensure!(
         found == expected,
@@ -82,14 +85,14 @@ pub(super) async fn each_wish_is_kept_and_no_statefulset_takes_it_for_its_own(st
     for (manifest, number) in [(tier, 5), (greedy("5Gi"), 6)] {
         scene.done(&["apply", "-f", "-"], &manifest).await?;
         scene.until_complete(1, "5Gi").await?;
-        let name = format!("web-claims-{}", text(&scene.record().await?["revision"]));
+        let name = format!("web-claims-{}", text(&scene.staged_change().await?["revision"]));
         let found = kept(&scene).await?;
         ensure!(
             found.get(&name).is_some_and(|kept| kept.1 == number),
             "{name}: {found:#?}"
         );
-        let wishes = found.values().filter(|kept| kept.0 == "ClaimRollout").count();
-        ensure!(wishes == 3, "{found:#?}");
+        let targets = found.values().filter(|kept| kept.0 == "ClaimRollout").count();
+        ensure!(targets == 3, "{found:#?}");
     }
 
     let set = scene.settled().await?;

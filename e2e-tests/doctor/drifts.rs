@@ -145,14 +145,14 @@ pub(super) async fn what_is_staged_is_found(stage: &mut Stage) -> anyhow::Result
     stage
         .faults(&["annotate", "statefulset/web", "claim-rollout.io/staged={}"], "")
         .await?;
-    let record = [
+    let change = [
         "-",
         "metadata.annotations[claim-rollout.io/staged]",
         "a record",
         "something else",
         "expected ",
     ];
-    stage.differs(FAULTS, &[record]).await?;
+    stage.differs(FAULTS, &[change]).await?;
     stage
         .faults(&["annotate", "statefulset/web", "claim-rollout.io/staged-"], "")
         .await?;

@@ -123,8 +123,8 @@ fn heard(error: impl std::fmt::Display) -> CannotAsk {
 /// The revision that a set says is staged.
 fn staged_revision(set: &Value) -> Option<String> {
     let staged = set["metadata"]["annotations"]["claim-rollout.io/staged"].as_str()?;
-    let record: Value = serde_json::from_str(staged).ok()?;
-    Some(record["revision"].as_str()?.to_owned())
+    let change: Value = serde_json::from_str(staged).ok()?;
+    Some(change["revision"].as_str()?.to_owned())
 }
 
 /// A claim as the API server has it.

@@ -22,7 +22,7 @@ pub(crate) fn edit(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices
         8..=9 => of_our_keys(set, scene, choices),
         10..=11 => ask_for_the_staged(set, scene),
         12 => go_back(set, scene, choices),
-        13..=14 => of_the_record(set, scene, choices),
+        13..=14 => of_the_staged_change(set, scene, choices),
         15..=18 => of_the_rest(set, choices),
         19 => of_the_shape(set, choices),
         20..=21 => of_the_strategy(set, choices),
@@ -149,9 +149,9 @@ fn frozen(template: &mut Value, choices: &mut dyn Choices) {
 
 /// The keys that users set, and those that they should not.
 fn of_our_keys(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
-    let revision = scene.staged.as_ref().and_then(|(_, record)| {
-        let record: Value = serde_json::from_str(record).ok()?;
-        Some(record["revision"].as_str()?.to_owned())
+    let revision = scene.staged.as_ref().and_then(|(_, change)| {
+        let change: Value = serde_json::from_str(change).ok()?;
+        Some(change["revision"].as_str()?.to_owned())
     });
     let odd = *choices.pick(&TEXTS);
     let (key, values) = match choices.below(8) {
@@ -200,15 +200,15 @@ fn go_back(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices) {
 }
 
 /// The record is dropped, or somebody writes one.
-fn of_the_record(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
-    let record = scene.staged.as_ref().map_or("{}", |(_, record)| record);
+fn of_the_staged_change(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
+    let change = scene.staged.as_ref().map_or("{}", |(_, change)| change);
     if choices.one_in(3) {
         if let Some(Value::Object(annotations)) = set.pointer_mut("/metadata/annotations") {
             annotations.remove("claim-rollout.io/staged");
         }
         return;
     }
-    annotate(set, "claim-rollout.io/staged", &forged(record, choices));
+    annotate(set, "claim-rollout.io/staged", &forged(change, choices));
 }
 
 /// What has nothing to do with claims.

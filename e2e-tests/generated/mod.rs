@@ -86,25 +86,25 @@ fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)>
     if !choices.one_in(2) {
         return None;
     }
-    let (templates, record) = staged::wish(set, choices)?;
+    let (templates, change) = staged::target(set, choices)?;
     let written = if choices.one_in(6) {
-        staged::forged(&record, choices)
+        staged::forged(&change, choices)
     } else {
-        record.clone()
+        change.clone()
     };
     annotate(set, "claim-rollout.io/staged", &written);
     if choices.one_in(4) {
         let phases = ["RollingOut", "Complete", "Staged", "x"];
         annotate(set, "claim-rollout.io/phase", choices.word(&phases));
-        annotate(set, "claim-rollout.io/ready", &ready(&record, choices));
+        annotate(set, "claim-rollout.io/ready", &ready(&change, choices));
     }
-    Some((templates, record))
+    Some((templates, change))
 }
 
 /// Whose claims became ready: of the staged change, or of nothing.
-fn ready(record: &str, choices: &mut dyn Choices) -> String {
-    let record: Value = serde_json::from_str(record).unwrap_or_default();
-    let revision = record["revision"].as_str().unwrap_or_default();
+fn ready(change: &str, choices: &mut dyn Choices) -> String {
+    let change: Value = serde_json::from_str(change).unwrap_or_default();
+    let revision = change["revision"].as_str().unwrap_or_default();
     (*choices.pick(&[&*format!("{revision}.0"), &*format!("{revision}.2"), "x.1", "x"])).to_owned()
 }
 

@@ -1,6 +1,6 @@
 //! The record of a staged change, as the policy wrote it or as somebody else did.
 
-use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
 use serde_json::{Value, json};
 
 use super::choices::Choices;
@@ -10,13 +10,13 @@ use super::words::UID;
 
 /// A wish for a set: its templates after some edits, and the valid record of them. Nothing where the edits left no valid
 /// templates.
-pub(crate) fn wish(set: &Value, choices: &mut dyn Choices) -> Option<(Value, String)> {
-    let mut wished = set.clone();
+pub(crate) fn target(set: &Value, choices: &mut dyn Choices) -> Option<(Value, String)> {
+    let mut desired = set.clone();
     for _ in 0..=choices.below(2) {
-        edits::of_template(templates_mut(&mut wished)?, choices);
+        edits::of_template(templates_mut(&mut desired)?, choices);
     }
-    let templates = templates_mut(&mut wished).map(|list| Value::Array(list.clone()))?;
-    let record = Record {
+    let templates = templates_mut(&mut desired).map(|list| Value::Array(list.clone()))?;
+    let change = StagedChange {
         by: "alice".to_owned(),
         manager: (*choices.pick(&["helm", "kubectl", ""])).to_owned(),
         phase: if choices.one_in(4) {
@@ -28,13 +28,13 @@ pub(crate) fn wish(set: &Value, choices: &mut dyn Choices) -> Option<(Value, Str
         uid: UID.to_owned(),
         update_policy: *choices.pick(&[UpdatePolicy::InPlace, UpdatePolicy::OnClaimDelete]),
     };
-    Some((templates, record.write().ok()?))
+    Some((templates, change.write().ok()?))
 }
 
 /// The record after somebody laid hands on it: no longer valid, or not the one that was there.
-pub(crate) fn forged(record: &str, choices: &mut dyn Choices) -> String {
-    let Ok(mut value) = serde_json::from_str::<Value>(record) else {
-        return record.to_owned();
+pub(crate) fn forged(change: &str, choices: &mut dyn Choices) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(change) else {
+        return change.to_owned();
     };
     match choices.below(9) {
         0 => value["uid"] = json!("another"),

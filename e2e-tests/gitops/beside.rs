@@ -20,8 +20,8 @@ async fn scene<'a>(stage: &'a Stage, namespace: &str, sync: Sync) -> anyhow::Res
 }
 
 async fn is_staged(scene: &Scene<'_>, size: &str) -> anyhow::Result<bool> {
-    let record = scene.record().await?;
-    Ok(record["templates"][0]["spec"]["resources"]["requests"]["storage"] == size)
+    let change = scene.staged_change().await?;
+    Ok(change["templates"][0]["spec"]["resources"]["requests"]["storage"] == size)
 }
 
 async fn uid(scene: &Scene<'_>) -> anyhow::Result<String> {
@@ -37,11 +37,14 @@ pub(super) async fn argo_that_respects_ignored_differences_sends_the_old_templat
     let large = in_git("2Gi")?;
     let respecting = respecting_ignored_differences(&large, &scene.set().await?);
     sync.send(&scene, &respecting).await?;
-    ensure!(scene.record().await?.is_null(), "the change arrived");
+    ensure!(scene.staged_change().await?.is_null(), "the change arrived");
     sync.send(&scene, &large).await?;
     ensure!(is_staged(&scene, "2Gi").await?, "without the option it arrives");
     sync.send(&scene, &respecting).await?;
-    ensure!(scene.record().await?.is_null(), "what was staged was to be taken back");
+    ensure!(
+        scene.staged_change().await?.is_null(),
+        "what was staged was to be taken back"
+    );
     Ok(())
 }
 
@@ -156,7 +159,10 @@ pub(super) async fn terraform_that_has_the_templates_computed_takes_back_what_is
     TERRAFORM.send(&scene, &in_git("2Gi")?).await?;
     ensure!(is_staged(&scene, "2Gi").await?, "{:#}", scene.set().await?);
     TERRAFORM.send(&scene, &with_image(in_git("1Gi")?, 2)).await?;
-    ensure!(scene.record().await?.is_null(), "what was staged was to be taken back");
+    ensure!(
+        scene.staged_change().await?.is_null(),
+        "what was staged was to be taken back"
+    );
     Ok(())
 }
 
@@ -195,8 +201,8 @@ pub(super) async fn pulumi_that_ignores_the_templates_leaves_what_somebody_else_
     let patch = json!([{"op": "replace", "path": path, "value": "2Gi"}]).to_string();
     let arguments = ["patch", "statefulset/web", "--type=json", "-p", &patch];
     scene.done(&arguments, "").await?;
-    let record = scene.record().await?;
-    ensure!(is_staged(&scene, "2Gi").await?, "{record:#}");
+    let change = scene.staged_change().await?;
+    ensure!(is_staged(&scene, "2Gi").await?, "{change:#}");
 
     let conflict = plain.send(&scene, &with_image(in_git("1Gi")?, 2)).await;
     let conflict = conflict.err().context("expected a conflict")?.to_string();
@@ -206,7 +212,7 @@ pub(super) async fn pulumi_that_ignores_the_templates_leaves_what_somebody_else_
     );
     for tag in [2, 3] {
         forced.send(&scene, &with_image(in_git("1Gi")?, tag)).await?;
-        ensure!(scene.record().await? == record, "{:#}", scene.set().await?);
+        ensure!(scene.staged_change().await? == change, "{:#}", scene.set().await?);
     }
     Ok(())
 }

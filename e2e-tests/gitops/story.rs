@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::tools::Tool;
 use crate::scenarios::again::Unmoved;
-use crate::scenarios::scene::{Scene, are_as_written, manifest, record};
+use crate::scenarios::scene::{Scene, are_as_written, manifest, staged_change};
 use crate::stage::Stage;
 
 /// The set `web` of two replicas as it stands in Git.
@@ -36,9 +36,9 @@ pub(super) async fn cells(stage: &Stage, tool: &Tool) -> anyhow::Result<[String;
     tool.sync.send(&scene, &large).await?;
     let staged = scene.set().await?;
     ensure!(staged["spec"] == before["spec"], "{staged:#}");
-    let wish = record(&staged)?;
-    let size = &wish["templates"][0]["spec"]["resources"]["requests"]["storage"];
-    ensure!(size == "2Gi" && wish["manager"] == tool.sync.manager(), "{wish:#}");
+    let target = staged_change(&staged)?;
+    let size = &target["templates"][0]["spec"]["resources"]["requests"]["storage"];
+    ensure!(size == "2Gi" && target["manager"] == tool.sync.manager(), "{target:#}");
     let after = tool.shows(&scene, &large, &large).await?;
     again(tool, &scene, &large).await?;
 
@@ -56,7 +56,7 @@ pub(super) async fn cells(stage: &Stage, tool: &Tool) -> anyhow::Result<[String;
     let back = tool.shows(&scene, &large, &small).await?;
     tool.sync.send(&scene, &small).await?;
     let withdrawn = scene.set().await?;
-    ensure!(record(&withdrawn)?.is_null(), "{withdrawn:#}");
+    ensure!(staged_change(&withdrawn)?.is_null(), "{withdrawn:#}");
     ensure!(
         withdrawn["spec"]["volumeClaimTemplates"] == before["spec"]["volumeClaimTemplates"],
         "{withdrawn:#}"

@@ -29,7 +29,7 @@ pub(super) async fn shows(stage: &Stage, tool: &Tool) -> anyhow::Result<[String;
     let both = with_image(with_partition(in_git("2Gi")?), 2);
     tool.sync.send(&scene, &both).await?;
     // A controller was here before, and wrote the first of the two claims when there was room. Now there is none.
-    let revision = scene.record().await?["revision"].take();
+    let revision = scene.staged_change().await?["revision"].take();
     let first = json!({
         "metadata": {"labels": {"claim-rollout.io/revision": revision}},
         "spec": {"resources": {"requests": {"storage": "2Gi"}}},
@@ -37,7 +37,7 @@ pub(super) async fn shows(stage: &Stage, tool: &Tool) -> anyhow::Result<[String;
     scene
         .done(&["patch", "pvc", "data-web-1", "-p", &first.to_string()], "")
         .await?;
-    scene.wish(&quota("3Gi")).await?;
+    scene.target(&quota("3Gi")).await?;
     scene.until_quota("used", "3Gi").await?;
     let arguments = ["--namespace", &namespace];
     scene.controller = Some(stage.installation.start_controller(&arguments).await?);
@@ -49,7 +49,7 @@ pub(super) async fn shows(stage: &Stage, tool: &Tool) -> anyhow::Result<[String;
     let waiting = cell(&tool.shows(&scene, &both, &both).await?);
     tool.sync.send(&scene, &both).await.context("while Pods wait")?;
 
-    scene.wish(&quota("4Gi")).await?;
+    scene.target(&quota("4Gi")).await?;
     scene.until_complete(2, "2Gi").await?;
     scene.until_updated(2).await?;
     let end = cell(&tool.shows(&scene, &both, &both).await?);

@@ -1,8 +1,8 @@
 //! Each request of the alphabet as one of HTTP, made under the name of whoever makes it in a cluster.
 
 use anyhow::Context as _;
-use claim_rollout::sim::dialogue::{Edit, Request, Which, Wish, templates, wish_of};
-use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
+use claim_rollout::sim::dialogue::{Edit, Request, Target, Which, target_of, templates};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
 use serde_json::{Value, json};
 
 use super::real::{Body, Real};
@@ -45,15 +45,15 @@ impl Real<'_> {
     pub(super) async fn ask(&mut self, request: &Request) -> anyhow::Result<String> {
         let set = format!("{}/web", self.path("statefulsets"));
         match *request {
-            Request::Apply(slot, uid, version, wish, revision) => {
+            Request::Apply(slot, uid, version, target, revision) => {
                 self.count_for_quota(false).await?;
-                self.apply(slot, (uid, version), &wish, &revision).await
+                self.apply(slot, (uid, version), &target, &revision).await
             }
-            Request::Record(uid, version, wish, complete) => {
+            Request::StagedChange(uid, version, target, complete) => {
                 let known = self.get("statefulsets", "web").await?;
                 let mut metadata = named(uid, version, known.as_ref());
                 let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
-                let staged = self.record_of(known.as_ref(), &wish, complete, uid.unwrap_or(NO_UID))?;
+                let staged = self.staged_of(known.as_ref(), &target, complete, uid.unwrap_or(NO_UID))?;
                 // As our controller writes it: nobody waits at the end of a rollout.
                 let annotations = known.as_ref().map(|set| &set["metadata"]["annotations"]);
                 let policy =
@@ -67,14 +67,14 @@ impl Real<'_> {
                 let known = self.get("statefulsets", "web").await?;
                 let mut metadata = named(uid, version, known.as_ref());
                 let ready = match ready {
-                    Some((wish, ordinal)) => json!(format!("{}.{ordinal}", self.revision(&wish)?)),
+                    Some((target, ordinal)) => json!(format!("{}.{ordinal}", self.revision(&target)?)),
                     None => Value::Null,
                 };
                 metadata["annotations"] = json!({keys::READY: ready});
                 self.merge_as_ours(&set, json!({"metadata": metadata})).await
             }
-            Request::Report(wish, says) => self.report(&wish, says).await,
-            Request::Create(replicas, wish) => self.create(replicas, &wish).await,
+            Request::Report(target, says) => self.report(&target, says).await,
+            Request::Create(replicas, target) => self.create(replicas, &target).await,
             Request::Update(ref edits) => {
                 let body = self.edited(edits).await?;
                 self.merge(&set, body).await
@@ -94,7 +94,7 @@ impl Real<'_> {
                 });
                 self.merge(&format!("{set}/status"), json!({"status": status})).await
             }
-            Request::Neighbour(there) => self.set_neighbour(there).await.map(|()| DONE.to_owned()),
+            Request::Sibling(there) => self.set_sibling(there).await.map(|()| DONE.to_owned()),
             Request::Quota(quota) => self.set_quota(quota).await.map(|()| DONE.to_owned()),
             Request::Expandable(expandable) => self.set_expandable(expandable).await.map(|()| DONE.to_owned()),
             _ => self.ask_about_a_claim(request).await,
@@ -102,11 +102,11 @@ impl Real<'_> {
     }
 
     /// The spec, and then the status: one request in the model.
-    async fn report(&mut self, wish: &Wish, says: u32) -> anyhow::Result<String> {
+    async fn report(&mut self, target: &Target, says: u32) -> anyhow::Result<String> {
         let set = self.get("statefulsets", "web").await?.context("a set")?;
         let uid = &set["metadata"]["uid"];
         let owners = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": uid}]);
-        let revision = wish.to_string();
+        let revision = target.to_string();
         let spec = json!({
             "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": uid},
             "revision": revision, "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never",
@@ -126,7 +126,7 @@ impl Real<'_> {
         self.apply_as_ours(&format!("{path}/status"), body).await
     }
 
-    async fn create(&mut self, replicas: u8, wish: &Wish) -> anyhow::Result<String> {
+    async fn create(&mut self, replicas: u8, target: &Target) -> anyhow::Result<String> {
         let set = json!({
             "metadata": {"name": "web"},
             "spec": {
@@ -137,7 +137,7 @@ impl Real<'_> {
                     "metadata": {"labels": {"app": "web"}},
                     "spec": {"containers": [{"name": "main", "image": "i:0"}]},
                 },
-                "volumeClaimTemplates": self.templates(wish)?,
+                "volumeClaimTemplates": self.templates(target)?,
             },
         });
         let path = format!("{}?fieldManager=kubectl", self.path("statefulsets"));
@@ -145,8 +145,8 @@ impl Real<'_> {
     }
 
     /// The templates of a wish, with the StorageClass of this namespace.
-    pub(super) fn templates(&self, wish: &Wish) -> anyhow::Result<Value> {
-        let mut list: Value = serde_json::from_str(&templates(wish))?;
+    pub(super) fn templates(&self, target: &Target) -> anyhow::Result<Value> {
+        let mut list: Value = serde_json::from_str(&templates(target))?;
         for template in list.as_array_mut().into_iter().flatten() {
             template["spec"]["storageClassName"] = self.namespace.clone().into();
             // As the API server would add it: a revision is about everything that a template says.
@@ -156,21 +156,21 @@ impl Real<'_> {
     }
 
     /// A record that no policy has written; made of the one that is there, as our controller makes it.
-    fn record_of(&self, set: Option<&Value>, wish: &Wish, complete: bool, uid: &str) -> anyhow::Result<String> {
+    fn staged_of(&self, set: Option<&Value>, target: &Target, complete: bool, uid: &str) -> anyhow::Result<String> {
         let staged = set.and_then(|set| set["metadata"]["annotations"][keys::STAGED].as_str());
         let known = staged.and_then(|staged| {
             let its: Value = serde_json::from_str(staged).ok()?;
-            Record::read(staged, its["uid"].as_str()?).ok()
+            StagedChange::read(staged, its["uid"].as_str()?).ok()
         });
-        let same = known.as_ref().filter(|known| wish_of(&known.templates) == *wish);
+        let same = known.as_ref().filter(|known| target_of(&known.templates) == *target);
         let templates = match same {
             Some(known) => known.templates.clone(),
-            None => ClaimTemplate::read_list(&self.templates(wish)?.to_string())?,
+            None => ClaimTemplate::read_list(&self.templates(target)?.to_string())?,
         };
         let (by, manager) = known.map_or(("alice".to_owned(), "kubectl".to_owned()), |known| {
             (known.by, known.manager)
         });
-        let record = Record {
+        let change = StagedChange {
             by,
             manager,
             phase: if complete { Phase::Complete } else { Phase::RollingOut },
@@ -178,7 +178,7 @@ impl Real<'_> {
             uid: uid.to_owned(),
             update_policy: UpdatePolicy::InPlace,
         };
-        Ok(record.write()?)
+        Ok(change.write()?)
     }
 
     /// What a user writes.
@@ -193,19 +193,19 @@ impl Real<'_> {
                     let word = |in_place| if in_place { "InPlace" } else { "OnClaimDelete" };
                     annotations[keys::UPDATE_POLICY] = json!(policy.map(word));
                 }
-                Edit::Withdraw(wish) => annotations[keys::WITHDRAW] = self.revision(&wish)?.into(),
-                Edit::Staged(wish, mine) => {
+                Edit::Withdraw(target) => annotations[keys::WITHDRAW] = self.revision(&target)?.into(),
+                Edit::Staged(target, mine) => {
                     let known = self.get("statefulsets", "web").await?;
                     let uid = known.as_ref().and_then(|set| set["metadata"]["uid"].as_str());
                     let uid = uid.filter(|_| mine).unwrap_or(NO_UID);
-                    annotations[keys::STAGED] = self.record_of(known.as_ref(), &wish, false, uid)?.into();
+                    annotations[keys::STAGED] = self.staged_of(known.as_ref(), &target, false, uid)?.into();
                 }
                 Edit::Replicas(replicas) => body["spec"]["replicas"] = replicas.into(),
                 Edit::Image(image) => {
                     let containers = json!([{"name": "main", "image": format!("i:{image}")}]);
                     body["spec"]["template"] = json!({"spec": {"containers": containers}});
                 }
-                Edit::Templates(wish) => body["spec"]["volumeClaimTemplates"] = self.templates(&wish)?,
+                Edit::Templates(target) => body["spec"]["volumeClaimTemplates"] = self.templates(&target)?,
                 Edit::Partition(partition) => {
                     body["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": partition}});
                 }

@@ -1,7 +1,7 @@
 //! What is asked about claims, by our controller, by those who make and bind and resize them, and by people.
 
 use anyhow::Context as _;
-use claim_rollout::sim::dialogue::{Holder, Modify, Request, Resize, Which, Wish};
+use claim_rollout::sim::dialogue::{Holder, Modify, Request, Resize, Target, Which};
 use claim_rollout::templates::keys;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ impl Real<'_> {
     pub(super) async fn ask_about_a_claim(&mut self, request: &Request) -> anyhow::Result<String> {
         let path = |real: &Self, slot: u8| format!("{}/{}", real.path("persistentvolumeclaims"), name(slot));
         match *request {
-            Request::Birth(slot) => {
+            Request::NewClaim(slot) => {
                 self.count_for_quota(false).await?;
                 self.bear(slot).await
             }
@@ -104,11 +104,11 @@ impl Real<'_> {
         &mut self,
         slot: u8,
         names: (Option<Which>, Option<Which>),
-        wish: &Wish,
-        revision: &Wish,
+        target: &Target,
+        revision: &Target,
     ) -> anyhow::Result<String> {
         let known = self.get("persistentvolumeclaims", &name(slot)).await?;
-        let want = wish.wants.first().context("a template")?;
+        let want = target.wants.first().context("a template")?;
         let mut metadata = named(names.0, names.1, known.as_ref());
         metadata["name"] = name(slot).into();
         metadata["labels"] = json!({keys::REVISION: self.revision(revision)?});

@@ -2,7 +2,7 @@
 //! hold the same afterwards, request by request.
 //!
 //! Nobody but the test writes: there is no controller, so what controllers do is asked for as well. `SEED=7` asks the
-//! sequence of that seed alone, `SEEDS=500` so many, counted from `FIRST`; `RECORD=1` writes down what the server answered,
+//! sequence of that seed alone, `SEEDS=500` so many, counted from `FIRST`; `STAGED_CHANGE=1` writes down what the server answered,
 //! which the unit tests ask the model again.
 
 mod admission;
@@ -186,7 +186,7 @@ async fn the_model_and_a_real_api_server_answer_the_same() -> anyhow::Result<()>
         disagreements.len()
     );
     if number("RECORD")?.is_some() {
-        record(&parts)?;
+        change(&parts)?;
     }
     if let Some(first) = disagreements.iter().min_by_key(|story| story.len()) {
         for story in &disagreements {
@@ -201,7 +201,7 @@ async fn the_model_and_a_real_api_server_answer_the_same() -> anyhow::Result<()>
 }
 
 /// Writes down what was asked and answered.
-fn record(parts: &[Result<Part, String>]) -> anyhow::Result<()> {
+fn change(parts: &[Result<Part, String>]) -> anyhow::Result<()> {
     let mut text = String::from(
         "# What a real API server 1.37 was asked, what it answered, and what had changed then. Written by RECORD=1 cargo test --test e2e model::\n",
     );

@@ -124,7 +124,7 @@ impl Real<'_> {
     }
 
     /// Makes the set whose claims would have the same names, or deletes it.
-    pub(super) async fn set_neighbour(&self, there: bool) -> anyhow::Result<()> {
+    pub(super) async fn set_sibling(&self, there: bool) -> anyhow::Result<()> {
         let known = self.get("statefulsets", "a-web").await?.is_some();
         let sets = self.path("statefulsets");
         if there && !known {

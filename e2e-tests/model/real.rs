@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context as _;
 use axum::http;
 use claim_rollout::controller::FIELD_MANAGER;
-use claim_rollout::sim::dialogue::{Door, Wish};
+use claim_rollout::sim::dialogue::{Door, Target};
 use claim_rollout::templates::{ClaimTemplate, Revision};
 use kube::core::Status;
 use serde_json::{Value, json};
@@ -210,9 +210,9 @@ impl<'a> Real<'a> {
     }
 
     /// The revision of a wish, as the policy writes it.
-    pub(super) fn revision(&mut self, wish: &Wish) -> anyhow::Result<String> {
-        let words = wish.to_string();
-        let templates = ClaimTemplate::read_list(&self.templates(wish)?.to_string())?;
+    pub(super) fn revision(&mut self, target: &Target) -> anyhow::Result<String> {
+        let words = target.to_string();
+        let templates = ClaimTemplate::read_list(&self.templates(target)?.to_string())?;
         let revision = Revision::of(&templates).to_string();
         self.revisions.insert(revision.clone(), words);
         Ok(revision)

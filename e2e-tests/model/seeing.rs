@@ -2,8 +2,8 @@
 
 use anyhow::Context as _;
 use claim_rollout::controller::FIELD_MANAGER;
-use claim_rollout::sim::dialogue::{ClaimSight, ReportSight, SetSight, Sights, wish_of};
-use claim_rollout::templates::{ClaimTemplate, Quantity, Ready, Record, keys};
+use claim_rollout::sim::dialogue::{ClaimSight, ReportSight, SetSight, Sights, target_of};
+use claim_rollout::templates::{ClaimTemplate, Quantity, Ready, StagedChange, keys};
 use serde_json::Value;
 
 use super::neighbourhood::PROBE;
@@ -79,7 +79,7 @@ impl Real<'_> {
         let spec = &set["spec"];
         let uid = text(&set["metadata"]["uid"]).context("a uid")?;
         let live = ClaimTemplate::read_list(&spec["volumeClaimTemplates"].to_string())?;
-        let staged = annotation(keys::STAGED).map(|staged| self.record(&staged, &uid));
+        let staged = annotation(keys::STAGED).map(|staged| self.staged_change(&staged, &uid));
         let strategy = &spec["updateStrategy"];
         let owners = set["metadata"]["ownerReferences"].as_array();
         Ok(SetSight {
@@ -87,14 +87,14 @@ impl Real<'_> {
             image: text(&spec["template"]["spec"]["containers"][0]["image"])
                 .context("an image")?
                 .replace("i:", ""),
-            live: wish_of(&live).to_string(),
+            live: target_of(&live).to_string(),
             staged,
             annotations: [
                 annotation(keys::UPDATE_POLICY),
                 annotation(keys::PAUSED),
                 annotation(keys::SYNC),
                 annotation(keys::READY).map(|ready| self.ready(&ready)),
-                annotation(keys::WITHDRAW).map(|revision| self.wish_of(&revision)),
+                annotation(keys::WITHDRAW).map(|revision| self.target_of(&revision)),
             ],
             partition: (strategy["type"] != "OnDelete")
                 .then(|| strategy["rollingUpdate"]["partition"].as_u64().unwrap_or(0)),
@@ -104,16 +104,16 @@ impl Real<'_> {
     }
 
     /// A record in words. Its revision is remembered: claims carry it.
-    fn record(&mut self, staged: &str, uid: &str) -> String {
-        if let Ok(record) = Record::read(staged, uid) {
-            let wish = wish_of(&record.templates).to_string();
-            self.revisions.insert(record.revision().to_string(), wish.clone());
-            return format!("{wish}:{}:{}", record.phase, record.update_policy);
+    fn staged_change(&mut self, staged: &str, uid: &str) -> String {
+        if let Ok(change) = StagedChange::read(staged, uid) {
+            let target = target_of(&change.templates).to_string();
+            self.revisions.insert(change.revision().to_string(), target.clone());
+            return format!("{target}:{}:{}", change.phase, change.update_policy);
         }
         let own = serde_json::from_str::<Value>(staged).unwrap_or_default();
         let its = own["uid"].as_str().unwrap_or_default().to_owned();
-        match Record::read(staged, &its) {
-            Ok(record) => format!("{}:foreign", wish_of(&record.templates)),
+        match StagedChange::read(staged, &its) {
+            Ok(change) => format!("{}:foreign", target_of(&change.templates)),
             Err(error) => error.to_string(),
         }
     }
@@ -122,12 +122,12 @@ impl Real<'_> {
     fn ready(&self, ready: &str) -> String {
         ready.parse().map_or_else(
             |_| ready.to_owned(),
-            |Ready { revision, ordinal }| format!("{}.{ordinal}", self.wish_of(revision.as_str())),
+            |Ready { revision, ordinal }| format!("{}.{ordinal}", self.target_of(revision.as_str())),
         )
     }
 
     /// The wish of a revision.
-    fn wish_of(&self, revision: &str) -> String {
+    fn target_of(&self, revision: &str) -> String {
         self.revisions
             .get(revision)
             .cloned()
@@ -154,7 +154,7 @@ impl Real<'_> {
             ],
             tier: text(&metadata["labels"]["tier"]),
             selected: metadata["labels"]["app"] == "web",
-            revision: text(&metadata["labels"][keys::REVISION]).map(|revision| self.wish_of(&revision)),
+            revision: text(&metadata["labels"][keys::REVISION]).map(|revision| self.target_of(&revision)),
             owner: owner.map(|owner| if owner["uid"].as_str() == set { "set" } else { "other" }),
             terminating: !metadata["deletionTimestamp"].is_null(),
             ours: [

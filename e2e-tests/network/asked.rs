@@ -12,9 +12,9 @@ pub(super) enum Asked {
     /// Whose claims became ready is written.
     Ready,
     /// The record of a set is written.
-    Record,
+    StagedChange,
     /// The ClaimRollout is made, or its `spec` written.
-    Wish,
+    Target,
     /// The status of the ClaimRollout is written.
     Status,
     /// The Lease is made or renewed.
@@ -43,13 +43,13 @@ impl Asked {
         if path.contains("/persistentvolumeclaims/") {
             Self::Claim
         } else if path.contains("/statefulsets/") && says("claim-rollout.io/staged") {
-            Self::Record
+            Self::StagedChange
         } else if path.contains("/statefulsets/") {
             Self::Ready
         } else if path.contains("/claimrollouts/") && path.ends_with("/status") {
             Self::Status
         } else if path.contains("/claimrollouts/") {
-            Self::Wish
+            Self::Target
         } else if path.contains("/leases") {
             Self::Lease
         } else {

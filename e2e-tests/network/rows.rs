@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::asked::Asked::{Claim, Read, Ready, Record, Status, Watch, Wish};
+use super::asked::Asked::{Claim, Read, Ready, StagedChange, Status, Target, Watch};
 use super::script::Fault::{Answer, Lost, ReplyCut, ReplyHalf, ReplyLost, ReplyUnheard, Slow, Unheard};
 use super::script::To::{All, Only, Writes};
 use super::script::{Fault, Rule, To};
@@ -34,13 +34,13 @@ const fn row(name: &'static str, within: u64, rules: &'static [Rule]) -> Row {
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
     row("every-answer-takes-seconds", 20, &[rule(All, 4, 10, Slow(1000, 4000))]),
-    row("answers-to-a-rollout-and-a-nudge-never-come", 25, &[rule(Only(Wish), 0, 1, ReplyUnheard), rule(Only(Ready), 0, 1, ReplyUnheard)]),
-    row("answers-to-a-status-and-the-record-never-come", 25, &[rule(Only(Status), 2, 1, ReplyUnheard), rule(Only(Record), 0, 1, ReplyUnheard)]),
+    row("answers-to-a-rollout-and-a-nudge-never-come", 25, &[rule(Only(Target), 0, 1, ReplyUnheard), rule(Only(Ready), 0, 1, ReplyUnheard)]),
+    row("answers-to-a-status-and-the-record-never-come", 25, &[rule(Only(Status), 2, 1, ReplyUnheard), rule(Only(StagedChange), 0, 1, ReplyUnheard)]),
     row("the-answer-to-a-claim-never-comes", 25, &[rule(Only(Claim), 1, 1, ReplyUnheard)]),
     row("a-claim-is-never-heard-of", 25, &[rule(Only(Claim), 1, 1, Unheard)]),
     row("the-answer-to-each-claim-is-lost", 10, &[rule(Only(Claim), 0, 3, ReplyLost)]),
     row("the-answer-to-a-nudge-is-lost", 10, &[rule(Only(Ready), 0, 1, ReplyLost)]),
-    row("answers-to-reports-are-lost", 10, &[rule(Only(Wish), 0, 1, ReplyLost), rule(Only(Status), 0, 3, ReplyLost), rule(Only(Record), 0, 1, ReplyLost)]),
+    row("answers-to-reports-are-lost", 10, &[rule(Only(Target), 0, 1, ReplyLost), rule(Only(Status), 0, 3, ReplyLost), rule(Only(StagedChange), 0, 1, ReplyLost)]),
     row("writes-are-lost", 30, &[rule(Writes, 2, 4, Lost)]),
     row("answers-are-half-or-cut", 30, &[rule(Writes, 2, 2, ReplyHalf), rule(Writes, 2, 2, ReplyCut)]),
     row("writes-are-too-many", 10, &[rule(Writes, 2, 2, Answer(429, 3))]),

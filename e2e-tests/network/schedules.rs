@@ -70,8 +70,8 @@ fn rule(choices: &mut dyn Choices) -> Rule {
     let to = *choices.pick(&[
         To::Only(Asked::Claim),
         To::Only(Asked::Ready),
-        To::Only(Asked::Record),
-        To::Only(Asked::Wish),
+        To::Only(Asked::StagedChange),
+        To::Only(Asked::Target),
         To::Only(Asked::Status),
         To::Only(Asked::Read),
         To::Only(Asked::Watch),

@@ -27,12 +27,12 @@ fn for_ever(asked: Asked, code: u16) -> Rule {
 /// The CRD is gone, a quota on ClaimRollouts is used up, a right is missing.
 pub(super) async fn rollout_whose_report_is_denied_for_ever_comes_to_its_end(stage: &Stage) -> anyhow::Result<()> {
     let trial = Trial::begin(stage, "network-unreported").await?;
-    trial.strike(for_ever(Asked::Wish, 403));
+    trial.strike(for_ever(Asked::Target, 403));
     trial.strike(for_ever(Asked::Status, 403));
     trial.roll_out().await?;
     let scene = &trial.scene;
     let complete = eventually("the rollout to end", TOLD, async || {
-        Ok((scene.record().await?["phase"] == "Complete").then_some(()))
+        Ok((scene.staged_change().await?["phase"] == "Complete").then_some(()))
     });
     complete.await.with_context(|| scene.log())?;
     scene.until_told("ClaimRolloutNotWritten").await?;
@@ -50,10 +50,10 @@ pub(super) async fn pvcs_that_are_never_answered_are_told_and_each_is_tried(stag
     let scene = &trial.scene;
     let parallel = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
     scene.done(&["delete", "statefulset", "web"], "").await?;
-    scene.wish(&parallel("1Gi")).await?;
+    scene.target(&parallel("1Gi")).await?;
     scene.settled().await?;
     trial.strike(for_ever(Asked::Claim, 500));
-    scene.wish(&parallel("2Gi")).await?;
+    scene.target(&parallel("2Gi")).await?;
     let told = eventually("every PVC to be reported as not answered", TOLD, async || {
         let rollout = scene.rollout().await?;
         let claims = rollout["status"]["claims"].as_array().cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ pub(super) async fn pvcs_that_are_never_answered_are_told_and_each_is_tried(stag
     trial.is_well()?;
     trial.network.heal();
     let done = eventually("the rollout to end", RETRIED + TOLD, async || {
-        Ok((scene.record().await?["phase"] == "Complete").then_some(()))
+        Ok((scene.staged_change().await?["phase"] == "Complete").then_some(()))
     });
     done.await.with_context(|| scene.log())?;
     trial.until_done().await

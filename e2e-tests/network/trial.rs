@@ -129,7 +129,7 @@ impl<'a> Trial<'a> {
             .installation
             .start_controller_with(&network.kubeconfig, &arguments);
         scene.controller = Some(controller.await?);
-        scene.wish(&manifest(3, "1Gi")).await?;
+        scene.target(&manifest(3, "1Gi")).await?;
         scene.settled().await?;
         let mark = scene.mark().await?;
         Ok(Self {
@@ -143,7 +143,7 @@ impl<'a> Trial<'a> {
 
     /// The user changes size and image in one apply.
     pub(super) async fn roll_out(&self) -> anyhow::Result<()> {
-        self.scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
+        self.scene.target(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
     }
 
     /// Waits until the controller has asked for so much since its start.
@@ -203,12 +203,18 @@ impl<'a> Trial<'a> {
 
     /// What the controller has asked the API server to store.
     fn moves(&self) -> usize {
-        let moves = [Asked::Claim, Asked::Ready, Asked::Record, Asked::Wish, Asked::Status];
+        let moves = [
+            Asked::Claim,
+            Asked::Ready,
+            Asked::StagedChange,
+            Asked::Target,
+            Asked::Status,
+        ];
         moves.map(|asked| self.network.script.count(asked)).iter().sum()
     }
 
     async fn is_done(&self) -> anyhow::Result<bool> {
-        Ok(self.scene.record().await?["phase"] == "Complete"
+        Ok(self.scene.staged_change().await?["phase"] == "Complete"
             && condition(&self.scene.rollout().await?, "Ready") == "True")
     }
 
@@ -248,10 +254,10 @@ impl<'a> Trial<'a> {
     async fn essence(&self) -> anyhow::Result<Value> {
         let mut set = self.scene.set().await?;
         let rollout = self.scene.rollout().await?;
-        let mut record = self.scene.record().await?;
+        let mut change = self.scene.staged_change().await?;
         let claims = self.scene.claims().await?;
         set["metadata"]["annotations"]["claim-rollout.io/staged"].take();
-        strip(&mut record);
+        strip(&mut change);
         let part = |object: &Value| {
             let mut part = json!({
                 "labels": object["metadata"]["labels"], "annotations": object["metadata"]["annotations"],
@@ -268,7 +274,7 @@ impl<'a> Trial<'a> {
             part
         });
         let claims: Vec<_> = claims.collect();
-        let all = json!({"set": part(&set), "rollout": part(&rollout), "record": record, "claims": claims});
+        let all = json!({"set": part(&set), "rollout": part(&rollout), "record": change, "claims": claims});
         let text = all.to_string().replace(&self.scene.namespace, "NAMESPACE");
         Ok(serde_json::from_str(&text)?)
     }

@@ -21,7 +21,7 @@ const EXPANSION_MILLIS: u64 = 3000;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long it takes at most until a moment has come that is shown.
 const MOMENT: Duration = Duration::from_secs(20);
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const RECHECK: Duration = Duration::from_millis(100);
 
 /// A cluster with nothing of ours in it, the clone of the user, and what runs beside the cluster in place of Pods.
 pub(super) struct Road {
@@ -82,7 +82,7 @@ impl Road {
             if command.shows(&printed) || begun.elapsed() > MOMENT {
                 return Ok(printed);
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(RECHECK).await;
         }
     }
 

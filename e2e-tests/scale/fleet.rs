@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use claim_rollout::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
@@ -124,7 +124,7 @@ impl Fleet {
             let complete = set
                 .annotations()
                 .get(STAGED)
-                .is_some_and(|record| record.contains(r#""phase":"Complete""#));
+                .is_some_and(|change| change.contains(r#""phase":"Complete""#));
             if complete {
                 waiting.remove(&set.uid().unwrap_or_default());
             }
@@ -135,8 +135,8 @@ impl Fleet {
 
 impl Member {
     /// The record of a wish for this size.
-    pub(super) fn record(&self, size: &str, phase: Phase) -> anyhow::Result<Record> {
-        Ok(Record {
+    pub(super) fn staged_change(&self, size: &str, phase: Phase) -> anyhow::Result<StagedChange> {
+        Ok(StagedChange {
             by: "admin".to_owned(),
             manager: "scale".to_owned(),
             phase,
@@ -148,7 +148,7 @@ impl Member {
 
     /// Writes the record, as the policy would.
     pub(super) async fn stage(&self, client: &Client, size: &str, phase: Phase) -> anyhow::Result<()> {
-        self.annotate(client, STAGED, Some(&self.record(size, phase)?.write()?))
+        self.annotate(client, STAGED, Some(&self.staged_change(size, phase)?.write()?))
             .await
     }
 

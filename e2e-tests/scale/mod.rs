@@ -48,7 +48,7 @@ async fn a_thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()>
     let counted = eventually("as many records as sets to be counted", PATIENCE, async || {
         let (_, metrics) = controller.get("/metrics")?;
         let writes = Writes::read(&metrics)?;
-        Ok((writes.records >= fleet.sets.len()).then_some(writes))
+        Ok((writes.changes >= fleet.sets.len()).then_some(writes))
     });
     let writes = counted.await?;
     controller.terminate().await?;
@@ -122,7 +122,7 @@ async fn reads(cluster: &Cluster) -> anyhow::Result<usize> {
 #[derive(Clone, Copy, Debug)]
 struct Writes {
     claims: usize,
-    records: usize,
+    changes: usize,
     reports: usize,
     events: usize,
     revisions: usize,
@@ -138,7 +138,7 @@ impl Writes {
         let of = |what: &str| count(&format!("claim_rollout_{what}_total{{")).with_context(|| format!("no {what}"));
         Ok(Self {
             claims: of("claim_writes")?,
-            records: of("record_writes")?,
+            changes: of("record_writes")?,
             reports: of("report_writes")?,
             events: of("events")?,
             revisions: of("history_writes")?,

@@ -52,7 +52,7 @@ pub(super) async fn roll(client: &Client, fleet: &Fleet, size: &str, writes: &Wr
     let following = tokio::spawn(follow(client.clone(), Arc::clone(&capacities.known), tell));
     let sets = fleet.sets.len();
     ensure!(
-        writes.records == sets && writes.revisions == sets,
+        writes.changes == sets && writes.revisions == sets,
         "one of each for a set: {writes:?}"
     );
     let bare = Bare {
@@ -90,8 +90,8 @@ async fn follow(client: Client, known: Arc<Mutex<HashMap<String, String>>>, tell
 
 impl Bare<'_> {
     async fn roll(&self, member: &Member, replicas: u32) -> anyhow::Result<()> {
-        let record = member.record(self.size, Phase::RollingOut)?;
-        let revision = record.revision().to_string();
+        let change = member.staged_change(self.size, Phase::RollingOut)?;
+        let revision = change.revision().to_string();
         self.call(member.stage(self.client, self.size, Phase::RollingOut))
             .await?;
         self.report(member, 0).await?;

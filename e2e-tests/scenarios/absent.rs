@@ -1,7 +1,7 @@
 //! The policy is taken away in the middle of a rollout, and comes back.
 
 use anyhow::{Context as _, ensure};
-use claim_rollout::templates::Record;
+use claim_rollout::templates::StagedChange;
 use serde_json::{Value, json};
 
 use super::scene::{PATIENCE, STAGED, Scene, Stage, condition, manifest, text};
@@ -9,8 +9,8 @@ use super::served::Served;
 use crate::cluster::eventually;
 
 /// Writes the record as anybody can who may edit the set.
-async fn forge(scene: &Scene<'_>, record: &str) -> anyhow::Result<()> {
-    let annotation = format!("{STAGED}={record}");
+async fn forge(scene: &Scene<'_>, change: &str) -> anyhow::Result<()> {
+    let annotation = format!("{STAGED}={change}");
     scene
         .done(&["annotate", "statefulset", "web", &annotation, "--overwrite"], "")
         .await?;
@@ -83,7 +83,7 @@ pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_i
     let begun = scene.mark().await?;
     let honest = text(&scene.set().await?["metadata"]["annotations"][STAGED]);
     let uid = text(&scene.set().await?["metadata"]["uid"]);
-    let mut larger = Record::read(&honest, &uid)?;
+    let mut larger = StagedChange::read(&honest, &uid)?;
     larger.templates[0].storage = Some("3Gi".parse()?);
     forge(&scene, &larger.write()?).await?;
     scene
@@ -93,7 +93,7 @@ pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_i
         .await?;
     until_stalled(&scene, "PolicyMissing").await?;
     let count = scene.writes_since(begun).await?.count();
-    ensure!(count.claims.is_empty() && count.records == 0, "{count:?}");
+    ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
 
     forge(&scene, &honest).await?;
     served.come().await?;

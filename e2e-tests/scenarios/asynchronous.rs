@@ -12,7 +12,7 @@ pub(super) async fn pods_do_not_wait_for_claims_and_claims_not_for_pods(stage: &
     let scene = Scene::with(stage, "stopped-async", &of("1Gi")).await?;
     let begun = scene.mark().await?;
     stage.barriers.hold_claim(&scene.namespace, "data-web-2");
-    let output = scene.wish(&with_image(&of("2Gi"), "2")).await?;
+    let output = scene.target(&with_image(&of("2Gi"), "2")).await?;
     ensure!(!output.stderr.contains("held"), "{output:?}");
     let set = scene.settled().await?;
     ensure!(

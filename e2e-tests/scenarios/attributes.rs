@@ -17,7 +17,7 @@ pub(super) async fn class_and_size_in_one_apply_reach_each_claim_in_one_patch(st
     };
     for (size, class) in [("2Gi", "silver"), ("2Gi", "gold"), ("3Gi", "silver")] {
         let begun = scene.mark().await?;
-        scene.wish(&of(size, class)).await?;
+        scene.target(&of(size, class)).await?;
         scene.until_complete(2, size).await?;
         for claim in scene.claims().await? {
             let current = &claim["status"]["currentVolumeAttributesClassName"];

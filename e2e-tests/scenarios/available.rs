@@ -13,7 +13,7 @@ pub(super) async fn the_next_claims_wait_until_a_new_pod_is_available_and_claims
     let of = |size: &str| with_spec(&manifest(2, size), &format!("  minReadySeconds: {SECONDS}"));
     let scene = Scene::with(stage, "available", &of("1Gi")).await?;
     let begun = scene.mark().await?;
-    scene.wish(&with_image(&of("2Gi"), "2")).await?;
+    scene.target(&with_image(&of("2Gi"), "2")).await?;
     scene.until_complete(2, "2Gi").await?;
     scene.settled().await?;
     let written = scene.writes_since(begun).await?;
@@ -25,7 +25,7 @@ pub(super) async fn the_next_claims_wait_until_a_new_pod_is_available_and_claims
     ensure!(pause > (SECONDS - 1) as f64, "it waited {pause} s");
 
     let begun = scene.mark().await?;
-    scene.wish(&with_image(&of("3Gi"), "2")).await?;
+    scene.target(&with_image(&of("3Gi"), "2")).await?;
     scene.until_complete(2, "3Gi").await?;
     let written = scene.writes_since(begun).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;

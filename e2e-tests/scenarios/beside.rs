@@ -3,14 +3,14 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::scene::{PATIENCE, Scene, Stage, condition, record, text};
+use super::scene::{PATIENCE, Scene, Stage, condition, staged_change, text};
 use crate::cluster::eventually;
 
 /// The record without its phase: what a user wished for.
-async fn wish(scene: &Scene<'_>) -> anyhow::Result<Value> {
-    let mut record = record(&scene.set().await?)?;
-    record["phase"].take();
-    Ok(record)
+async fn target(scene: &Scene<'_>) -> anyhow::Result<Value> {
+    let mut change = staged_change(&scene.set().await?)?;
+    change["phase"].take();
+    Ok(change)
 }
 
 pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_replica_follows(
@@ -20,8 +20,8 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
     stage.barriers.hold_claim(&scene.namespace, "data-web-0");
     scene.apply(2, "2Gi").await?;
     stage.barriers.until_held(&scene.namespace).await?;
-    let wished = wish(&scene).await?;
-    ensure!(!wished["revision"].is_null(), "nothing was staged: {wished}");
+    let desired = target(&scene).await?;
+    ensure!(!desired["revision"].is_null(), "nothing was staged: {desired}");
     for edit in [
         &["scale", "statefulset", "web", "--replicas=3"][..],
         &["label", "statefulset", "web", "team=storage"],
@@ -30,15 +30,19 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
     ] {
         let output = scene.done(edit, "").await?;
         ensure!(!output.stderr.contains("claim-rollout"), "{output:?}");
-        ensure!(wish(&scene).await? == wished, "{edit:?}: {:#}", scene.record().await?);
+        ensure!(
+            target(&scene).await? == desired,
+            "{edit:?}: {:#}",
+            scene.staged_change().await?
+        );
     }
     ensure!(
-        scene.record().await?["phase"] == "RollingOut",
+        scene.staged_change().await?["phase"] == "RollingOut",
         "the rollout is still under way"
     );
     stage.barriers.open(&scene.namespace);
     scene.until_complete(3, "2Gi").await?;
-    ensure!(wish(&scene).await? == wished, "{:#}", scene.record().await?);
+    ensure!(target(&scene).await? == desired, "{:#}", scene.staged_change().await?);
 
     // After the end: the new claim is born as wished, and there is nothing left to do.
     let before = scene.writes_since(0).await?;
@@ -47,7 +51,7 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
     scene.until_complete(4, "2Gi").await?;
     let after = scene.writes_since(0).await?.count();
     ensure!(
-        (&after.claims, after.records) == (&before.count().claims, 1),
+        (&after.claims, after.changes) == (&before.count().claims, 1),
         "{after:?}"
     );
     // The third was born during the rollout.
@@ -76,7 +80,7 @@ pub(super) async fn a_claim_that_is_larger_than_the_wish_keeps_its_size(stage: &
             (text(&claim["status"]["capacity"]["storage"]), label)
         })
         .collect();
-    let revision = text(&scene.record().await?["revision"]);
+    let revision = text(&scene.staged_change().await?["revision"]);
     let expected = ["2Gi", "3Gi"].map(|size| (size.to_owned(), revision.clone()));
     ensure!(found == expected, "{found:?}");
     let written = scene.writes_since(begun).await?;

@@ -23,7 +23,7 @@ pub(super) async fn of_two_sets_no_more_pvcs_are_in_motion_than_their_class_allo
             .replace("app: web", "app: other");
         other.replace("serviceName: web", "serviceName: other")
     };
-    scene.wish(&manifest(3, "1Gi")).await?;
+    scene.target(&manifest(3, "1Gi")).await?;
     scene.done(&["apply", "-f", "-"], &other("1Gi")).await?;
     scene.settled().await?;
     let ready = ["rollout", "status", "statefulset/other", "--timeout=120s"];
@@ -72,7 +72,7 @@ pub(super) async fn a_pvc_that_was_modified_often_enough_waits_until_a_day_has_p
 ) -> anyhow::Result<()> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut scene = Scene::new(&stage.cluster, &stage.client, "per-day").await?;
-    scene.wish(&manifest(2, "1Gi")).await?;
+    scene.target(&manifest(2, "1Gi")).await?;
     scene.settled().await?;
     #[allow(
         clippy::disallowed_methods,

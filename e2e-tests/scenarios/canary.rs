@@ -11,7 +11,7 @@ pub(super) async fn a_canary_waits_for_its_claim_and_so_does_every_other_pod_whe
     let scene = Scene::with(stage, "canary", &before).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
     let both = |partition| with_partition(&with_image(&manifest(3, "2Gi"), "2"), partition);
-    scene.wish(&both(2)).await?;
+    scene.target(&both(2)).await?;
     let partitioned = |ready: u64| {
         move |rollout: &serde_json::Value| {
             let condition = &rollout["status"]["conditions"][1];
@@ -21,13 +21,13 @@ pub(super) async fn a_canary_waits_for_its_claim_and_so_does_every_other_pod_whe
     scene.until_reported("the canary", partitioned(1)).await?;
     scene.until_updated(1).await?;
     let set = scene.settled().await?;
-    ensure!(scene.record().await?["phase"] == "RollingOut", "{set:#}");
+    ensure!(scene.staged_change().await?["phase"] == "RollingOut", "{set:#}");
     ensure!(scene.pods().await?[..2] == pods[..2], "only the canary restarts");
     let written = scene.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[2])?;
     ensure!(written.count().claims == ["data-web-2"], "{written:?}");
 
-    scene.wish(&both(0)).await?;
+    scene.target(&both(0)).await?;
     scene.until_complete(3, "2Gi").await?;
     scene.settled().await?;
     let written = scene.writes_since(begun).await?;
@@ -42,7 +42,7 @@ pub(super) async fn below_a_partition_of_1_replica_0_is_left_alone_until_it_is_l
     let of = |size: &str, partition| with_partition(&manifest(3, size), partition);
     let scene = Scene::with(stage, "partition", &of("1Gi", 1)).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
-    scene.wish(&of("2Gi", 1)).await?;
+    scene.target(&of("2Gi", 1)).await?;
     let rollout = scene
         .until_reported("two of three", |rollout| {
             rollout["status"]["conditions"][1]["reason"] == "Partitioned"
@@ -54,14 +54,14 @@ pub(super) async fn below_a_partition_of_1_replica_0_is_left_alone_until_it_is_l
         "{rollout:#}"
     );
     ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
-    ensure!(scene.record().await?["phase"] == "RollingOut", "{rollout:#}");
+    ensure!(scene.staged_change().await?["phase"] == "RollingOut", "{rollout:#}");
     let count = scene.writes_since(begun).await?.count();
     ensure!(
-        count.claims == ["data-web-2", "data-web-1"] && count.records == 0,
+        count.claims == ["data-web-2", "data-web-1"] && count.changes == 0,
         "{count:?}"
     );
 
-    scene.wish(&of("2Gi", 0)).await?;
+    scene.target(&of("2Gi", 0)).await?;
     scene.until_complete(3, "2Gi").await?;
     scene.settled().await?;
     ensure!(scene.pods().await? == pods, "Pods restarted");

@@ -63,7 +63,7 @@ async fn meddle(scene: &Scene<'_>, change: Change) -> anyhow::Result<Running> {
             }],
         }],
     });
-    scene.wish(&configuration.to_string()).await?;
+    scene.target(&configuration.to_string()).await?;
     called(scene, true).await?;
     Ok(running)
 }
@@ -147,7 +147,7 @@ pub(super) async fn a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody
     let mut scene = Scene::with_set(stage, "label-away", 2).await?;
     scene.exceptions.changed = true;
     let other = |size: &str| manifest(2, size).replace("web", "other");
-    scene.wish(&other("1Gi")).await?;
+    scene.target(&other("1Gi")).await?;
     scene
         .done(&["rollout", "status", "statefulset/other", "--timeout=120s"], "")
         .await?;
@@ -161,7 +161,7 @@ pub(super) async fn a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody
         "{why}"
     );
     tokio::time::sleep(Duration::from_secs(30)).await;
-    scene.wish(&other("2Gi")).await?;
+    scene.target(&other("2Gi")).await?;
     let complete = eventually("the other one to be complete", PATIENCE, async || {
         let output = scene
             .kubectl(&["get", "claimrollout", "other", "-o", "json"], "")
@@ -184,11 +184,17 @@ pub(super) async fn a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody
 
 /// The label is there and something else of the same apply is not: neither this controller nor the next one takes the claim
 /// for done.
-async fn never_done(stage: &Stage, namespace: &str, wish: &str, change: Change, expected: &str) -> anyhow::Result<()> {
+async fn never_done(
+    stage: &Stage,
+    namespace: &str,
+    target: &str,
+    change: Change,
+    expected: &str,
+) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, namespace, 2).await?;
     scene.exceptions.changed = true;
     let webhook = meddle(&scene, change).await?;
-    scene.wish(wish).await?;
+    scene.target(target).await?;
     let why = until_changed(&scene).await?;
     ensure!(why.contains(expected), "{why}");
     let before = patches(&scene, "data-web-1").await?;
@@ -200,7 +206,10 @@ async fn never_done(stage: &Stage, namespace: &str, wish: &str, change: Change, 
     until_changed(&scene).await?;
     let label = &scene.claims().await?[1]["metadata"]["labels"][REVISION];
     ensure!(label.is_string(), "the label was to be there");
-    ensure!(scene.record().await?["phase"] == "RollingOut", "it is not complete");
+    ensure!(
+        scene.staged_change().await?["phase"] == "RollingOut",
+        "it is not complete"
+    );
     leave_alone(&scene, webhook).await?;
     scene.start_controller(stage, &[]).await?;
     scene.until_complete(2, "2Gi").await
@@ -217,7 +226,7 @@ pub(super) async fn a_claim_whose_class_is_dropped_is_never_done(stage: &Stage) 
     }
     let line = "      storageClassName: expandable\n";
     let classed = format!("{line}      volumeAttributesClassName: silver\n");
-    let wish = manifest(2, "2Gi").replace(line, &classed);
+    let target = manifest(2, "2Gi").replace(line, &classed);
     let expected = "volumeAttributesClassName silver came back empty";
-    never_done(stage, "class-away", &wish, without_a_class, expected).await
+    never_done(stage, "class-away", &target, without_a_class, expected).await
 }

@@ -35,7 +35,7 @@ pub(super) async fn one_lookup_where_nothing_is_staged_and_no_call_without_claim
             },
         },
     });
-    scene.wish(&bare.to_string()).await?;
+    scene.target(&bare.to_string()).await?;
     scene
         .done(&["rollout", "status", "statefulset/bare", "--timeout=120s"], "")
         .await?;

@@ -9,7 +9,7 @@ use super::scene::{Scene, Stage, manifest, text, with_image};
 async fn in_the_middle<'a>(stage: &'a Stage, namespace: &str, claim: &str) -> anyhow::Result<Scene<'a>> {
     let scene = Scene::with_set(stage, namespace, 3).await?;
     stage.barriers.hold_claim(namespace, claim);
-    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
     let held = stage.barriers.until_held(namespace).await;
     held.with_context(|| scene.log())?;
     Ok(scene)
@@ -68,7 +68,7 @@ pub(super) async fn a_switch_to_on_claim_delete_opens_the_gate_with_the_controll
     let count = scene.writes_since(0).await?.count();
     let nothing: Vec<String> = Vec::new();
     ensure!(
-        (count.claims, count.nudges, count.records) == (nothing, 0, 0),
+        (count.claims, count.nudges, count.changes) == (nothing, 0, 0),
         "the policy alone did it"
     );
     Ok(())
@@ -78,11 +78,11 @@ pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_cl
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let scene = in_the_middle(stage, "stopped-withdrawn", "data-web-1").await?;
-    let revision = text(&scene.record().await?["revision"]);
+    let revision = text(&scene.staged_change().await?["revision"]);
     let withdraw = format!("claim-rollout.io/withdraw={revision}");
     let output = scene.done(&["annotate", "statefulset", "web", &withdraw], "").await?;
     ensure!(output.stderr.contains("claim-rollout"), "{output:?}");
-    ensure!(scene.record().await? == Value::Null, "it is still staged");
+    ensure!(scene.staged_change().await? == Value::Null, "it is still staged");
     stage.barriers.open(&scene.namespace);
     let set = scene.settled().await?;
     ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
@@ -98,7 +98,7 @@ pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_cl
     let count = scene.writes_since(0).await?.count();
     ensure!(
         ["data-web-2", "data-web-1"].starts_with(&count.claims.iter().map(String::as_str).collect::<Vec<_>>())
-            && count.records == 0,
+            && count.changes == 0,
         "{count:?}"
     );
     Ok(())

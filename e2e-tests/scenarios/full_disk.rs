@@ -48,7 +48,7 @@ async fn ends(stage: &Stage, namespace: &str, management: &str, ordinal: usize) 
     ];
     scene.done(&unready, "").await?;
     let uid = text(&pod(&scene, &name).await?["metadata"]["uid"]);
-    scene.wish(&with_image(&of("2Gi"), "2")).await?;
+    scene.target(&with_image(&of("2Gi"), "2")).await?;
     recovers(&scene, ordinal, &uid).await?;
     scene.until_complete(3, "2Gi").await?;
     scene.until_updated(3).await?;
@@ -59,7 +59,7 @@ async fn ends(stage: &Stage, namespace: &str, management: &str, ordinal: usize) 
         "{count:?}"
     );
     // Where one is not Ready its Pod may be asked for beside the highest.
-    ensure!(count.records == 1 && count.nudges <= 6, "{count:?}");
+    ensure!(count.changes == 1 && count.nudges <= 6, "{count:?}");
     Ok(())
 }
 

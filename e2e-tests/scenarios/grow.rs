@@ -97,7 +97,7 @@ pub(super) async fn a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_
     // The second wish came when the first was with the second claim: it begins anew, and the third one never saw the first.
     let count = scene.writes_since(0).await?.count();
     let expected = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
-    ensure!(count.claims == expected && count.records == 1, "{count:?}");
+    ensure!(count.claims == expected && count.changes == 1, "{count:?}");
     ensure!(scene.rollout().await?["metadata"]["generation"] == 2, "two wishes");
     Ok(())
 }

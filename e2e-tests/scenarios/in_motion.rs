@@ -30,7 +30,7 @@ pub(super) async fn two_at_a_time_where_the_set_says_so_and_one_where_it_does_no
     let pods = scene.pods().await?;
     for (size, lines, most) in [("2Gi", two.as_str(), 2), ("3Gi", POLICY, 1)] {
         let begun = scene.mark().await?;
-        scene.wish(&manifest(4, size).replace(POLICY, lines)).await?;
+        scene.target(&manifest(4, size).replace(POLICY, lines)).await?;
         scene.until_complete(4, size).await?;
         let written = scene.writes_since(begun).await?;
         let found = most_in_motion(&written)?;

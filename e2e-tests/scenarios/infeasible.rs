@@ -11,7 +11,7 @@ const GIB: u64 = 1 << 30;
 
 /// Wishes for more than volumes of at most 2Gi can be, and sees that the driver's answer reaches the user.
 async fn too_much(scene: &Scene<'_>) -> anyhow::Result<()> {
-    scene.wish(&of(scene, "5Gi")).await?;
+    scene.target(&of(scene, "5Gi")).await?;
     let rollout = scene.until_reported("the driver's answer", is_infeasible).await?;
     let stalled = &rollout["status"]["conditions"][2];
     ensure!(condition(&rollout, "Stalled") == "True", "{rollout:#}");
@@ -22,7 +22,7 @@ async fn too_much(scene: &Scene<'_>) -> anyhow::Result<()> {
     );
     scene.until_told("ClaimExpansionFailed").await?;
     let count = scene.writes_since(0).await?.count();
-    ensure!(count.claims == ["data-web-1"] && count.records == 0, "{count:?}");
+    ensure!(count.claims == ["data-web-1"] && count.changes == 0, "{count:?}");
     Ok(())
 }
 
@@ -31,7 +31,7 @@ async fn scene<'a>(stage: &'a Stage, name: &str, driver: &Driver, extra: &[&str]
     let mut scene = Scene::new(&stage.cluster, &stage.client, name).await?;
     scene.make_class(driver, true).await?;
     scene.start_controller(stage, extra).await?;
-    scene.wish(&of(&scene, "1Gi")).await?;
+    scene.target(&of(&scene, "1Gi")).await?;
     scene.settled().await?;
     Ok(scene)
 }
@@ -87,13 +87,13 @@ pub(super) async fn under_recover_a_smaller_wish_takes_back_a_growth_that_was_ne
     let _served = Served::start(stage, &scene, &json!({"shrink": "Recover"})).await?;
     too_much(&scene).await?;
     let pods = scene.pods().await?;
-    let output = scene.wish(&of(&scene, "2Gi")).await?;
+    let output = scene.target(&of(&scene, "2Gi")).await?;
     ensure!(output.stderr.contains("staged data 5Gi -> 2Gi"), "{output:?}");
     scene.until_complete(2, "2Gi").await?;
     ensure!(scene.pods().await? == pods, "Pods restarted");
     let count = scene.writes_since(0).await?.count();
     ensure!(
-        count.claims == ["data-web-1", "data-web-1", "data-web-0"] && count.records == 1,
+        count.claims == ["data-web-1", "data-web-1", "data-web-0"] && count.changes == 1,
         "{count:?}"
     );
     let requests = scene.claims().await?;
@@ -117,18 +117,18 @@ pub(super) async fn under_recover_a_withdrawal_takes_back_what_was_not_reached(s
     scene.start_controller(stage, &["--settings", &recover(stage)?]).await?;
     scene.exceptions.recovers = true;
     let of = |size: &str| with_class(&manifest(3, size), "stopped-taken-back");
-    scene.wish(&of("1Gi")).await?;
+    scene.target(&of("1Gi")).await?;
     scene.settled().await?;
     let _served = Served::start(stage, &scene, &json!({"shrink": "Recover"})).await?;
     stage.barriers.hold_claim("stopped-taken-back", "data-web-1");
-    scene.wish(&of("5Gi")).await?;
+    scene.target(&of("5Gi")).await?;
     stage.barriers.until_held("stopped-taken-back").await?;
     stage.cluster.set_driver_of("stopped-taken-back", &at_most(2))?;
     stage.barriers.open("stopped-taken-back");
     scene.until_reported("the driver's answer", is_infeasible).await?;
 
     let pods = scene.pods().await?;
-    let revision = text(&scene.record().await?["revision"]);
+    let revision = text(&scene.staged_change().await?["revision"]);
     let withdraw = format!("claim-rollout.io/withdraw={revision}");
     let output = scene.done(&["annotate", "statefulset", "web", &withdraw], "").await?;
     let told = "withdrew data 1Gi -> 5Gi; what claims have not reached of it is taken back";
@@ -150,7 +150,7 @@ pub(super) async fn under_recover_a_withdrawal_takes_back_what_was_not_reached(s
     ensure!(scene.pods().await? == pods, "Pods restarted");
     let count = scene.writes_since(0).await?.count();
     let claims = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
-    ensure!(count.claims == claims && count.records == 2, "{count:?}");
+    ensure!(count.claims == claims && count.changes == 2, "{count:?}");
     Ok(())
 }
 
@@ -164,7 +164,7 @@ pub(super) async fn a_driver_that_tries_again_and_again_stalls_nothing_and_is_qu
     };
     let scene = scene(stage, "in-use", &driver, &[]).await?;
     let begun = scene.mark().await?;
-    scene.wish(&of(&scene, "2Gi")).await?;
+    scene.target(&of(&scene, "2Gi")).await?;
     let is_quoted = |rollout: &Value| {
         let first = &rollout["status"]["claims"][0];
         first["state"] == "Expanding" && text(&first["message"]).contains("FailedPrecondition")

@@ -47,8 +47,8 @@ fn check(written: &Written) -> anyhow::Result<()> {
     let count = written.count();
     let expected = Count {
         claims: vec!["data-web-1".to_owned(), "data-web-0".to_owned()],
-        records: 1,
-        wishes: 1,
+        changes: 1,
+        targets: 1,
         statuses: count.statuses,
         ..Count::default()
     };

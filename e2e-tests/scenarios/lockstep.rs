@@ -10,7 +10,7 @@ pub(super) async fn image_and_size_in_one_apply_go_claim_before_pod_replica_by_r
     let scene = Scene::with_set(stage, "lockstep", 3).await?;
     let begun = scene.mark().await?;
     let both = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
-    let output = scene.wish(&both).await?;
+    let output = scene.target(&both).await?;
     ensure!(output.stderr.contains("staged data 1Gi -> 2Gi; 3 claims"), "{output:?}");
     scene.until_complete(3, "2Gi").await?;
     let set = scene.settled().await?;

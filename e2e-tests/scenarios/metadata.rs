@@ -28,7 +28,7 @@ pub(super) async fn labels_and_annotations_come_change_and_go_with_the_wishes(st
         (", labels: {other: c}", Value::Null, Value::Null),
     ] {
         let begun = scene.mark().await?;
-        let output = scene.wish(&of(keys)).await?;
+        let output = scene.target(&of(keys)).await?;
         ensure!(output.stderr.contains("claim-rollout: staged data"), "{output:?}");
         scene.until_complete(2, "1Gi").await?;
         for claim in scene.claims().await? {

@@ -15,7 +15,7 @@ async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a
     };
     scene.make_class(&driver, true).await?;
     scene.start_controller(stage, &[]).await?;
-    scene.wish(&with_class(&manifest(2, "1Gi"), namespace)).await?;
+    scene.target(&with_class(&manifest(2, "1Gi"), namespace)).await?;
     scene.settled().await?;
     Ok(scene)
 }
@@ -40,7 +40,7 @@ pub(super) async fn a_claim_whose_file_system_has_not_grown_keeps_the_next_one_w
 ) -> anyhow::Result<()> {
     let scene = scene(stage, "node").await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
-    scene.wish(&with_class(&manifest(2, "2Gi"), "node")).await?;
+    scene.target(&with_class(&manifest(2, "2Gi"), "node")).await?;
     for (claim, so_far) in [
         ("data-web-1", &["data-web-1"][..]),
         ("data-web-0", &["data-web-1", "data-web-0"][..]),
@@ -49,7 +49,7 @@ pub(super) async fn a_claim_whose_file_system_has_not_grown_keeps_the_next_one_w
         let stalled = &rollout["status"]["conditions"][2];
         ensure!(stalled["status"] == "False", "it is progress: {rollout:#}");
         let count = scene.writes_since(begun).await?.count();
-        ensure!(count.claims == so_far && count.records == 0, "{count:?}");
+        ensure!(count.claims == so_far && count.changes == 0, "{count:?}");
         scene.node_grows(claim).await?;
     }
     scene.until_complete(2, "2Gi").await?;
@@ -66,7 +66,7 @@ pub(super) async fn where_pods_are_replaced_anyway_the_pod_goes_first_and_the_ne
     let scene = scene(stage, "node-pods").await?;
     let begun = scene.mark().await?;
     let both = with_image(&with_class(&manifest(2, "2Gi"), "node-pods"), "2");
-    scene.wish(&both).await?;
+    scene.target(&both).await?;
     for (claim, ready) in [("data-web-1", 1), ("data-web-0", 2)] {
         scene.until_reported("the node's turn", waits_for_node(claim)).await?;
         scene.until_updated(ready).await?;
@@ -110,7 +110,7 @@ pub(super) async fn errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_n
     let begun = scene.mark().await?;
     stage.cluster.set_driver_of(&scene.namespace, &fails)?;
     let both = with_image(&with_class(&manifest(2, "2Gi"), "node-errors"), "2");
-    scene.wish(&both).await?;
+    scene.target(&both).await?;
     for (claim, replaced) in [("data-web-1", 1), ("data-web-0", 2)] {
         quotes(
             &scene,
@@ -147,12 +147,12 @@ pub(super) async fn a_pod_is_evicted_when_its_node_has_not_grown_the_file_system
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
         "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
     });
-    scene.wish(&budget.to_string()).await?;
+    scene.target(&budget.to_string()).await?;
     let pods = scene.pods().await?;
     let restart = "claim-rollout.io/restart: WhenNodeExpansionPends";
     let policy = "update-policy: InPlace";
     let grown = with_class(&manifest(2, "2Gi"), "node-evicted").replace(policy, &format!("{policy}\n    {restart}"));
-    scene.wish(&grown).await?;
+    scene.target(&grown).await?;
     let begun = scene.mark().await?;
 
     let denied =
@@ -160,7 +160,7 @@ pub(super) async fn a_pod_is_evicted_when_its_node_has_not_grown_the_file_system
     let without_right = denied("its Pod is not evicted: pods \"web-1\" is forbidden");
     scene.until_reported("no right to evict", without_right).await?;
     for right in &rights {
-        scene.wish(&right.to_string()).await?;
+        scene.target(&right.to_string()).await?;
     }
     let by_budget =
         denied("its Pod is not evicted: 429 Cannot evict pod as it would violate the pod's disruption budget");

@@ -44,7 +44,7 @@ pub(super) async fn a_quota_with_room_for_two_of_three_keeps_all_as_they_are_unt
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "exceeds", 3).await?;
-    scene.wish(&quota("5Gi")).await?;
+    scene.target(&quota("5Gi")).await?;
     scene.until_quota("used", "3Gi").await?;
     let (begun, pods, claims) = (scene.mark().await?, scene.pods().await?, scene.claims().await?);
     scene.apply(3, "2Gi").await?;
@@ -60,10 +60,10 @@ pub(super) async fn a_quota_with_room_for_two_of_three_keeps_all_as_they_are_unt
     scene.until_told("ClaimRolloutStalled").await?;
     told_once(&scene, "ClaimRolloutStalled").await?;
     let count = scene.writes_since(begun).await?.count();
-    ensure!(count.claims.is_empty() && count.records == 0, "{count:?}");
+    ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
     ensure!(scene.claims().await? == claims, "a claim was written");
 
-    scene.wish(&quota("6Gi")).await?;
+    scene.target(&quota("6Gi")).await?;
     scene.until_complete(3, "2Gi").await?;
     ensure!(scene.pods().await? == pods, "Pods restarted");
     let written = scene.writes_since(begun).await?;
@@ -76,14 +76,14 @@ pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one
 ) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "quota", 3).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
-    scene.wish(&quota("6Gi")).await?;
+    scene.target(&quota("6Gi")).await?;
     scene.until_quota("used", "3Gi").await?;
     // Two of them follow; then the room that the third would need is taken away.
     scene.partition(1).await?;
     scene.apply(3, "2Gi").await?;
     let two = |rollout: &Value| rollout["status"]["readyReplicas"] == 2;
     scene.until_reported("two that are ready", two).await?;
-    scene.wish(&quota("5Gi")).await?;
+    scene.target(&quota("5Gi")).await?;
     scene.until_quota("hard", "5Gi").await?;
     scene.partition(0).await?;
     let why = until_refused(&scene).await?;
@@ -93,7 +93,7 @@ pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one
     );
     let count = scene.writes_since(begun).await?.count();
     ensure!(
-        count.claims == ["data-web-2", "data-web-1"] && count.records == 0,
+        count.claims == ["data-web-2", "data-web-1"] && count.changes == 0,
         "{count:?}"
     );
     // After 1, 2, 4 and 8 seconds; the next time would be in 16.
@@ -105,7 +105,7 @@ pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one
     told_once(&scene, "FailedToPatchPVC").await?;
 
     let raised = Instant::now();
-    scene.wish(&quota("6Gi")).await?;
+    scene.target(&quota("6Gi")).await?;
     scene.until_complete(3, "2Gi").await?;
     ensure!(
         raised.elapsed() < Duration::from_secs(12),
@@ -129,10 +129,10 @@ pub(super) async fn a_class_that_is_made_expandable_later_lets_the_rollout_go_on
     scene.make_class(&Driver::default(), false).await?;
     scene.start_controller(stage, &[]).await?;
     let of = |size: &str| with_class(&manifest(2, size), "class");
-    scene.wish(&of("1Gi")).await?;
+    scene.target(&of("1Gi")).await?;
     scene.settled().await?;
     let begun = scene.mark().await?;
-    scene.wish(&of("2Gi")).await?;
+    scene.target(&of("2Gi")).await?;
     let why = until_refused(&scene).await?;
     ensure!(
         why.starts_with("data-web-1: ") && why.contains("only dynamically provisioned pvc can be resized"),
@@ -156,9 +156,9 @@ async fn with_a_fixed_claim<'a>(stage: &'a Stage, namespace: &str, manifest: &st
             "resources": {"requests": {"storage": "1Gi"}},
         },
     });
-    scene.wish(&claim.to_string()).await?;
+    scene.target(&claim.to_string()).await?;
     scene.start_controller(stage, &[]).await?;
-    scene.wish(manifest).await?;
+    scene.target(manifest).await?;
     scene.settled().await?;
     Ok(scene)
 }
@@ -167,7 +167,7 @@ pub(super) async fn with_parallel_pods_one_refused_claim_does_not_stop_the_other
     let of = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
     let scene = with_a_fixed_claim(stage, "parallel", &of("1Gi")).await?;
     let begun = scene.mark().await?;
-    scene.wish(&of("2Gi")).await?;
+    scene.target(&of("2Gi")).await?;
     let why = until_refused(&scene).await?;
     ensure!(why.starts_with("data-web-1: "), "{why}");
     let rollout = scene
@@ -183,7 +183,7 @@ pub(super) async fn with_parallel_pods_one_refused_claim_does_not_stop_the_other
     let written = scene.writes_since(begun).await?;
     let count = written.count();
     ensure!(
-        count.claims == ["data-web-2", "data-web-0"] && count.records == 0,
+        count.claims == ["data-web-2", "data-web-0"] && count.changes == 0,
         "{count:?}"
     );
     written.claims_follow_one_another(&["data-web-2", "data-web-0"])
@@ -196,6 +196,6 @@ pub(super) async fn with_ordered_pods_one_refused_claim_stops_those_below_it(sta
     let why = until_refused(&scene).await?;
     ensure!(why.starts_with("data-web-1: "), "{why}");
     let count = scene.writes_since(begun).await?.count();
-    ensure!(count.claims == ["data-web-2"] && count.records == 0, "{count:?}");
+    ensure!(count.claims == ["data-web-2"] && count.changes == 0, "{count:?}");
     Ok(())
 }

@@ -12,7 +12,7 @@ pub(super) async fn a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_bef
     let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
     let scene = Scene::with(stage, "on-delete", &of("1Gi")).await?;
     let begun = scene.mark().await?;
-    let output = scene.wish(&with_image(&of("2Gi"), "2")).await?;
+    let output = scene.target(&with_image(&of("2Gi"), "2")).await?;
     ensure!(output.stderr.contains("staged data 1Gi -> 2Gi"), "{output:?}");
     let mut so_far = Vec::new();
     // In any order.
@@ -24,7 +24,7 @@ pub(super) async fn a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_bef
             })
             .await?;
         let count = scene.writes_since(begun).await?.count();
-        ensure!(count.claims == so_far && count.records == 0, "{count:?}");
+        ensure!(count.claims == so_far && count.changes == 0, "{count:?}");
         if so_far.is_empty() {
             // A Pod made in the second in which the wish was first seen could be an older one.
             tokio::time::sleep(Duration::from_millis(1100)).await;
@@ -41,7 +41,7 @@ pub(super) async fn a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_bef
 pub(super) async fn what_was_deleted_by_hand_counts_although_nobody_has_seen_it(stage: &Stage) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
     let mut scene = Scene::with(stage, "on-delete-unseen", &of("1Gi")).await?;
-    scene.wish(&of("2Gi")).await?;
+    scene.target(&of("2Gi")).await?;
     scene
         .until_reported("a Pod to be deleted", |rollout| {
             rollout["status"]["conditions"][1]["reason"] == "OnDelete"
@@ -69,7 +69,7 @@ pub(super) async fn what_was_deleted_by_hand_counts_although_nobody_has_seen_it(
     let mut count = scene.writes_since(begun).await?.count();
     count.claims.sort_unstable();
     ensure!(
-        count.claims == ["data-web-0", "data-web-2"] && count.records == 0,
+        count.claims == ["data-web-0", "data-web-2"] && count.changes == 0,
         "{count:?}"
     );
     scene.done(&["delete", "pod", "web-1"], "").await?;

@@ -27,7 +27,7 @@ pub(super) async fn ordinals_from_5_two_templates_and_a_selector_of_expressions_
     };
     let scene = Scene::with(stage, "ordinals", &of("1Gi")).await?;
     let begun = scene.mark().await?;
-    scene.wish(&with_image(&of("2Gi"), "2")).await?;
+    scene.target(&with_image(&of("2Gi"), "2")).await?;
     scene.until_claims_complete(3, 6, "2Gi").await?;
     scene.settled().await?;
     let written = scene.writes_since(begun).await?;

@@ -33,7 +33,7 @@ pub(super) async fn a_paused_rollout_ends_what_is_under_way_and_goes_on_when_it_
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let count = scene.writes_since(begun).await?.count();
     ensure!(
-        count.claims == ["data-web-2", "data-web-1"] && count.records == 0,
+        count.claims == ["data-web-2", "data-web-1"] && count.changes == 0,
         "{count:?}"
     );
 

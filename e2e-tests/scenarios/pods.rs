@@ -11,7 +11,7 @@ use crate::cluster::eventually;
 async fn waiting<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
     let scene = Scene::with_set(stage, namespace, 3).await?;
     stage.barriers.hold_claim(namespace, "data-web-2");
-    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
     let held = stage.barriers.until_held(namespace).await;
     held.with_context(|| scene.log())?;
     scene.until_denied("web-2").await?;
@@ -58,7 +58,7 @@ async fn ends(stage: &Stage, scene: &Scene<'_>, replicas: u32) -> anyhow::Result
     let size = usize::try_from(replicas)?;
     scene.until_updated(size).await.with_context(|| scene.log())?;
     let ended = eventually("every claim", PATIENCE, async || {
-        Ok((scene.record().await?["phase"] == "Complete").then_some(()))
+        Ok((scene.staged_change().await?["phase"] == "Complete").then_some(()))
     });
     ended.await.with_context(|| scene.log())?;
     let claims = scene.claims().await?;

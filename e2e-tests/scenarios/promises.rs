@@ -173,11 +173,11 @@ impl Written {
     fn with_what_was_before(&self) -> impl Iterator<Item = (&Entry, Value)> {
         let ours = self.by_us().filter(|entry| is_claim(entry) && entry.succeeded());
         ours.filter_map(|entry| {
-            let earlier = self
+            let previous = self
                 .all
                 .iter()
                 .filter(|other| other.uid == entry.uid && other.succeeded() && other.version < entry.version);
-            let before = earlier.max_by_key(|other| other.version)?;
+            let before = previous.max_by_key(|other| other.version)?;
             Some((entry, before.response.value()))
         })
     }

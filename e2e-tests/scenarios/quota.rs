@@ -61,12 +61,12 @@ pub(super) async fn use_that_goes_up_and_down_makes_nobody_try_more_often_or_tel
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let scene = Scene::with(stage, "quota-dips", &with_partition(&manifest(2, "1Gi"), 1)).await?;
-    scene.wish(&with_partition(&manifest(2, "2Gi"), 1)).await?;
+    scene.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
     scene
         .until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;
     // With the claim of somebody else or without it: another 1Gi is too much.
-    scene.wish(&quota("3500Mi")).await?;
+    scene.target(&quota("3500Mi")).await?;
     until_used(&scene, "3Gi", "0").await?;
     let lowered = r#"{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}"#;
     scene
@@ -95,6 +95,6 @@ pub(super) async fn use_that_goes_up_and_down_makes_nobody_try_more_often_or_tel
     let events = scene.events().await?;
     ensure!(events.get("FailedToPatchPVC") == Some(&1), "{events:?}");
 
-    scene.wish(&quota("9Gi")).await?;
+    scene.target(&quota("9Gi")).await?;
     scene.until_complete(2, "2Gi").await
 }

@@ -3,7 +3,7 @@
 use anyhow::ensure;
 
 use super::again::Unmoved;
-use super::scene::{Scene, Stage, are_as_written, manifest, record};
+use super::scene::{Scene, Stage, are_as_written, manifest, staged_change};
 
 pub(super) async fn the_same_manifest_again_writes_nothing(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "repeated", 2).await?;
@@ -30,7 +30,7 @@ pub(super) async fn the_same_manifest_again_writes_nothing(stage: &Stage) -> any
     for path in ["/spec", "/status", "/metadata/generation"] {
         ensure!(taken.pointer(path) == before.pointer(path), "{path}: {taken:#}");
     }
-    ensure!(record(&taken)? == record(&before)?, "{taken:#}");
+    ensure!(staged_change(&taken)? == staged_change(&before)?, "{taken:#}");
     let mut unmoved = Unmoved::from(taken)?;
     for _ in 0..5 {
         unmoved.still(send(server_side).await?)?;

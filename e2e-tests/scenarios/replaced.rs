@@ -37,10 +37,10 @@ pub(super) async fn a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the
     scene.make_class(&driver, true).await?;
     scene.start_controller(stage, &[]).await?;
     let of = |size: &str| with_class(&manifest(3, size), "replaced");
-    scene.wish(&of("1Gi")).await?;
+    scene.target(&of("1Gi")).await?;
     scene.settled().await?;
     let pods = scene.pods().await?;
-    scene.wish(&of("2Gi")).await?;
+    scene.target(&of("2Gi")).await?;
     scene
         .until_reported("the driver's answer", |rollout| condition(rollout, "Stalled") == "True")
         .await?;
@@ -53,7 +53,7 @@ pub(super) async fn a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the
         Ok((scene.claims().await?[2]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
     });
     grown.await?;
-    scene.wish(&of("2Gi")).await?;
+    scene.target(&of("2Gi")).await?;
     let set = scene.settled().await?;
     ensure!(scene.pods().await? == pods, "Pods restarted");
     // The ClaimRollout of the old set goes with it, or is the new one's.
@@ -78,7 +78,7 @@ pub(super) async fn a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the
 
     // Its own wish is for all of them.
     let begun = scene.mark().await?;
-    scene.wish(&of("3Gi")).await?;
+    scene.target(&of("3Gi")).await?;
     scene.until_complete(3, "3Gi").await?;
     let written = scene.writes_since(begun).await?;
     let claims = ["data-web-2", "data-web-1", "data-web-0"];

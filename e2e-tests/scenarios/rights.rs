@@ -41,7 +41,11 @@ pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &S
     let output = scene.done(&[&apply[..], &["--as=alice"]].concat(), &grown).await?;
     ensure!(output.stderr.contains("staged data 1Gi -> 2Gi"), "{output:?}");
     scene.until_complete(1, "2Gi").await?;
-    ensure!(scene.record().await?["by"] == "alice", "{:#}", scene.record().await?);
+    ensure!(
+        scene.staged_change().await?["by"] == "alice",
+        "{:#}",
+        scene.staged_change().await?
+    );
     let written = scene.writes_since(0).await?;
     written.is_a_rollout(&["data-web-0"], 0)
 }

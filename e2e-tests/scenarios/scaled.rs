@@ -37,7 +37,7 @@ pub(super) async fn a_replica_that_is_gone_is_left_alone_until_it_is_back(stage:
     scene.until_complete(3, "2Gi").await?;
     let again = scene.writes_since(0).await?.count();
     ensure!(
-        again.claims == written.count().claims && again.records == 1,
+        again.claims == written.count().claims && again.changes == 1,
         "{again:?}"
     );
     Ok(())
@@ -52,7 +52,7 @@ pub(super) async fn without_replicas_it_is_complete_and_the_rest_follows_when_th
             condition(rollout, "Ready") == "True" && rollout["status"]["replicas"] == 0
         })
         .await?;
-    ensure!(scene.record().await?["phase"] == "Complete", "{}", scene.log());
+    ensure!(scene.staged_change().await?["phase"] == "Complete", "{}", scene.log());
     scale(&scene, "3").await?;
     scene.until_ready(3).await?;
     scene.until_complete(3, "2Gi").await?;
@@ -62,7 +62,7 @@ pub(super) async fn without_replicas_it_is_complete_and_the_rest_follows_when_th
     claims.sort();
     let expected = ["data-web-0", "data-web-1", "data-web-2"];
     ensure!(
-        again.claims[0] == "data-web-2" && claims == expected && again.records == 1,
+        again.claims[0] == "data-web-2" && claims == expected && again.changes == 1,
         "{again:?}"
     );
     Ok(())

@@ -120,7 +120,7 @@ impl<'a> Scene<'a> {
     pub(super) async fn with(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Self> {
         let mut scene = Self::new(&stage.cluster, &stage.client, namespace).await?;
         scene.start_controller(stage, &[]).await?;
-        scene.wish(manifest).await?;
+        scene.target(manifest).await?;
         scene.settled().await?;
         Ok(scene)
     }
@@ -140,7 +140,7 @@ impl<'a> Scene<'a> {
             "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": self.namespace},
             "provisioner": DRIVER, "parameters": {"behaviour": self.namespace}, "allowVolumeExpansion": expandable,
         });
-        self.wish(&class.to_string()).await.map(drop)
+        self.target(&class.to_string()).await.map(drop)
     }
 
     /// kubectl in this namespace.
@@ -171,11 +171,11 @@ impl<'a> Scene<'a> {
 
     /// `kubectl apply` of the set with another size.
     pub(crate) async fn apply(&self, replicas: u32, size: &str) -> anyhow::Result<Output> {
-        self.wish(&manifest(replicas, size)).await
+        self.target(&manifest(replicas, size)).await
     }
 
     /// `kubectl apply` of a manifest.
-    pub(crate) async fn wish(&self, manifest: &str) -> anyhow::Result<Output> {
+    pub(crate) async fn target(&self, manifest: &str) -> anyhow::Result<Output> {
         self.done(&["apply", "-f", "-"], manifest).await
     }
 
@@ -244,8 +244,8 @@ impl<'a> Scene<'a> {
     }
 
     /// The record, or null.
-    pub(crate) async fn record(&self) -> anyhow::Result<Value> {
-        record(&self.set().await?)
+    pub(crate) async fn staged_change(&self) -> anyhow::Result<Value> {
+        staged_change(&self.set().await?)
     }
 
     /// What the controller logged.
@@ -282,7 +282,7 @@ impl<'a> Scene<'a> {
 }
 
 /// The record of a set, or null.
-pub(crate) fn record(set: &Value) -> anyhow::Result<Value> {
+pub(crate) fn staged_change(set: &Value) -> anyhow::Result<Value> {
     match set["metadata"]["annotations"][STAGED].as_str() {
         Some(text) => Ok(serde_json::from_str(text)?),
         None => Ok(Value::Null),

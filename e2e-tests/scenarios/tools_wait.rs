@@ -49,7 +49,7 @@ pub(super) async fn none_says_done_while_pods_wait_for_their_claims(stage: &Stag
     let scene = Scene::with(stage, "tools-wait", &of("1Gi")).await?;
     let before = scene.set().await?;
     ensure!(is_current(&before) && is_healthy(&before), "{before:#}");
-    scene.wish(&with_image(&of("2Gi"), "2")).await?;
+    scene.target(&with_image(&of("2Gi"), "2")).await?;
     let arguments = ["rollout", "status", "statefulset/web", "--timeout=120s"];
     let status = scene.done(&arguments, "").await?;
     let ended = scene.set().await?;

@@ -12,7 +12,7 @@ pub(super) async fn two_controllers_at_once_write_what_one_would(stage: &Stage) 
     scene.exceptions.reported_twice = true;
     let _second = stage.installation.start_controller(&["--namespace", "two"]).await?;
     let begun = scene.mark().await?;
-    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
     scene.until_complete(3, "2Gi").await?;
     scene.settled().await?;
     let written = scene.writes_since(begun).await?;
@@ -44,11 +44,11 @@ pub(super) async fn a_leader_that_is_killed_in_the_middle_is_followed_by_the_oth
     ];
     let mut scene = Scene::new(&stage.cluster, &stage.client, "stopped-leader").await?;
     let mut leader = stage.installation.start_controller(&elected).await?;
-    scene.wish(&manifest(3, "1Gi")).await?;
+    scene.target(&manifest(3, "1Gi")).await?;
     scene.settled().await?;
     let begun = scene.mark().await?;
     stage.barriers.hold_claim(&scene.namespace, "data-web-1");
-    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
     let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| leader.log())?;
     scene.controller = Some(stage.installation.start_controller(&elected).await?);

@@ -31,8 +31,8 @@ pub(super) async fn a_controller_whose_account_is_not_named_stalls_and_says_so(s
             .done(&["label", "statefulset", "web", &note, "--overwrite"], "")
             .await?;
     }
-    let records = scene.writes_since(begun).await?.count().records;
-    ensure!(records < 10, "{records} writes for 20 changes");
+    let changes = scene.writes_since(begun).await?.count().changes;
+    ensure!(changes < 10, "{changes} writes for 20 changes");
 
     served.go().await?;
     let _known = Served::start(stage, &scene, &json!({})).await?;

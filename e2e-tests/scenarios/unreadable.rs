@@ -29,7 +29,7 @@ pub(super) async fn what_a_newer_version_staged_is_neither_rolled_out_nor_withdr
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let mut scene = Scene::with(stage, "unreadable", &with_partition(&manifest(2, "1Gi"), 1)).await?;
-    scene.wish(&with_partition(&manifest(2, "2Gi"), 1)).await?;
+    scene.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
     scene
         .until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;
@@ -57,7 +57,7 @@ pub(super) async fn what_a_newer_version_staged_is_neither_rolled_out_nor_withdr
     scene.start_controller(stage, &[]).await?;
     tokio::time::sleep(A_WHILE).await;
     let count = scene.writes_since(begun).await?.count();
-    ensure!(count.claims.is_empty() && count.records == 0, "{count:?}");
+    ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
     let annotations = &scene.set().await?["metadata"]["annotations"];
     ensure!(annotations[STAGED] == *newer, "{annotations}");
     ensure!(stalled(&scene.rollout().await?), "{:#}", scene.rollout().await?);

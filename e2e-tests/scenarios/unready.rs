@@ -51,7 +51,7 @@ pub(super) async fn a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is(st
         "    metadata:\n      labels: {app: web}",
         "    metadata:\n      labels: {app: web}\n      annotations: {e2e.claim-rollout.io/ready: \"false\"}",
     );
-    scene.wish(&both).await?;
+    scene.target(&both).await?;
     for (pod, so_far) in [
         ("web-1", &["data-web-1"][..]),
         ("web-0", &["data-web-1", "data-web-0"][..]),
@@ -61,7 +61,7 @@ pub(super) async fn a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is(st
         let count = scene.writes_since(begun).await?.count();
         // With the last claim it is complete, whatever its Pod does.
         ensure!(
-            count.claims == so_far && count.records == so_far.len() - 1,
+            count.claims == so_far && count.changes == so_far.len() - 1,
             "{pod}: {count:?}"
         );
         make_ready(&scene, pod, "-").await?;
@@ -82,7 +82,7 @@ pub(super) async fn a_pod_that_keeps_others_from_being_replaced_has_its_claim_gr
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
     make_ready(&scene, "web-0", "=false").await?;
     until_unready(&scene, "web-0", "example/main:1").await?;
-    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
     let grown = eventually("the claim of web-0", PATIENCE, async || {
         let claims = scene.writes_since(begun).await?.count().claims;
         Ok((claims == ["data-web-0", "data-web-2"]).then_some(()))

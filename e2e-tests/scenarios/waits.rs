@@ -48,27 +48,27 @@ impl Scene<'_> {
         let mut seen = Value::Null;
         let what = format!("{} to be complete", self.namespace);
         let waited = eventually(&what, PATIENCE, async || {
-            let record = self.record().await?;
-            let wanted = &record["templates"][0]["spec"]["resources"]["requests"]["storage"];
+            let change = self.staged_change().await?;
+            let wanted = &change["templates"][0]["spec"]["resources"]["requests"]["storage"];
             let rollout = self.rollout().await?;
-            seen = json!({"record": record, "status": rollout["status"]});
-            let complete = record["phase"] == "Complete" && wanted == size;
+            seen = json!({"record": change, "status": rollout["status"]});
+            let complete = change["phase"] == "Complete" && wanted == size;
             let reported = condition(&rollout, "Ready") == "True" && rollout["status"]["readyReplicas"] == replicas;
-            Ok((complete && reported && rollout["spec"]["revision"] == record["revision"]).then_some(record))
+            Ok((complete && reported && rollout["spec"]["revision"] == change["revision"]).then_some(change))
         });
-        let record = match waited.await {
-            Ok(record) => record,
+        let change = match waited.await {
+            Ok(change) => change,
             Err(error) => bail!("{error:#}; the last was {seen:#}\n{}", self.log()),
         };
         let claims = self.claims().await?;
         ensure!(claims.len() == count, "{} claims", claims.len());
         for claim in claims {
             let label = &claim["metadata"]["labels"]["claim-rollout.io/revision"];
-            let as_wished = claim["status"]["capacity"]["storage"] == size && *label == record["revision"];
+            let as_desired = claim["status"]["capacity"]["storage"] == size && *label == change["revision"];
             ensure!(
-                as_wished,
+                as_desired,
                 "expected {size} at {}, but found {claim:#}",
-                record["revision"]
+                change["revision"]
             );
         }
         Ok(())

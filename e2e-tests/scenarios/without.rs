@@ -30,7 +30,7 @@ async fn images(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
 /// The write of the highest claim is stopped on its way, so that its Pod waits; then the controller is killed.
 async fn in_the_middle(stage: &Stage, scene: &mut Scene<'_>) -> anyhow::Result<()> {
     stage.barriers.hold_claim(&scene.namespace, "data-web-2");
-    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
     let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| scene.log())?;
     if let Some(controller) = &mut scene.controller {
@@ -55,7 +55,7 @@ pub(super) async fn the_controller_no_pod_runs_ahead_and_none_is_lost(stage: &St
     scene.until_complete(3, "2Gi").await?;
     scene.until_updated(3).await?;
     let count = scene.writes_since(0).await?.count();
-    ensure!(count.claims.len() == 3 && count.records == 1, "{count:?}");
+    ensure!(count.claims.len() == 3 && count.changes == 1, "{count:?}");
     Ok(())
 }
 
@@ -64,7 +64,7 @@ pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> an
     {
         let served = Served::start(stage, &scene, &json!({})).await?;
         stage.barriers.hold_claim(&scene.namespace, "data-web-2");
-        scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+        scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
         let held = stage.barriers.until_held(&scene.namespace).await;
         held.with_context(|| scene.log())?;
         scene.until_denied("web-2").await?;
@@ -84,7 +84,7 @@ pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> an
 
 /// A withdrawal that nobody hears is taken off again, or it would be heard at some later edit.
 async fn nothing_is_withdrawn(scene: &Scene<'_>) -> anyhow::Result<()> {
-    let revision = scene.record().await?["revision"].clone();
+    let revision = scene.staged_change().await?["revision"].clone();
     // The status of the StatefulSet is written in between, again and again.
     let answered = eventually("an answer", PATIENCE, async || {
         let output = run(scene, &["withdraw", "web"], "").await?;
@@ -95,7 +95,10 @@ async fn nothing_is_withdrawn(scene: &Scene<'_>) -> anyhow::Result<()> {
     ensure!(output.code == Some(1) && output.stderr.starts_with(said), "{output:?}");
     let annotations = &scene.set().await?["metadata"]["annotations"];
     ensure!(annotations.get("claim-rollout.io/withdraw").is_none(), "{annotations}");
-    ensure!(scene.record().await?["revision"] == revision, "it is staged still");
+    ensure!(
+        scene.staged_change().await?["revision"] == revision,
+        "it is staged still"
+    );
     Ok(())
 }
 
@@ -121,14 +124,14 @@ pub(super) async fn both_it_is_a_plain_statefulset(stage: &Stage) -> anyhow::Res
     let ran = images(&scene).await?;
     ensure!(ran == ["example/main:3"; 2], "{ran:?}");
     let count = scene.writes_since(0).await?.count();
-    ensure!(count.claims.is_empty() && count.records == 0, "{count:?}");
+    ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
     Ok(())
 }
 
 async fn in_the_middle_apart(stage: &Stage, scene: &mut Scene<'_>) -> anyhow::Result<()> {
     stage.barriers.hold_claim(&scene.namespace, "data-web-2");
     let served = Served::start(stage, scene, &json!({})).await?;
-    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
     let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| scene.log())?;
     scene.until_denied("web-2").await?;

@@ -38,10 +38,10 @@ async fn wait(scene: &Scene<'_>, seconds: u32) -> anyhow::Result<(bool, String)>
 pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-words", 3).await?;
     stage.barriers.hold_claim(&scene.namespace, "data-web-1");
-    scene.wish(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
     let held = stage.barriers.until_held(&scene.namespace).await;
     held.with_context(|| scene.log())?;
-    let revision = text(&scene.record().await?["revision"]);
+    let revision = text(&scene.staged_change().await?["revision"]);
     let head = "NAME SET POLICY REVISION UPDATED READY STATE".to_owned();
     let row = |numbers: &str| format!("web web InPlace {revision} {numbers}");
     let lines = table(&scene).await?;
@@ -96,8 +96,8 @@ pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: 
 
 /// Right after another wish the answer may still be that to the last one, so its revision comes first.
 async fn the_next_wish_is_waited_for_by_its_revision(scene: &Scene<'_>) -> anyhow::Result<()> {
-    scene.wish(&with_image(&manifest(3, "3Gi"), "2")).await?;
-    let revision = text(&scene.record().await?["revision"]);
+    scene.target(&with_image(&manifest(3, "3Gi"), "2")).await?;
+    let revision = text(&scene.staged_change().await?["revision"]);
     let seen = format!("--for=jsonpath={{.spec.revision}}={revision}");
     scene
         .done(&["wait", &seen, "claimrollout/web", "--timeout=60s"], "")

@@ -26,9 +26,9 @@ pub(crate) struct Count {
     /// A Pod was asked for again, whose claims became ready.
     pub(crate) nudges: usize,
     /// The record was written.
-    pub(crate) records: usize,
+    pub(crate) changes: usize,
     /// The ClaimRollout was made, or its `spec` written.
-    pub(crate) wishes: usize,
+    pub(crate) targets: usize,
     /// Its status was written.
     pub(crate) statuses: usize,
 }
@@ -69,7 +69,7 @@ impl Written {
             }
             match (entry.resource.as_str(), entry.subresource.as_str()) {
                 ("persistentvolumeclaims", "") => count.claims.push(entry.name.clone()),
-                ("claimrollouts", "") => count.wishes += 1,
+                ("claimrollouts", "") => count.targets += 1,
                 ("claimrollouts", "status") => count.statuses += 1,
                 ("statefulsets", "") => *of_set(&mut count, &entry.request.value()) += 1,
                 _ => {}
@@ -85,8 +85,8 @@ impl Written {
         let expected = Count {
             claims: claims.iter().map(|&name| name.to_owned()).collect(),
             nudges: count.nudges,
-            records: 1,
-            wishes: 1,
+            changes: 1,
+            targets: 1,
             statuses: count.statuses,
         };
         ensure!(count == expected, "expected {expected:?}, but found {count:?}");
@@ -193,7 +193,7 @@ impl Written {
 fn of_set<'a>(count: &'a mut Count, body: &Value) -> &'a mut usize {
     let annotations = &body["metadata"]["annotations"];
     if annotations.get("claim-rollout.io/staged").is_some() {
-        &mut count.records
+        &mut count.changes
     } else {
         &mut count.nudges
     }

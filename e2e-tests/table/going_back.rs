@@ -20,7 +20,7 @@ fn rolling() -> Object {
 fn unrelated() -> Vec<Case> {
     let old = rolling();
     let edit = |sentence: &str, new: Object, expected: &str| update("U1", sentence, &old, &new).expects(expected);
-    let complete = web().in_place().record(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::Complete);
+    let complete = web().in_place().staged_change(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::Complete);
     let templates = web().0["spec"]["volumeClaimTemplates"].clone();
     vec![
         edit("nothing changes", old.clone(), "pass"),
@@ -112,7 +112,7 @@ fn applied(set: &Object, manifest: &Object) -> Object {
 
 fn client_side() -> Vec<Case> {
     let old = rolling();
-    let wish = applied(&old, &web().size("20Gi"));
+    let target = applied(&old, &web().size("20Gi"));
     let back = applied(&old, &web());
     let gone = format!("divert -staged by:client-side-apply {WITHDREW}");
     let raw = |text: &str| old.clone().with(LAST_APPLIED, text);
@@ -124,30 +124,30 @@ fn client_side() -> Vec<Case> {
         update("U1", sentence, before, after).manager("kubectl-client-side-apply").expects(expected)
     };
     vec![
-        to("client-side apply goes back", &wish, &back, &gone),
-        to("client-side apply goes back in another spelling", &wish, &applied(&old, &web().size("10240Mi")), &gone),
+        to("client-side apply goes back", &target, &back, &gone),
+        to("client-side apply goes back in another spelling", &target, &applied(&old, &web().size("10240Mi")), &gone),
         to(
             "client-side apply goes back in another order",
-            &wish,
+            &target,
             &applied(&swapped(old.clone()), &swapped(web())),
             &gone.replace("divert", "divert templates"),
         ),
-        to("client-side apply goes back with an image", &wish, &applied(&old.clone().image("2"), &web()), &gone),
+        to("client-side apply goes back with an image", &target, &applied(&old.clone().image("2"), &web()), &gone),
         to(
             "client-side apply goes back and drops the record",
-            &wish,
+            &target,
             &applied(&old.clone().unnoted("staged"), &web()),
             &gone.replace("divert -staged", "pass"),
         ),
         to("client-side apply goes back from a third wish", &applied(&old, &web().size("15Gi")), &back, &gone),
         to("client-side apply said live before", &back, &applied(&old, &web()).replicas(5), "pass"),
-        to("client-side apply keeps saying the wish", &wish, &wish.clone().replicas(5), "pass"),
+        to("client-side apply keeps saying the wish", &target, &target.clone().replicas(5), "pass"),
         to("client-side apply never had templates", &raw("{\"metadata\":{},\"spec\":{}}"), &back, "pass"),
-        to("client-side apply leaves the templates out now", &wish, &raw("{\"metadata\":{},\"spec\":{}}"), "pass"),
+        to("client-side apply leaves the templates out now", &target, &raw("{\"metadata\":{},\"spec\":{}}"), "pass"),
         to("there was no client-side apply before", &old, &back, "pass"),
-        to("what was applied is dropped", &wish, &old, "pass"),
+        to("what was applied is dropped", &target, &old, "pass"),
         to("what was applied before cannot be read", &raw("{"), &back, "pass"),
-        to("what is applied now cannot be read", &wish, &raw("{"), "pass"),
+        to("what is applied now cannot be read", &target, &raw("{"), "pass"),
         to(
             "what was applied before has a size that is none",
             &raw(

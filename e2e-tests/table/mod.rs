@@ -5,7 +5,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `case`, `objects` | what a case is, and what it is made of |
-//! | `notation`, `record` | the words in which an answer is expected, and what holds for every answer |
+//! | `notation`, `change` | the words in which an answer is expected, and what holds for every answer |
 //! | `coverage` | what must occur |
 //! | all others | the cases, by subject |
 
@@ -13,13 +13,13 @@ mod case;
 mod coverage;
 mod notation;
 mod objects;
-mod record;
+mod staged_change;
 
 // A row is a line, however long: these are tables.
 #[rustfmt::skip]
 mod bad_input;
 #[rustfmt::skip]
-mod births;
+mod new_claims;
 #[rustfmt::skip]
 mod checks;
 #[rustfmt::skip]
@@ -41,7 +41,7 @@ mod rows;
 #[rustfmt::skip]
 mod settings;
 #[rustfmt::skip]
-mod wishes;
+mod targets;
 
 use std::fmt::Write as _;
 use std::num::NonZero;
@@ -63,10 +63,10 @@ const LEAST: usize = 400;
 fn cases() -> Vec<Case> {
     let subjects = [
         rows::cases,
-        wishes::cases,
+        targets::cases,
         pods::cases,
         going_back::cases,
-        births::cases,
+        new_claims::cases,
         retention::cases,
         mutable::cases,
         settings::cases,

@@ -22,7 +22,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::case::{Answer, Case};
-use super::record;
+use super::staged_change;
 
 /// What was found: the words of the verdict in their order, and what was said.
 #[derive(Debug, Default, PartialEq)]
@@ -119,7 +119,9 @@ pub(super) fn found(case: &Case, answer: &Answer) -> Result<Found, String> {
         found
             .words
             .push(if mutated.is_some() { "divert" } else { "pass" }.to_owned());
-        let edits = mutated.map(|mutated| record::edits(case, mutated, told)).transpose()?;
+        let edits = mutated
+            .map(|mutated| staged_change::edits(case, mutated, told))
+            .transpose()?;
         found.words.extend(edits.unwrap_or_default());
         found.words.extend(audit(told)?);
         found.said = strings(&told["warnings"]);

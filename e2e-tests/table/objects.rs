@@ -1,6 +1,6 @@
 //! A small set `web` as the API server would show it, what is staged on it, and what stands around it in the cluster.
 
-use claim_rollout::templates::{ClaimTemplate, Phase, Record, Revision, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
 use serde_json::{Value, json};
 
 /// The uid of `web`.
@@ -111,14 +111,14 @@ impl Object {
         self.with("/metadata/ownerReferences", json!([owner]))
     }
 
-    /// With a record of the templates of `wish`, still being rolled out in place.
-    pub(super) fn staged(self, wish: &Self) -> Self {
-        self.record(wish, UpdatePolicy::InPlace, Phase::RollingOut)
+    /// With a record of the templates of `target`, still being rolled out in place.
+    pub(super) fn staged(self, target: &Self) -> Self {
+        self.staged_change(target, UpdatePolicy::InPlace, Phase::RollingOut)
     }
 
-    /// With a record of the templates of `wish`.
-    pub(super) fn record(self, wish: &Self, policy: UpdatePolicy, phase: Phase) -> Self {
-        let text = record(wish, policy, phase);
+    /// With a record of the templates of `target`.
+    pub(super) fn staged_change(self, target: &Self, policy: UpdatePolicy, phase: Phase) -> Self {
+        let text = staged_change(target, policy, phase);
         self.note("staged", &text)
     }
 
@@ -139,16 +139,16 @@ impl Object {
 }
 
 /// The record of the templates of a set, staged by alice with Helm.
-pub(super) fn record(wish: &Object, update_policy: UpdatePolicy, phase: Phase) -> String {
-    let record = Record {
+pub(super) fn staged_change(target: &Object, update_policy: UpdatePolicy, phase: Phase) -> String {
+    let change = StagedChange {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase,
-        templates: wish.templates(),
+        templates: target.templates(),
         uid: UID.to_owned(),
         update_policy,
     };
-    record.write().expect("a short record")
+    change.write().expect("a short record")
 }
 
 /// Puts a value where a JSON pointer leads, and makes objects on the way; `-` is the end of a list.

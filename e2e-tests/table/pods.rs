@@ -163,8 +163,8 @@ fn of_set(sentence: &str, set: &Object) -> Case {
 fn where_nothing_is_rolled_out() -> Vec<Case> {
     let goes = |sentence: &str, set: Object| of_set(sentence, &set).expects("pass looks=1");
     let waits = |sentence: &str, set: Object| of_set(sentence, &set).expects(denied("data-web-2 is Applied", 2).replace("; Pod", "\" \"; Pod"));
-    let record = |policy, phase| web().record(&grown(), policy, phase);
-    let lazy = record(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
+    let staged_change = |policy, phase| web().staged_change(&grown(), policy, phase);
+    let lazy = staged_change(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
     let paused = "refuse 403 looks=1 \"the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on\"";
     let strategy = |kind: &str| rolling().with("/spec/updateStrategy", json!({"type": kind}));
     let ready = |ready: &str| strategy("Recreate").note("ready", ready);
@@ -172,7 +172,7 @@ fn where_nothing_is_rolled_out() -> Vec<Case> {
     let elsewhere = json!({"ownedSets": "Stage"});
     vec![
         goes("nothing is staged", web().in_place()),
-        goes("the wish was reached", record(UpdatePolicy::InPlace, Phase::Complete)),
+        goes("the wish was reached", staged_change(UpdatePolicy::InPlace, Phase::Complete)),
         goes("claims stay as they are, as the record says", lazy.clone()),
         waits("claims follow, as the set says", lazy.in_place()),
         goes("claims stay as they are, as the set says", rolling().policy("OnClaimDelete")),
@@ -249,7 +249,7 @@ fn beside() -> Vec<Case> {
 
 /// The phase says whether anything is rolled out.
 fn follows_the_policy() -> Vec<Case> {
-    let of = |policy, phase| web().record(&grown(), policy, phase);
+    let of = |policy, phase| web().staged_change(&grown(), policy, phase);
     let lazy = of(UpdatePolicy::OnClaimDelete, Phase::RollingOut).note("phase", "Staged");
     let complete = of(UpdatePolicy::InPlace, Phase::Complete).note("phase", "Complete");
     let old = rolling().note("phase", "RollingOut");
@@ -271,7 +271,7 @@ fn follows_the_policy() -> Vec<Case> {
 
 /// A wish is staged with its phase, however the set was.
 fn follows_the_wish() -> Vec<Case> {
-    let wish = |sentence: &str, set: Object, expected: &str| {
+    let target = |sentence: &str, set: Object, expected: &str| {
         let new = set.clone().size("20Gi").image("2");
         update("U3", sentence, &set, &new).expects(format!("divert templates staged:{expected}"))
     };
@@ -279,13 +279,13 @@ fn follows_the_wish() -> Vec<Case> {
         "InPlace warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\"",
         "OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing claims stay\"",
     ];
-    let complete = web().in_place().record(&grown(), UpdatePolicy::InPlace, Phase::Complete).beside("Complete", "x.0");
+    let complete = web().in_place().staged_change(&grown(), UpdatePolicy::InPlace, Phase::Complete).beside("Complete", "x.0");
     vec![
-        wish("a growth and an image", web().in_place(), in_place),
-        wish("a growth and an image where claims stay as they are", web(), lazy),
-        wish("a growth and an image of a canary", web().in_place().partition(2), in_place),
-        wish("a growth and an image where Pods go their own way", web().in_place().note("sync", "Async"), in_place),
-        wish("a growth and an image while it is paused", web().in_place().note("paused", "true"), in_place),
+        target("a growth and an image", web().in_place(), in_place),
+        target("a growth and an image where claims stay as they are", web(), lazy),
+        target("a growth and an image of a canary", web().in_place().partition(2), in_place),
+        target("a growth and an image where Pods go their own way", web().in_place().note("sync", "Async"), in_place),
+        target("a growth and an image while it is paused", web().in_place().note("paused", "true"), in_place),
         update("U3", "a growth with a phase of one's own", &web().in_place(), &web().in_place().size("20Gi").note("phase", "Complete"))
             .expects(format!("divert templates staged:{in_place}")),
         update("U3", "a growth with a ready replica of one's own", &web().in_place(), &web().in_place().size("20Gi").note("ready", "x.0"))

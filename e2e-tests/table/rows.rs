@@ -4,7 +4,7 @@ use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::json;
 
 use super::case::{Case, create, delete, update};
-use super::objects::{CONTROLLER, Object, UID, access, record, web};
+use super::objects::{CONTROLLER, Object, UID, access, staged_change, web};
 
 /// What users may write, and who may not write what.
 const KEYS: [(&str, &[&str], &str, &[&str]); 4] = [
@@ -23,7 +23,7 @@ const KEYS: [(&str, &[&str], &str, &[&str]); 4] = [
 const POLICYS: [&str; 4] = ["staged", "phase", "ready", "withdraw"];
 
 pub(super) fn cases() -> Vec<Case> {
-    let parts = [births(), user_keys(), audits(), controllers(), others(), owned(), unchanged(), forged(), same_wish()];
+    let parts = [births(), user_keys(), audits(), controllers(), others(), owned(), unchanged(), forged(), same_target()];
     parts.into_iter().flatten().collect()
 }
 
@@ -93,7 +93,7 @@ fn audits() -> Vec<Case> {
 
 fn controllers() -> Vec<Case> {
     let rolling = web().in_place().staged(&grown());
-    let complete = web().in_place().record(&grown(), UpdatePolicy::InPlace, Phase::Complete);
+    let complete = web().in_place().staged_change(&grown(), UpdatePolicy::InPlace, Phase::Complete);
     let elsewhere = json!({"controllerAccounts": ["system:serviceaccount:ops:mover"]});
     let kept = "divert kept";
     vec![
@@ -229,7 +229,7 @@ fn unchanged() -> Vec<Case> {
 }
 
 fn forged() -> Vec<Case> {
-    let text = record(&grown(), UpdatePolicy::InPlace, Phase::RollingOut);
+    let text = staged_change(&grown(), UpdatePolicy::InPlace, Phase::RollingOut);
     let newer = text.replace("\"version\":1", "\"version\":2");
     let forgeries = [
         ("of another set", text.replace(UID, "another-uid"), "expected the uid of the set, but found another"),
@@ -277,26 +277,26 @@ fn forged() -> Vec<Case> {
     cases
 }
 
-fn same_wish() -> Vec<Case> {
+fn same_target() -> Vec<Case> {
     let old = web().in_place().staged(&grown());
-    let wish = old.clone().size("20Gi");
+    let target = old.clone().size("20Gi");
     let again = |sentence: &str, new: &Object| update("U2", sentence, &old, new).shipped();
-    let lazy = web().record(&grown(), UpdatePolicy::OnClaimDelete, Phase::RollingOut);
-    let complete = web().in_place().record(&grown(), UpdatePolicy::InPlace, Phase::Complete);
-    let swapped = wish.0["spec"]["volumeClaimTemplates"].as_array().map(|list| json!([list[1], list[0]]));
+    let lazy = web().staged_change(&grown(), UpdatePolicy::OnClaimDelete, Phase::RollingOut);
+    let complete = web().in_place().staged_change(&grown(), UpdatePolicy::InPlace, Phase::Complete);
+    let swapped = target.0["spec"]["volumeClaimTemplates"].as_array().map(|list| json!([list[1], list[0]]));
     vec![
-        again("the same wish again asks nobody", &wish).expects("divert templates"),
-        again("by another user", &wish).by("bob").expects("divert templates"),
-        again("in another spelling", &wish.clone().size("20480Mi")).expects("divert templates"),
-        again("in another order", &wish.clone().with("/spec/volumeClaimTemplates", swapped)).expects("divert templates"),
-        again("without the record, as a replace has it", &wish.clone().unnoted("staged")).expects("divert templates kept"),
-        again("with a record of something else", &wish.clone().staged(&web().size("99Gi"))).expects("divert templates kept"),
-        again("with more replicas", &wish.clone().replicas(5)).expects("divert templates"),
-        again("in a dry run", &wish).asking("/dryRun", true).expects("divert templates"),
+        again("the same wish again asks nobody", &target).expects("divert templates"),
+        again("by another user", &target).by("bob").expects("divert templates"),
+        again("in another spelling", &target.clone().size("20480Mi")).expects("divert templates"),
+        again("in another order", &target.clone().with("/spec/volumeClaimTemplates", swapped)).expects("divert templates"),
+        again("without the record, as a replace has it", &target.clone().unnoted("staged")).expects("divert templates kept"),
+        again("with a record of something else", &target.clone().staged(&web().size("99Gi"))).expects("divert templates kept"),
+        again("with more replicas", &target.clone().replicas(5)).expects("divert templates"),
+        again("in a dry run", &target).asking("/dryRun", true).expects("divert templates"),
         update("U2", "after it was reached", &complete, &complete.clone().size("20Gi")).shipped().expects("divert templates"),
         update("U2", "with a phase and a ready replica that nobody wrote", &complete, &complete.clone().size("20Gi").beside("Staged", "x.1"))
             .expects("divert templates -phase -ready"),
-        update("U2", "without what stands beside the record", &old.clone().beside("RollingOut", "x.1"), &wish)
+        update("U2", "without what stands beside the record", &old.clone().beside("RollingOut", "x.1"), &target)
             .expects("divert templates phase=RollingOut ready=x.1"),
         update("U2", "and now it is to reach claims, by one who may", &lazy, &lazy.clone().size("20Gi").in_place())
             .shipped()

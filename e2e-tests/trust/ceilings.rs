@@ -28,7 +28,7 @@ pub(super) fn is_beyond(name: &Value) -> bool {
 /// alice writes as if the policy had staged it: to be rolled out, but beyond a ceiling.
 pub(super) async fn alice_goes_beyond(ground: &Ground<'_>) -> anyhow::Result<()> {
     for (set, path, value) in BEYOND {
-        let forged = ground.record(set, UpdatePolicy::InPlace, path, value).await?;
+        let forged = ground.staged_change(set, UpdatePolicy::InPlace, path, value).await?;
         let annotation = format!("{STAGED}={forged}");
         let annotate = ["annotate", "--overwrite", &format!("statefulset/{set}"), &annotation];
         ground.done(Some(&ground.alice), &annotate, "").await?;

@@ -1,6 +1,6 @@
 //! Target `admit`: whole reviews, made by the generator that the end-to-end tests use, with the bytes as its choices.
 
-use claim_rollout::templates::{ClaimTemplate, Diff, Record};
+use claim_rollout::templates::{ClaimTemplate, Diff, StagedChange};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -130,7 +130,7 @@ impl Review<'_> {
             return;
         }
         let payload = self.0.payload();
-        let record = Record::read(&written, uid).unwrap_or_else(|error| panic!("{error}: {written} of {payload}"));
+        let change = StagedChange::read(&written, uid).unwrap_or_else(|error| panic!("{error}: {written} of {payload}"));
         let list = |set: &Value| ClaimTemplate::list_from_value(set["spec"]["volumeClaimTemplates"].clone());
         let live = list(self.old()).expect("templates");
         assert!(
@@ -140,15 +140,15 @@ impl Review<'_> {
         if self.0.settings["metadataOnlyChanges"].is_null() {
             let asked = list(self.object()).expect("templates");
             assert!(
-                Diff::between(&record.templates, &asked).is_empty(),
+                Diff::between(&change.templates, &asked).is_empty(),
                 "not the wish: {payload}"
             );
         }
         // A valid record in the old object is trusted, and what is asked for is compared with it.
-        if old.is_some_and(|old| Record::read(&old, uid).is_ok()) || self.0.settings["allowReCreate"] == true {
+        if old.is_some_and(|old| StagedChange::read(&old, uid).is_ok()) || self.0.settings["allowReCreate"] == true {
             return;
         }
-        let diff = Diff::between(&live, &record.templates);
+        let diff = Diff::between(&live, &change.templates);
         assert!(
             diff.added.is_empty() && diff.removed.is_empty(),
             "{diff:?} of {payload}"
@@ -157,7 +157,7 @@ impl Review<'_> {
             diff.changed.iter().all(|change| change.frozen.is_empty()),
             "{diff:?} of {payload}"
         );
-        for (before, after) in live.iter().zip(&record.templates) {
+        for (before, after) in live.iter().zip(&change.templates) {
             assert_eq!(before.name, after.name, "another order: {payload}");
             assert!(
                 before.storage.is_none() || before.storage <= after.storage,
@@ -248,9 +248,9 @@ fn has_valid_settings(settings: &Value) -> bool {
 /// True iff these are the templates of a staged change that comes along with an object that is created.
 pub(crate) fn came_staged(object: &Value, templates: &Value) -> bool {
     let text = object["metadata"]["annotations"][STAGED].as_str();
-    let record = text.and_then(|text| Record::read_of_any(text).ok());
+    let change = text.and_then(|text| StagedChange::read_of_any(text).ok());
     let found = ClaimTemplate::list_from_value(templates.clone()).ok();
-    record
+    change
         .zip(found)
-        .is_some_and(|(record, found)| Diff::between(&record.templates, &found).is_empty())
+        .is_some_and(|(change, found)| Diff::between(&change.templates, &found).is_empty())
 }

@@ -8,12 +8,12 @@ mod bytes;
 #[path = "../../e2e-tests/generated/mod.rs"]
 mod generated;
 mod quantity;
-mod record;
+mod staged_change;
 mod splice;
 mod wire;
 
 pub use admit::admit;
 pub use quantity::quantity;
-pub use record::record;
+pub use staged_change::staged_change;
 pub use splice::splice;
 pub use wire::wire;

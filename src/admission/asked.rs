@@ -3,22 +3,22 @@
 use super::message;
 use super::review::Object;
 use super::settings::Settings;
-use super::verdict::Refusal;
-use crate::templates::{ClaimTemplate, Record, UpdatePolicy, keys};
+use super::verdict::Denial;
+use crate::templates::{ClaimTemplate, StagedChange, UpdatePolicy, keys};
 
 /// The update policy of a set: its annotation, else the record's, else the setting.
-pub(super) fn policy(set: &Object<'_>, record: Option<&Record>, settings: &Settings) -> UpdatePolicy {
+pub(super) fn policy(set: &Object<'_>, change: Option<&StagedChange>, settings: &Settings) -> UpdatePolicy {
     if let Some(annotation) = set.metadata.annotations.get(keys::UPDATE_POLICY) {
         // One that nobody knows stands from before the policy was there; the controller leaves claims alone then, too.
         return annotation.parse().unwrap_or(UpdatePolicy::OnClaimDelete);
     }
-    record.map_or(settings.default_update_policy, |record| record.update_policy)
+    change.map_or(settings.default_update_policy, |change| change.update_policy)
 }
 
 /// The templates of a set, or why they cannot be read.
-pub(super) fn read_templates(set: &Object<'_>, which: &str) -> Result<Vec<ClaimTemplate>, Refusal> {
+pub(super) fn read_templates(set: &Object<'_>, which: &str) -> Result<Vec<ClaimTemplate>, Denial> {
     ClaimTemplate::read_list(set.templates())
-        .map_err(|error| Refusal::forbidden(message::refusal(&format!("request.{which}: {error}"))))
+        .map_err(|error| Denial::forbidden(message::denial(&format!("request.{which}: {error}"))))
 }
 
 /// Gives every template the labels and annotations that it has in `current`; the names of those that had others.

@@ -4,7 +4,7 @@ use super::lookups::{CanI, Lookups};
 use super::message;
 use super::review::Review;
 use super::settings::{Authority, Settings};
-use super::verdict::Refusal;
+use super::verdict::Denial;
 use crate::templates::UpdatePolicy;
 use crate::templates::show::{cut, shown};
 
@@ -69,7 +69,7 @@ pub(super) fn check(
     settings: &Settings,
     rights: &[Right],
     lookups: &mut dyn Lookups,
-) -> Result<(), Refusal> {
+) -> Result<(), Denial> {
     if settings.authority == Authority::TrustSetEditors {
         return Ok(());
     }
@@ -102,7 +102,7 @@ pub(super) fn check(
                 cut(&error.0, MAX_ANSWER)
             ),
         };
-        return Err(Refusal::forbidden(message::refusal(&message)));
+        return Err(Denial::forbidden(message::denial(&message)));
     }
     Ok(())
 }

@@ -5,8 +5,8 @@ use super::fields;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::settings::{PvcChecks, Settings};
-use super::verdict::Refusal;
-use super::wish::Wish;
+use super::target::Target;
+use super::verdict::Denial;
 use crate::claims::compatible::{changes_class, recoverable};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, StorageClass, compatible};
@@ -14,19 +14,19 @@ use crate::json::Error;
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
 
 /// What keeps claims from following the wish: one warning for each cause, or a refusal.
-pub(super) fn of(wish: &Wish<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Refusal> {
-    let settings = wish.settings;
-    let applied = wish.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
+pub(super) fn of(target: &Target<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Denial> {
+    let settings = target.settings;
+    let applied = target.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
     let recovers = takes_back(diff);
     if !(applied || recovers) {
         return Ok(Vec::new());
     }
-    let fault = |error: Error| Refusal::malformed(message::refusal(&format!("request.object.spec: {}", error.fault)));
-    let labels = fields::match_labels(wish.new).map_err(fault)?;
+    let fault = |error: Error| Denial::malformed(message::denial(&format!("request.object.spec: {}", error.fault)));
+    let labels = fields::match_labels(target.new).map_err(fault)?;
     let labels: Vec<(&str, &str)> = labels.iter().map(|(key, value)| (&**key, &**value)).collect();
-    let first = fields::first_ordinal(wish.new).map_err(fault)?;
+    let first = fields::first_ordinal(target.new).map_err(fault)?;
     let mut checks = Checks {
-        wish,
+        target,
         scope: if applied { Scope::Everything } else { Scope::Capacity },
         match_labels: &labels,
         lookups,
@@ -38,7 +38,7 @@ pub(super) fn of(wish: &Wish<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Res
     let asked = checks.look(diff, first);
     let Checks { causes, reached, .. } = checks;
     if !reached.is_empty() {
-        return Err(Refusal::forbidden(message::claims_refused(&reached)));
+        return Err(Denial::forbidden(message::claims_refused(&reached)));
     }
     if !applied {
         return Ok(Vec::new());
@@ -47,14 +47,14 @@ pub(super) fn of(wish: &Wish<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Res
 }
 
 /// What the setting makes of what was found.
-fn verdict(settings: &Settings, causes: &[Cause], asked: Result<i64, CannotAsk>) -> Result<Vec<String>, Refusal> {
+fn verdict(settings: &Settings, causes: &[Cause], asked: Result<i64, CannotAsk>) -> Result<Vec<String>, Denial> {
     let mut warnings = Vec::new();
     if settings.pvc_checks == PvcChecks::Deny {
         if !causes.is_empty() {
-            return Err(Refusal::forbidden(message::claims_refused(causes)));
+            return Err(Denial::forbidden(message::claims_refused(causes)));
         }
         if let Err(error) = &asked {
-            return Err(Refusal::forbidden(message::claims_unknown_refused(error)));
+            return Err(Denial::forbidden(message::claims_unknown_refused(error)));
         }
     }
     warnings.extend(causes.iter().map(message::claims_warned));
@@ -88,7 +88,7 @@ enum Scope {
 type Cache<T> = Vec<(String, Known<T>)>;
 
 struct Checks<'c, 'w> {
-    wish: &'c Wish<'w>,
+    target: &'c Target<'w>,
     scope: Scope,
     match_labels: &'c [(&'c str, &'c str)],
     lookups: &'c mut dyn Lookups,
@@ -102,9 +102,9 @@ impl Checks<'_, '_> {
     /// Looks at the claims of the changed templates, those of the highest ordinal first, until there are no look-ups
     /// left or nobody answers; how many claims were not looked at.
     fn look(&mut self, diff: &Diff, first: i64) -> Result<i64, CannotAsk> {
-        let replicas = self.wish.new.replicas().max(0);
+        let replicas = self.target.new.replicas().max(0);
         let templates = i64::try_from(diff.changed.len()).unwrap_or(i64::MAX);
-        let mut left = i64::from(self.wish.settings.max_pvc_lookups);
+        let mut left = i64::from(self.target.settings.max_pvc_lookups);
         let unchecked = replicas.saturating_mul(templates).saturating_sub(left).max(0);
         for ordinal in (0..replicas).rev().map(|index| first.saturating_add(index)) {
             for change in &diff.changed {
@@ -112,7 +112,11 @@ impl Checks<'_, '_> {
                     return Ok(unchecked);
                 }
                 left -= 1;
-                let template = self.wish.asked.iter().find(|template| template.name == change.template);
+                let template = self
+                    .target
+                    .asked
+                    .iter()
+                    .find(|template| template.name == change.template);
                 let (Some(template), Ok(ordinal)) = (template, u32::try_from(ordinal)) else {
                     continue;
                 };
@@ -124,12 +128,12 @@ impl Checks<'_, '_> {
 
     /// A claim that is larger than the wish has reached it, unless the wish is to take back what it has.
     fn check(&mut self, template: &ClaimTemplate, ordinal: u32, takes_back: bool) -> Result<(), CannotAsk> {
-        let set = &self.wish.new.metadata.name;
+        let set = &self.target.new.metadata.name;
         // Names that cannot be made were refused with the wish.
         let Ok(name) = ClaimName::new(&template.name, set, ordinal) else {
             return Ok(());
         };
-        let question = Get::claim(self.wish.review.namespace(), name.as_str());
+        let question = Get::claim(self.target.review.namespace(), name.as_str());
         let Some(text) = self.lookups.get(&question)? else {
             return Ok(());
         };
@@ -145,7 +149,7 @@ impl Checks<'_, '_> {
         }
         let (storage, attributes) = self.classes(template, &claim)?;
         let belongs = Belongs {
-            set_uid: &self.wish.old.metadata.uid,
+            set_uid: &self.target.old.metadata.uid,
             pod: &format!("{set}-{ordinal}"),
             pod_uid: PodUid::NotAsked,
             match_labels: self.match_labels,

@@ -9,13 +9,13 @@ use super::lookups::Lookups;
 use super::ours::{OURS, put_back};
 use super::review::{Object, Review};
 use super::settings::{Mode, Settings};
-use super::verdict::{Edit, Refusal, Remarks, Verdict};
+use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::{message, user_keys};
 use crate::templates::show::path_of;
 use crate::templates::text::write_list;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, StagedChange, keys};
 
-pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     let new = consistent(review, review.object.as_ref(), "object")?;
     if is_audit(review, new) || is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
@@ -55,21 +55,21 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
 /// The templates of a staged change that came along, and how they differ from those that the request asks for; nothing
 /// if they do not.
 fn restored(new: &Object<'_>, settings: &Settings, text: &str) -> Result<Option<(Vec<ClaimTemplate>, Diff)>, String> {
-    let record = Record::read_of_any(text).map_err(|error| error.to_string())?;
+    let change = StagedChange::read_of_any(text).map_err(|error| error.to_string())?;
     let asked = ClaimTemplate::read_list(new.templates()).map_err(|error| error.to_string())?;
-    let diff = Diff::between(&asked, &record.templates);
+    let diff = Diff::between(&asked, &change.templates);
     if diff.is_empty() {
         return Ok(None);
     }
-    let rules = settings.rules(policy(new, Some(&record), settings));
-    if let Some(fault) = rules.faults(&diff, &record.templates, &asked).first() {
+    let rules = settings.rules(policy(new, Some(&change), settings));
+    if let Some(fault) = rules.faults(&diff, &change.templates, &asked).first() {
         return Err(fault.to_string());
     }
-    for template in &record.templates {
+    for template in &change.templates {
         ClaimName::new(&template.name, &new.metadata.name, 0)
             .map_err(|error| format!("{}: {error}", path_of(&template.name)))?;
     }
-    Ok(Some((record.templates, diff)))
+    Ok(Some((change.templates, diff)))
 }
 
 /// True iff this is Kubewarden's audit scanner, which shows a stored object as if it were being created. What is there

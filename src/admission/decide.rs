@@ -27,8 +27,8 @@ use super::message::{self, SPEAKER};
 use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, Settings};
 use super::update::{self, Update};
-use super::verdict::{Refusal, Verdict};
-use super::{birth, gate, ours, retention, validate};
+use super::verdict::{Denial, Verdict};
+use super::{gate, new_claims, ours, retention, validate};
 
 /// Decides what becomes of a request.
 ///
@@ -48,9 +48,9 @@ pub fn admit(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups
     verdict
 }
 
-fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     let operation = review.operation().ok_or_else(|| {
-        Refusal::malformed(format!(
+        Denial::malformed(format!(
             "{SPEAKER}request.operation: expected CREATE, UPDATE, DELETE or CONNECT"
         ))
     })?;
@@ -71,7 +71,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
         }
         (About::Claim, Operation::Create) if settings.mode == Mode::Stage => {
             let claim = consistent(review, review.object.as_ref(), "object")?;
-            Ok(birth::create(review, settings, claim, lookups))
+            Ok(new_claims::create(review, settings, claim, lookups))
         }
         (About::Pod, Operation::Delete) => gate::delete(review, settings, lookups),
         _ => Ok(Verdict::PASS),
@@ -79,7 +79,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
 }
 
 /// Rows U0 to U5, N1, and R1 beside them.
-fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     let [old, new] = both(review)?;
     if is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
@@ -103,7 +103,7 @@ fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
 }
 
 /// Row R1.
-fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     // Nothing but row R1 reads what goes.
     if !retention::is_on(settings) {
         return Ok(Verdict::PASS);
@@ -117,7 +117,7 @@ fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
 }
 
 /// Row R1: `kubectl scale`, autoscalers.
-fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     if !retention::is_on(settings) || is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
     }
@@ -127,7 +127,7 @@ fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) ->
 }
 
 /// Row S1: an update of the status stores annotations and owners as well, and asks for no right to update StatefulSets.
-fn status(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+fn status(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     if is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
     }
@@ -138,7 +138,7 @@ fn status(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     ours::put_back(settings, Some(old), new, &|_, _| true)
 }
 
-fn both<'r, 'a>(review: &'r Review<'a>) -> Result<[&'r Object<'a>; 2], Refusal> {
+fn both<'r, 'a>(review: &'r Review<'a>) -> Result<[&'r Object<'a>; 2], Denial> {
     let new = consistent(review, review.object.as_ref(), "object")?;
     let old = consistent(review, review.old_object.as_ref(), "oldObject")?;
     Ok([old, new])

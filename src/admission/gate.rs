@@ -10,12 +10,12 @@ use super::object::read;
 use super::review::Review;
 use super::seen;
 use super::settings::Settings;
-use super::verdict::{Refusal, Verdict};
+use super::verdict::{Denial, Verdict};
 use crate::claims::Claim;
 use crate::gate::{Gate, Pod};
 
 /// Whether the Pod may be deleted.
-pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     if !settings.stateful_set_controller_accounts.contains(&review.user) {
         return Ok(Verdict::PASS);
     }
@@ -27,7 +27,7 @@ pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
         return Ok(Verdict::PASS);
     }
     match waits(review, settings, &pod, lookups) {
-        Ok(Some(why)) => Err(Refusal::forbidden(message::refusal(&why))),
+        Ok(Some(why)) => Err(Denial::forbidden(message::denial(&why))),
         Ok(None) | Err(_) => Ok(Verdict::PASS),
     }
 }

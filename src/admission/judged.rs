@@ -3,7 +3,7 @@
 use super::message::SPEAKER;
 use super::review::{Object, Review};
 use super::settings::{OwnedSets, Settings};
-use super::verdict::Refusal;
+use super::verdict::Denial;
 
 /// Row C2.
 pub(super) fn is_by_controller(review: &Review<'_>, settings: &Settings) -> bool {
@@ -21,8 +21,8 @@ pub(super) fn consistent<'r, 'a>(
     review: &Review<'a>,
     object: Option<&'r Object<'a>>,
     which: &str,
-) -> Result<&'r Object<'a>, Refusal> {
-    let fault = |what: &str| Refusal::malformed(format!("{SPEAKER}request.{which}: expected {what}"));
+) -> Result<&'r Object<'a>, Denial> {
+    let fault = |what: &str| Denial::malformed(format!("{SPEAKER}request.{which}: expected {what}"));
     let (api_version, kind) = review.about().object_kind();
     let object = object.ok_or_else(|| fault(&format!("a {kind}, but found nothing")))?;
     if object.kind != kind || object.api_version != api_version {

@@ -17,7 +17,7 @@ const MAX_WARNINGS: usize = 4096;
 pub(super) const SPEAKER: &str = "claim-rollout: ";
 
 /// The longest refusal; it may name many paths.
-const MAX_REFUSAL: usize = 2048;
+const MAX_DENIAL: usize = 2048;
 
 /// The line that says how many warnings were left out.
 const ROOM_FOR_REST: usize = 96;
@@ -39,7 +39,7 @@ const NOT_RECREATED: &str = "; existing claims stay as they are: this version do
 
 /// The denial of a request that writes an annotation which only the policy and the controller write.
 pub(super) fn ours_only(key: &str) -> String {
-    refusal(&format!(
+    denial(&format!(
         "annotation {}: is written by claim-rollout alone, expected no change; leave it out",
         shown(key)
     ))
@@ -79,15 +79,15 @@ pub(super) fn unreadable(why: &str) -> String {
 
 /// The denial where what is staged is not ours to replace.
 pub(super) fn newer() -> String {
-    refusal(
+    denial(
         "spec.volumeClaimTemplates: expected no change, because a newer version of claim-rollout has staged a change, which this \
          one cannot read; update the policy",
     )
 }
 
 /// A refusal, in one line and cut to a bounded length, whatever names it quotes.
-pub(super) fn refusal(text: &str) -> String {
-    cut(&printable(&format!("{SPEAKER}{text}")), MAX_REFUSAL)
+pub(super) fn denial(text: &str) -> String {
+    cut(&printable(&format!("{SPEAKER}{text}")), MAX_DENIAL)
 }
 
 /// A warning, cut to where the API server would cut it.
@@ -120,8 +120,8 @@ pub(super) fn faults(faults: &[Fault], metadata: rules::Metadata) -> String {
         rules::Metadata::Fixed => ALLOWED_IN_SPEC,
     };
     // A name that is cut off could be another: as many as have room, and how many more there are.
-    let room = MAX_REFUSAL - SPEAKER.len() - allowed.len() - ROOM_FOR_COUNT;
-    refusal(&format!("{}; {allowed}", some(&faults, room, "; ", "; and ")))
+    let room = MAX_DENIAL - SPEAKER.len() - allowed.len() - ROOM_FOR_COUNT;
+    denial(&format!("{}; {allowed}", some(&faults, room, "; ", "; and ")))
 }
 
 /// The line that says what was staged and what will happen.
@@ -218,8 +218,8 @@ pub(super) fn claims_refused(causes: &[Cause]) -> String {
             )
         })
         .collect();
-    let room = MAX_REFUSAL - SPEAKER.len() - ROOM_FOR_COUNT;
-    refusal(&format!(
+    let room = MAX_DENIAL - SPEAKER.len() - ROOM_FOR_COUNT;
+    denial(&format!(
         "claims would not follow: {}",
         some(&causes, room, "; ", "; and ")
     ))
@@ -232,7 +232,7 @@ pub(super) fn claims_unknown(error: &CannotAsk) -> String {
 
 /// The same, as a refusal.
 pub(super) fn claims_unknown_refused(error: &CannotAsk) -> String {
-    refusal(&format!(
+    denial(&format!(
         "the claims cannot be checked ({}); grant the policy get on persistentvolumeclaims, storageclasses and \
          volumeattributesclasses, or set pvcChecks: Warn in its settings",
         answer(error)
@@ -253,7 +253,7 @@ pub(super) fn kruise_applies_sizes_only() -> String {
 }
 
 /// A claim whose set cannot be asked for.
-pub(super) fn birth_of_too_many(claim: &str, sets: usize) -> String {
+pub(super) fn new_claim_of_too_many(claim: &str, sets: usize) -> String {
     warning(&format!(
         "{} is created from the live template: its name could be of {sets} StatefulSets",
         shown(claim)
@@ -261,7 +261,7 @@ pub(super) fn birth_of_too_many(claim: &str, sets: usize) -> String {
 }
 
 /// The line about a claim that is born from the live template because its set cannot be looked up.
-pub(super) fn birth_unknown(claim: &str, error: &CannotAsk) -> String {
+pub(super) fn new_claim_unknown(claim: &str, error: &CannotAsk) -> String {
     warning(&format!(
         "claim {} is made from the live template: its set cannot be read ({})",
         shown(claim),
@@ -282,7 +282,7 @@ pub(super) fn claims_may_go(claims: &[String], why: &str) -> String {
 /// The refusal of such a request.
 pub(super) fn claims_kept(lines: &[String], why: &str) -> String {
     let lines: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix(SPEAKER)).collect();
-    refusal(&format!(
+    denial(&format!(
         "{}; to keep them set {why}: Retain first, to delete them delete them by name (setting retention: Deny)",
         lines.join("; ")
     ))
@@ -290,7 +290,7 @@ pub(super) fn claims_kept(lines: &[String], why: &str) -> String {
 
 /// Nobody says which claims would go.
 pub(super) fn retention_unknown(error: &CannotAsk) -> String {
-    refusal(&format!(
+    denial(&format!(
         "cannot say which claims would be deleted ({}); grant the policy get on statefulsets and persistentvolumeclaims",
         answer(error)
     ))

@@ -1,5 +1,5 @@
 use super::{
-    ALLOWED, MAX_REFUSAL, MAX_WARNING, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_refused, faults, some, staged,
+    ALLOWED, MAX_DENIAL, MAX_WARNING, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_refused, faults, some, staged,
     warning,
 };
 use crate::admission::cause::Cause;
@@ -61,7 +61,7 @@ fn a_refusal_names_what_has_room_counts_the_rest_and_still_says_what_to_do() {
     for count in [1, 5, 15, 100, 10_000] {
         let all: Vec<Fault> = (0..count).map(fault).collect();
         let line = faults(&all, Metadata::MayChange);
-        assert!(line.chars().count() <= MAX_REFUSAL, "{line}");
+        assert!(line.chars().count() <= MAX_DENIAL, "{line}");
         assert!(line.ends_with("metadata.labels and metadata.annotations"), "{line}");
         let named = line.matches("a template cannot be added").count();
         let rest = format!("; and {} more; what can change", count - named);
@@ -73,7 +73,7 @@ fn a_refusal_names_what_has_room_counts_the_rest_and_still_says_what_to_do() {
     };
     let causes: Vec<Cause> = (0..50).map(cause).collect();
     let line = claims_refused(&causes);
-    assert!(line.chars().count() <= MAX_REFUSAL, "{line}");
+    assert!(line.chars().count() <= MAX_DENIAL, "{line}");
     assert!(line.contains("; and ") && line.ends_with(" more"), "{line}");
 }
 
@@ -121,16 +121,16 @@ fn a_refusal_of_any_length_ends_with_how_many_more_there_are() {
             })
             .collect();
         let line = claims_refused(&causes);
-        assert!(line.chars().count() <= MAX_REFUSAL && line.ends_with(" more"), "{line}");
+        assert!(line.chars().count() <= MAX_DENIAL && line.ends_with(" more"), "{line}");
         let fault = |_| Fault {
             template: "data".to_owned(),
             kind: FaultKind::Metadata("x".repeat(length)),
         };
         let line = faults(&(0..200).map(fault).collect::<Vec<_>>(), Metadata::MayChange);
-        assert!(line.chars().count() <= MAX_REFUSAL, "{line}");
+        assert!(line.chars().count() <= MAX_DENIAL, "{line}");
         assert!(line.ends_with("metadata.labels and metadata.annotations"), "{line}");
         let (named, _) = line.split_once("; and ").expect("more than are named");
-        let room = MAX_REFUSAL - ALLOWED.len() - ROOM_FOR_COUNT;
+        let room = MAX_DENIAL - ALLOWED.len() - ROOM_FOR_COUNT;
         assert!(named.chars().count() <= room, "no room for any number: {line}");
     }
 }

@@ -9,13 +9,13 @@
 //! | [`settings`](crate::api::settings) | what an administrator may set |
 //! | [`decide`] | the table: which row a request is |
 //! | `judged` | whether a request is judged: who sends it, whose StatefulSet it is |
-//! | `asked`, `wish` | what it asks for |
+//! | `asked`, `target` | what it asks for |
 //! | `create` | row C1 |
 //! | `ours` | what becomes of our annotations in rows C3, S1 and N1 |
 //! | `update`, `withdraw` | rows U0 to U5 |
 //! | `newer` | the same beside a staged change of a newer version |
 //! | `stage`, `authority`, `checks`, `cause`, `user_keys` | what is asked before a wish is staged |
-//! | `birth` | row P1 |
+//! | `new_claims` | row P1 |
 //! | `gate` | row G1 |
 //! | `seen` | what other decisions read of an object |
 //! | `retention` | row R1 |
@@ -30,7 +30,6 @@ pub mod verdict;
 
 mod asked;
 mod authority;
-mod birth;
 mod cause;
 mod checks;
 mod create;
@@ -38,16 +37,17 @@ mod fields;
 mod gate;
 mod judged;
 mod message;
+mod new_claims;
 mod newer;
 pub(crate) mod object;
 mod ours;
 mod retention;
 mod seen;
 mod stage;
+mod target;
 mod update;
 mod user_keys;
 mod validate;
-mod wish;
 mod withdraw;
 
 pub use crate::api::settings;
@@ -55,4 +55,4 @@ pub use decide::admit;
 pub use lookups::{CanI, CannotAsk, Get, Lookups, NoCluster};
 pub use review::{Operation, Review};
 pub use settings::Settings;
-pub use verdict::{Edit, Refusal, Remarks, Verdict};
+pub use verdict::{Denial, Edit, Remarks, Verdict};

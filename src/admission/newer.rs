@@ -6,13 +6,16 @@ use super::judged::is_skipped;
 use super::lookups::Lookups;
 use super::review::{Object, Review};
 use super::settings::Settings;
-use super::verdict::{Refusal, Verdict};
+use super::verdict::{Denial, Verdict};
 use super::{authority, message, ours};
-use crate::templates::{Diff, Record, UpdatePolicy, keys};
+use crate::templates::{Diff, StagedChange, UpdatePolicy, keys};
 
 /// True iff the StatefulSet has one.
 pub(super) fn is_on(set: &Object<'_>) -> bool {
-    set.metadata.annotations.get(keys::STAGED).is_some_and(Record::is_newer)
+    set.metadata
+        .annotations
+        .get(keys::STAGED)
+        .is_some_and(StagedChange::is_newer)
 }
 
 /// An UPDATE: a change of the templates is denied, because what is staged would be lost; whatever could make that roll out is
@@ -22,11 +25,11 @@ pub(super) fn update(
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
-) -> Result<Verdict, Refusal> {
+) -> Result<Verdict, Denial> {
     if old.templates() != new.templates() {
         let [live, asked] = [read_templates(old, "oldObject")?, read_templates(new, "object")?];
         if !Diff::between(&live, &asked).is_empty() {
-            return Err(Refusal::forbidden(message::newer()));
+            return Err(Denial::forbidden(message::newer()));
         }
     }
     let annotation = |set: &Object<'_>| set.metadata.annotations.get(keys::UPDATE_POLICY).map(str::to_owned);

@@ -3,7 +3,7 @@
 use super::message;
 use super::review::{Annotations, Object};
 use super::settings::{Mode, Settings};
-use super::verdict::{Edit, Refusal, Remarks, Verdict};
+use super::verdict::{Denial, Edit, Remarks, Verdict};
 use crate::templates::{UpdatePolicy, keys};
 
 /// Whether a value that an annotation is to get, or nothing where it is to go, concerns the row.
@@ -35,14 +35,14 @@ pub(super) fn put_back(
     old: Option<&Object<'_>>,
     new: &Object<'_>,
     concerns: Concerns<'_>,
-) -> Result<Verdict, Refusal> {
+) -> Result<Verdict, Denial> {
     let nothing = Annotations::default();
     let was = old.map_or(&nothing, |old| &old.metadata.annotations);
     let now = &new.metadata.annotations;
     if settings.mode == Mode::ValidateOnly {
         let mut written = now.0.iter().filter(|(key, value)| differs(was, key, value));
         return match written.find(|(key, value)| concerns(key, Some(value))) {
-            Some((key, _)) => Err(Refusal::forbidden(message::ours_only(key))),
+            Some((key, _)) => Err(Denial::forbidden(message::ours_only(key))),
             None => Ok(Verdict::PASS),
         };
     }

@@ -13,7 +13,7 @@ use super::message;
 use super::object::read;
 use super::review::{Object, Review};
 use super::settings::{Retention, Settings};
-use super::verdict::Refusal;
+use super::verdict::Denial;
 use crate::claims::retention::{Event, Fate, Ordinal, Ownership, Pod, PodUid, RetentionPolicy, Set};
 use crate::claims::{Claim, retention};
 use crate::json::Error;
@@ -30,7 +30,7 @@ pub(super) fn update(
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
-) -> Result<Vec<String>, Refusal> {
+) -> Result<Vec<String>, Denial> {
     if !is_on(settings) {
         return Ok(Vec::new());
     }
@@ -53,7 +53,7 @@ pub(super) fn scale(
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
-) -> Result<Vec<String>, Refusal> {
+) -> Result<Vec<String>, Denial> {
     if new.spec.replicas.unwrap_or(0) >= old.spec.replicas.unwrap_or(0) {
         return Ok(Vec::new());
     }
@@ -62,7 +62,7 @@ pub(super) fn scale(
         Ok(None) => return Ok(Vec::new()),
         Err(error) => return unknown(settings, &error),
     };
-    let set = read(&text).ok_or_else(|| Refusal::malformed(message::refusal("the set cannot be read")))?;
+    let set = read(&text).ok_or_else(|| Denial::malformed(message::denial("the set cannot be read")))?;
     if is_skipped(&set, settings) {
         return Ok(Vec::new());
     }
@@ -82,7 +82,7 @@ pub(super) fn delete(
     settings: &Settings,
     old: &Object<'_>,
     lookups: &mut dyn Lookups,
-) -> Result<Vec<String>, Refusal> {
+) -> Result<Vec<String>, Denial> {
     let policy = policy(old)?;
     if policy.when_deleted == retention::Retention::Retain {
         return Ok(Vec::new());
@@ -99,16 +99,16 @@ pub(super) fn delete(
     question.answer(&[ordinals(old, old.replicas())?], lookups)
 }
 
-fn malformed(error: Error) -> Refusal {
-    Refusal::malformed(message::refusal(&format!("request: {}", error.fault)))
+fn malformed(error: Error) -> Denial {
+    Denial::malformed(message::denial(&format!("request: {}", error.fault)))
 }
 
-fn policy(set: &Object<'_>) -> Result<RetentionPolicy, Refusal> {
+fn policy(set: &Object<'_>) -> Result<RetentionPolicy, Denial> {
     let (deleted, scaled) = fields::retention(set).map_err(malformed)?;
     Ok(RetentionPolicy::read(Some(&deleted), Some(&scaled)))
 }
 
-fn ordinals(set: &Object<'_>, replicas: i64) -> Result<Range<i64>, Refusal> {
+fn ordinals(set: &Object<'_>, replicas: i64) -> Result<Range<i64>, Denial> {
     let first = fields::first_ordinal(set).map_err(malformed)?;
     Ok(first..first.saturating_add(replicas.max(0)))
 }
@@ -120,10 +120,10 @@ fn removed(before: &Range<i64>, after: &Range<i64>) -> Vec<Range<i64>> {
     [above, below].into_iter().filter(|range| !range.is_empty()).collect()
 }
 
-fn unknown(settings: &Settings, error: &CannotAsk) -> Result<Vec<String>, Refusal> {
+fn unknown(settings: &Settings, error: &CannotAsk) -> Result<Vec<String>, Denial> {
     let line = message::retention_unknown(error);
     match settings.retention {
-        Retention::Deny => Err(Refusal::forbidden(line)),
+        Retention::Deny => Err(Denial::forbidden(line)),
         Retention::Off | Retention::Warn => Ok(vec![message::warning(&line)]),
     }
 }
@@ -173,7 +173,7 @@ impl<'q> Question<'q> {
         }
     }
 
-    fn answer(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Vec<String>, Refusal> {
+    fn answer(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Vec<String>, Denial> {
         if ordinals.iter().all(Range::is_empty) && self.event != Event::DeleteSet {
             return Ok(Vec::new());
         }
@@ -196,13 +196,13 @@ impl<'q> Question<'q> {
             ));
         }
         if found && self.settings.retention == Retention::Deny {
-            return Err(Refusal::forbidden(message::claims_kept(&lines, self.why)));
+            return Err(Denial::forbidden(message::claims_kept(&lines, self.why)));
         }
         Ok(lines.iter().map(|line| message::warning(line)).collect())
     }
 
     /// Looks at the claims of the highest ordinals first, until there are no look-ups left: replicas may be any number.
-    fn look(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Result<Going, CannotAsk>, Refusal> {
+    fn look(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Result<Going, CannotAsk>, Denial> {
         let templates = read_templates(self.set, "oldObject")?;
         let mut going = Going::default();
         if templates.is_empty() {

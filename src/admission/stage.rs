@@ -2,44 +2,54 @@
 
 use super::lookups::Lookups;
 use super::message::{self, SPEAKER};
-use super::verdict::{Refusal, Remarks};
-use super::wish::Wish;
+use super::target::Target;
+use super::verdict::{Denial, Remarks};
 use super::{authority, checks};
 use crate::templates::show::path;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Record, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, StagedChange, keys};
 
 /// The record of a new wish and its text, if the difference that it makes is allowed.
 pub(super) fn stage(
-    wish: Wish<'_>,
+    target: Target<'_>,
     diff: &Diff,
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
-) -> Result<(Record, String), Refusal> {
-    judge(&wish, diff)?;
-    check_names(&wish)?;
-    authority::check(wish.review, wish.settings, authority::rollout(wish.policy), lookups)?;
-    let checked = checks::of(&wish, diff, lookups)?;
-    let set = &wish.new.metadata.name;
+) -> Result<(StagedChange, String), Denial> {
+    judge(&target, diff)?;
+    check_names(&target)?;
+    authority::check(
+        target.review,
+        target.settings,
+        authority::rollout(target.policy),
+        lookups,
+    )?;
+    let checked = checks::of(&target, diff, lookups)?;
+    let set = &target.new.metadata.name;
     remarks
         .warnings
-        .push(message::staged(set, diff, wish.new.replicas(), wish.policy));
+        .push(message::staged(set, diff, target.new.replicas(), target.policy));
     remarks.warnings.extend(checked);
-    record(wish, remarks)
+    staged_change(target, remarks)
 }
 
 /// The record of the templates that the set has, because its claims are to be brought to them.
 pub(super) fn switch(
-    wish: Wish<'_>,
+    target: Target<'_>,
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
-) -> Result<(Record, String), Refusal> {
-    check_names(&wish)?;
-    authority::check(wish.review, wish.settings, authority::rollout(wish.policy), lookups)?;
-    let claims = wish.new.replicas().saturating_mul(count(wish.live));
+) -> Result<(StagedChange, String), Denial> {
+    check_names(&target)?;
+    authority::check(
+        target.review,
+        target.settings,
+        authority::rollout(target.policy),
+        lookups,
+    )?;
+    let claims = target.new.replicas().saturating_mul(count(target.live));
     remarks
         .warnings
-        .push(message::switched(&wish.new.metadata.name, claims, wish.policy));
-    record(wish, remarks)
+        .push(message::switched(&target.new.metadata.name, claims, target.policy));
+    staged_change(target, remarks)
 }
 
 fn count(templates: &[ClaimTemplate]) -> i64 {
@@ -47,50 +57,50 @@ fn count(templates: &[ClaimTemplate]) -> i64 {
 }
 
 /// Refuses the wish unless all of the difference that it makes is allowed.
-pub(super) fn judge(wish: &Wish<'_>, diff: &Diff) -> Result<(), Refusal> {
-    let rules = wish.settings.rules(wish.policy);
-    let faults = rules.faults(diff, &wish.asked, wish.live);
+pub(super) fn judge(target: &Target<'_>, diff: &Diff) -> Result<(), Denial> {
+    let rules = target.settings.rules(target.policy);
+    let faults = rules.faults(diff, &target.asked, target.live);
     if faults.is_empty() {
         return Ok(());
     }
-    Err(Refusal::forbidden(message::faults(&faults, rules.metadata)))
+    Err(Denial::forbidden(message::faults(&faults, rules.metadata)))
 }
 
 /// Every claim that a replica could have must have a valid name, or the wish could never be reached.
-fn check_names(wish: &Wish<'_>) -> Result<(), Refusal> {
-    let set = &wish.new.metadata.name;
-    for template in &wish.asked {
+fn check_names(target: &Target<'_>) -> Result<(), Denial> {
+    let set = &target.new.metadata.name;
+    for template in &target.asked {
         if let Err(error) = ClaimName::new(&template.name, set, 0) {
             let path = path(&template.name, "metadata.name");
-            return Err(Refusal::forbidden(message::refusal(&format!("{path}: {error}"))));
+            return Err(Denial::forbidden(message::denial(&format!("{path}: {error}"))));
         }
     }
     Ok(())
 }
 
-fn record(wish: Wish<'_>, remarks: &mut Remarks) -> Result<(Record, String), Refusal> {
-    let record = Record {
-        by: wish.review.user.to_string(),
-        manager: wish.review.options.field_manager.to_string(),
+fn staged_change(target: Target<'_>, remarks: &mut Remarks) -> Result<(StagedChange, String), Denial> {
+    let change = StagedChange {
+        by: target.review.user.to_string(),
+        manager: target.review.options.field_manager.to_string(),
         phase: Phase::RollingOut,
-        templates: in_order_of(wish.live, wish.asked),
-        uid: wish.old.metadata.uid.to_string(),
-        update_policy: wish.policy,
+        templates: in_order_of(target.live, target.asked),
+        uid: target.old.metadata.uid.to_string(),
+        update_policy: target.policy,
     };
-    if record.uid.is_empty() {
-        return Err(Refusal::malformed(format!(
+    if change.uid.is_empty() {
+        return Err(Denial::malformed(format!(
             "{SPEAKER}request.oldObject: expected metadata.uid"
         )));
     }
-    let revision = record.revision();
-    let text = record.write_as(&revision).map_err(|error| {
-        Refusal::forbidden(message::refusal(&format!(
+    let revision = change.revision();
+    let text = change.write_as(&revision).map_err(|error| {
+        Denial::forbidden(message::denial(&format!(
             "the wanted templates do not fit the annotation {}: {error}; shorten their labels and annotations",
             keys::STAGED
         )))
     })?;
     remarks.audit.push(("revision", revision.to_string()));
-    Ok((record, text))
+    Ok((change, text))
 }
 
 /// The asked templates in the order of the live ones, the only one that the API server accepts. None is added or removed:

@@ -9,11 +9,11 @@ use super::message;
 use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage;
-use super::verdict::{Edit, Refusal, Remarks, Verdict};
-use super::wish::Wish;
+use super::target::Target;
+use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::{authority, checks, newer, user_keys, withdraw};
 use crate::templates::rules::Shrink;
-use crate::templates::{ClaimTemplate, Diff, Phase, Record, Revision, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Diff, Phase, Revision, StagedChange, UpdatePolicy, keys};
 
 /// The request.
 pub(super) struct Update<'r, 'a> {
@@ -41,13 +41,13 @@ enum Asked {
 #[derive(Default)]
 struct Outcome {
     /// The record after the request, and its text.
-    record: Option<(Record, String)>,
+    change: Option<(StagedChange, String)>,
     edits: Vec<Edit>,
     remarks: Remarks,
 }
 
 impl Update<'_, '_> {
-    pub(super) fn decide(&self, lookups: &mut dyn Lookups) -> Result<Verdict, Refusal> {
+    pub(super) fn decide(&self, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
         let untouched = self.new.templates() == self.old.templates();
         if untouched && self.old.metadata.annotations.is_empty() && self.new.metadata.annotations.is_empty() {
             return Ok(Verdict::PASS);
@@ -59,7 +59,7 @@ impl Update<'_, '_> {
         }
         let text = self.old.metadata.annotations.get(keys::STAGED);
         let uid = &self.old.metadata.uid;
-        let read = text.map(|text| Record::read(text, uid).map(|record| (record, text.to_owned())));
+        let read = text.map(|text| StagedChange::read(text, uid).map(|change| (change, text.to_owned())));
         let unreadable = read
             .as_ref()
             .and_then(|read| read.as_ref().err())
@@ -96,7 +96,7 @@ impl Update<'_, '_> {
                 outcome.edits.push(Edit::RestoreTemplates);
                 outcome
             }
-            Asked::New(asked, diff) => self.new_wish(&live, asked, diff, staged, lookups)?,
+            Asked::New(asked, diff) => self.new_target(&live, asked, diff, staged, lookups)?,
         };
         outcome
             .remarks
@@ -109,7 +109,7 @@ impl Update<'_, '_> {
         Ok(Verdict::with(outcome.edits, outcome.remarks))
     }
 
-    fn asked(&self, live: &[ClaimTemplate], staged: Option<&(Record, String)>) -> Result<Asked, Refusal> {
+    fn asked(&self, live: &[ClaimTemplate], staged: Option<&(StagedChange, String)>) -> Result<Asked, Denial> {
         let asked = read_templates(self.new, "object")?;
         let diff = Diff::between(live, &asked);
         if diff.is_empty() {
@@ -127,8 +127,8 @@ impl Update<'_, '_> {
                 return Ok(Asked::Ignored(ignored));
             }
         }
-        let same_wish = staged.is_some_and(|(record, _)| Diff::between(&record.templates, &asked).is_empty());
-        Ok(if same_wish {
+        let same_target = staged.is_some_and(|(change, _)| Diff::between(&change.templates, &asked).is_empty());
+        Ok(if same_target {
             Asked::Staged
         } else {
             Asked::New(asked, diff)
@@ -139,25 +139,25 @@ impl Update<'_, '_> {
     fn unchanged(
         &self,
         live: &[ClaimTemplate],
-        staged: Option<(Record, String)>,
+        staged: Option<(StagedChange, String)>,
         lookups: &mut dyn Lookups,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<Outcome, Denial> {
         let mut outcome = Outcome::default();
-        let Some((record, text)) = staged else {
+        let Some((change, text)) = staged else {
             if self.is_switched_on(None) && !live.is_empty() {
-                outcome.record = Some(self.stage_live(live, None, lookups, &mut outcome.remarks)?);
+                outcome.change = Some(self.stage_live(live, None, lookups, &mut outcome.remarks)?);
             }
             return Ok(outcome);
         };
-        if let Some(reason) = withdraw::reason(self.review, self.settings, [self.old, self.new], &record, live) {
-            let revision = record.revision();
+        if let Some(reason) = withdraw::reason(self.review, self.settings, [self.old, self.new], &change, live) {
+            let revision = change.revision();
             let remarks = &mut outcome.remarks;
             remarks.audit.push(("withdrawn", revision.to_string()));
             remarks.audit.push(("withdrawn-by", reason.as_str().to_owned()));
-            outcome.record = self.taken_back(live, &record, &revision, lookups, remarks);
+            outcome.change = self.taken_back(live, &change, &revision, lookups, remarks);
             return Ok(outcome);
         }
-        self.kept(live, Some((record, text)), lookups)
+        self.kept(live, Some((change, text)), lookups)
     }
 
     /// The record that takes back what claims have not reached, where the setting allows that and the requester may patch
@@ -165,22 +165,22 @@ impl Update<'_, '_> {
     fn taken_back(
         &self,
         live: &[ClaimTemplate],
-        record: &Record,
+        change: &StagedChange,
         revision: &Revision,
         lookups: &mut dyn Lookups,
         remarks: &mut Remarks,
-    ) -> Option<(Record, String)> {
-        let policy = self.policy_after(Some(record));
+    ) -> Option<(StagedChange, String)> {
+        let policy = self.policy_after(Some(change));
         let recovers = self.settings.shrink == Shrink::Recover
             && policy == UpdatePolicy::InPlace
-            && record.phase == Phase::RollingOut
-            && checks::takes_back(&Diff::between(&record.templates, live));
-        let staged = recovers.then(|| self.stage_live(live, Some(record), lookups, remarks));
-        let diff = Diff::between(live, &record.templates);
+            && change.phase == Phase::RollingOut
+            && checks::takes_back(&Diff::between(&change.templates, live));
+        let staged = recovers.then(|| self.stage_live(live, Some(change), lookups, remarks));
+        let diff = Diff::between(live, &change.templates);
         let line = message::withdrawn(&diff, revision, matches!(staged, Some(Ok(_))));
         remarks.warnings.insert(0, line);
         staged?
-            .map_err(|refusal| remarks.warnings.push(message::not_taken_back(&refusal.message)))
+            .map_err(|denial| remarks.warnings.push(message::not_taken_back(&denial.message)))
             .ok()
     }
 
@@ -188,13 +188,13 @@ impl Update<'_, '_> {
     fn stage_live(
         &self,
         live: &[ClaimTemplate],
-        before: Option<&Record>,
+        before: Option<&StagedChange>,
         lookups: &mut dyn Lookups,
         remarks: &mut Remarks,
-    ) -> Result<(Record, String), Refusal> {
+    ) -> Result<(StagedChange, String), Denial> {
         let policy = self.policy_after(before);
-        let wish = self.wish(live, live.to_vec(), live);
-        stage::switch(Wish { policy, ..wish }, lookups, remarks)
+        let target = self.target(live, live.to_vec(), live);
+        stage::switch(Target { policy, ..target }, lookups, remarks)
     }
 
     /// The record as it was, whatever the request says about templates. What was staged while claims stayed as they are
@@ -202,36 +202,36 @@ impl Update<'_, '_> {
     fn kept(
         &self,
         live: &[ClaimTemplate],
-        staged: Option<(Record, String)>,
+        staged: Option<(StagedChange, String)>,
         lookups: &mut dyn Lookups,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<Outcome, Denial> {
         let mut outcome = Outcome::default();
-        if let Some((record, _)) = &staged
-            && self.is_switched_on(Some(record))
+        if let Some((change, _)) = &staged
+            && self.is_switched_on(Some(change))
         {
-            let policy = self.policy_after(Some(record));
+            let policy = self.policy_after(Some(change));
             authority::check(self.review, self.settings, authority::rollout(policy), lookups)?;
             let (set, replicas) = (&self.new.metadata.name, self.new.replicas());
-            let diff = Diff::between(live, &record.templates);
+            let diff = Diff::between(live, &change.templates);
             outcome
                 .remarks
                 .warnings
                 .push(message::staged(set, &diff, replicas, policy));
         }
-        outcome.record = staged;
+        outcome.change = staged;
         Ok(outcome)
     }
 
     /// Row U3.
-    fn new_wish(
+    fn new_target(
         &self,
         live: &[ClaimTemplate],
         mut asked: Vec<ClaimTemplate>,
         mut diff: Diff,
-        staged: Option<(Record, String)>,
+        staged: Option<(StagedChange, String)>,
         lookups: &mut dyn Lookups,
-    ) -> Result<Outcome, Refusal> {
-        let current = staged.as_ref().map_or(live, |(record, _)| &record.templates);
+    ) -> Result<Outcome, Denial> {
+        let current = staged.as_ref().map_or(live, |(change, _)| &change.templates);
         let mut outcome = Outcome::default();
         let ignores = self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore;
         if ignores {
@@ -244,22 +244,22 @@ impl Update<'_, '_> {
         outcome.edits.push(Edit::RestoreTemplates);
         if diff.is_empty() {
             let kept = self.kept(live, staged, lookups)?;
-            outcome.record = kept.record;
+            outcome.change = kept.change;
             outcome.remarks.warnings.extend(kept.remarks.warnings);
             return Ok(outcome);
         }
-        let wish = self.wish(current, asked, live);
-        outcome.record = Some(stage::stage(wish, &diff, lookups, &mut outcome.remarks)?);
+        let target = self.target(current, asked, live);
+        outcome.change = Some(stage::stage(target, &diff, lookups, &mut outcome.remarks)?);
         Ok(outcome)
     }
 
-    fn wish<'w>(
+    fn target<'w>(
         &'w self,
         current: &'w [ClaimTemplate],
         asked: Vec<ClaimTemplate>,
         live: &'w [ClaimTemplate],
-    ) -> Wish<'w> {
-        Wish {
+    ) -> Target<'w> {
+        Target {
             review: self.review,
             settings: self.settings,
             old: self.old,
@@ -272,23 +272,23 @@ impl Update<'_, '_> {
     }
 
     /// The update policy in force after the request: the annotation, else the record's, else the setting.
-    fn policy_after(&self, record: Option<&Record>) -> UpdatePolicy {
-        policy(self.new, record, self.settings)
+    fn policy_after(&self, change: Option<&StagedChange>) -> UpdatePolicy {
+        policy(self.new, change, self.settings)
     }
 
     /// True iff what is staged reaches existing claims from this request on: the update policy in force changes, or an
     /// owner goes that kept the set from being staged. With nothing staged only an annotation that is set is such a wish.
-    fn is_switched_on(&self, record: Option<&Record>) -> bool {
+    fn is_switched_on(&self, change: Option<&StagedChange>) -> bool {
         let annotation = |set: &Object<'_>| set.metadata.annotations.get(keys::UPDATE_POLICY).map(str::to_owned);
-        if record.is_none() && (annotation(self.new).is_none() || annotation(self.old) == annotation(self.new)) {
+        if change.is_none() && (annotation(self.new).is_none() || annotation(self.old) == annotation(self.new)) {
             return false;
         }
         let before = if is_skipped(self.old, self.settings) {
             UpdatePolicy::OnClaimDelete
         } else {
-            policy(self.old, record, self.settings)
+            policy(self.old, change, self.settings)
         };
-        let after = self.policy_after(record);
+        let after = self.policy_after(change);
         touches_claims(after, self.settings) && before != after
     }
 
@@ -297,12 +297,12 @@ impl Update<'_, '_> {
         let found = |key: &str| self.new.metadata.annotations.get(key);
         // What was said of the staged change stays with it, and goes with it.
         let was = |key: &str| self.old.metadata.annotations.get(key);
-        let record = outcome.record.as_ref();
-        let is_kept = record.is_some_and(|(_, text)| was(keys::STAGED) == Some(text));
-        let phase = record.map(|(record, _)| record.phase.flat(self.policy_after(Some(record))));
+        let change = outcome.change.as_ref();
+        let is_kept = change.is_some_and(|(_, text)| was(keys::STAGED) == Some(text));
+        let phase = change.map(|(change, _)| change.phase.flat(self.policy_after(Some(change))));
         let phase = phase.filter(|_| !is_kept || was(keys::PHASE).is_some());
         let ready = was(keys::READY).filter(|_| is_kept);
-        match &mut outcome.record {
+        match &mut outcome.change {
             // Nobody asks for the text any more.
             Some((_, text)) if found(keys::STAGED) != Some(text) => {
                 outcome.edits.push(Edit::annotation(keys::STAGED, mem::take(text)));
@@ -323,7 +323,7 @@ impl Update<'_, '_> {
         outcome.edits.push(Edit::no_annotation(keys::WITHDRAW));
         // It is consumed whatever it names; a user who meant something is told that it was not done.
         if outcome.remarks.audit.iter().all(|(key, _)| *key != "withdrawn") {
-            let staged = outcome.record.as_ref().map(|(record, _)| record.revision());
+            let staged = outcome.change.as_ref().map(|(change, _)| change.revision());
             let line = message::not_withdrawn(withdrawn, staged.as_ref());
             outcome.remarks.warnings.push(line);
         }
@@ -345,15 +345,15 @@ pub(super) fn check_freed(
     settings: &Settings,
     old: &Object<'_>,
     lookups: &mut dyn Lookups,
-) -> Result<(), Refusal> {
+) -> Result<(), Denial> {
     if newer::is_on(old) {
         return authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups);
     }
     let text = old.metadata.annotations.get(keys::STAGED);
-    let Some(record) = text.and_then(|text| Record::read(text, &old.metadata.uid).ok()) else {
+    let Some(change) = text.and_then(|text| StagedChange::read(text, &old.metadata.uid).ok()) else {
         return Ok(());
     };
-    let policy = policy(old, Some(&record), settings);
+    let policy = policy(old, Some(&change), settings);
     if !touches_claims(policy, settings) {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use super::lookups::Lookups;
 use super::review::{Object, Review};
 use super::settings::{ReCreate, Settings};
-use super::verdict::Refusal;
+use super::verdict::Denial;
 use super::{authority, message, ours};
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey, Values};
@@ -14,7 +14,7 @@ const WITHOUT_RECREATE: Values = Values::OneOf(&["OnClaimDelete", "InPlace"]);
 
 /// Denies an unknown value. Only values that the request sets or changes are judged: a set that was there before the
 /// policy can still be scaled.
-pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Settings) -> Result<(), Refusal> {
+pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Settings) -> Result<(), Denial> {
     for UserKey { key, mut values } in USER_KEYS {
         if key == keys::UPDATE_POLICY && settings.recreate != ReCreate::Allowed {
             values = WITHOUT_RECREATE;
@@ -23,7 +23,7 @@ pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Setti
             continue;
         };
         if is_written(old, new, key) && !values.allow(value) {
-            return Err(Refusal::forbidden(message::refusal(&format!(
+            return Err(Denial::forbidden(message::denial(&format!(
                 "annotation {key}: expected {}, but found {}",
                 values.in_words(),
                 shown(value)
@@ -47,7 +47,7 @@ pub(super) fn check_authority(
     new: &Object<'_>,
     settings: &Settings,
     lookups: &mut dyn Lookups,
-) -> Result<(), Refusal> {
+) -> Result<(), Denial> {
     let replaces = new.metadata.annotations.get(keys::REPLACE_SET) == Some(ReplaceSet::WhenComplete.as_str());
     if replaces && is_written(old, new, keys::REPLACE_SET) {
         return authority::check(review, settings, authority::REPLACE, lookups);

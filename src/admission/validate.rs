@@ -8,8 +8,8 @@ use super::message;
 use super::review::{Object, Review};
 use super::settings::{PvcChecks, Settings};
 use super::stage;
-use super::verdict::{Refusal, Remarks, Verdict};
-use super::wish::Wish;
+use super::target::Target;
+use super::verdict::{Denial, Remarks, Verdict};
 use super::{authority, checks, ours, user_keys};
 use crate::json::Error;
 use crate::templates::{Change, Diff, UpdatePolicy};
@@ -23,14 +23,14 @@ pub(super) fn update(
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
-) -> Result<Verdict, Refusal> {
+) -> Result<Verdict, Denial> {
     ours::put_back(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))?;
     user_keys::check(Some(old), new, settings)?;
     judge(review, settings, [old, new], lookups).map(|(_, remarks)| Verdict::Pass(remarks))
 }
 
 /// Row K1: an unknown value of a user key is denied here as well.
-pub(super) fn create_of_kruise(review: &Review<'_>, settings: &Settings) -> Result<Verdict, Refusal> {
+pub(super) fn create_of_kruise(review: &Review<'_>, settings: &Settings) -> Result<Verdict, Denial> {
     let new = consistent(review, review.object.as_ref(), "object")?;
     if !is_skipped(new, settings) && !is_by_controller(review, settings) {
         user_keys::check(None, new, settings)?;
@@ -45,12 +45,12 @@ pub(super) fn update_of_kruise(
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
-) -> Result<Verdict, Refusal> {
+) -> Result<Verdict, Denial> {
     let mut follows = false;
     for set in [old, new] {
         let fault = |error: Error| {
             let field = "request: spec.volumeClaimUpdateStrategy";
-            Refusal::malformed(message::refusal(&format!("{field}: {}", error.fault)))
+            Denial::malformed(message::denial(&format!("{field}: {}", error.fault)))
         };
         follows |= fields::claim_update_strategy(set).map_err(fault)? == ON_POD_ROLLING_UPDATE;
     }
@@ -75,13 +75,13 @@ fn judge(
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
-) -> Result<(Diff, Remarks), Refusal> {
+) -> Result<(Diff, Remarks), Denial> {
     let mut remarks = Remarks::default();
     if old.templates() == new.templates() {
         return Ok((Diff::default(), remarks));
     }
     let live = read_templates(old, "oldObject")?;
-    let wish = Wish {
+    let target = Target {
         review,
         settings,
         old,
@@ -91,11 +91,11 @@ fn judge(
         live: &live,
         asked: read_templates(new, "object")?,
     };
-    let diff = Diff::between(wish.current, &wish.asked);
-    stage::judge(&wish, &diff)?;
+    let diff = Diff::between(target.current, &target.asked);
+    stage::judge(&target, &diff)?;
     if !diff.is_empty() {
-        authority::check(review, settings, authority::rollout(wish.policy), lookups)?;
-        remarks.warnings = checks::of(&wish, &diff, lookups)?;
+        authority::check(review, settings, authority::rollout(target.policy), lookups)?;
+        remarks.warnings = checks::of(&target, &diff, lookups)?;
     }
     Ok((diff, remarks))
 }

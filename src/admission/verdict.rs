@@ -12,7 +12,7 @@ pub enum Verdict {
     /// It goes on with these edits, never none, and nothing else changed.
     Stage(Vec<Edit>, Remarks),
     /// It is denied.
-    Deny(Refusal),
+    Deny(Denial),
 }
 
 /// What is said about a request that goes on.
@@ -47,7 +47,7 @@ pub enum Edit {
 
 /// Why a request is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Denial {
     /// The HTTP status: 400 for what cannot be understood, else 403. On 409 and 422 `kubectl apply --force`, Flux, Argo CD
     /// and kapp delete the StatefulSet.
     pub code: u16,
@@ -96,7 +96,7 @@ impl Edit {
     }
 }
 
-impl Refusal {
+impl Denial {
     /// The request cannot be understood.
     #[must_use]
     pub fn malformed(message: impl Into<String>) -> Self {

@@ -5,7 +5,7 @@ use super::object::{Read, read};
 use super::review::{Object, Review, Text};
 use super::settings::{MetadataOnlyChanges, Settings};
 use crate::json::{Once, Reader};
-use crate::templates::{ClaimTemplate, Diff, Record, keys};
+use crate::templates::{ClaimTemplate, Diff, StagedChange, keys};
 
 /// Why a staged change is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,22 +34,22 @@ pub(super) fn reason(
     review: &Review<'_>,
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
-    record: &Record,
+    change: &StagedChange,
     live: &[ClaimTemplate],
 ) -> Option<Reason> {
     let asked = new.metadata.annotations.get(keys::WITHDRAW);
-    if asked.is_some_and(|revision| revision == record.revision().as_str()) {
+    if asked.is_some_and(|revision| revision == change.revision().as_str()) {
         return Some(Reason::Asked);
     }
     // Where the live templates are what is staged, asking for them takes nothing back.
-    if Diff::between(live, &record.templates).is_empty() {
+    if Diff::between(live, &change.templates).is_empty() {
         return None;
     }
     if went_back_client_side(settings, old, new, live) {
         return Some(Reason::ClientSideApply);
     }
     let manager = &*review.options.field_manager;
-    let same_manager = !manager.is_empty() && manager == record.manager;
+    let same_manager = !manager.is_empty() && manager == change.manager;
     (same_manager && went_back_server_side(old, new, manager)).then_some(Reason::ServerSideApply)
 }
 

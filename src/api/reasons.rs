@@ -91,7 +91,7 @@ reasons! {
     /// The API server denies what the controller writes to the StatefulSet.
     WriteRefused: Stalled,
     /// What is staged breaks a rule of the settings.
-    RecordUnsound: Stalled,
+    StagedChangeNotAllowed: Stalled,
     /// What is staged cannot be read.
     StagedChangeUnreadable: Stalled,
 }

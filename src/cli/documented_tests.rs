@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::recorded::Recorded;
 use crate::admission::{Edit, Remarks, Settings, Verdict, admit};
-use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
 use crate::wire::request::decode;
 
 const DOCUMENT: &str = include_str!("../../docs/settings.md");
@@ -49,18 +49,18 @@ fn set(replicas: u32, template: &Value) -> Value {
         "spec": {"replicas": replicas, "selector": {"matchLabels": {}}, "volumeClaimTemplates": [template]}})
 }
 
-/// The set, and that `wish` is staged for it.
-fn staged(live: &Value, wish: &Value, phase: Phase) -> Value {
-    let record = Record {
+/// The set, and that `target` is staged for it.
+fn staged(live: &Value, target: &Value, phase: Phase) -> Value {
+    let change = StagedChange {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase,
-        templates: ClaimTemplate::list_from_value(json!([wish])).expect("a template"),
+        templates: ClaimTemplate::list_from_value(json!([target])).expect("a template"),
         uid: UID.to_owned(),
         update_policy: UpdatePolicy::InPlace,
     };
     let mut set = set(3, live);
-    set["metadata"]["annotations"][keys::STAGED] = record.write().expect("short").into();
+    set["metadata"]["annotations"][keys::STAGED] = change.write().expect("short").into();
     set
 }
 
@@ -287,12 +287,12 @@ fn verdict(request: &Request, setting: &Value) -> Verdict {
 }
 
 /// The record that the verdict writes.
-fn written(verdict: &Verdict) -> Option<Record> {
+fn written(verdict: &Verdict) -> Option<StagedChange> {
     let Verdict::Stage(edits, _) = verdict else {
         return None;
     };
     edits.iter().find_map(|edit| match edit {
-        Edit::SetAnnotation(key, value) if key == keys::STAGED => Record::read(value, UID).ok(),
+        Edit::SetAnnotation(key, value) if key == keys::STAGED => StagedChange::read(value, UID).ok(),
         _ => None,
     })
 }
@@ -309,8 +309,8 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
         }
         Verdict::Deny(_) => false,
     };
-    let record = written(verdict);
-    let policy = record.as_ref().map(|record| record.update_policy);
+    let change = written(verdict);
+    let policy = change.as_ref().map(|change| change.update_policy);
     let edits = match verdict {
         Verdict::Stage(edits, _) => edits.as_slice(),
         _ => &[],
@@ -318,13 +318,14 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
     match answer {
         "refused" => matches!(verdict, Verdict::Deny(_)),
         "accepted" => !matches!(verdict, Verdict::Deny(_)),
-        "accepted: staged" => record.is_some() && edits.contains(&Edit::RestoreTemplates),
+        "accepted: staged" => change.is_some() && edits.contains(&Edit::RestoreTemplates),
         "accepted: for claims to come" => policy == Some(UpdatePolicy::OnClaimDelete),
         "accepted: existing claims follow" => policy == Some(UpdatePolicy::InPlace),
         "accepted: nothing is staged" => *edits == [Edit::RestoreTemplates],
-        "accepted: only the size is staged" => record.is_some_and(|record| {
-            let wish = &record.templates[0];
-            wish.storage == "20Gi".parse().ok() && wish.labels.get("version").is_some_and(|version| version == "1.0")
+        "accepted: only the size is staged" => change.is_some_and(|change| {
+            let target = &change.templates[0];
+            target.storage == "20Gi".parse().ok()
+                && target.labels.get("version").is_some_and(|version| version == "1.0")
         }),
         "accepted: unchanged"
         | "accepted: no claim is deleted"
@@ -333,7 +334,7 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
         "accepted, with a warning" => warned("data-web-"),
         "accepted, with a warning that 10 are unchecked" => warned("10 more claims"),
         "accepted: but what was staged stays as it was" => {
-            record.is_some_and(|record| record.phase == Phase::RollingOut)
+            change.is_some_and(|change| change.phase == Phase::RollingOut)
         }
         "accepted: it is born as staged" => edits.contains(&Edit::SetStorage("20Gi".parse().expect("a size"))),
         _ => false,

@@ -50,16 +50,16 @@ fn rows(history: &History, format: Option<Format>, now: Timestamp) -> String {
     if wide {
         headings.insert(3, "CREATED");
     }
-    let rows = history.wishes.iter().zip(history.changes()).map(|(wished, changes)| {
+    let rows = history.targets.iter().zip(history.changes()).map(|(desired, changes)| {
         let or_none = |text: &str| if text.is_empty() { "<none>" } else { text }.to_owned();
-        let created = wished.created.as_deref().unwrap_or_default();
+        let created = desired.created.as_deref().unwrap_or_default();
         let mut row = vec![
-            wished.revision.to_string(),
-            or_none(&wished.number.map(|number| number.to_string()).unwrap_or_default()),
+            desired.revision.to_string(),
+            or_none(&desired.number.map(|number| number.to_string()).unwrap_or_default()),
             or_none(&created.parse().map(|created| age(created, now)).unwrap_or_default()),
-            or_none(&wished.by),
-            or_none(&wished.manager),
-            or_none(&phase(wished)),
+            or_none(&desired.by),
+            or_none(&desired.manager),
+            or_none(&phase(desired)),
             or_none(&changes.join(", ")),
         ];
         if wide {
@@ -71,31 +71,31 @@ fn rows(history: &History, format: Option<Format>, now: Timestamp) -> String {
 }
 
 /// How far a wish has come, if it is what is staged; whether the set has its templates; whether claims are still at it.
-fn phase(wished: &Wished) -> String {
-    let live = (wished.place == Place::Live).then_some("Live");
-    let current = wished.current.then_some("Current");
-    let phase = wished.phase.map(|phase| phase.as_str());
+fn phase(desired: &Wished) -> String {
+    let live = (desired.place == Place::Live).then_some("Live");
+    let current = desired.current.then_some("Current");
+    let phase = desired.phase.map(|phase| phase.as_str());
     let words: Vec<&str> = live.into_iter().chain(phase).chain(current).collect();
     words.join(", ")
 }
 
 fn items(history: &History) -> Vec<Value> {
-    let items = history.wishes.iter().zip(history.changes());
-    items.map(|(wished, changes)| item(wished, &changes)).collect()
+    let items = history.targets.iter().zip(history.changes());
+    items.map(|(desired, changes)| item(desired, &changes)).collect()
 }
 
-fn item(wished: &Wished, changes: &[String]) -> Value {
+fn item(desired: &Wished, changes: &[String]) -> Value {
     json!({
-        "revision": wished.revision.as_str(),
-        "number": wished.number,
-        "created": wished.created,
-        "by": wished.by,
-        "manager": wished.manager,
-        "phase": wished.phase.map(|phase| phase.as_str()),
-        "live": wished.place == Place::Live,
-        "current": wished.current,
+        "revision": desired.revision.as_str(),
+        "number": desired.number,
+        "created": desired.created,
+        "by": desired.by,
+        "manager": desired.manager,
+        "phase": desired.phase.map(|phase| phase.as_str()),
+        "live": desired.place == Place::Live,
+        "current": desired.current,
         "changes": changes,
-        "templates": wished.templates(),
+        "templates": desired.templates(),
     })
 }
 
@@ -103,20 +103,20 @@ fn item(wished: &Wished, changes: &[String]) -> Value {
 fn one(history: &History, asked: &str, format: Option<Format>) -> anyhow::Result<String> {
     let at = history
         .find(asked)
-        .and_then(|found| history.wishes.iter().position(|wished| wished == found));
+        .and_then(|found| history.targets.iter().position(|desired| desired == found));
     let at = at.with_context(|| unknown(history, asked))?;
-    let wished = &history.wishes[at];
+    let desired = &history.targets[at];
     match format {
-        Some(Format::Json) => output::json(&item(wished, &history.changes()[at])),
-        Some(Format::Yaml) => output::yaml(&item(wished, &history.changes()[at])),
+        Some(Format::Json) => output::json(&item(desired, &history.changes()[at])),
+        Some(Format::Yaml) => output::yaml(&item(desired, &history.changes()[at])),
         None | Some(Format::Wide) => {
             let set = format!(
                 "statefulset.apps/{} with revision {}",
-                history.set.name, wished.revision
+                history.set.name, desired.revision
             );
             Ok(format!(
                 "{set}\n{}",
-                output::yaml(&json!({"volumeClaimTemplates": wished.templates()}))?
+                output::yaml(&json!({"volumeClaimTemplates": desired.templates()}))?
             ))
         }
     }
@@ -124,7 +124,11 @@ fn one(history: &History, asked: &str, format: Option<Format>) -> anyhow::Result
 
 /// What to say where there is no such wish.
 pub(crate) fn unknown(history: &History, asked: &str) -> String {
-    let known: Vec<&str> = history.wishes.iter().map(|wished| wished.revision.as_str()).collect();
+    let known: Vec<&str> = history
+        .targets
+        .iter()
+        .map(|desired| desired.revision.as_str())
+        .collect();
     format!("expected one of the revisions {}, but found {asked}", known.join(", "))
 }
 
@@ -142,7 +146,7 @@ mod tests {
     fn the_latest_wish_is_the_last_row() {
         let [one, two, three] = ["1Gi", "2Gi", "3Gi"].map(revision);
         let mut history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
-        history.wishes[1].current = true;
+        history.targets[1].current = true;
         let expected = format!(
             "\
 REVISION     NUMBER   AGE      BY       MANAGER   PHASE        CHANGE

@@ -17,7 +17,7 @@ use crate::templates::{ClaimTemplate, Diff, Phase, Revision, TemplateError, keys
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct History {
     pub(crate) set: SetView,
-    pub(crate) wishes: Vec<Wished>,
+    pub(crate) targets: Vec<Wished>,
 }
 
 /// One of them.
@@ -96,52 +96,52 @@ impl History {
     pub(crate) fn of(set: &Value, stored: &[Value]) -> Result<Self, objects::ObjectError> {
         let set = objects::set(set)?;
         let live = Revision::of(&set.live);
-        let mut wishes: Vec<Wished> = stored.iter().filter_map(|stored| Wished::read(stored).ok()).collect();
-        wishes.sort_by_key(|wished| wished.number);
-        if !wishes.iter().any(|wished| wished.revision == live) {
-            wishes.insert(0, Wished::new(Some(0), set.live.clone()));
+        let mut targets: Vec<Wished> = stored.iter().filter_map(|stored| Wished::read(stored).ok()).collect();
+        targets.sort_by_key(|desired| desired.number);
+        if !targets.iter().any(|desired| desired.revision == live) {
+            targets.insert(0, Wished::new(Some(0), set.live.clone()));
         }
-        if let Some(record) = &set.staged {
-            let revision = record.revision();
+        if let Some(change) = &set.staged {
+            let revision = change.revision();
             // What is staged comes last, also if the controller has not numbered it anew yet.
-            let mut staged = match wishes.iter().position(|wished| wished.revision == revision) {
-                Some(at) => wishes.remove(at),
-                None => Wished::new(None, record.templates.clone()),
+            let mut staged = match targets.iter().position(|desired| desired.revision == revision) {
+                Some(at) => targets.remove(at),
+                None => Wished::new(None, change.templates.clone()),
             };
-            staged.by.clone_from(&record.by);
-            staged.manager.clone_from(&record.manager);
-            staged.phase = Some(record.phase);
-            wishes.push(staged);
+            staged.by.clone_from(&change.by);
+            staged.manager.clone_from(&change.manager);
+            staged.phase = Some(change.phase);
+            targets.push(staged);
         }
-        for wished in wishes.iter_mut().filter(|wished| wished.revision == live) {
-            wished.place = Place::Live;
+        for desired in targets.iter_mut().filter(|desired| desired.revision == live) {
+            desired.place = Place::Live;
         }
-        Ok(Self { set, wishes })
+        Ok(Self { set, targets })
     }
 
     /// Claims are still at this revision.
     fn mark_current(&mut self, revision: &str) {
-        for wished in &mut self.wishes {
-            wished.current = wished.revision.as_str() == revision;
+        for desired in &mut self.targets {
+            desired.current = desired.revision.as_str() == revision;
         }
     }
 
     /// The wish of this revision or number.
     pub(crate) fn find(&self, asked: &str) -> Option<&Wished> {
-        let mut all = self.wishes.iter();
-        all.find(|wished| wished.revision.as_str() == asked).or_else(|| {
-            self.wishes
+        let mut all = self.targets.iter();
+        all.find(|desired| desired.revision.as_str() == asked).or_else(|| {
+            self.targets
                 .iter()
-                .find(|wished| wished.number.is_some_and(|number| number.to_string() == asked))
+                .find(|desired| desired.number.is_some_and(|number| number.to_string() == asked))
         })
     }
 
     /// What changed in each wish, in a few words each: seen from the one before it, the first from nothing.
     pub(crate) fn changes(&self) -> Vec<Vec<String>> {
-        let before = std::iter::once(None).chain(self.wishes.iter().map(Some));
-        let changes = before.zip(&self.wishes).map(|(before, wished)| match before {
-            None => sizes(&wished.templates),
-            Some(before) => difference(&before.templates, &wished.templates),
+        let before = std::iter::once(None).chain(self.targets.iter().map(Some));
+        let changes = before.zip(&self.targets).map(|(before, desired)| match before {
+            None => sizes(&desired.templates),
+            Some(before) => difference(&before.templates, &desired.templates),
         });
         changes.collect()
     }
@@ -209,9 +209,9 @@ impl Wished {
 }
 
 /// The patch that asks for these templates.
-pub(crate) fn patch(set: &Value, wished: &Wished) -> Value {
+pub(crate) fn patch(set: &Value, desired: &Wished) -> Value {
     let mut patch = precondition(set);
-    patch["spec"] = json!({"volumeClaimTemplates": wished.templates()});
+    patch["spec"] = json!({"volumeClaimTemplates": desired.templates()});
     patch
 }
 

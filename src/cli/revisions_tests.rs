@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{History, Place};
-use crate::templates::{ClaimTemplate, Phase, Record, Revision, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
 
 pub(crate) fn template(size: &str) -> Value {
     json!({"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": size}}}})
@@ -14,8 +14,8 @@ pub(crate) fn revision(size: &str) -> String {
 
 /// A set of 1Gi, with this size staged.
 pub(crate) fn set(staged: Option<&str>) -> Value {
-    let record = staged.map(|size| {
-        let record = Record {
+    let change = staged.map(|size| {
+        let change = StagedChange {
             by: "alice".to_owned(),
             manager: "helm".to_owned(),
             phase: Phase::RollingOut,
@@ -23,12 +23,12 @@ pub(crate) fn set(staged: Option<&str>) -> Value {
             uid: "set-uid".to_owned(),
             update_policy: UpdatePolicy::InPlace,
         };
-        record.write().expect("a record")
+        change.write().expect("a record")
     });
     json!({
         "metadata": {
             "name": "web", "namespace": "shop", "uid": "set-uid", "resourceVersion": "7",
-            "annotations": record.map_or(json!({}), |record| json!({"claim-rollout.io/staged": record})),
+            "annotations": change.map_or(json!({}), |change| json!({"claim-rollout.io/staged": change})),
         },
         "spec": {"replicas": 3, "volumeClaimTemplates": [template("1Gi")]},
     })
@@ -53,18 +53,18 @@ pub(crate) fn history(staged: Option<&str>, kept: &[Value]) -> History {
 /// Number, revision as the size it stands for, who, phase, place, changes.
 fn lines(history: &History) -> Vec<String> {
     let changes = history.changes();
-    let line = |(wished, changes): (&super::Wished, &Vec<String>)| {
-        let number = wished.number.map_or("-".to_owned(), |number| number.to_string());
-        let phase = wished.phase.map_or("-".to_owned(), |phase| phase.to_string());
+    let line = |(desired, changes): (&super::Wished, &Vec<String>)| {
+        let number = desired.number.map_or("-".to_owned(), |number| number.to_string());
+        let phase = desired.phase.map_or("-".to_owned(), |phase| phase.to_string());
         format!(
             "{number} {}/{} {phase} {:?} {}",
-            wished.by,
-            wished.manager,
-            wished.place,
+            desired.by,
+            desired.manager,
+            desired.place,
             changes.join(", ")
         )
     };
-    history.wishes.iter().zip(&changes).map(line).collect()
+    history.targets.iter().zip(&changes).map(line).collect()
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn wishes_stand_in_their_order_after_the_live_templates_and_what_is_staged_is_la
 fn live_templates_that_were_a_wish_once_are_not_shown_twice() {
     let history = history(None, &[stored(1, "1Gi"), stored(2, "2Gi")]);
     assert_eq!(
-        history.wishes.iter().map(|wished| wished.place).collect::<Vec<_>>(),
+        history.targets.iter().map(|desired| desired.place).collect::<Vec<_>>(),
         [Place::Live, Place::Kept]
     );
 }
@@ -104,13 +104,13 @@ fn live_templates_that_were_a_wish_once_are_not_shown_twice() {
 fn what_is_no_wish_is_left_out() {
     let mut broken = stored(1, "2Gi");
     broken["data"]["spec"]["volumeClaimTemplates"] = json!("none");
-    assert_eq!(history(None, &[broken]).wishes.len(), 1);
+    assert_eq!(history(None, &[broken]).targets.len(), 1);
 }
 
 #[test]
 fn a_wish_is_found_by_its_revision_or_its_number() {
     let history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
-    let found = |asked: &str| history.find(asked).map(|wished| wished.number);
+    let found = |asked: &str| history.find(asked).map(|desired| desired.number);
     assert_eq!(found(&revision("2Gi")), Some(Some(1)));
     assert_eq!(found("2"), Some(Some(2)));
     assert_eq!(found("0"), Some(Some(0)));

@@ -44,37 +44,37 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
     let (client, namespace) = cluster.connect().await?;
     let (set, history) = revisions::read(&client, &namespace, &arguments.name).await?;
     let dry_run = arguments.dry_run;
-    let wished = match way(&history, arguments.to_revision.as_deref())? {
+    let desired = match way(&history, arguments.to_revision.as_deref())? {
         Way::Withdraw(revision) => return withdraw(&client, &set, &history.set, &revision, dry_run).await,
-        Way::Ask(wished) => wished,
+        Way::Ask(desired) => desired,
     };
-    let stored = patch(&client, &history.set, &revisions::patch(&set, wished), dry_run).await;
-    let stored = stored.with_context(|| explain(&history, wished))?;
-    let staged = objects::set(&stored)?.staged.map(|record| record.revision());
+    let stored = patch(&client, &history.set, &revisions::patch(&set, desired), dry_run).await;
+    let stored = stored.with_context(|| explain(&history, desired))?;
+    let staged = objects::set(&stored)?.staged.map(|change| change.revision());
     ensure!(
-        staged.as_ref() == Some(&wished.revision),
+        staged.as_ref() == Some(&desired.revision),
         "expected the policy to stage revision {}, but found that nobody did: is it installed?",
-        wished.revision
+        desired.revision
     );
     let set = &history.set.name;
     print(&format!(
         "statefulset.apps/{set} rolled back to revision {}{}\n",
-        wished.revision,
+        desired.revision,
         remark(dry_run)
     ))
 }
 
 /// The way back to the wish that is asked for, or to the one before what is staged.
 fn way<'a>(history: &'a History, asked: Option<&str>) -> anyhow::Result<Way<'a>> {
-    let staged = history.set.staged.as_ref().map(|record| record.revision());
+    let staged = history.set.staged.as_ref().map(|change| change.revision());
     let target = match asked {
         Some(asked) => history.find(asked).with_context(|| unknown(history, asked))?,
         None => {
             let mut before = history
-                .wishes
+                .targets
                 .iter()
                 .rev()
-                .skip_while(|wished| Some(&wished.revision) != staged.as_ref());
+                .skip_while(|desired| Some(&desired.revision) != staged.as_ref());
             before.nth(1).with_context(|| {
                 format!(
                     "expected a wish before the staged one of StatefulSet {}, but found none",
@@ -99,22 +99,22 @@ fn way<'a>(history: &'a History, asked: Option<&str>) -> anyhow::Result<Way<'a>>
 }
 
 /// Why a refusal is to be expected, if one is.
-fn explain(history: &History, wished: &Wished) -> String {
+fn explain(history: &History, desired: &Wished) -> String {
     let current = history
         .set
         .staged
         .as_ref()
-        .map_or(&history.set.live, |record| &record.templates);
-    let diff = Diff::between(current, &wished.templates);
+        .map_or(&history.set.live, |change| &change.templates);
+    let diff = Diff::between(current, &desired.templates);
     let smaller = |change: &Change| matches!(change, Change::Storage { from, to } if to < from);
     if diff.changed.iter().flat_map(|change| &change.changes).any(smaller) {
         return format!(
             "revision {} asks for less storage, and a claim never gets smaller; what has not begun can be dropped with \
              `claim-rollout withdraw {}`",
-            wished.revision, history.set.name
+            desired.revision, history.set.name
         );
     }
-    format!("revision {} was not accepted", wished.revision)
+    format!("revision {} was not accepted", desired.revision)
 }
 
 #[cfg(test)]
@@ -153,7 +153,7 @@ mod tests {
         ] {
             let history = history(staged, &kept());
             let found = match way(&history, asked) {
-                Ok(Way::Ask(wished)) => Ok(("ask", wished.revision.clone())),
+                Ok(Way::Ask(desired)) => Ok(("ask", desired.revision.clone())),
                 Ok(Way::Withdraw(revision)) => Ok(("withdraw", revision)),
                 Err(error) => Err(error.to_string()),
             };

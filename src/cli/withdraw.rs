@@ -53,13 +53,13 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
 
 /// The revision that is staged, if it is the one that is named.
 fn staged(history: &History, named: Option<&str>) -> anyhow::Result<Revision> {
-    let Some(record) = &history.set.staged else {
+    let Some(change) = &history.set.staged else {
         bail!(
             "expected a staged change of StatefulSet {}, but found none",
             history.set.name
         );
     };
-    let staged = record.revision();
+    let staged = change.revision();
     let named = named.unwrap_or(staged.as_str());
     ensure!(
         named == staged.as_str(),
@@ -132,7 +132,7 @@ async fn take_off(client: &Client, view: &SetView, stored: &Value, dry_run: DryR
 
 /// True iff the live templates are staged in place of the revision, false if nothing is.
 fn is_taken_back(stored: &SetView, revision: &Revision) -> anyhow::Result<bool> {
-    let left = stored.staged.as_ref().map(|record| record.revision());
+    let left = stored.staged.as_ref().map(|change| change.revision());
     let taken_back = left.as_ref() == Some(&Revision::of(&stored.live)) && left.as_ref() != Some(revision);
     ensure!(
         left.is_none() || taken_back,
@@ -142,7 +142,7 @@ fn is_taken_back(stored: &SetView, revision: &Revision) -> anyhow::Result<bool> 
 }
 
 fn is_of(set: &SetView, claim: &str) -> bool {
-    let templates = set.staged.iter().flat_map(|record| &record.templates).chain(&set.live);
+    let templates = set.staged.iter().flat_map(|change| &change.templates).chain(&set.live);
     let mut places = templates.map(|template| crate::templates::names::ordinal_of(claim, &template.name, &set.name));
     places.any(|ordinal| ordinal.is_some())
 }

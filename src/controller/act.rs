@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::slim::{Applied, Patched};
 use super::{FIELD_MANAGER, undone};
 use crate::claims;
-use crate::rollout::{ApplyClaim, Refusal, SetReady, SetRecord};
-use crate::templates::{Record, RecordError, UpdatePolicy, keys};
+use crate::rollout::{ApplyClaim, Refusal, SetReady, SetStaged};
+use crate::templates::{StagedChange, StagedError, UpdatePolicy, keys};
 
 /// How long one call may take.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -182,12 +182,12 @@ pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Ou
 /// The record of a set as it is written or taken away, and beside it how far the rollout has come; nobody waits at its end.
 ///
 /// # Errors
-/// [`RecordError`] if it cannot be written; it was read from a text of at most the same length.
-pub(super) fn record(action: &SetRecord) -> Result<Value, RecordError> {
-    let record = action.record.as_ref();
+/// [`StagedError`] if it cannot be written; it was read from a text of at most the same length.
+pub(super) fn staged_change(action: &SetStaged) -> Result<Value, StagedError> {
+    let change = action.change.as_ref();
     let annotations = json!({
-        keys::STAGED: record.map(Record::write).transpose()?,
-        keys::PHASE: record.map(|record| record.phase.flat(UpdatePolicy::InPlace)),
+        keys::STAGED: change.map(StagedChange::write).transpose()?,
+        keys::PHASE: change.map(|change| change.phase.flat(UpdatePolicy::InPlace)),
         keys::READY: null,
     });
     Ok(annotated(&action.set_uid, &action.resource_version, &annotations))

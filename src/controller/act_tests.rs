@@ -1,9 +1,9 @@
 use kube::core::Status;
 use serde_json::json;
 
-use super::{Outcome, body, record, refusal};
+use super::{Outcome, body, refusal, staged_change};
 use crate::rollout::fixtures::web;
-use crate::rollout::{ApplyClaim, SetRecord};
+use crate::rollout::{ApplyClaim, SetStaged};
 use crate::templates::{ClaimName, Phase, Revision};
 
 #[test]
@@ -45,12 +45,12 @@ fn the_body_holds_the_fields_of_the_action_and_always_uid_and_resource_version()
 #[test]
 fn record_that_goes_takes_phase_and_ready_along() {
     let mut set = web().set;
-    let none = record(&SetRecord::none(&set)).unwrap();
+    let none = staged_change(&SetStaged::none(&set)).unwrap();
     let gone = json!({"claim-rollout.io/staged": null, "claim-rollout.io/phase": null, "claim-rollout.io/ready": null});
     let metadata = json!({"uid": "set-uid", "resourceVersion": "100", "annotations": gone});
     assert_eq!(none, json!({ "metadata": metadata }));
     let seen = set.staged.take().unwrap();
-    let complete = record(&SetRecord::phase(&set, &seen, Phase::Complete)).unwrap();
+    let complete = staged_change(&SetStaged::phase(&set, &seen, Phase::Complete)).unwrap();
     assert_eq!(
         complete["metadata"]["annotations"]["claim-rollout.io/phase"],
         "Complete"

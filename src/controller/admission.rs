@@ -15,7 +15,7 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use super::error::LookError;
+use super::error::ReconcileError;
 use super::metrics::Metrics;
 use super::registered::{Labels, Policy, Registered};
 use crate::api::Settings;
@@ -96,7 +96,7 @@ impl Admission {
     ///
     /// # Errors
     /// If there is no answer, so that nothing is known.
-    pub(super) async fn missing(&self, namespace: &str) -> Result<Option<Idle>, LookError> {
+    pub(super) async fn missing(&self, namespace: &str) -> Result<Option<Idle>, ReconcileError> {
         if self.without == WithoutPolicy::RollOut {
             return Ok(None);
         }
@@ -115,7 +115,7 @@ impl Admission {
     }
 
     /// Reads everything anew. What was known stays if there is no answer.
-    async fn read(&self, known: &mut Known) -> Result<(), LookError> {
+    async fn read(&self, known: &mut Known) -> Result<(), ReconcileError> {
         let mut next = Known::default();
         let client = || self.client.clone();
         let registered = Registered {
@@ -152,7 +152,7 @@ impl Admission {
 
     /// The policy objects of Kubewarden. Where it is not installed, or they may not be read, there are none: webhooks are
     /// known by their names then.
-    async fn policies(&self) -> Result<Vec<Policy>, LookError> {
+    async fn policies(&self) -> Result<Vec<Policy>, ReconcileError> {
         let mut policies = Vec::new();
         for kind in ["ClusterAdmissionPolicy", "AdmissionPolicy"] {
             let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("policies.kubewarden.io", "v1", kind));
@@ -169,7 +169,7 @@ impl Admission {
     }
 
     /// The labels of a namespace, or that they may not be read.
-    async fn labels(&self, namespace: &str) -> Result<Result<Labels, String>, LookError> {
+    async fn labels(&self, namespace: &str) -> Result<Result<Labels, String>, ReconcileError> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         Ok(match read(namespaces.get_metadata_opt(namespace).await)? {
             Read::Done(found) => Ok(found.and_then(|found| found.metadata.labels).unwrap_or_default()),
@@ -207,7 +207,7 @@ fn policy(object: &DynamicObject) -> Option<Policy> {
     serde_json::from_str(&text).ok()
 }
 
-async fn list<K>(api: Api<K>) -> Result<Read<Vec<K>>, LookError>
+async fn list<K>(api: Api<K>) -> Result<Read<Vec<K>>, ReconcileError>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
@@ -219,11 +219,11 @@ where
     }
 }
 
-fn read<T>(answer: kube::Result<T>) -> Result<Read<T>, LookError> {
+fn read<T>(answer: kube::Result<T>) -> Result<Read<T>, ReconcileError> {
     match answer {
         Ok(found) => Ok(Read::Done(found)),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(Read::Forbidden(status.message.clone())),
-        Err(error) => Err(LookError::Admission(error.to_string())),
+        Err(error) => Err(ReconcileError::Admission(error.to_string())),
     }
 }
 

@@ -11,7 +11,7 @@ use super::slim::Set;
 use crate::claims::Claim;
 use crate::rollout::spending;
 use crate::rollout::{ApplyClaim, Plan, Seconds, SetView, Snapshot};
-use crate::templates::{Phase, Record, keys};
+use crate::templates::{Phase, StagedChange, keys};
 
 impl Context {
     /// What to do next, within what storage classes allow over all StatefulSets.
@@ -61,6 +61,6 @@ impl Context {
 /// True iff a rollout of the set may have begun and not ended.
 fn rolls_out(set: &Set) -> bool {
     let uid = set.uid().unwrap_or_default();
-    let record = set.annotation(keys::STAGED).map(|text| Record::read(text, &uid));
-    record.is_some_and(|record| record.is_ok_and(|record| record.phase == Phase::RollingOut))
+    let change = set.annotation(keys::STAGED).map(|text| StagedChange::read(text, &uid));
+    change.is_some_and(|change| change.is_ok_and(|change| change.phase == Phase::RollingOut))
 }

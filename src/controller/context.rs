@@ -9,8 +9,8 @@ use kube::{Client, ResourceExt};
 
 use super::Clock;
 use super::admission::Admission;
+use super::claim_events::Pace;
 use super::crd::ClaimRollout;
-use super::hearsay::Pace;
 use super::known_quotas::Shared;
 use super::memory::Memory;
 use super::metrics::Metrics;

@@ -8,16 +8,16 @@ use super::crd::ClaimRollout;
 use super::slim::Set;
 use super::{settled, views};
 use crate::rollout::lag;
-use crate::rollout::{Idle, SetView, Wish};
+use crate::rollout::{Idle, SetView, Target};
 use crate::templates::Revision;
 
 impl Context {
     /// True iff this controller has not looked at the set yet, and an earlier one has left nothing to do.
-    pub(super) fn was_reported(&self, set: &Set, view: &SetView, wish: &Result<Wish<'_>, Idle>) -> bool {
+    pub(super) fn was_reported(&self, set: &Set, view: &SetView, target: &Result<Target<'_>, Idle>) -> bool {
         let is_known = self.remembered(set, |memory| memory.settled.is_some()) == Some(true);
         let report = self.report_of(set).filter(|_| !is_known);
-        report.is_some_and(|report| match wish {
-            Ok(wish) => settled::was_reached(view, wish, &report),
+        report.is_some_and(|report| match target {
+            Ok(target) => settled::was_reached(view, target, &report),
             Err(idle) => {
                 let idle = self.idle(set, view, idle.clone());
                 lag::is_reported(&idle, view) && was_counted(view, &idle, &report)
@@ -33,8 +33,8 @@ impl Context {
     /// Why nothing is rolled out, by what was reported before.
     fn idle(&self, set: &Set, view: &SetView, idle: Idle) -> Idle {
         let report = self.report_of(set);
-        let earlier = report.and_then(|report| views::earlier(&report, &view.uid));
-        lag::after(idle, earlier.as_ref(), &Revision::of(&view.live))
+        let previous = report.and_then(|report| views::previous(&report, &view.uid));
+        lag::after(idle, previous.as_ref(), &Revision::of(&view.live))
     }
 }
 

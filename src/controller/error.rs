@@ -1,17 +1,17 @@
 //! Why a look at a StatefulSet failed.
 
 use super::views;
-use crate::templates::RecordError;
+use crate::templates::StagedError;
 
 /// Why a look failed. It is repeated.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LookError {
+pub(super) enum ReconcileError {
     /// An object of the API cannot be read.
     #[error(transparent)]
     View(#[from] views::ViewError),
     /// The record cannot be written.
     #[error(transparent)]
-    Record(#[from] RecordError),
+    StagedChange(#[from] StagedError),
     /// What is registered for admission is not known.
     #[error("webhooks and policies: {0}")]
     Admission(String),

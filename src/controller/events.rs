@@ -13,7 +13,7 @@ use super::act::{Outcome, call};
 use super::metrics::Metrics;
 use super::slim::Set;
 use super::{Clock, FIELD_MANAGER, timestamp};
-use crate::rollout::{Seconds, Tell};
+use crate::rollout::{EventNotice, Seconds};
 
 /// Who we are in Events.
 pub(super) const REPORTER: &str = "claim-rollout.io/controller";
@@ -25,10 +25,10 @@ const MAX_MESSAGE: usize = 1024;
 ///
 /// The name of the Event is a hash of what it says: said again, by this controller or by another one, it exists already
 /// for as long as the API server keeps Events. A lost Event is logged and not repeated: the status says the same.
-pub(super) async fn publish(client: &Client, metrics: &Metrics, clock: Clock, set: &Set, tell: &Tell) {
+pub(super) async fn publish(client: &Client, metrics: &Metrics, clock: Clock, set: &Set, emit: &EventNotice) {
     let namespace = set.namespace().unwrap_or_default();
-    let on_set = reference("apps/v1", "StatefulSet", &namespace, &set.name_any(), &tell.set_uid);
-    let claim = tell
+    let on_set = reference("apps/v1", "StatefulSet", &namespace, &set.name_any(), &emit.set_uid);
+    let claim = emit
         .claim
         .as_ref()
         .map(|(name, uid)| reference("v1", "PersistentVolumeClaim", &namespace, name, uid));
@@ -38,11 +38,11 @@ pub(super) async fn publish(client: &Client, metrics: &Metrics, clock: Clock, se
         claim.map(|claim| (claim, Some(on_set))),
     ];
     for (regarding, related) in subjects.into_iter().flatten() {
-        let event = event(tell, &namespace, regarding, related, clock());
+        let event = event(emit, &namespace, regarding, related, clock());
         match call(api.create(&PostParams::default(), &event)).await {
-            Outcome::Done(_) => metrics.event(tell.reason),
+            Outcome::Done(_) => metrics.event(emit.reason),
             Outcome::Conflict => {}
-            other => tracing::warn!(reason = tell.reason.as_str(), outcome = ?other, "an Event was lost"),
+            other => tracing::warn!(reason = emit.reason.as_str(), outcome = ?other, "an Event was lost"),
         }
     }
 }
@@ -59,14 +59,14 @@ fn reference(api_version: &str, kind: &str, namespace: &str, name: &str, uid: &s
 }
 
 fn event(
-    tell: &Tell,
+    emit: &EventNotice,
     namespace: &str,
     regarding: ObjectReference,
     related: Option<ObjectReference>,
     now: Seconds,
 ) -> Event {
     let subject = regarding.uid.as_deref().unwrap_or_default();
-    let hash = Sha256::digest([subject, tell.reason.as_str(), &tell.message].join("\0"));
+    let hash = Sha256::digest([subject, emit.reason.as_str(), &emit.message].join("\0"));
     let digits: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let now = timestamp(now);
     Event {
@@ -79,9 +79,9 @@ fn event(
         last_timestamp: Some(Time(now)),
         count: Some(1),
         action: Some("RollOutClaims".to_owned()),
-        reason: Some(tell.reason.as_str().to_owned()),
-        message: Some(shorten(&tell.message)),
-        type_: Some(if tell.reason.is_warning() { "Warning" } else { "Normal" }.to_owned()),
+        reason: Some(emit.reason.as_str().to_owned()),
+        message: Some(shorten(&emit.message)),
+        type_: Some(if emit.reason.is_warning() { "Warning" } else { "Normal" }.to_owned()),
         source: Some(EventSource {
             component: Some(REPORTER.to_owned()),
             host: None,
@@ -107,21 +107,21 @@ mod tests {
     use jiff::Timestamp;
 
     use super::{MAX_MESSAGE, event, reference, shorten};
-    use crate::rollout::{Reason, Tell};
+    use crate::rollout::{EventNotice, Reason};
 
     #[test]
     fn what_is_said_again_has_the_same_name_and_everything_its_time() {
-        let tell = |reason, message: &str| Tell {
+        let emit = |reason, message: &str| EventNotice {
             set_uid: "u".to_owned(),
             claim: None,
             reason,
             message: message.to_owned(),
         };
         let on = |name: &str, uid: &str| reference("apps/v1", "StatefulSet", "default", name, uid);
-        let said = |tell: &Tell, uid: &str, now| event(tell, "default", on("web", uid), None, now);
-        let refused = tell(Reason::FailedToPatchPVC, "data-web-2: exceeded quota");
-        let first = said(&refused, "u", 1000);
-        let again = said(&refused, "u", 2000);
+        let claim_events = |emit: &EventNotice, uid: &str, now| event(emit, "default", on("web", uid), None, now);
+        let refused = emit(Reason::FailedToPatchPVC, "data-web-2: exceeded quota");
+        let first = claim_events(&refused, "u", 1000);
+        let again = claim_events(&refused, "u", 2000);
         assert_eq!(first.metadata.name, again.metadata.name);
         assert_eq!(first.type_.as_deref(), Some("Warning"));
         for (event, seconds) in [(&first, 1000), (&again, 2000)] {
@@ -130,10 +130,10 @@ mod tests {
             assert_eq!((&event.first_timestamp, event.count), (&event.last_timestamp, Some(1)));
         }
         let others = [
-            said(&refused, "another set of the name", 1000),
-            said(&tell(Reason::FailedToPatchPVC, "data-web-2: not found"), "u", 1000),
-            said(
-                &tell(Reason::ClaimExpansionFailed, "data-web-2: exceeded quota"),
+            claim_events(&refused, "another set of the name", 1000),
+            claim_events(&emit(Reason::FailedToPatchPVC, "data-web-2: not found"), "u", 1000),
+            claim_events(
+                &emit(Reason::ClaimExpansionFailed, "data-web-2: exceeded quota"),
                 "u",
                 1000,
             ),

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::slim::{Pod, Set};
 use super::undone::Undone;
 use super::writes::Acted;
-use crate::rollout::{Evict, Reason, Seconds, Tell};
+use crate::rollout::{EventNotice, Evict, Reason, Seconds};
 
 impl Context {
     /// Evicts a Pod, unless it is another one by now. What the API server does not do, because of a PodDisruptionBudget or
@@ -46,7 +46,7 @@ impl Context {
         let why = match outcome {
             Outcome::Done(_) => {
                 self.remember(set, |memory| memory.not_evicted = None);
-                self.tell(set, &evicted(set, evict)).await;
+                self.emit(set, &evicted(set, evict)).await;
                 return Acted::Nothing;
             }
             Outcome::Conflict | Outcome::Gone => return Acted::Overtaken,
@@ -56,7 +56,7 @@ impl Context {
         self.remember(set, |memory| {
             memory.not_evicted = Some(Undone::again(memory.not_evicted.as_ref(), why, now));
         });
-        Acted::LookAgain
+        Acted::Requeue
     }
 
     /// Why the last eviction was denied, and when it is tried again.
@@ -68,8 +68,8 @@ impl Context {
     }
 }
 
-fn evicted(set: &Set, evict: &Evict) -> Tell {
-    Tell {
+fn evicted(set: &Set, evict: &Evict) -> EventNotice {
+    EventNotice {
         set_uid: set.uid().unwrap_or_default(),
         claim: Some(evict.claim.clone()),
         reason: Reason::PodEvicted,

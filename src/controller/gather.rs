@@ -10,7 +10,7 @@ use super::namespaces::Namespace;
 use super::slim::Set;
 use super::views::{self, ViewError};
 use crate::claims::Claim;
-use crate::rollout::{Budgets, Idle, Neighbour, Plan, Seconds, SetView, Snapshot};
+use crate::rollout::{Budgets, Idle, Plan, Seconds, SetView, Sibling, Snapshot};
 
 impl Context {
     /// What the StatefulSet says; what its annotations do not, the flags do.
@@ -50,13 +50,13 @@ impl Context {
         }
         let modified = opened.map(|opened| self.modified(set, view, opened, &claims));
         let modified = modified.unwrap_or_default();
-        let mut earlier = self
+        let mut previous = self
             .report_of(set)
-            .and_then(|rollout| views::earlier(&rollout, &view.uid));
+            .and_then(|rollout| views::previous(&rollout, &view.uid));
         let due = self.unblock.take_due(&view.namespace, &view.name);
         let refusals = self.remember(set, |memory| {
-            if let Some(earlier) = &mut earlier {
-                earlier.claims.extend(memory.unlisted.clone());
+            if let Some(previous) = &mut previous {
+                previous.claims.extend(memory.unlisted.clone());
             }
             memory.bring_up(&mut claims);
             if due {
@@ -68,8 +68,8 @@ impl Context {
         });
         let words: Vec<&str> = refusals.values().map(|refusal| &*refusal.message).collect();
         self.unblock.waits([&view.namespace, &view.name, &view.uid], &words);
-        let neighbours = if opened.is_some() {
-            self.neighbours(view)
+        let siblings = if opened.is_some() {
+            self.siblings(view)
         } else {
             Vec::new()
         };
@@ -83,14 +83,14 @@ impl Context {
             set: view.clone(),
             claims,
             pods,
-            neighbours,
+            siblings,
             refusals,
             quotas: self.quotas(set, view),
             budgets: Budgets {
                 modified,
                 ..Budgets::default()
             },
-            earlier,
+            previous,
         })
     }
 
@@ -115,7 +115,7 @@ impl Context {
 
     /// The other sets of the namespace that could give a name to a claim of this one: where `<template>-<set>` can be
     /// cut at another dash, and the set after it exists.
-    fn neighbours(&self, set: &SetView) -> Vec<Neighbour> {
+    fn siblings(&self, set: &SetView) -> Vec<Sibling> {
         let stems = set
             .live
             .iter()
@@ -129,7 +129,7 @@ impl Context {
         names.dedup();
         let found = names.into_iter().filter_map(|name| {
             let other = self.sets.get(&ObjectRef::new(&name).within(&set.namespace))?;
-            Some(Neighbour {
+            Some(Sibling {
                 set: name,
                 templates: other.template_names(),
             })

@@ -16,7 +16,7 @@ use super::crd::ClaimRollout;
 use super::slim::Set;
 use crate::rollout::history::{Kept, Step, data, steps};
 use crate::rollout::{Idle, Seconds};
-use crate::templates::{Record, Revision, keys};
+use crate::templates::{Revision, StagedChange, keys};
 
 /// How many are kept where the set does not say, as of its own revisions.
 const DEFAULT_LIMIT: i32 = 10;
@@ -31,11 +31,11 @@ struct Stored {
 }
 
 /// True iff the wish may not be in the history yet: the status names it only afterwards, or while it was not believed.
-pub(super) fn is_due(rollout: &ClaimRollout, wish: &Revision) -> bool {
+pub(super) fn is_due(rollout: &ClaimRollout, target: &Revision) -> bool {
     let missing = Idle::PolicyMissing { unread: None };
     rollout.status.as_ref().is_none_or(|status| {
         let mut conditions = status.conditions.iter();
-        status.update_revision != wish.as_str() || conditions.any(|condition| condition.reason == missing.as_str())
+        status.update_revision != target.as_str() || conditions.any(|condition| condition.reason == missing.as_str())
     })
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn keep(
     client: &Client,
     set: &Set,
     rollout: &ClaimRollout,
-    record: &Record,
+    change: &StagedChange,
     current: &Revision,
 ) -> Outcome<Vec<Outcome<()>>> {
     let namespace = set.namespace().unwrap_or_default();
@@ -70,16 +70,16 @@ pub(super) async fn keep(
     let limit = set.spec.revision_history_limit.unwrap_or(DEFAULT_LIMIT);
     let limit = usize::try_from(limit).unwrap_or(0);
     let mut outcomes = Vec::new();
-    for step in steps(&kept, &record.revision(), current, limit) {
+    for step in steps(&kept, &change.revision(), current, limit) {
         outcomes.push(match step {
             Step::Add { number } => {
                 let revisions: Api<ControllerRevision> = Api::namespaced(client.clone(), &namespace);
-                let revision = controller_revision(set, rollout, record, number);
+                let revision = controller_revision(set, rollout, change, number);
                 done(call(revisions.create(&PostParams::default(), &revision)).await)
             }
             Step::Renumber { name, uid, number } => {
                 let body = json!({
-                    "metadata": {"uid": uid, "annotations": who(record)},
+                    "metadata": {"uid": uid, "annotations": who(change)},
                     "revision": number,
                 });
                 done(call(stored.patch(&name, &merge(), &Patch::Merge(&body))).await)
@@ -135,12 +135,12 @@ fn kept(stored: &Stored) -> Kept {
 }
 
 /// Who staged it. In annotations: the data can never change, and the next who stages the same may be another.
-fn who(record: &Record) -> Value {
-    json!({ keys::BY: record.by, keys::MANAGER: record.manager })
+fn who(change: &StagedChange) -> Value {
+    json!({ keys::BY: change.by, keys::MANAGER: change.manager })
 }
 
-fn controller_revision(set: &Set, rollout: &ClaimRollout, record: &Record, number: i64) -> ControllerRevision {
-    let revision = record.revision();
+fn controller_revision(set: &Set, rollout: &ClaimRollout, change: &StagedChange, number: i64) -> ControllerRevision {
+    let revision = change.revision();
     let texts = |pairs: [(&str, &str); 2]| Some(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
     ControllerRevision {
         metadata: ObjectMeta {
@@ -150,11 +150,11 @@ fn controller_revision(set: &Set, rollout: &ClaimRollout, record: &Record, numbe
                 (keys::REVISION, revision.as_str()),
                 (keys::ROLLOUT, &rollout.uid().unwrap_or_default()),
             ]),
-            annotations: texts([(keys::BY, &record.by), (keys::MANAGER, &record.manager)]),
+            annotations: texts([(keys::BY, &change.by), (keys::MANAGER, &change.manager)]),
             owner_references: rollout.controller_owner_ref(&()).map(|owner| vec![owner]),
             ..ObjectMeta::default()
         },
-        data: Some(RawExtension(data(&record.templates).into())),
+        data: Some(RawExtension(data(&change.templates).into())),
         revision: number,
     }
 }

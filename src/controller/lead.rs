@@ -11,18 +11,18 @@ use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
 
 use super::admission::Admission;
+use super::claim_events::Pace;
 use super::context::{Context, Memories};
 use super::crd::ClaimRollout;
-use super::error::LookError;
+use super::error::ReconcileError;
 use super::health::Health;
-use super::hearsay::Pace;
 use super::known_quotas::Shared;
 use super::namespaces::Namespaces;
 use super::places::Places;
 use super::reconcile;
 use super::slim::Set;
 use super::unblock::Unblock;
-use super::watch::{self, Wake};
+use super::watch::{self, Requeue};
 use super::{Config, Error, clock};
 
 /// Leads until `stop`. Then no look is begun any more, and the writes that are under way are waited for.
@@ -36,13 +36,13 @@ pub(super) async fn lead(
     stop: impl Future<Output = ()> + Clone + Send + 'static,
 ) -> Result<(), Error> {
     let metrics = Arc::clone(&health.metrics);
-    let (wake, woken) = mpsc::unbounded();
+    let (requeue, queued) = mpsc::unbounded();
     let (forget, forgotten) = mpsc::unbounded();
 
     let sets = watch::api::<Set>(client, config.namespace.as_deref());
-    let (sets, _sets_task) = watch::follow(sets, |_| {}, Arc::clone(&metrics), set_changed(wake.clone(), forget));
+    let (sets, _sets_task) = watch::follow(sets, |_| {}, Arc::clone(&metrics), set_changed(requeue.clone(), forget));
     let rollouts = watch::api::<ClaimRollout>(client, config.namespace.as_deref());
-    let changed = rollout_changed(wake.clone(), sets.clone());
+    let changed = rollout_changed(requeue.clone(), sets.clone());
     let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), changed);
     let _leading = health.leading(rollouts.clone());
 
@@ -63,10 +63,10 @@ pub(super) async fn lead(
         ),
         sets: sets.clone(),
         rollouts: rollouts.clone(),
-        namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
+        namespaces: Namespaces::new(client.clone(), requeue.clone(), clock, Arc::clone(&metrics)),
         questions: Pace::default(),
         quota_lists: Shared::default(),
-        unblock: Unblock::new(client.clone(), wake, Arc::clone(&metrics)),
+        unblock: Unblock::new(client.clone(), requeue, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),
         stopping: Arc::clone(&stopping),
@@ -89,12 +89,12 @@ pub(super) async fn lead(
     let _admission_task = watch::Task::spawn(async move { watched.admission.begin().await });
 
     let stop = stop.inspect(move |()| stopping.store(true, Ordering::Release));
-    let queue = woken
+    let queue = queued
         .map(Ok::<ObjectRef<Set>, std::convert::Infallible>)
         .take_until(stop);
     let concurrency = Concurrency::default().concurrency(config.max_concurrent);
-    applier(look, reconcile::after_failure, context, sets, queue, concurrency)
-        .for_each(async |looked| log(looked))
+    applier(run, reconcile::after_failure, context, sets, queue, concurrency)
+        .for_each(async |reconciled| log(reconciled))
         .await;
     Ok(())
 }
@@ -131,45 +131,45 @@ async fn forget_sets(context: Arc<Context>, mut forgotten: mpsc::UnboundedReceiv
 }
 
 /// A set that was deleted before its turn is no error, and failed looks have been logged.
-fn log<T>(looked: Result<T, QueueError<LookError, std::convert::Infallible>>) {
-    if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = looked {
+fn log<T>(reconciled: Result<T, QueueError<ReconcileError, std::convert::Infallible>>) {
+    if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = reconciled {
         tracing::error!(%error, "the queue broke");
     }
 }
 
-fn look(
+fn run(
     set: Arc<Set>,
     context: Arc<Context>,
-) -> futures::future::BoxFuture<'static, Result<kube::runtime::controller::Action, LookError>> {
+) -> futures::future::BoxFuture<'static, Result<kube::runtime::controller::Action, ReconcileError>> {
     reconcile::reconcile(set, context).boxed()
 }
 
 /// Every change of a set is looked at; what was known of one that is gone is forgotten.
-fn set_changed(wake: Wake, forget: mpsc::UnboundedSender<Forget>) -> impl FnMut(Event<Set>) + Send + 'static {
+fn set_changed(requeue: Requeue, forget: mpsc::UnboundedSender<Forget>) -> impl FnMut(Event<Set>) + Send + 'static {
     // At the end nobody listens any more, and that is well.
     move |event| match event {
         Event::Init => {}
         Event::InitDone => _ = forget.unbounded_send(Forget::Unlisted),
         Event::Apply(set) | Event::InitApply(set) => {
-            watch::send(&wake, &set.namespace().unwrap_or_default(), &set.name_any());
+            watch::send(&requeue, &set.namespace().unwrap_or_default(), &set.name_any());
         }
         Event::Delete(set) => _ = forget.unbounded_send(Forget::Set(Box::new(set))),
     }
 }
 
 /// A ClaimRollout that somebody changed or deleted is written again.
-fn rollout_changed(wake: Wake, sets: Store<Set>) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
+fn rollout_changed(requeue: Requeue, sets: Store<Set>) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
     move |event| match event {
         Event::Init | Event::InitApply(_) => {}
         // What was deleted while the watch was broken is not in the new list. Of each set it is known what was reported.
         Event::InitDone => {
             for set in sets.state() {
-                watch::send(&wake, &set.namespace().unwrap_or_default(), &set.name_any());
+                watch::send(&requeue, &set.namespace().unwrap_or_default(), &set.name_any());
             }
         }
         Event::Apply(rollout) | Event::Delete(rollout) => {
             watch::send(
-                &wake,
+                &requeue,
                 &rollout.namespace().unwrap_or_default(),
                 &rollout.spec.set_ref.name,
             );

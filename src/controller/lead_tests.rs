@@ -26,10 +26,10 @@ fn a_change_of_a_report_wakes_its_set_and_a_new_list_all() {
         writer.apply_watcher_event(&Event::Apply(set(name)));
     }
     for (what, event, expected) in rows {
-        let (wake, mut woken) = mpsc::unbounded();
-        rollout_changed(wake, sets.clone())(event);
+        let (requeue, mut queued) = mpsc::unbounded();
+        rollout_changed(requeue, sets.clone())(event);
         let mut names = Vec::new();
-        while let Ok(set) = woken.try_recv() {
+        while let Ok(set) = queued.try_recv() {
             names.push(set.name);
         }
         names.sort();

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
+use super::claim_events::ClaimEvents;
 use super::crd::ClaimRollout;
-use super::hearsay::Hearsay;
 use super::known_quotas::Read;
 use super::settled::Settled;
 use super::undone::Undone;
@@ -41,7 +41,7 @@ pub(super) struct Memory {
     /// The quotas of the namespace, before the first write of a rollout. On the heap: few have any.
     pub(super) quotas: Option<Box<Read>>,
     /// What was said of claims that take long.
-    pub(super) said: Hearsay,
+    pub(super) claim_events: ClaimEvents,
     /// Failures in a row.
     pub(super) failures: u32,
     /// The last write to the set, if it was put back.
@@ -98,10 +98,10 @@ impl Memory {
     }
 
     /// This was told of claims that find no place in the report.
-    pub(super) fn told(&mut self, unlisted: &[ClaimProgress]) {
+    pub(super) fn remember_unlisted(&mut self, unlisted: &[ClaimProgress]) {
         let known = unlisted.iter().map(|claim| {
-            let told = (claim.state.to_string(), claim.reason.clone(), claim.message.clone());
-            (claim.name.clone(), told)
+            let state = (claim.state.to_string(), claim.reason.clone(), claim.message.clone());
+            (claim.name.clone(), state)
         });
         self.unlisted = known.collect();
     }
@@ -118,7 +118,7 @@ impl Memory {
         self.refusals.clear();
         self.quotas = None;
         self.modified.clear();
-        self.said.clear();
+        self.claim_events.clear();
         self.unlisted.clear();
     }
 

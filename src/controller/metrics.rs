@@ -56,8 +56,8 @@ pub(super) struct Metrics {
     standstill: Gauge,
     leader: Gauge,
     settings_differ: Gauge,
-    looks: Histogram,
-    look_failures: Counter,
+    reconciles: Histogram,
+    reconcile_failures: Counter,
     requests: Histograms,
     request_failures: Family<Label, Counter>,
 }
@@ -141,8 +141,8 @@ impl Default for Metrics {
             standstill: Gauge::default(),
             leader: Gauge::default(),
             settings_differ: Gauge::default(),
-            looks: histogram(),
-            look_failures: Counter::default(),
+            reconciles: histogram(),
+            reconcile_failures: Counter::default(),
             requests,
             request_failures: family("cause", &FAILURES),
         };
@@ -183,7 +183,7 @@ impl Metrics {
         registry.register(
             "look_failures",
             "Looks at a set that failed and are repeated",
-            self.look_failures.clone(),
+            self.reconcile_failures.clone(),
         );
     }
 
@@ -228,7 +228,7 @@ impl Metrics {
             "look",
             "Time to look at a set and act",
             Unit::Seconds,
-            self.looks.clone(),
+            self.reconciles.clone(),
         );
         registry.register_with_unit(
             "request",
@@ -242,7 +242,7 @@ impl Metrics {
         self.claim_writes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
-    /// A write to a StatefulSet: its `record` or `ready`.
+    /// A write to a StatefulSet: its `change` or `ready`.
     pub(super) fn set_write(&self, what: &str, outcome: &'static str) {
         let family = if what == "ready" {
             &self.ready_writes
@@ -283,12 +283,12 @@ impl Metrics {
         self.settings_differ.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    pub(super) fn look(&self, seconds: f64) {
-        self.looks.observe(seconds);
+    pub(super) fn reconciled(&self, seconds: f64) {
+        self.reconciles.observe(seconds);
     }
 
     pub(super) fn failure(&self) {
-        self.look_failures.inc();
+        self.reconcile_failures.inc();
     }
 
     /// Measures a request for as long as what is returned is kept.

@@ -10,7 +10,7 @@
 //! | `reconcile`, `settled`, `counted` | one look at one set, or none |
 //! | `gather`, `staged_at` | what is seen |
 //! | `quotas`, `known_quotas`, `budgets`, `places` | what it must fit into |
-//! | `inquire`, `hearsay` | what drivers say of claims that take long |
+//! | `read_events`, `claim_events` | what drivers say of claims that take long |
 //! | `writes`, `evict` | what is done |
 //! | `act`, `undone` | the writes, and what became of them |
 //! | `admission`, `registered` | whether anybody judges who stages a change, and by which settings |
@@ -26,6 +26,7 @@ mod act;
 mod admission;
 mod budgets;
 mod census;
+mod claim_events;
 mod client;
 mod context;
 mod counted;
@@ -36,9 +37,7 @@ mod evict;
 mod fixtures;
 mod gather;
 mod health;
-mod hearsay;
 mod history;
-mod inquire;
 mod known_quotas;
 mod lead;
 mod lease;
@@ -49,6 +48,7 @@ mod obstacles;
 mod places;
 mod pods;
 mod quotas;
+mod read_events;
 mod reconcile;
 mod registered;
 mod report;

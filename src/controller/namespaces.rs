@@ -17,7 +17,7 @@ use super::metrics::Metrics;
 use super::pods::Pods;
 use super::scopes::{LINGER, Scopes};
 use super::slim::{Claim, Pod};
-use super::watch::{Task, Wake, api, follow, lock, observe, send};
+use super::watch::{Requeue, Task, api, follow, lock, observe, send};
 
 /// How often it is asked what has been open for nobody for too long.
 const SWEEP: Duration = Duration::from_secs(LINGER / 6);
@@ -25,7 +25,7 @@ const SWEEP: Duration = Duration::from_secs(LINGER / 6);
 /// The namespaces whose claims and Pods are watched.
 pub(super) struct Namespaces {
     client: Client,
-    wake: Wake,
+    requeue: Requeue,
     clock: Clock,
     metrics: Arc<Metrics>,
     open: Arc<Mutex<Open>>,
@@ -62,7 +62,7 @@ impl Listed {
 }
 
 impl Namespaces {
-    pub(super) fn new(client: Client, wake: Wake, clock: Clock, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(client: Client, requeue: Requeue, clock: Clock, metrics: Arc<Metrics>) -> Self {
         let open = Arc::new(Mutex::new(Open::default()));
         let swept = Arc::clone(&open);
         let sweeping = Task::spawn(async move {
@@ -73,7 +73,7 @@ impl Namespaces {
         });
         Self {
             client,
-            wake,
+            requeue,
             clock,
             metrics,
             open,
@@ -137,14 +137,14 @@ impl Namespaces {
     ) -> impl Fn(&Event<K>) + Send + 'static {
         // What is open holds the task that this runs in.
         let open = Arc::downgrade(&self.open);
-        let (wake, listed, namespace) = (self.wake.clone(), Arc::clone(listed), namespace.map(str::to_owned));
+        let (requeue, listed, namespace) = (self.requeue.clone(), Arc::clone(listed), namespace.map(str::to_owned));
         move |event| {
             let Some(open) = open.upgrade() else { return };
             match event {
                 Event::Init => {}
                 Event::InitDone if listed.note(which) => {
                     for (namespace, set) in lock(&open).users(namespace.as_deref()) {
-                        send(&wake, namespace, set);
+                        send(&requeue, namespace, set);
                     }
                 }
                 Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) if listed.both() => {
@@ -152,7 +152,7 @@ impl Namespaces {
                     let claims = claims(object);
                     let open = lock(&open);
                     for set in claims.iter().flat_map(|claim| open.concerned(&namespace, claim)) {
-                        send(&wake, &namespace, set);
+                        send(&requeue, &namespace, set);
                     }
                 }
                 _ => {}

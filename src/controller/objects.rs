@@ -8,7 +8,7 @@ use super::slim::{Claim, Pod, Set};
 use super::views;
 use crate::claims;
 use crate::claims::quota;
-use crate::rollout::{Neighbour, PodView, SetView};
+use crate::rollout::{PodView, SetView, Sibling};
 
 /// Why an object cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -62,9 +62,9 @@ pub(crate) fn quota(object: &Value) -> Result<Vec<quota::Quota>, ObjectError> {
 ///
 /// # Errors
 /// [`ObjectError`] if it is none.
-pub(crate) fn neighbour(object: &Value) -> Result<Neighbour, ObjectError> {
+pub(crate) fn sibling(object: &Value) -> Result<Sibling, ObjectError> {
     let set = shaped::<Set>("StatefulSet", object)?;
-    Ok(Neighbour {
+    Ok(Sibling {
         templates: set.template_names(),
         set: set.metadata.name.unwrap_or_default(),
     })

@@ -31,7 +31,7 @@ struct Taken {
     /// By the uid of the StatefulSet and the storage class.
     by_set: HashMap<String, BTreeMap<String, u32>>,
     /// The uids of those that were looked at since the start.
-    looked_at: HashSet<String>,
+    reconciled: HashSet<String>,
     /// All that roll out were.
     complete: bool,
 }
@@ -56,7 +56,7 @@ impl Places {
         let mut taken = lock(&self.taken);
         if !taken.complete {
             let mut rolling = all_rolling().into_iter();
-            taken.complete = rolling.all(|uid| uid == snapshot.set.uid || taken.looked_at.contains(&uid));
+            taken.complete = rolling.all(|uid| uid == snapshot.set.uid || taken.reconciled.contains(&uid));
         }
         let budgets = self.limits.iter().map(|(class, limits)| {
             let at_once = limits.at_once.map(|most| AtOnce {
@@ -68,7 +68,7 @@ impl Places {
         });
         snapshot.budgets.classes = budgets.collect();
         let planned = plan(snapshot);
-        taken.look_at(&snapshot.set.uid);
+        taken.reconcile(&snapshot.set.uid);
         taken.by_set.insert(snapshot.set.uid.clone(), planned.places.clone());
         planned
     }
@@ -78,14 +78,14 @@ impl Places {
         if !self.limits.is_empty() {
             let mut taken = lock(&self.taken);
             taken.by_set.remove(uid);
-            taken.look_at(uid);
+            taken.reconcile(uid);
         }
     }
 
     /// Nothing is known of this one, however often it is looked at: others do not wait for it.
     pub(super) fn pass(&self, uid: &str) {
         if !self.limits.is_empty() {
-            lock(&self.taken).look_at(uid);
+            lock(&self.taken).reconcile(uid);
         }
     }
 
@@ -93,17 +93,17 @@ impl Places {
     pub(super) fn retain(&self, there: impl Fn(&str) -> bool) {
         let mut taken = lock(&self.taken);
         taken.by_set.retain(|uid, _| there(uid));
-        taken.looked_at.retain(|uid| there(uid));
+        taken.reconciled.retain(|uid| there(uid));
     }
 }
 
 impl Taken {
     /// Nobody asks who was looked at once all were.
-    fn look_at(&mut self, uid: &str) {
+    fn reconcile(&mut self, uid: &str) {
         if self.complete {
-            self.looked_at.clear();
+            self.reconciled.clear();
         } else {
-            self.looked_at.insert(uid.to_owned());
+            self.reconciled.insert(uid.to_owned());
         }
     }
 

@@ -11,7 +11,7 @@ use super::known_quotas::Read;
 use super::obstacles::Quota;
 use super::slim::Set;
 use crate::rollout::{Quotas, Seconds, SetView};
-use crate::templates::{Record, Revision};
+use crate::templates::{Revision, StagedChange};
 
 impl Context {
     /// What is known of the quotas; most rollouts are past the time when anybody asks.
@@ -19,7 +19,7 @@ impl Context {
         let now = (self.clock)();
         let known = self.remembered(set, |memory| {
             let read = memory.quotas.as_ref()?;
-            read.of(&view.staged.as_ref().map(Record::revision)?, now)
+            read.of(&view.staged.as_ref().map(StagedChange::revision)?, now)
         });
         known.flatten().unwrap_or(Quotas::Unread)
     }

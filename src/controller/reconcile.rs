@@ -8,13 +8,13 @@ use kube::ResourceExt;
 use kube::runtime::controller::Action as Next;
 
 use super::context::Context;
-use super::error::LookError;
+use super::error::ReconcileError;
 use super::settled::{Basis, Settled};
 use super::slim::Set;
 use super::status::{COLLECT, Written};
 use super::writes::Acted;
-use super::{history, inquire};
-use crate::rollout::{Action, Plan, Reason, Seconds, SetRecord, Tell, Wish};
+use super::{history, read_events};
+use crate::rollout::{Action, EventNotice, Plan, Reason, Seconds, SetStaged, Target};
 use crate::templates::{Phase, keys};
 
 /// How many times a look may go round before others have their turn.
@@ -30,10 +30,10 @@ const SHOWN: Seconds = 30;
 const LONGEST_PAUSE: u32 = 60;
 
 /// Looks at a set once, and says when to look again.
-pub(super) async fn reconcile(set: Arc<Set>, context: Arc<Context>) -> Result<Next, LookError> {
+pub(super) async fn reconcile(set: Arc<Set>, context: Arc<Context>) -> Result<Next, ReconcileError> {
     let begun = tokio::time::Instant::now();
-    let result = look(&set, &context).await;
-    context.metrics.look(begun.elapsed().as_secs_f64());
+    let result = reconcile_set(&set, &context).await;
+    context.metrics.reconciled(begun.elapsed().as_secs_f64());
     if result.is_ok() {
         context.remembered(&set, |memory| memory.failures = 0);
     }
@@ -44,7 +44,7 @@ pub(super) async fn reconcile(set: Arc<Set>, context: Arc<Context>) -> Result<Ne
 /// When to look again after a failure: after a second, doubling up to a minute, or as the API server asks. It is no longer
 /// because nothing may wake the set when an API server that was away is back: its watches go on where they were.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is kube's")]
-pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Context>) -> Next {
+pub(super) fn after_failure(set: Arc<Set>, error: &ReconcileError, context: Arc<Context>) -> Next {
     context.metrics.failure();
     context.places.pass(&set.uid().unwrap_or_default());
     let failures = context.remember(&set, |memory| {
@@ -52,7 +52,7 @@ pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Conte
         memory.failures
     });
     let asked = match error {
-        LookError::Write { retry_after, .. } => retry_after.unwrap_or(0),
+        ReconcileError::Write { retry_after, .. } => retry_after.unwrap_or(0),
         _ => 0,
     };
     let pause = (1_u32 << (failures - 1).min(6)).min(LONGEST_PAUSE).max(asked);
@@ -61,17 +61,17 @@ pub(super) fn after_failure(set: Arc<Set>, error: &LookError, context: Arc<Conte
     Next::requeue(Duration::from_secs(pause.into()))
 }
 
-async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
+async fn reconcile_set(set: &Set, context: &Context) -> Result<Next, ReconcileError> {
     if let Some(rests) = context.has_nothing_to_do(set) {
         return Ok(after(rests));
     }
     let view = context.view(set)?;
-    let wish = Wish::of(&view, &context.settings);
-    if context.was_reported(set, &view, &wish) {
+    let target = Target::of(&view, &context.settings);
+    if context.was_reported(set, &view, &target) {
         return Ok(after(Some(context.settle(set))));
     }
-    let rolls_out = wish.is_ok();
-    let counts = wish.is_err_and(|idle| context.counts(set, &view, idle));
+    let rolls_out = target.is_ok();
+    let counts = target.is_err_and(|idle| context.counts(set, &view, idle));
     let missing = if rolls_out {
         context.admission.missing(&view.namespace).await?
     } else {
@@ -102,9 +102,9 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
             done?;
         }
         match acted {
-            Acted::LookAgain => {}
+            Acted::Requeue => {}
             Acted::Nothing if plan.actions.iter().any(is_ending) => return Ok(after(Some(context.end(set)))),
-            Acted::Nothing if context.inquire(set, &plan.progress).await => {}
+            Acted::Nothing if context.read_events(set, &plan.progress).await => {}
             Acted::Nothing => {
                 let written = context.report(set, &view, &plan).await?;
                 return Ok(next(&plan, written, context.rests(set, &plan)));
@@ -121,8 +121,15 @@ async fn look(set: &Set, context: &Context) -> Result<Next, LookError> {
 /// When to look again although nothing is seen to change.
 fn next(plan: &Plan, written: Written, rests: Option<Seconds>) -> Next {
     let report = (written == Written::Later).then_some(COLLECT);
-    let inquiry = inquire::is_needed(&plan.progress).then_some(inquire::PATIENCE);
-    after(plan.wake.into_iter().chain(inquiry).chain(report).chain(rests).min())
+    let inquiry = read_events::is_needed(&plan.progress).then_some(read_events::PATIENCE);
+    after(
+        plan.requeue_after
+            .into_iter()
+            .chain(inquiry)
+            .chain(report)
+            .chain(rests)
+            .min(),
+    )
 }
 
 /// After so many seconds, or when something is seen to change.
@@ -136,7 +143,7 @@ fn after(seconds: Option<Seconds>) -> Next {
 fn is_beginning(action: &Action) -> bool {
     matches!(
         action,
-        Action::Tell(Tell {
+        Action::Event(EventNotice {
             reason: Reason::ClaimsStaged,
             ..
         })
@@ -146,7 +153,7 @@ fn is_beginning(action: &Action) -> bool {
 /// True iff the rollout is over once this is done. The look at the set as it is then reports the end, and all that is to be
 /// said until then.
 fn is_ending(action: &Action) -> bool {
-    matches!(action, Action::SetRecord(SetRecord { record: Some(record), .. }) if record.phase == Phase::Complete)
+    matches!(action, Action::SetStaged(SetStaged { change: Some(change), .. }) if change.phase == Phase::Complete)
 }
 
 impl Context {

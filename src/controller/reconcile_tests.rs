@@ -8,10 +8,10 @@ use kube::runtime::reflector::{Store, store};
 use kube::runtime::watcher::Event;
 use serde_json::json;
 
-use super::{Context, LookError, after_failure};
+use super::{Context, ReconcileError, after_failure};
 use crate::controller::admission::{Admission, WithoutPolicy};
+use crate::controller::claim_events::Pace;
 use crate::controller::context::Memories;
-use crate::controller::hearsay::Pace;
 use crate::controller::known_quotas::Shared;
 use crate::controller::metrics::Metrics;
 use crate::controller::namespaces::Namespaces;
@@ -25,7 +25,7 @@ fn context(sets: Store<Set>) -> Arc<Context> {
     let never =
         |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
     let client = Client::new(tower::service_fn(never), "default");
-    let (wake, _) = mpsc::unbounded();
+    let (requeue, _) = mpsc::unbounded();
     let (metrics, settings) = (Arc::<Metrics>::default(), Arc::default());
     let without = WithoutPolicy::RollOut;
     let clock = || 1000;
@@ -38,10 +38,10 @@ fn context(sets: Store<Set>) -> Arc<Context> {
         admission: Admission::new(client.clone(), settings, None, without, Arc::clone(&metrics)),
         sets,
         rollouts: store().0,
-        namespaces: Namespaces::new(client.clone(), wake.clone(), clock, Arc::clone(&metrics)),
+        namespaces: Namespaces::new(client.clone(), requeue.clone(), clock, Arc::clone(&metrics)),
         questions: Pace::default(),
         quota_lists: Shared::default(),
-        unblock: Unblock::new(client, wake, Arc::clone(&metrics)),
+        unblock: Unblock::new(client, requeue, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),
         stopping: Arc::new(AtomicBool::new(false)),
@@ -93,16 +93,16 @@ async fn a_set_that_is_deleted_during_its_look_is_forgotten() {
                 writer.apply_watcher_event(&Event::Apply(set(uid)));
             }
             let context = context(sets);
-            let looked_at = Arc::new(set("old"));
+            let reconciled = Arc::new(set("old"));
             // The look remembers something after the set was forgotten.
-            context.remember(&looked_at, |_| {});
+            context.remember(&reconciled, |_| {});
             if failed {
-                let error = LookError::Admission("no answer".to_owned());
-                after_failure(Arc::clone(&looked_at), &error, Arc::clone(&context));
+                let error = ReconcileError::Admission("no answer".to_owned());
+                after_failure(Arc::clone(&reconciled), &error, Arc::clone(&context));
             } else {
-                context.leave_if_gone(&looked_at);
+                context.leave_if_gone(&reconciled);
             }
-            let remembered = context.remembered(&looked_at, |_| ()).is_some();
+            let remembered = context.remembered(&reconciled, |_| ()).is_some();
             assert_eq!(remembered, expected, "{what}, failed: {failed}");
         }
     }

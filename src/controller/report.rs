@@ -8,44 +8,44 @@ use kube::api::Api;
 use super::act::Outcome;
 use super::context::Context;
 use super::crd::ClaimRollout;
-use super::error::LookError;
+use super::error::ReconcileError;
 use super::memory::Memory;
 use super::slim::Set;
 use super::status::{self, Written};
 use super::{events, history};
-use crate::rollout::history::wish;
-use crate::rollout::{Action, ApplyClaim, Plan, Reason, SetView, Tell};
-use crate::templates::{Quantity, Record};
+use crate::rollout::history::target;
+use crate::rollout::{Action, ApplyClaim, EventNotice, Plan, Reason, SetView};
+use crate::templates::{Quantity, StagedChange};
 
 impl Context {
     /// Writes the progress of a plan where users read it, and then says what is to be said once; whether some of it is
     /// left to be written later.
     ///
     /// Where it cannot be written, an Event says so, and what is to be said once is said all the same.
-    pub(super) async fn report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<Written, LookError> {
+    pub(super) async fn report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<Written, ReconcileError> {
         let written = self.write_report(set, view, plan).await;
         if let Err(error) = &written {
             let message = format!("the rollout goes on, and its ClaimRollout cannot be written: {error}");
-            self.tell(set, &unreported(set, message)).await;
+            self.emit(set, &unreported(set, message)).await;
         }
         for action in &plan.actions {
-            if let Action::Tell(tell) = action {
-                self.tell(set, tell).await;
+            if let Action::Event(emit) = action {
+                self.emit(set, emit).await;
             }
         }
         let unlisted = &plan.progress.unlisted;
-        self.remembered(set, |memory| memory.told(unlisted));
+        self.remembered(set, |memory| memory.remember_unlisted(unlisted));
         written
     }
 
-    async fn write_report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<Written, LookError> {
+    async fn write_report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<Written, ReconcileError> {
         let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let seen = self.report_of(set);
         let outcome = status::ensure(&rollouts, set, &plan.progress, seen).await;
         let (rollout, _) = self.reported(set, outcome)?;
         self.keep(set, view, plan, &rollout).await?;
         let last = self.remembered(set, |memory| memory.reported_at).flatten();
-        let outcome = status::say(&rollouts, &plan.progress, rollout, last, (self.clock)()).await;
+        let outcome = status::write(&rollouts, &plan.progress, rollout, last, (self.clock)()).await;
         let (_, written) = self.reported(set, outcome)?;
         Ok(written)
     }
@@ -55,7 +55,7 @@ impl Context {
         &self,
         set: &Set,
         outcome: Outcome<(Arc<ClaimRollout>, Written)>,
-    ) -> Result<(Arc<ClaimRollout>, Written), LookError> {
+    ) -> Result<(Arc<ClaimRollout>, Written), ReconcileError> {
         let label = outcome.as_str();
         match outcome {
             Outcome::Done((rollout, Written::Something)) => {
@@ -75,15 +75,15 @@ impl Context {
 
     /// Keeps a new wish in the history. Refused, it is logged and the rollout goes on: nothing depends on it. Where another
     /// object has its name, as the wish of a ClaimRollout that was deleted until the garbage collector comes, it is tried again.
-    async fn keep(&self, set: &Set, view: &SetView, plan: &Plan, rollout: &ClaimRollout) -> Result<(), LookError> {
+    async fn keep(&self, set: &Set, view: &SetView, plan: &Plan, rollout: &ClaimRollout) -> Result<(), ReconcileError> {
         let unkept = self.remembered(set, |memory| memory.unkept).unwrap_or_default();
-        let is_due = |record: &&Record| unkept > 0 || history::is_due(rollout, &record.revision());
-        let record = wish(view, &self.settings).filter(is_due);
-        let Some(record) = record.filter(|_| !plan.halted) else {
+        let is_due = |change: &&StagedChange| unkept > 0 || history::is_due(rollout, &change.revision());
+        let change = target(view, &self.settings).filter(is_due);
+        let Some(change) = change.filter(|_| !plan.halted) else {
             return Ok(());
         };
         let current = &plan.progress.current_revision;
-        let outcomes = match history::keep(&self.client, set, rollout, record, current).await {
+        let outcomes = match history::keep(&self.client, set, rollout, change, current).await {
             Outcome::Done(outcomes) => outcomes,
             other => vec![other.and_then(|_| Outcome::Done(()))],
         };
@@ -103,25 +103,25 @@ impl Context {
         Ok(())
     }
 
-    pub(super) async fn tell(&self, set: &Set, tell: &Tell) {
-        events::publish(&self.client, &self.metrics, self.clock, set, tell).await;
+    pub(super) async fn emit(&self, set: &Set, emit: &EventNotice) {
+        events::publish(&self.client, &self.metrics, self.clock, set, emit).await;
     }
 }
 
 /// A report that was not written is written at the next look.
-fn failed<T>(what: &'static str, outcome: Outcome<T>) -> LookError {
+fn failed<T>(what: &'static str, outcome: Outcome<T>) -> ReconcileError {
     let label = outcome.as_str();
     let (why, retry_after) = match outcome {
         Outcome::Refused { message, .. } => (message, None),
         Outcome::Unsure { why, retry_after } => (why, retry_after),
         _ => (label.to_owned(), None),
     };
-    LookError::Write { what, why, retry_after }
+    ReconcileError::Write { what, why, retry_after }
 }
 
 /// Says that the report is missing.
-fn unreported(set: &Set, message: String) -> Tell {
-    Tell {
+fn unreported(set: &Set, message: String) -> EventNotice {
+    EventNotice {
         set_uid: set.uid().unwrap_or_default(),
         claim: None,
         reason: Reason::ClaimRolloutNotWritten,
@@ -130,7 +130,7 @@ fn unreported(set: &Set, message: String) -> Tell {
 }
 
 /// Says that a claim was brought to the wish.
-pub(super) fn updated(set: &Set, apply: &ApplyClaim) -> Tell {
+pub(super) fn updated(set: &Set, apply: &ApplyClaim) -> EventNotice {
     let class = apply
         .volume_attributes_class_name
         .as_ref()
@@ -138,7 +138,7 @@ pub(super) fn updated(set: &Set, apply: &ApplyClaim) -> Tell {
     let taken_back = apply
         .taken_back
         .map(|request| format!(" ({request} was not reached and is taken back)"));
-    Tell {
+    EventNotice {
         set_uid: set.uid().unwrap_or_default(),
         claim: Some((apply.name.to_string(), apply.uid.clone())),
         reason: Reason::ClaimUpdated,

@@ -11,7 +11,7 @@ use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
 use super::slim::Set;
-use crate::rollout::{Seconds, SetView, Wish};
+use crate::rollout::{Seconds, SetView, Target};
 use crate::templates::Phase;
 
 /// How often it is looked at although nothing has changed.
@@ -78,16 +78,16 @@ fn until_check(namespace: &str, now: Seconds) -> Seconds {
 
 /// True iff an earlier controller has reported that this wish is reached by as many replicas as there are now, in this
 /// generation. So a start and a failover read no claims where there is nothing to do.
-pub(super) fn was_reached(set: &SetView, wish: &Wish<'_>, report: &ClaimRollout) -> bool {
+pub(super) fn was_reached(set: &SetView, target: &Target<'_>, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
     let spec = &report.spec;
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
     let templates = status.volume_claim_templates.iter();
     let mut finished = templates.map(|template| template.finished_reconciliation_generation);
-    wish.record.phase == Phase::Complete
-        && !wish.is_live(set)
+    target.change.phase == Phase::Complete
+        && !target.is_live(set)
         && spec.set_ref.uid == set.uid
-        && (&*spec.revision, &*status.update_revision) == (wish.revision.as_str(), wish.revision.as_str())
+        && (&*spec.revision, &*status.update_revision) == (target.revision.as_str(), target.revision.as_str())
         && spec.sync == set.sync.to_string()
         && Some(status.observed_generation) == report.metadata.generation
         && status.replicas == Some(i64::from(set.replicas))

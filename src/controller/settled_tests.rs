@@ -6,7 +6,7 @@ use super::{Basis, EVERY, QUIET, Settled, until_check, was_reached};
 use crate::controller::fixtures;
 use crate::controller::slim::Set;
 use crate::rollout::fixtures::{template, web};
-use crate::rollout::{Snapshot, Wish};
+use crate::rollout::{Snapshot, Target};
 use crate::templates::Phase;
 
 /// A change of one thing.
@@ -131,9 +131,9 @@ fn namespaces_are_checked_every_few_hours_each_at_its_own_time() {
 /// A set whose record has this phase, and the report of three replicas at its revision.
 fn reported(phase: Phase) -> (Snapshot, Value) {
     let mut snapshot = web();
-    let record = snapshot.set.staged.as_mut().unwrap();
-    record.phase = phase;
-    let revision = record.revision().to_string();
+    let change = snapshot.set.staged.as_mut().unwrap();
+    change.phase = phase;
+    let revision = change.revision().to_string();
     let ready = json!({"type": "Ready", "status": "True", "reason": "Complete", "message": "",
         "lastTransitionTime": "2026-01-01T00:00:00Z"});
     let template = json!({"templateName": "data", "finishedReconciliationGeneration": 5});
@@ -202,8 +202,8 @@ fn a_reached_wish_is_known_from_its_report_alone() {
         let (snapshot, mut report) = reported(phase);
         *report.pointer_mut(path).unwrap() = value;
         let report = serde_json::from_value(report).unwrap();
-        let wish = Wish::of(&snapshot.set, &snapshot.settings).unwrap();
-        assert_eq!(was_reached(&snapshot.set, &wish, &report), expected, "{why}");
+        let target = Target::of(&snapshot.set, &snapshot.settings).unwrap();
+        assert_eq!(was_reached(&snapshot.set, &target, &report), expected, "{why}");
     }
 }
 
@@ -211,10 +211,10 @@ fn a_reached_wish_is_known_from_its_report_alone() {
 fn a_reached_wish_that_is_live_is_still_to_be_removed() {
     let (mut snapshot, report) = reported(Phase::Complete);
     snapshot.set.live = vec![template("data", "2Gi")];
-    let wish = Wish::of(&snapshot.set, &snapshot.settings).unwrap();
+    let target = Target::of(&snapshot.set, &snapshot.settings).unwrap();
     assert!(!was_reached(
         &snapshot.set,
-        &wish,
+        &target,
         &serde_json::from_value(report).unwrap()
     ));
 }

@@ -43,7 +43,7 @@ pub(super) const COLLECT: Seconds = 2;
 ///
 /// `last` is when it was written last, where that is known: for a moment after that nothing is written that only says
 /// that claims are a step further on their way. A driver may take many such steps in that moment.
-pub(super) async fn say(
+pub(super) async fn write(
     api: &Api<ClaimRollout>,
     progress: &Progress,
     rollout: Arc<ClaimRollout>,

@@ -147,7 +147,7 @@ fn only_steps_of_claims_on_their_way_can_wait() {
         let after = status(&plan(&web).progress, Some(&before), 1, 20);
         assert_eq!(essence(&before) == essence(&after), can_wait, "{sentence}");
         assert_eq!(before == after, sentence == "nothing", "{sentence}");
-        let of_another_wish = status(&plan(&web).progress, Some(&before), 2, 20);
-        assert_ne!(essence(&before), essence(&of_another_wish), "{sentence}");
+        let of_another_target = status(&plan(&web).progress, Some(&before), 2, 20);
+        assert_ne!(essence(&before), essence(&of_another_target), "{sentence}");
     }
 }

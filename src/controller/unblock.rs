@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::metrics::Metrics;
 use super::obstacles::{Class, Limits, Obstacle, Quota, Seen};
 use super::scopes::Scopes;
-use super::watch::{self, Task, Wake, lock};
+use super::watch::{self, Requeue, Task, lock};
 use crate::rollout::Seconds;
 
 /// Changes within this time are one: where Pods and claims come and go, quotas change all the time. It also lets the
@@ -26,7 +26,7 @@ const MOST: usize = 2;
 /// The sets with refused claims, and what is watched for them.
 pub(super) struct Unblock {
     client: Client,
-    wake: Wake,
+    requeue: Requeue,
     metrics: Arc<Metrics>,
     waiting: Arc<Mutex<Waiting>>,
 }
@@ -98,10 +98,10 @@ impl Default for Waiting {
 }
 
 impl Unblock {
-    pub(super) fn new(client: Client, wake: Wake, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(client: Client, requeue: Requeue, metrics: Arc<Metrics>) -> Self {
         Self {
             client,
-            wake,
+            requeue,
             metrics,
             waiting: Arc::default(),
         }
@@ -173,18 +173,18 @@ impl Unblock {
                 notify.notify_one();
             }
         });
-        let (waiting, wake) = (Arc::downgrade(&self.waiting), self.wake.clone());
+        let (waiting, requeue) = (Arc::downgrade(&self.waiting), self.requeue.clone());
         let namespace = namespace.map(str::to_owned);
-        let tell = Task::spawn(async move {
+        let emit = Task::spawn(async move {
             loop {
                 gave_way.notified().await;
                 tokio::time::sleep(PAUSE).await;
-                rouse::<K>(&waiting, &wake, namespace.as_deref());
+                rouse::<K>(&waiting, &requeue, namespace.as_deref());
             }
         });
         Watch {
             seen,
-            _tasks: [watch, tell],
+            _tasks: [watch, emit],
         }
     }
 }
@@ -195,13 +195,13 @@ fn close<K>(watches: &mut Watches<K>) {
 }
 
 /// Says that the refused applies of those who wait for this watch are due.
-fn rouse<K: Kind>(waiting: &Weak<Mutex<Waiting>>, wake: &Wake, namespace: Option<&str>) {
+fn rouse<K: Kind>(waiting: &Weak<Mutex<Waiting>>, requeue: &Requeue, namespace: Option<&str>) {
     let Some(waiting) = waiting.upgrade() else { return };
     let mut waiting = lock(&waiting);
     let concerned = K::watches(&mut waiting).users(namespace);
     let concerned: Vec<_> = concerned.map(|(of, set)| (of.to_owned(), set.to_owned())).collect();
     for (namespace, set) in concerned {
-        watch::send(wake, &namespace, &set);
+        watch::send(requeue, &namespace, &set);
         waiting.due.insert((namespace, set));
     }
 }

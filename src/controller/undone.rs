@@ -107,14 +107,14 @@ mod tests {
 
     #[test]
     fn reply_that_lacks_what_was_sent_is_undone() {
-        let record = json!({"metadata": {"uid": "u", "annotations": {"staged": "b"}}});
+        let change = json!({"metadata": {"uid": "u", "annotations": {"staged": "b"}}});
         let ready = json!({"metadata": {"uid": "u", "annotations": {"ready": null}}});
         let staged = Some("the annotation staged");
         let named = Some("the annotation ready");
         for (sent, reply, expected) in [
-            (&record, json!({"staged": "b", "other": "x"}), None),
-            (&record, json!({"staged": "a"}), staged),
-            (&record, json!({}), staged),
+            (&change, json!({"staged": "b", "other": "x"}), None),
+            (&change, json!({"staged": "a"}), staged),
+            (&change, json!({}), staged),
             (&ready, json!({}), None),
             (&ready, json!({"ready": "1"}), named),
         ] {
@@ -190,34 +190,37 @@ mod tests {
         }
     }
 
-    fn said(apply: &ApplyClaim, change: fn(&mut Value)) -> String {
+    fn claim_events(apply: &ApplyClaim, change: fn(&mut Value)) -> String {
         let sent = crate::controller::act::body(apply);
         let mut reply = sent.clone();
         change(&mut reply);
         let reply: Applied = serde_json::from_str(&reply.to_string()).unwrap();
-        let said = of_claim(&sent, apply, &reply.metadata, &reply.read.unwrap()).unwrap_or_default();
+        let claim_events = of_claim(&sent, apply, &reply.metadata, &reply.read.unwrap()).unwrap_or_default();
         let changed = "a webhook changed what was asked for, or a feature is off: ";
-        said.strip_prefix(changed).map(str::to_owned).unwrap_or(said)
+        claim_events
+            .strip_prefix(changed)
+            .map(str::to_owned)
+            .unwrap_or(claim_events)
     }
 
     #[test]
     fn claim_that_lacks_what_was_asked_for_says_each_field() {
         for (row, change, expected) in ROWS {
-            assert_eq!(said(&apply(), *change), *expected, "{row}");
+            assert_eq!(claim_events(&apply(), *change), *expected, "{row}");
         }
         let plain = ApplyClaim {
             volume_attributes_class_name: None,
             ..apply()
         };
         let classed = |reply: &mut Value| reply["spec"]["volumeAttributesClassName"] = json!("slow");
-        assert_eq!(said(&plain, classed), "", "no class was asked for");
+        assert_eq!(claim_events(&plain, classed), "", "no class was asked for");
         let lowered = ApplyClaim {
             taken_back: Some("5Gi".parse().unwrap()),
             ..apply()
         };
         let expected = "storage 2Gi came back as 5Gi";
         assert_eq!(
-            said(&lowered, |reply| size(reply, "5Gi")),
+            claim_events(&lowered, |reply| size(reply, "5Gi")),
             expected,
             "it was to be taken back"
         );

@@ -10,7 +10,7 @@ use crate::claims::claim::ClaimError;
 use crate::claims::{self, Owner};
 use crate::json::Map;
 use crate::rollout::snapshot::Unready;
-use crate::rollout::{Earlier, PodView, Seconds, SetView};
+use crate::rollout::{PodView, Previous, Seconds, SetView};
 use crate::templates::{Revision, TemplateError, keys};
 
 /// Why an object of the API cannot be read. The API server would have to have changed its mind about what is valid.
@@ -132,7 +132,7 @@ fn seconds(time: Option<&Time>) -> Seconds {
 
 /// What was last reported of a set with this uid; nothing if it was reported of an earlier set of the same name.
 #[must_use]
-pub(super) fn earlier(rollout: &ClaimRollout, set_uid: &str) -> Option<Earlier> {
+pub(super) fn previous(rollout: &ClaimRollout, set_uid: &str) -> Option<Previous> {
     if rollout.spec.set_ref.uid != set_uid {
         return None;
     }
@@ -145,7 +145,7 @@ pub(super) fn earlier(rollout: &ClaimRollout, set_uid: &str) -> Option<Earlier> 
     });
     let moved = status.claims.iter().map(|claim| &claim.since).chain(&status.started_at);
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
-    Some(Earlier {
+    Some(Previous {
         revision: Revision::from_text(&status.update_revision),
         started: status.started_at.as_ref().map(|time| seconds(Some(time))),
         claims: claims.collect(),

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{claim, earlier, pod, set};
+use super::{claim, pod, previous, set};
 use crate::controller::slim::{Claim, Pod, Set};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy};
 use crate::templates::UpdatePolicy;
@@ -224,8 +224,8 @@ fn what_was_reported_last_is_what_the_status_was_about() {
     let ready =
         json!({ "type": "Ready", "status": "False", "reason": "RollingOut", "message": "", "lastTransitionTime": now });
     let written = rollout(json!({ "updateRevision": "a", "startedAt": now, "claims": [claim], "conditions": [ready] }));
-    assert_eq!(earlier(&written, "another set"), None);
-    let seen = earlier(&written, "u").unwrap();
+    assert_eq!(previous(&written, "another set"), None);
+    let seen = previous(&written, "u").unwrap();
     // The spec may be about the next wish already.
     assert_eq!(
         (seen.revision.as_str(), seen.started, seen.ready.as_str()),
@@ -236,12 +236,12 @@ fn what_was_reported_last_is_what_the_status_was_about() {
         ("Applied".to_owned(), "NotBegun".to_owned(), "m".to_owned())
     );
     assert_eq!(
-        earlier(&rollout(json!({ "updateRevision": "a" })), "u")
+        previous(&rollout(json!({ "updateRevision": "a" })), "u")
             .unwrap()
             .started,
         None
     );
-    assert_eq!(earlier(&rollout(json!(null)), "u"), None);
+    assert_eq!(previous(&rollout(json!(null)), "u"), None);
 }
 
 #[test]

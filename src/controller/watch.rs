@@ -25,7 +25,7 @@ const WATCH_SECONDS: u32 = 60;
 const PAGE: u32 = 100;
 
 /// Where to say that a set is to be looked at.
-pub(super) type Wake = UnboundedSender<ObjectRef<Set>>;
+pub(super) type Requeue = UnboundedSender<ObjectRef<Set>>;
 
 /// A task that ends with its handle.
 #[derive(Debug)]
@@ -150,6 +150,6 @@ fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
 }
 
 /// Says that a set is to be looked at. At the end nobody listens any more, and that is well.
-pub(super) fn send(wake: &Wake, namespace: &str, set: &str) {
-    let _ = wake.unbounded_send(ObjectRef::new(set).within(namespace));
+pub(super) fn send(requeue: &Requeue, namespace: &str, set: &str) {
+    let _ = requeue.unbounded_send(ObjectRef::new(set).within(namespace));
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::act::{self, Outcome};
 use super::context::Context;
-use super::error::LookError;
+use super::error::ReconcileError;
 use super::report::updated;
 use super::slim::{Applied, Patched, Set};
 use super::undone::{self, Undone};
@@ -25,7 +25,7 @@ pub(super) enum Acted {
     /// There was nothing to write.
     Nothing,
     /// Something is known now that was not.
-    LookAgain,
+    Requeue,
     /// Something had changed since it was seen; the watches will show it.
     Overtaken,
 }
@@ -33,7 +33,7 @@ pub(super) enum Acted {
 impl Context {
     /// Executes the writes of a plan, one after the other. One that fails keeps no other from being made; the first failure
     /// is what is returned.
-    pub(super) async fn act(&self, set: &Set, plan: &Plan) -> (Acted, Result<(), LookError>) {
+    pub(super) async fn act(&self, set: &Set, plan: &Plan) -> (Acted, Result<(), ReconcileError>) {
         let (mut acted, mut done) = (Acted::Nothing, Ok(()));
         for action in &plan.actions {
             if self.stopping.load(Ordering::Acquire) {
@@ -47,17 +47,17 @@ impl Context {
         (acted, done)
     }
 
-    async fn execute(&self, set: &Set, action: &Action) -> Result<Acted, LookError> {
+    async fn execute(&self, set: &Set, action: &Action) -> Result<Acted, ReconcileError> {
         match action {
             Action::ApplyClaim(apply) => self.apply(set, apply).await,
-            Action::SetRecord(action) => self.annotate(set, "record", &act::record(action)?).await,
+            Action::SetStaged(action) => self.annotate(set, "record", &act::staged_change(action)?).await,
             Action::SetReady(action) => self.annotate(set, "ready", &act::ready(action)).await,
             Action::Evict(evict) => Ok(self.evict(set, evict).await),
-            Action::Tell(_) => Ok(Acted::Nothing),
+            Action::Event(_) => Ok(Acted::Nothing),
         }
     }
 
-    async fn apply(&self, set: &Set, apply: &ApplyClaim) -> Result<Acted, LookError> {
+    async fn apply(&self, set: &Set, apply: &ApplyClaim) -> Result<Acted, ReconcileError> {
         let claims: Api<Applied> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let outcome = act::apply_claim(&claims, apply).await;
         self.metrics.claim_write(outcome.as_str());
@@ -75,13 +75,13 @@ impl Context {
             Outcome::Done(claim) => {
                 self.note_modified(set, apply);
                 self.remember(set, |memory| memory.applied(claim));
-                self.tell(set, &updated(set, apply)).await;
-                Ok(Acted::LookAgain)
+                self.emit(set, &updated(set, apply)).await;
+                Ok(Acted::Requeue)
             }
             Outcome::Refused { cause, message, stored } => {
                 let now = (self.clock)();
                 self.remember(set, |memory| memory.refused(apply, (cause, message), stored, now));
-                Ok(Acted::LookAgain)
+                Ok(Acted::Requeue)
             }
             Outcome::Conflict | Outcome::Gone => Ok(Acted::Overtaken),
             Outcome::Unsure { why, .. } if self.is_unanswered(set, &apply.uid) => {
@@ -89,9 +89,9 @@ impl Context {
                 self.remember(set, |memory| {
                     memory.refused(apply, (NOT_ANSWERED.to_owned(), why), None, now);
                 });
-                Ok(Acted::LookAgain)
+                Ok(Acted::Requeue)
             }
-            Outcome::Unsure { why, retry_after } => Err(LookError::Write {
+            Outcome::Unsure { why, retry_after } => Err(ReconcileError::Write {
                 what: "claim",
                 why,
                 retry_after,
@@ -109,7 +109,7 @@ impl Context {
     }
 
     /// Writes to the set. Once done, the set is seen to have changed, and looked at again.
-    async fn annotate(&self, set: &Set, what: &'static str, body: &Value) -> Result<Acted, LookError> {
+    async fn annotate(&self, set: &Set, what: &'static str, body: &Value) -> Result<Acted, ReconcileError> {
         let sets: Api<Patched> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let outcome = act::patch(&sets, &set.name_any(), body).await;
         self.metrics.set_write(what, outcome.as_str());
@@ -126,17 +126,17 @@ impl Context {
                 self.remember(set, |memory| {
                     memory.undone = Some(Undone::again(memory.undone.as_ref(), message, now));
                 });
-                Ok(Acted::LookAgain)
+                Ok(Acted::Requeue)
             }
             Outcome::Unsure { why, retry_after } if !self.is_unanswered(set, "") => {
-                Err(LookError::Write { what, why, retry_after })
+                Err(ReconcileError::Write { what, why, retry_after })
             }
             Outcome::Refused { message: why, .. } | Outcome::Unsure { why, .. } => {
                 let now = (self.clock)();
                 self.remember(set, |memory| {
                     memory.refused = Some(Undone::again(memory.refused.as_ref(), why, now));
                 });
-                Ok(Acted::LookAgain)
+                Ok(Acted::Requeue)
             }
         }
     }

@@ -211,7 +211,7 @@ fn pods_that_are_replaced_together_wait_for_all_claims() {
     }
     table(&[
         ("its own are ready", |web, _| recreate(web), together),
-        ("all are ready", |web, _| ready(web, web.wish()), None),
+        ("all are ready", |web, _| ready(web, web.target()), None),
         (
             "all were ready for another revision",
             |web, _| ready(web, Revision::from_text("another")),
@@ -220,7 +220,7 @@ fn pods_that_are_replaced_together_wait_for_all_claims() {
         (
             "its own is not any more",
             |web, _| {
-                ready(web, web.wish());
+                ready(web, web.target());
                 web.claim("data-web-2").labels.remove("claim-rollout.io/revision");
             },
             BEHIND,

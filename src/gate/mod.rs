@@ -10,7 +10,7 @@ use crate::api::Settings;
 use crate::claims::Claim;
 use crate::rollout::readiness;
 use crate::rollout::snapshot::{SetView, Strategy};
-use crate::rollout::wish::Wish;
+use crate::rollout::target::Target;
 use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, Sync, keys};
 
 /// A Pod that is about to be deleted.
@@ -50,7 +50,7 @@ impl Pod {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate<'s> {
     set: &'s SetView,
-    wish: Wish<'s>,
+    target: Target<'s>,
     ordinal: u32,
 }
 
@@ -63,19 +63,19 @@ impl<'s> Gate<'s> {
     #[must_use]
     pub fn of(pod: &Pod, set: &'s SetView, settings: &Settings) -> Option<Self> {
         let ordinal = pod.ordinal().filter(|ordinal| set.has(*ordinal))?;
-        let wish = Wish::of(set, settings).ok()?;
+        let target = Target::of(set, settings).ok()?;
         let waits = pod.may_wait()
             && pod.set_uid == set.uid
-            && wish.record.phase == Phase::RollingOut
+            && target.change.phase == Phase::RollingOut
             && set.sync == Sync::LockStep
             && !set.is_below_partition(ordinal);
-        waits.then_some(Self { set, wish, ordinal })
+        waits.then_some(Self { set, target, ordinal })
     }
 
     /// The claims of the Pod, by name, and what they are to become.
     pub fn claims(&self) -> impl Iterator<Item = (ClaimName, &'s ClaimTemplate)> {
         let (set, ordinal) = (self.set, self.ordinal);
-        let templates = self.wish.record.templates.iter();
+        let templates = self.target.change.templates.iter();
         templates.filter_map(move |template| Some((ClaimName::new(&template.name, &set.name, ordinal).ok()?, template)))
     }
 
@@ -90,7 +90,7 @@ impl<'s> Gate<'s> {
             ));
         }
         // One that is deleted takes all others with it, and the controller has seen the claims of all.
-        let is_open = |ready: &Ready| ready.revision == self.wish.revision;
+        let is_open = |ready: &Ready| ready.revision == self.target.revision;
         let waits = self.set.strategy == Strategy::Recreate && !self.set.ready.as_ref().is_some_and(is_open);
         waits.then(|| {
             format!("the Pods of {set} are replaced together, when all of its PersistentVolumeClaims are ready")
@@ -100,14 +100,14 @@ impl<'s> Gate<'s> {
     /// Why the Pod waits for this claim; nothing if it does not, or there is no such claim.
     #[must_use]
     pub fn waits_for(&self, claim: Option<&Claim>, template: &ClaimTemplate) -> Option<String> {
-        let claim = claim.filter(|claim| readiness::keeps_pod(claim, template, &self.wish.revision))?;
-        let is_at = readiness::is_at(claim, template, &self.wish.revision);
+        let claim = claim.filter(|claim| readiness::keeps_pod(claim, template, &self.target.revision))?;
+        let is_at = readiness::is_at(claim, template, &self.target.revision);
         let why = if is_at {
-            let state = readiness::state_at_wish(claim, template);
+            let state = readiness::state_at_target(claim, template);
             let (_, why) = readiness::explain(state, claim, template);
             format!("is {state}: {why}")
         } else {
-            format!("is not yet at revision {}", self.wish.revision)
+            format!("is not yet at revision {}", self.target.revision)
         };
         let (set, ordinal) = (&self.set.name, self.ordinal);
         Some(format!(

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::snapshot::SetView;
-use crate::templates::{ClaimName, Phase, Quantity, Ready, Record, Revision};
+use crate::templates::{ClaimName, Phase, Quantity, Ready, Revision, StagedChange};
 
 /// One thing to do. Whatever writes names the uid and the resourceVersion that it was decided for.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,13 +13,13 @@ pub enum Action {
     /// Server-side apply on a claim.
     ApplyClaim(ApplyClaim),
     /// Write the record of a set.
-    SetRecord(SetRecord),
+    SetStaged(SetStaged),
     /// Write whose claims became ready, so that its Pod is asked for again.
     SetReady(SetReady),
     /// Evict a Pod.
     Evict(Evict),
     /// Say something once.
-    Tell(Tell),
+    Event(EventNotice),
 }
 
 /// One server-side apply: these fields and no others (S2).
@@ -47,13 +47,13 @@ pub struct ApplyClaim {
 
 /// A write of the annotation `claim-rollout.io/staged`, and of what stands beside it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SetRecord {
+pub struct SetStaged {
     /// The uid of the set.
     pub set_uid: String,
     /// Its resourceVersion.
     pub resource_version: String,
     /// The whole record; nothing where it goes.
-    pub record: Option<Record>,
+    pub change: Option<StagedChange>,
 }
 
 /// A write of the annotation `claim-rollout.io/ready`.
@@ -78,14 +78,14 @@ pub struct Evict {
     pub claim: (String, String),
 }
 
-impl SetRecord {
+impl SetStaged {
     /// The record that was seen, now in this phase.
     #[must_use]
-    pub fn phase(set: &SetView, seen: &Record, phase: Phase) -> Self {
+    pub fn phase(set: &SetView, seen: &StagedChange, phase: Phase) -> Self {
         Self {
             set_uid: set.uid.clone(),
             resource_version: set.resource_version.clone(),
-            record: Some(Record { phase, ..seen.clone() }),
+            change: Some(StagedChange { phase, ..seen.clone() }),
         }
     }
 
@@ -95,14 +95,14 @@ impl SetRecord {
         Self {
             set_uid: set.uid.clone(),
             resource_version: set.resource_version.clone(),
-            record: None,
+            change: None,
         }
     }
 }
 
 /// An Event on the set, and on the claim where it concerns one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tell {
+pub struct EventNotice {
     /// The uid of the set.
     pub set_uid: String,
     /// Name and uid of the claim.

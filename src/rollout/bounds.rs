@@ -5,7 +5,7 @@ use super::quota::{self, Held};
 use super::replica::Replica;
 use super::snapshot::Snapshot;
 use super::spending::Spending;
-use super::wish::Wish;
+use super::target::Target;
 
 /// What keeps claims from being written although it is their turn.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,11 +19,11 @@ pub struct Bounds {
 impl Bounds {
     /// The bounds of this order.
     #[must_use]
-    pub fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order: &Order<'_>) -> Self {
-        let held = quota::held(snapshot, wish, replicas, order);
+    pub fn of(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>], order: &Order<'_>) -> Self {
+        let held = quota::held(snapshot, target, replicas, order);
         let reached = if held.is_none() { &order.reached[..] } else { &[] };
         Self {
-            spending: Spending::of(snapshot, wish, replicas, reached),
+            spending: Spending::of(snapshot, target, replicas, reached),
             held,
         }
     }

@@ -9,7 +9,7 @@ use super::quota::Held;
 use super::readiness::ClaimState;
 use super::replica::{At, Replica, Standing};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
-use super::wish::Wish;
+use super::target::Target;
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::templates::{Phase, Sync};
@@ -55,7 +55,7 @@ impl Course {
     #[must_use]
     pub fn of(
         snapshot: &Snapshot,
-        wish: &Wish<'_>,
+        target: &Target<'_>,
         replicas: &[Replica<'_>],
         (order, bounds): (&Order<'_>, &Bounds),
     ) -> Self {
@@ -82,7 +82,7 @@ impl Course {
             return Self { reason, message };
         }
         let done = replicas.iter().filter(|replica| replica.is_done()).count();
-        if done == replicas.len() && wish.record.phase == Phase::Complete {
+        if done == replicas.len() && target.change.phase == Phase::Complete {
             let asking = lag::asking(snapshot).map(|asking| format!("; {asking}"));
             return Self {
                 reason: ReadyReason::Complete,
@@ -140,12 +140,12 @@ impl Course {
 /// became Ready, ceased to be, or was deleted.
 #[must_use]
 pub fn deadline(snapshot: &Snapshot) -> Option<Seconds> {
-    let earlier = snapshot.earlier.as_ref()?;
+    let previous = snapshot.previous.as_ref()?;
     // What was not meant to move begins to now.
-    if ReadyReason::read(&earlier.ready).is_some_and(|reason| reason.kind() == Kind::Waiting) {
+    if ReadyReason::read(&previous.ready).is_some_and(|reason| reason.kind() == Kind::Waiting) {
         return None;
     }
-    let moved = earlier.moved;
+    let moved = previous.moved;
     let of_pod = |pod: &PodView| {
         let unready = pod.unready.as_ref().map(|unready| unready.since);
         pod.ready_since.into_iter().chain(unready).chain([pod.created]).max()

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::action::{Action, ApplyClaim, Reason, SetRecord, Tell};
+use super::action::{Action, ApplyClaim, EventNotice, Reason, SetStaged};
 use super::budget::Budgets;
 use super::plan::plan;
 use super::readiness::ClaimState;
-use super::snapshot::{Earlier, PodView, Refusal, SetView, Snapshot, Trouble};
+use super::snapshot::{PodView, Previous, Refusal, SetView, Snapshot, Trouble};
 use crate::claims::quota::Quotas;
 use crate::claims::{Claim, Owner};
 use crate::json::Map;
-use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Record, Revision, UpdatePolicy, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Revision, StagedChange, UpdatePolicy, keys};
 
 pub(crate) fn gi(amount: u64) -> Quantity {
     Quantity::from_bytes(amount << 30)
@@ -24,8 +24,8 @@ pub(crate) fn template(name: &str, size: &str) -> ClaimTemplate {
     ClaimTemplate::read_list(&text).expect("a template").remove(0)
 }
 
-pub(crate) fn record(templates: Vec<ClaimTemplate>) -> Record {
-    Record {
+pub(crate) fn staged_change(templates: Vec<ClaimTemplate>) -> StagedChange {
+    StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: Phase::RollingOut,
@@ -48,7 +48,7 @@ pub(crate) fn owner(kind: &str, name: &str, uid: &str) -> Owner {
 
 /// Three replicas, each with a Pod and a bound claim of 1Gi; 2Gi are staged, and this was reported already.
 pub(crate) fn web() -> Snapshot {
-    let staged = record(vec![template("data", "2Gi")]);
+    let staged = staged_change(vec![template("data", "2Gi")]);
     let revision = staged.revision();
     let set = SetView {
         namespace: "default".to_owned(),
@@ -73,11 +73,11 @@ pub(crate) fn web() -> Snapshot {
         set,
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),
-        neighbours: Vec::new(),
+        siblings: Vec::new(),
         refusals: BTreeMap::new(),
         quotas: Quotas::Unchecked,
         budgets: Budgets::default(),
-        earlier: Some(Earlier {
+        previous: Some(Previous {
             revision,
             started: Some(950),
             claims: BTreeMap::new(),
@@ -134,13 +134,13 @@ impl Snapshot {
         self.claims.get_mut(name).expect("a claim of the fixture")
     }
 
-    pub(crate) fn wish(&self) -> Revision {
+    pub(crate) fn target(&self) -> Revision {
         self.set.staged.as_ref().expect("a record").revision()
     }
 
     /// The claim was written: it carries the revision and asks for 2Gi.
     pub(crate) fn applied(&mut self, name: &str) -> &mut Claim {
-        let revision = self.wish();
+        let revision = self.target();
         let claim = self.claim(name);
         claim.labels.insert(keys::REVISION.to_owned(), revision.to_string());
         claim.request = claim.request.max(gi(2));
@@ -158,10 +158,10 @@ impl Snapshot {
     }
 
     pub(crate) fn stage(&mut self, templates: Vec<ClaimTemplate>) {
-        self.set.staged = Some(record(templates));
-        let revision = self.wish();
-        if let Some(earlier) = &mut self.earlier {
-            earlier.revision = revision;
+        self.set.staged = Some(staged_change(templates));
+        let revision = self.target();
+        if let Some(previous) = &mut self.previous {
+            previous.revision = revision;
         }
     }
 }
@@ -178,28 +178,28 @@ pub(crate) fn apply(snapshot: &Snapshot, ordinal: u32) -> Action {
         volume_attributes_class_name: None,
         labels: [].into(),
         annotations: [].into(),
-        revision: snapshot.wish(),
+        revision: snapshot.target(),
     })
 }
 
 pub(crate) fn complete(snapshot: &Snapshot) -> Action {
-    let record = snapshot.set.staged.as_ref().unwrap();
-    Action::SetRecord(SetRecord::phase(&snapshot.set, record, Phase::Complete))
+    let change = snapshot.set.staged.as_ref().unwrap();
+    Action::SetStaged(SetStaged::phase(&snapshot.set, change, Phase::Complete))
 }
 
-pub(crate) fn told(snapshot: &Snapshot) -> Vec<(Reason, String)> {
-    let tells = plan(snapshot).actions.into_iter().filter_map(|action| match action {
-        Action::Tell(Tell { reason, message, .. }) => Some((reason, message)),
+pub(crate) fn events(snapshot: &Snapshot) -> Vec<(Reason, String)> {
+    let notices = plan(snapshot).actions.into_iter().filter_map(|action| match action {
+        Action::Event(EventNotice { reason, message, .. }) => Some((reason, message)),
         _ => None,
     });
-    tells.collect()
+    notices.collect()
 }
 
 pub(crate) fn writes(snapshot: &Snapshot) -> Vec<Action> {
     plan(snapshot)
         .actions
         .into_iter()
-        .filter(|action| !matches!(action, Action::Tell(_)))
+        .filter(|action| !matches!(action, Action::Event(_)))
         .collect()
 }
 
@@ -221,7 +221,7 @@ pub(crate) fn trouble(kind: &str) -> Trouble {
 
 pub(crate) fn refused(web: &mut Snapshot, last: u64) {
     let refusal = Refusal {
-        revision: web.wish(),
+        revision: web.target(),
         resource_version: "7".to_owned(),
         cause: "Forbidden".to_owned(),
         message: "exceeded quota".to_owned(),

@@ -5,10 +5,10 @@
 
 use super::idle::Idle;
 use super::snapshot::SetView;
-use super::wish::Wish;
+use super::target::Target;
 use crate::api::Settings;
 use crate::json::{Map, Value};
-use crate::templates::{ClaimTemplate, Record, Revision};
+use crate::templates::{ClaimTemplate, Revision, StagedChange};
 
 /// A wish that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,22 +51,22 @@ pub enum Step {
 
 /// The record whose wish belongs into the history: one that claims are made like, now or when they are born.
 #[must_use]
-pub fn wish<'a>(set: &'a SetView, settings: &Settings) -> Option<&'a Record> {
-    match Wish::of(set, settings) {
-        Ok(wish) => Some(wish.record),
+pub fn target<'a>(set: &'a SetView, settings: &Settings) -> Option<&'a StagedChange> {
+    match Target::of(set, settings) {
+        Ok(target) => Some(target.change),
         Err(Idle::OnClaimDelete) => set.staged.as_ref(),
         Err(_) => None,
     }
 }
 
-/// What to write so that `wish` is the latest of the history and at most `limit` are kept.
+/// What to write so that `target` is the latest of the history and at most `limit` are kept.
 ///
 /// The wish, and the revision `current` that claims are still at, are kept whatever the limit is; of the others the
 /// oldest go first. Nothing if it is so already.
 #[must_use]
-pub fn steps(kept: &[Kept], wish: &Revision, current: &Revision, limit: usize) -> Vec<Step> {
+pub fn steps(kept: &[Kept], target: &Revision, current: &Revision, limit: usize) -> Vec<Step> {
     let last = kept.iter().map(|kept| kept.number).max().unwrap_or(0);
-    let known = kept.iter().find(|kept| kept.revision == *wish);
+    let known = kept.iter().find(|kept| kept.revision == *target);
     let mut steps = Vec::new();
     match known {
         None => steps.push(Step::Add {
@@ -82,7 +82,7 @@ pub fn steps(kept: &[Kept], wish: &Revision, current: &Revision, limit: usize) -
     let total = kept.len() + usize::from(known.is_none());
     let mut others: Vec<&Kept> = kept
         .iter()
-        .filter(|kept| kept.revision != *wish && kept.revision != *current)
+        .filter(|kept| kept.revision != *target && kept.revision != *current)
         .collect();
     others.sort_by_key(|kept| (kept.number, &kept.name));
     let surplus = others.into_iter().take(total.saturating_sub(limit));

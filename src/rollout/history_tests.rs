@@ -1,4 +1,4 @@
-use super::{Kept, Step, data, steps, wish};
+use super::{Kept, Step, data, steps, target};
 use crate::api::Settings;
 use crate::json;
 use crate::rollout::fixtures::{owner, template, web};
@@ -93,28 +93,28 @@ fn the_wish_becomes_the_latest_and_the_oldest_of_too_many_go() {
 fn what_claims_are_made_like_belongs_into_the_history_and_what_is_not_honoured_does_not() {
     let settings = Settings::default();
     let mut web = web();
-    assert_eq!(wish(&web.set, &settings), web.set.staged.as_ref());
+    assert_eq!(target(&web.set, &settings), web.set.staged.as_ref());
 
     web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
-    assert_eq!(wish(&web.set, &settings), web.set.staged.as_ref(), "at birth");
+    assert_eq!(target(&web.set, &settings), web.set.staged.as_ref(), "at birth");
 
     web.set.update_policy = Some(UpdatePolicy::ReCreate);
-    assert_eq!(wish(&web.set, &settings), None, "not enabled");
+    assert_eq!(target(&web.set, &settings), None, "not enabled");
 
     web.set.update_policy = None;
     web.set.controller = Some(owner("Database", "web", "owner-uid"));
-    assert_eq!(wish(&web.set, &settings), None, "owned");
+    assert_eq!(target(&web.set, &settings), None, "owned");
 
     web.set.controller = None;
     web.set.terminating = true;
-    assert_eq!(wish(&web.set, &settings), None, "on its way out");
+    assert_eq!(target(&web.set, &settings), None, "on its way out");
 
     web.set.terminating = false;
     web.set.live = vec![template("data", "3Gi")];
-    assert_eq!(wish(&web.set, &settings), None, "a forged one: it shrinks");
+    assert_eq!(target(&web.set, &settings), None, "a forged one: it shrinks");
 
     web.set.staged = None;
-    assert_eq!(wish(&web.set, &settings), None, "nothing staged");
+    assert_eq!(target(&web.set, &settings), None, "nothing staged");
 }
 
 #[test]

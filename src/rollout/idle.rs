@@ -6,7 +6,7 @@ use super::time::Seconds;
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::claims::Owner;
-use crate::templates::RecordError;
+use crate::templates::StagedError;
 
 /// For how many seconds it is believed that the policy is registered, or is not.
 pub const POLICY_RECHECK: Seconds = 15;
@@ -56,7 +56,7 @@ pub enum Idle {
     /// done.
     Unreadable {
         /// Why.
-        why: RecordError,
+        why: StagedError,
     },
     /// The record asks for what the policy would have refused: somebody else wrote it.
     Unsound {
@@ -81,7 +81,7 @@ impl Idle {
             Self::PolicyMissing { .. } => ReadyReason::PolicyMissing,
             Self::WriteUndone { .. } => ReadyReason::WriteUndone,
             Self::Unreadable { .. } => ReadyReason::StagedChangeUnreadable,
-            Self::Unsound { .. } => ReadyReason::RecordUnsound,
+            Self::Unsound { .. } => ReadyReason::StagedChangeNotAllowed,
         }
     }
 
@@ -99,7 +99,7 @@ impl Idle {
 
     /// After how many seconds it is looked at again, although nothing of the StatefulSet changes.
     #[must_use]
-    pub fn wake(&self, now: Seconds) -> Option<Seconds> {
+    pub fn requeue_after(&self, now: Seconds) -> Option<Seconds> {
         match self {
             Self::PolicyMissing { .. } => Some(POLICY_RECHECK),
             Self::WriteUndone { retry_at, .. } => Some(retry_at.saturating_sub(now).max(1)),

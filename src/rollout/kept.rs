@@ -13,20 +13,20 @@ pub enum Kept {
     Partition,
 }
 
-/// What keeps the claims of a replica from being written, if anything does; `wished` is when the wish was first seen.
+/// What keeps the claims of a replica from being written, if anything does; `desired` is when the wish was first seen.
 ///
 /// With `OnDelete` they are written once the Pod was deleted by hand (KEP-4650): it is gone or going, or was made since.
 /// Times are in seconds. One made in the very second in which the wish was first seen counts as older: nobody deletes that
 /// fast, but sets are changed in the second in which they were made.
 #[must_use]
-pub fn kept(snapshot: &Snapshot, wished: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<Kept> {
+pub fn kept(snapshot: &Snapshot, desired: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<Kept> {
     let set = &snapshot.set;
     if set.paused {
         return Some(Kept::Paused);
     }
     match set.strategy {
         Strategy::OnDelete => {
-            let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created <= wished);
+            let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created <= desired);
             stays.then_some(Kept::OnDelete)
         }
         Strategy::RollingUpdate | Strategy::Recreate => set.is_below_partition(ordinal).then_some(Kept::Partition),

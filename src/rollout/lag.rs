@@ -2,8 +2,8 @@
 
 use super::idle::Idle;
 use super::replica::{self, Replica};
-use super::snapshot::{Earlier, SetView, Snapshot};
-use super::wish::Wish;
+use super::snapshot::{Previous, SetView, Snapshot};
+use super::target::Target;
 use crate::claims::Claim;
 use crate::templates::{ClaimName, ClaimTemplate, Revision};
 
@@ -12,11 +12,11 @@ const NAMED: usize = 3;
 
 /// The replicas of a set whose staged change waits for claims to come: how many claims have older templates.
 #[must_use]
-pub fn replicas<'a>(snapshot: &'a Snapshot, wish: &Wish<'a>) -> Vec<Replica<'a>> {
+pub fn replicas<'a>(snapshot: &'a Snapshot, target: &Target<'a>) -> Vec<Replica<'a>> {
     let mounting = replica::mounting(snapshot);
     let ordinals = snapshot.set.ordinals();
     ordinals
-        .map(|ordinal| Replica::look(snapshot, wish, &mounting, ordinal))
+        .map(|ordinal| Replica::assess(snapshot, target, &mounting, ordinal))
         .collect()
 }
 
@@ -31,14 +31,14 @@ pub fn is_reported(idle: &Idle, set: &SetView) -> bool {
 ///
 /// A wish that has become the live templates was not dropped.
 #[must_use]
-pub fn after(idle: Idle, earlier: Option<&Earlier>, live: &Revision) -> Idle {
-    let (Idle::NothingStaged, Some(earlier)) = (&idle, earlier) else {
+pub fn after(idle: Idle, previous: Option<&Previous>, live: &Revision) -> Idle {
+    let (Idle::NothingStaged, Some(previous)) = (&idle, previous) else {
         return idle;
     };
-    let was_dropped = if earlier.ready == Idle::Withdrawn.as_str() {
-        earlier.revision == *live
+    let was_dropped = if previous.ready == Idle::Withdrawn.as_str() {
+        previous.revision == *live
     } else {
-        earlier.ready != Idle::NothingStaged.as_str() && earlier.revision != *live
+        previous.ready != Idle::NothingStaged.as_str() && previous.revision != *live
     };
     if was_dropped { Idle::Withdrawn } else { idle }
 }

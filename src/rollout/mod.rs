@@ -1,4 +1,4 @@
-//! Decision two: what to do next to bring the claims of a set to its wish.
+//! Decision two: what to do next to bring the claims of a set to its target.
 //!
 //! Pure: no I/O, no clock, no state. Everything that was seen, the time included, comes in as a [`Snapshot`]; what goes
 //! out is a [`Plan`]: actions as values, and the whole progress. The caller executes, and looks again.
@@ -6,7 +6,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`snapshot`] | what the decision reads |
-//! | [`wish`], [`idle`] | what is wished for a set; why nothing is rolled out |
+//! | [`target`], [`idle`] | what is wished for a set; why nothing is rolled out |
 //! | [`readiness`] | the words *ready* and the states of a claim |
 //! | [`replica`], [`kept`] | one claim, one replica: the table of KEP-4650 |
 //! | [`order`] | whose turn it is |
@@ -17,7 +17,7 @@
 //! | [`plan`](mod@plan) | what to do now, and the end |
 //! | [`progress`], `listed`, [`course`] | what users read: how far it is, and why it waits |
 //! | [`lag`] | what is counted and named where nothing is rolled out |
-//! | [`tell`] | what is said once |
+//! | [`events`] | what is said once |
 //! | [`history`] | which wishes are kept |
 //! | [`action`] | what goes out |
 //! | `invariants` | what must never happen, and what must happen in the end |
@@ -27,8 +27,8 @@ pub mod budget;
 pub mod idle;
 pub mod readiness;
 pub mod snapshot;
+pub mod target;
 pub mod time;
-pub mod wish;
 
 // What the controller alone decides: the policy goes without.
 #[cfg(any(test, not(target_family = "wasm")))]
@@ -37,6 +37,8 @@ pub mod action;
 pub mod bounds;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod course;
+#[cfg(any(test, not(target_family = "wasm")))]
+pub mod events;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod history;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
@@ -61,11 +63,9 @@ pub mod replica;
 pub mod restart;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod spending;
-#[cfg(any(test, not(target_family = "wasm")))]
-pub mod tell;
 
 #[cfg(any(test, not(target_family = "wasm")))]
-pub use action::{Action, ApplyClaim, Evict, Reason, SetReady, SetRecord, Tell};
+pub use action::{Action, ApplyClaim, EventNotice, Evict, Reason, SetReady, SetStaged};
 pub use budget::Budgets;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub use course::Condition;
@@ -75,8 +75,8 @@ pub use plan::{Plan, plan};
 #[cfg(any(test, not(target_family = "wasm")))]
 pub use progress::{ClaimProgress, Counts, Progress, TemplateProgress};
 pub use readiness::ClaimState;
-pub use snapshot::{Earlier, Neighbour, PodView, Refusal, Seconds, SetView, Snapshot};
-pub use wish::Wish;
+pub use snapshot::{PodView, Previous, Refusal, Seconds, SetView, Sibling, Snapshot};
+pub use target::Target;
 
 pub use crate::claims::quota::Quotas;
 

@@ -7,7 +7,7 @@
 use super::action::SetReady;
 use super::replica::{At, Replica};
 use super::snapshot::{PodManagement, PodView, SetView, Snapshot, Strategy};
-use super::wish::Wish;
+use super::target::Target;
 use crate::templates::{Ready, Sync};
 
 /// How far down the order has come.
@@ -125,7 +125,7 @@ fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
 ///
 /// One that has to wait again is named no more, so that it can be named once more.
 #[must_use]
-pub fn ready(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Option<SetReady> {
+pub fn ready(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -> Option<SetReady> {
     let set = &snapshot.set;
     if set.paused || set.sync == Sync::Async {
         return None;
@@ -152,7 +152,7 @@ pub fn ready(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> 
                 .map(|replica| replica.ordinal)
         }
     };
-    let revision = &wish.revision;
+    let revision = &target.revision;
     let named = set.ready.as_ref().filter(|named| named.revision == *revision);
     let named = named.map(|named| named.ordinal);
     let waits_again = |ordinal: u32| {

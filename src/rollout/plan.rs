@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::action::{Action, SetRecord};
+use super::action::{Action, SetStaged};
 use super::bounds::Bounds;
 use super::course;
+use super::events;
 use super::idle::Idle;
 use super::lag;
 use super::order::{self, Order, WaitsFor};
@@ -15,8 +16,7 @@ use super::replica::{self, Replica};
 use super::restart;
 use super::snapshot::{Seconds, Snapshot};
 use super::spending;
-use super::tell;
-use super::wish::Wish;
+use super::target::Target;
 use crate::templates::{Phase, Revision};
 
 /// What is to be done, and what is to be reported.
@@ -27,7 +27,7 @@ pub struct Plan {
     /// What to report.
     pub progress: Progress,
     /// Look again after so many seconds, also if nothing is seen to change.
-    pub wake: Option<Seconds>,
+    pub requeue_after: Option<Seconds>,
     /// True iff nothing that claims or Pods do could call for an action, so that they need not be watched.
     pub settled: bool,
     /// True iff the quotas of the namespace are to be read before anything is written.
@@ -39,7 +39,7 @@ pub struct Plan {
 }
 
 /// The longest time between two looks at a rollout, as a net below the watches.
-pub const LOOK_AGAIN: Seconds = 300;
+pub const RECHECK: Seconds = 300;
 
 /// What to do next to bring the claims of the set to its wish.
 ///
@@ -56,11 +56,11 @@ pub const LOOK_AGAIN: Seconds = 300;
 /// * At the wish there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
-    let wish = match (Wish::of(&snapshot.set, &snapshot.settings), &snapshot.halted) {
-        (Ok(wish), None) => wish,
+    let target = match (Target::of(&snapshot.set, &snapshot.settings), &snapshot.halted) {
+        (Ok(target), None) => target,
         (Ok(_), Some(idle)) => return nothing(snapshot, idle),
         (Err(idle), _) => {
-            let idle = lag::after(idle, snapshot.earlier.as_ref(), &Revision::of(&snapshot.set.live));
+            let idle = lag::after(idle, snapshot.previous.as_ref(), &Revision::of(&snapshot.set.live));
             return nothing(snapshot, &idle);
         }
     };
@@ -68,44 +68,44 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     let replicas: Vec<Replica<'_>> = snapshot
         .set
         .ordinals()
-        .map(|ordinal| Replica::look(snapshot, &wish, &mounting, ordinal))
+        .map(|ordinal| Replica::assess(snapshot, &target, &mounting, ordinal))
         .collect();
     let order = Order::of(snapshot, &replicas);
-    let bounds = Bounds::of(snapshot, &wish, &replicas, &order);
+    let bounds = Bounds::of(snapshot, &target, &replicas, &order);
 
-    let mut actions = applies(snapshot, &wish, &order, &bounds);
+    let mut actions = applies(snapshot, &target, &order, &bounds);
     let all_done = replicas.iter().all(Replica::is_done);
-    let is_complete = wish.record.phase == Phase::Complete;
+    let is_complete = target.change.phase == Phase::Complete;
     let set = &snapshot.set;
     let refused = snapshot
         .write_refused
         .as_ref()
         .filter(|(_, retry_at)| *retry_at > snapshot.now);
-    let settled = all_done && is_complete && !wish.is_live(set);
+    let settled = all_done && is_complete && !target.is_live(set);
     if !settled && refused.is_none() {
         actions.extend(match (is_complete, all_done && !set.paused && set.reaches_all()) {
-            (false, true) => Some(Action::SetRecord(SetRecord::phase(set, wish.record, Phase::Complete))),
-            (false, false) => order::ready(snapshot, &wish, &replicas).map(Action::SetReady),
+            (false, true) => Some(Action::SetStaged(SetStaged::phase(set, target.change, Phase::Complete))),
+            (false, false) => order::ready(snapshot, &target, &replicas).map(Action::SetReady),
             // The StatefulSet itself says all that is staged.
-            (true, _) => (all_done && wish.is_live(set)).then(|| Action::SetRecord(SetRecord::none(set))),
+            (true, _) => (all_done && target.is_live(set)).then(|| Action::SetStaged(SetStaged::none(set))),
         });
     }
     actions.extend(restart::evict(snapshot, &replicas).map(Action::Evict));
-    let progress = progress::of(snapshot, &wish, &replicas, (&order, &bounds));
+    let progress = progress::of(snapshot, &target, &replicas, (&order, &bounds));
     actions.extend(
-        tell::changes(snapshot, &wish, &replicas, &progress)
+        events::changes(snapshot, &target, &replicas, &progress)
             .into_iter()
-            .map(Action::Tell),
+            .map(Action::Event),
     );
-    let wake = if settled {
+    let requeue_after = if settled {
         None
     } else {
-        Some(wake(snapshot, &replicas, &order, &bounds))
+        Some(requeue_after(snapshot, &replicas, &order, &bounds))
     };
     Plan {
         actions,
         progress,
-        wake,
+        requeue_after,
         settled,
         asks_quotas: bounds.held == Some(Held::Unread),
         places: bounds.spending.places,
@@ -120,13 +120,13 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         .halted
         .as_ref()
         .filter(|halted| matches!(halted, Idle::WriteUndone { .. }));
-    let tell = tell::idle(snapshot, idle).map(Action::Tell);
-    let wake = undone.unwrap_or(idle).wake(snapshot.now);
+    let events = events::idle(snapshot, idle).map(Action::Event);
+    let requeue_after = undone.unwrap_or(idle).requeue_after(snapshot.now);
     Plan {
-        actions: tell.into_iter().collect(),
+        actions: events.into_iter().collect(),
         progress: progress::idle(snapshot, idle),
-        wake,
-        settled: wake.is_none() && !lag::waits(snapshot, idle),
+        requeue_after,
+        settled: requeue_after.is_none() && !lag::waits(snapshot, idle),
         asks_quotas: false,
         places: BTreeMap::new(),
         halted: snapshot.halted.is_some(),
@@ -134,7 +134,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
 }
 
 /// The applies that are due.
-fn applies(snapshot: &Snapshot, wish: &Wish<'_>, order: &Order<'_>, bounds: &Bounds) -> Vec<Action> {
+fn applies(snapshot: &Snapshot, target: &Target<'_>, order: &Order<'_>, bounds: &Bounds) -> Vec<Action> {
     if bounds.held.is_some() {
         return Vec::new();
     }
@@ -142,7 +142,7 @@ fn applies(snapshot: &Snapshot, wish: &Wish<'_>, order: &Order<'_>, bounds: &Bou
     let due = claims.filter(|claim| claim.wants_apply(snapshot.now));
     let free = due.filter(|claim| bounds.spending.waits(claim.name.as_str()).is_none());
     let noted = free.filter_map(|claim| {
-        let mut apply = claim.apply(snapshot, wish)?;
+        let mut apply = claim.apply(snapshot, target)?;
         spending::note(snapshot, &mut apply);
         Some(Action::ApplyClaim(apply))
     });
@@ -150,7 +150,7 @@ fn applies(snapshot: &Snapshot, wish: &Wish<'_>, order: &Order<'_>, bounds: &Bou
 }
 
 /// Seconds until something may be due without anything having changed.
-fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>, bounds: &Bounds) -> Seconds {
+fn requeue_after(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>, bounds: &Bounds) -> Seconds {
     let now = snapshot.now;
     let set = &snapshot.set;
     let since = snapshot.pods.values().filter_map(|pod| pod.ready_since);
@@ -171,12 +171,12 @@ fn wake(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>, bounds
     let next = due
         .chain(refused)
         .chain(quotas)
-        .chain(bounds.spending.wakes(now))
+        .chain(bounds.spending.due_times(now))
         .chain(course::deadline(snapshot))
         .chain(restart::due(snapshot, replicas))
         .filter(|due| *due > now)
         .min();
-    next.map_or(LOOK_AGAIN, |due| (due - now).min(LOOK_AGAIN))
+    next.map_or(RECHECK, |due| (due - now).min(RECHECK))
 }
 
 #[cfg(test)]

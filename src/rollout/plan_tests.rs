@@ -2,7 +2,7 @@
 
 use crate::rollout::action::Action;
 use crate::rollout::fixtures::{apply, complete, gi, state, template, web as fixture};
-use crate::rollout::plan::{LOOK_AGAIN, plan};
+use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::readiness::ClaimState;
 use crate::rollout::replica::{At, Step, step};
 use crate::rollout::snapshot::Snapshot;
@@ -39,9 +39,9 @@ fn the_highest_ordinal_is_first_and_the_next_one_waits_until_it_is_ready() {
     }
     assert_eq!(plan(&web).actions, [complete(&web)]);
     web.phase(Phase::Complete);
-    web.earlier.as_mut().unwrap().ready = "Complete".to_owned();
+    web.previous.as_mut().unwrap().ready = "Complete".to_owned();
     let end = plan(&web);
-    assert_eq!((end.actions, end.settled, end.wake), (vec![], true, None));
+    assert_eq!((end.actions, end.settled, end.requeue_after), (vec![], true, None));
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn a_paused_rollout_is_only_watched() {
     web.applied("data-web-2");
     let paused = plan(&web);
     assert_eq!(
-        (paused.actions, paused.settled, paused.wake),
-        (vec![], false, Some(LOOK_AGAIN))
+        (paused.actions, paused.settled, paused.requeue_after),
+        (vec![], false, Some(RECHECK))
     );
     assert_eq!(paused.progress.ready.reason, "Paused");
     assert_eq!(state(&web, "data-web-2"), ClaimState::Applied);

@@ -11,7 +11,7 @@ use super::readiness::{self, ClaimState};
 use super::replica::{At, Replica, Standing};
 use super::restart;
 use super::snapshot::{Seconds, SetView, Snapshot};
-use super::wish::{self, Wish};
+use super::target::{self, Target};
 use crate::api::ReadyReason;
 use crate::templates::{ClaimTemplate, Quantity, Revision, TemplateChange, UpdatePolicy, keys};
 
@@ -97,9 +97,9 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
     let set = &snapshot.set;
     let templates = set.wanted().to_vec();
     let revision = Revision::of(&templates);
-    let counted = Wish::staged(set, &snapshot.settings).ok();
+    let counted = Target::staged(set, &snapshot.settings).ok();
     let counted = counted.filter(|_| *idle == Idle::OnClaimDelete && lag::is_reported(idle, set));
-    let replicas = counted.as_ref().map(|wish| lag::replicas(snapshot, wish));
+    let replicas = counted.as_ref().map(|target| lag::replicas(snapshot, target));
     let by_template = by_templates(set, &templates, replicas.as_deref().unwrap_or_default());
     let mut course = Course::idle(idle);
     if let Some(lag) = replicas.as_ref().and_then(|replicas| lagging(replicas, &by_template)) {
@@ -114,14 +114,14 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
     let current = counted.as_ref().zip(replicas.as_ref());
     Progress {
         current_revision: match current {
-            Some((wish, replicas)) => current_revision(snapshot, wish, replicas),
+            Some((target, replicas)) => current_revision(snapshot, target, replicas),
             None if idle.is_stalled() => Revision::of(&set.live),
             None => revision.clone(),
         },
         templates,
         started: snapshot.first_seen(&revision),
         update_revision: revision,
-        update_policy: wish::update_policy(set),
+        update_policy: target::update_policy(set),
         counts: replicas.as_deref().map(counts),
         by_template: if replicas.is_some() { by_template } else { Vec::new() },
         claims: Vec::new(),
@@ -145,7 +145,7 @@ fn lagging(replicas: &[Replica<'_>], by_template: &[TemplateProgress]) -> Option
 #[must_use]
 pub fn of(
     snapshot: &Snapshot,
-    wish: &Wish<'_>,
+    target: &Target<'_>,
     replicas: &[Replica<'_>],
     (order, bounds): (&Order<'_>, &Bounds),
 ) -> Progress {
@@ -160,15 +160,15 @@ pub fn of(
             .map(|(replica, claim)| claim_progress(snapshot, replica, claim, bounds))
             .collect()
     };
-    let [ready, reconciling, stalled] = Course::of(snapshot, wish, replicas, (order, bounds)).conditions();
+    let [ready, reconciling, stalled] = Course::of(snapshot, target, replicas, (order, bounds)).conditions();
     Progress {
-        templates: wish.record.templates.clone(),
-        current_revision: current_revision(snapshot, wish, replicas),
-        update_revision: wish.revision.clone(),
-        started: snapshot.first_seen(&wish.revision),
-        update_policy: wish::update_policy(&snapshot.set),
+        templates: target.change.templates.clone(),
+        current_revision: current_revision(snapshot, target, replicas),
+        update_revision: target.revision.clone(),
+        started: snapshot.first_seen(&target.revision),
+        update_policy: target::update_policy(&snapshot.set),
         counts: Some(counts(replicas)),
-        by_template: by_templates(&snapshot.set, &wish.record.templates, replicas),
+        by_template: by_templates(&snapshot.set, &target.change.templates, replicas),
         claims: of_claims(listed),
         unlisted: of_claims(unlisted),
         ready,
@@ -249,7 +249,7 @@ fn by_template(set: &SetView, template: &ClaimTemplate, replicas: &[Replica<'_>]
 }
 
 /// What the claim with the lowest ordinal that is not at the wish is at: the label on it, else the live templates.
-fn current_revision(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>]) -> Revision {
+fn current_revision(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -> Revision {
     let behind = replicas
         .iter()
         .rev()
@@ -260,6 +260,6 @@ fn current_revision(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_
             .labels
             .get(keys::REVISION)
             .map_or_else(|| Revision::of(&snapshot.set.live), Revision::from_text),
-        None => wish.revision.clone(),
+        None => target.revision.clone(),
     }
 }

@@ -6,7 +6,7 @@
 use super::order::Order;
 use super::replica::{At, Replica};
 use super::snapshot::{Seconds, Snapshot};
-use super::wish::Wish;
+use super::target::Target;
 use crate::claims::quota::{Excess, Growth, Quotas, exceeded};
 
 /// Time between two looks at the quotas while something does not fit.
@@ -25,7 +25,12 @@ pub enum Held {
 ///
 /// It is the first as long as no PVC is at the revision, and none was denied. What counts is every PVC that the rollout may
 /// write as things are: those below the partition, or whose Pod is to be deleted by hand first, count when they may.
-pub(super) fn held(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], order: &Order<'_>) -> Option<Held> {
+pub(super) fn held(
+    snapshot: &Snapshot,
+    target: &Target<'_>,
+    replicas: &[Replica<'_>],
+    order: &Order<'_>,
+) -> Option<Held> {
     if snapshot.quotas == Quotas::Unchecked {
         return None;
     }
@@ -38,7 +43,7 @@ pub(super) fn held(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>
     let free = replicas.iter().filter(|replica| replica.kept.is_none());
     let growths = free.flat_map(|replica| &replica.claims).filter_map(|standing| {
         let claim = standing.claim.filter(|_| standing.wants_apply(snapshot.now))?;
-        let to = standing.apply(snapshot, wish)?.storage;
+        let to = standing.apply(snapshot, target)?.storage;
         (to > claim.request).then(|| Growth {
             class: claim.storage_class_name(),
             from: claim.request,

@@ -193,7 +193,7 @@ pub fn needs_pod(claim: &Claim) -> bool {
 
 /// How far a claim at the wish has come.
 #[must_use]
-pub fn state_at_wish(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
+pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
     if !claim.bound {
         return ClaimState::Unbound;
     }

@@ -6,7 +6,7 @@ use super::action::ApplyClaim;
 use super::kept::{self, Kept};
 use super::readiness::{self, ClaimState};
 use super::snapshot::{PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
-use super::wish::Wish;
+use super::target::Target;
 use crate::claims::compatible::differences;
 use crate::claims::retention::PodUid;
 use crate::claims::{Belongs, Claim, Foreign};
@@ -123,10 +123,10 @@ pub fn mounting(snapshot: &Snapshot) -> Mounting<'_> {
 impl<'a> Replica<'a> {
     /// How the replica stands in the snapshot.
     #[must_use]
-    pub fn look(snapshot: &'a Snapshot, wish: &Wish<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
+    pub fn assess(snapshot: &'a Snapshot, target: &Target<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
         let pod_at = At::of_pod(pod, &snapshot.set);
-        let kept = kept::kept(snapshot, snapshot.wished(&wish.revision), ordinal, pod);
+        let kept = kept::kept(snapshot, snapshot.desired(&target.revision), ordinal, pod);
         let (pod_name, selector) = (format!("{}-{ordinal}", snapshot.set.name), snapshot.set.selector());
         let belongs = Belongs {
             set_uid: &snapshot.set.uid,
@@ -134,7 +134,7 @@ impl<'a> Replica<'a> {
             pod_uid: pod.map_or(PodUid::NoPod, |pod| PodUid::Is(&pod.uid)),
             match_labels: &selector,
         };
-        let claims = wish.record.templates.iter().filter_map(|template| {
+        let claims = target.change.templates.iter().filter_map(|template| {
             // Names that cannot be made were refused with the wish.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
             let claim = snapshot.claims.get(name.as_str());
@@ -151,17 +151,17 @@ impl<'a> Replica<'a> {
                 retry_at: None,
             };
             if let Some(claim) = claim {
-                standing.keeps_pod = readiness::keeps_pod(claim, template, &wish.revision);
+                standing.keeps_pod = readiness::keeps_pod(claim, template, &target.revision);
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
                 let foreign = snapshot.foreign(&standing.name, claim, &belongs, mounting);
                 let refusal = snapshot
                     .refusals
                     .get(&claim.uid)
                     // One that is not to be written any more is not in the way, and another controller does not know of it.
-                    .filter(|refusal| refusal.revision == wish.revision && kept.is_none());
+                    .filter(|refusal| refusal.revision == target.revision && kept.is_none());
                 standing.judge(
                     claim,
-                    readiness::is_at(claim, template, &wish.revision),
+                    readiness::is_at(claim, template, &target.revision),
                     foreign.as_ref(),
                     refusal,
                     snapshot.now,
@@ -236,7 +236,7 @@ impl Standing<'_> {
     fn judge(
         &mut self,
         claim: &Claim,
-        at_wish: bool,
+        at_target: bool,
         foreign: Option<&Foreign>,
         refusal: Option<&Refusal>,
         now: Seconds,
@@ -248,8 +248,8 @@ impl Standing<'_> {
                 "Deleted".to_owned(),
                 "is being deleted".to_owned(),
             )
-        } else if at_wish && !refusal.is_some_and(|refusal| refusal.is_of_reply(claim)) {
-            let state = readiness::state_at_wish(claim, self.template);
+        } else if at_target && !refusal.is_some_and(|refusal| refusal.is_of_reply(claim)) {
+            let state = readiness::state_at_target(claim, self.template);
             let (reason, message) = readiness::explain(state, claim, self.template);
             (At::B, state, reason, message)
         } else if let Some(foreign) = foreign {
@@ -332,7 +332,7 @@ impl Standing<'_> {
     /// reached. Keys of the selector keep the selector's values, as when the StatefulSet controller made the claim. A wish
     /// without an attributes class leaves the claim's as it is.
     #[must_use]
-    pub fn apply(&self, snapshot: &Snapshot, wish: &Wish<'_>) -> Option<ApplyClaim> {
+    pub fn apply(&self, snapshot: &Snapshot, target: &Target<'_>) -> Option<ApplyClaim> {
         let claim = self.claim?;
         let kept = claim.class.clone().filter(|_| claim.class_is_ours);
         let owned = |(key, value): (&String, &String)| (key.clone(), value.clone());
@@ -353,7 +353,7 @@ impl Standing<'_> {
             volume_attributes_class_name: self.template.volume_attributes_class_name.clone().or(kept),
             labels: labels.map(owned).collect(),
             annotations: self.template.annotations.iter().map(owned).collect(),
-            revision: wish.revision.clone(),
+            revision: target.revision.clone(),
         })
     }
 }

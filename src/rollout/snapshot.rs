@@ -12,7 +12,7 @@ use crate::claims::quota::Quotas;
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
 use crate::templates::{
-    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, Record, RecordError, Restart, Revision, Sync,
+    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, StagedError, Sync,
     UpdatePolicy, keys,
 };
 
@@ -42,7 +42,7 @@ pub struct Snapshot {
     /// Pods of the namespace that are the set's or mount one of its claims, by name.
     pub pods: BTreeMap<String, PodView>,
     /// Other sets of the namespace whose claims could have the same names.
-    pub neighbours: Vec<Neighbour>,
+    pub siblings: Vec<Sibling>,
     /// Earlier writes to claims that the API server refused, by the uid of the claim.
     pub refusals: BTreeMap<String, Refusal>,
     /// What the quotas of the namespace leave.
@@ -50,7 +50,7 @@ pub struct Snapshot {
     /// What their storage classes allow.
     pub budgets: Budgets,
     /// What was last reported.
-    pub earlier: Option<Earlier>,
+    pub previous: Option<Previous>,
 }
 
 /// A StatefulSet.
@@ -79,9 +79,9 @@ pub struct SetView {
     /// `spec.volumeClaimTemplates`
     pub live: Vec<ClaimTemplate>,
     /// The valid record among the annotations.
-    pub staged: Option<Record>,
+    pub staged: Option<StagedChange>,
     /// Why the annotation that should be the record is none.
-    pub unreadable: Option<RecordError>,
+    pub unreadable: Option<StagedError>,
     /// The annotation `claim-rollout.io/update-policy`. A value that is not known counts as `OnClaimDelete`: nothing is
     /// written for a wish that cannot be read.
     pub update_policy: Option<UpdatePolicy>,
@@ -172,7 +172,7 @@ pub struct Unready {
 
 /// Another set of the namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Neighbour {
+pub struct Sibling {
     /// Its name.
     pub set: String,
     /// The names of its templates.
@@ -236,7 +236,7 @@ pub fn retry_at(attempts: u32, last: Seconds, now: Seconds) -> Seconds {
 
 /// What the ClaimRollout last said: the memory of what was told already.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Earlier {
+pub struct Previous {
     /// `status.updateRevision`
     pub revision: Revision,
     /// `status.startedAt`: when this wish was first seen.
@@ -267,11 +267,11 @@ impl Snapshot {
         belongs: &Belongs<'_>,
         mounting: &[&PodView],
     ) -> Option<Foreign> {
-        let gives_it = |other: &&Neighbour| {
+        let gives_it = |other: &&Sibling| {
             let mut templates = other.templates.iter();
             other.set != self.set.name && templates.any(|template| name.is_also_of(template, &other.set))
         };
-        if let Some(other) = self.neighbours.iter().find(gives_it) {
+        if let Some(other) = self.siblings.iter().find(gives_it) {
             let set = other.set.clone();
             return Some(Foreign::Ambiguous { set });
         }
@@ -285,15 +285,15 @@ impl Snapshot {
 
     /// When the wish was first seen: now, unless it was reported before.
     #[must_use]
-    pub fn first_seen(&self, wish: &Revision) -> Seconds {
-        let earlier = self.earlier.as_ref().filter(|earlier| earlier.revision == *wish);
-        earlier.and_then(|earlier| earlier.started).unwrap_or(self.now)
+    pub fn first_seen(&self, target: &Revision) -> Seconds {
+        let previous = self.previous.as_ref().filter(|previous| previous.revision == *target);
+        previous.and_then(|previous| previous.started).unwrap_or(self.now)
     }
 
     /// A time at which it was wished already, as early as is known: both times are after that.
     #[must_use]
-    pub fn wished(&self, wish: &Revision) -> Seconds {
-        let seen = self.first_seen(wish);
+    pub fn desired(&self, target: &Revision) -> Seconds {
+        let seen = self.first_seen(target);
         self.staged_at.map_or(seen, |staged| staged.min(seen))
     }
 }
@@ -312,7 +312,7 @@ impl SetView {
     /// nothing.
     #[must_use]
     pub fn annotated<'a>(uid: &str, annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
-        let staged = annotation(keys::STAGED).map(|text| Record::read(text, uid));
+        let staged = annotation(keys::STAGED).map(|text| StagedChange::read(text, uid));
         let policy = |policy: &str| policy.parse().unwrap_or(UpdatePolicy::OnClaimDelete);
         Self {
             uid: uid.to_owned(),
@@ -338,7 +338,7 @@ impl SetView {
     /// The templates that are wished: what is staged, else the live ones.
     #[must_use]
     pub fn wanted(&self) -> &[ClaimTemplate] {
-        self.staged.as_ref().map_or(&self.live, |record| &record.templates)
+        self.staged.as_ref().map_or(&self.live, |change| &change.templates)
     }
 
     /// The ordinals in range, highest first.

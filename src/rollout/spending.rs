@@ -10,8 +10,8 @@ use super::budget::AtOnce;
 use super::order::{Order, WaitsFor};
 use super::replica::{Replica, Standing};
 use super::snapshot::{Seconds, Snapshot};
+use super::target::Target;
 use super::time;
-use super::wish::Wish;
 use crate::claims::Claim;
 use crate::templates::keys;
 
@@ -43,7 +43,12 @@ pub struct Spending {
 
 impl Spending {
     /// What this rollout uses, and who waits for what.
-    pub(super) fn of(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], reached: &[&Replica<'_>]) -> Self {
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        target: &Target<'_>,
+        replicas: &[Replica<'_>],
+        reached: &[&Replica<'_>],
+    ) -> Self {
         let mut spending = Self::default();
         let classes = &snapshot.budgets.classes;
         if classes.is_empty() {
@@ -59,7 +64,7 @@ impl Spending {
         }
         let reached = reached.iter().flat_map(|replica| &replica.claims);
         for standing in reached.filter(|standing| standing.wants_apply(snapshot.now)) {
-            match spending.spend(snapshot, wish, standing) {
+            match spending.spend(snapshot, target, standing) {
                 Some(waits) => spending.waits.push((standing.name.to_string(), waits)),
                 None => spending.written += 1,
             }
@@ -68,11 +73,11 @@ impl Spending {
     }
 
     /// Why this one has to wait; where it need not, its place is taken.
-    fn spend(&mut self, snapshot: &Snapshot, wish: &Wish<'_>, standing: &Standing<'_>) -> Option<Waits> {
+    fn spend(&mut self, snapshot: &Snapshot, target: &Target<'_>, standing: &Standing<'_>) -> Option<Waits> {
         let claim = standing.claim?;
         let class = claim.storage_class_name()?;
         let budget = snapshot.budgets.classes.get(class)?;
-        if !modifies(claim, &standing.apply(snapshot, wish)?) {
+        if !modifies(claim, &standing.apply(snapshot, target)?) {
             return None;
         }
         let times = snapshot.budgets.modified.get(&claim.uid);
@@ -114,7 +119,7 @@ impl Spending {
     }
 
     /// When somebody who waits may go on.
-    pub fn wakes(&self, now: Seconds) -> impl Iterator<Item = Seconds> {
+    pub fn due_times(&self, now: Seconds) -> impl Iterator<Item = Seconds> {
         let waits = self.waits.iter();
         waits.map(move |(_, waits)| waits.until.unwrap_or_else(|| now.saturating_add(RECHECK)))
     }

@@ -3,9 +3,9 @@
 use crate::json::Map;
 use crate::rollout::action::Action;
 use crate::rollout::fixtures::{apply, owner, refused, state, template, web as fixture, writes};
-use crate::rollout::plan::{LOOK_AGAIN, plan};
+use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::readiness::ClaimState;
-use crate::rollout::snapshot::{Neighbour, PodManagement, Resize, Snapshot};
+use crate::rollout::snapshot::{PodManagement, Resize, Sibling, Snapshot};
 
 #[test]
 fn an_unbound_claim_is_waited_for_while_its_pod_is_there() {
@@ -54,11 +54,11 @@ fn what_is_stuck_stops_the_rest_with_ordered_ready_and_not_with_parallel() {
 fn a_refused_claim_is_tried_again_after_a_pause_or_as_soon_as_it_or_the_wish_changes() {
     let mut web = fixture();
     refused(&mut web, 998);
-    assert_eq!((writes(&web), plan(&web).wake), (vec![], Some(2)));
+    assert_eq!((writes(&web), plan(&web).requeue_after), (vec![], Some(2)));
     web.now = 1002;
     assert_eq!(
-        (writes(&web), plan(&web).wake),
-        (vec![apply(&web, 2)], Some(LOOK_AGAIN))
+        (writes(&web), plan(&web).requeue_after),
+        (vec![apply(&web, 2)], Some(RECHECK))
     );
     web.now = 1000;
     web.refusals.get_mut("data-web-2-uid").unwrap().resource_version = "6".to_owned();
@@ -98,12 +98,12 @@ fn a_name_that_another_set_could_give_is_nobodys() {
     let mut claim = web.claims.remove("data-web-2").unwrap();
     claim.name = "data-a-web-2".to_owned();
     web.claims.insert(claim.name.clone(), claim);
-    web.neighbours.push(Neighbour {
+    web.siblings.push(Sibling {
         set: "web".to_owned(),
         templates: vec!["log".to_owned()],
     });
     assert!(matches!(&writes(&web)[..], [Action::ApplyClaim(_)]));
-    web.neighbours.push(Neighbour {
+    web.siblings.push(Sibling {
         set: "web".to_owned(),
         templates: vec!["data-a".to_owned()],
     });

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use super::objects::{
-    Age, Claim, Claims, ORDINALS, Owner, Pod, Pods, Record, Report, SLOTS, Set, Share, Uid, Version, Wish, place,
+    Age, Claim, Claims, ORDINALS, Owner, Pod, Pods, Report, SLOTS, Set, Share, StagedChange, Target, Uid, Version,
+    place,
 };
 
 /// What is stored.
@@ -18,7 +19,7 @@ pub(crate) struct Api {
     /// Claims that a Pod of somebody else mounts, by slot.
     pub(crate) strangers: u16,
     /// A set `a-web` with a template `data`, whose claims would have the names of our second template's.
-    pub(crate) neighbour: bool,
+    pub(crate) sibling: bool,
     /// The Gi that all claims together may ask for.
     pub(crate) quota: u8,
     /// The StorageClass says `allowVolumeExpansion`.
@@ -67,21 +68,21 @@ const LONGEST_PAUSE: Age = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Write {
     Apply(Apply),
-    Record {
+    StagedChange {
         uid: Option<Uid>,
         version: Option<Version>,
         /// Nothing where it goes.
-        record: Option<Record>,
+        change: Option<StagedChange>,
     },
     Ready {
         uid: Option<Uid>,
         version: Option<Version>,
-        ready: Option<(Wish, u8)>,
+        ready: Option<(Target, u8)>,
     },
     Report {
         set: Uid,
         says: u32,
-        wish: Option<Wish>,
+        target: Option<Target>,
     },
     /// Of a planted bug, as is the next one.
     Partition {
@@ -103,7 +104,7 @@ pub(crate) struct Apply {
     pub(crate) size: u8,
     pub(crate) class: u8,
     pub(crate) tier: u8,
-    pub(crate) revision: Wish,
+    pub(crate) revision: Target,
     /// Fields besides those of the template, in number.
     pub(crate) others: u8,
     /// The growth that it takes back, if it does.
@@ -169,7 +170,7 @@ impl Api {
             pods: Arc::new([None; ORDINALS]),
             report: None,
             strangers: 0,
-            neighbour: false,
+            sibling: false,
             quota: u8::MAX,
             expandable: true,
             policy: true,
@@ -303,21 +304,21 @@ impl Api {
     pub(crate) fn answer(&mut self, write: &Write) -> Answer {
         match *write {
             Write::Apply(apply) => self.apply(&apply),
-            Write::Record { uid, version, record } => self.patch_set(uid, version, |set| {
-                (set.spec.staged, set.spec.ready) = (record, None);
+            Write::StagedChange { uid, version, change } => self.patch_set(uid, version, |set| {
+                (set.spec.staged, set.spec.ready) = (change, None);
             }),
             Write::Ready { uid, version, ready } => self.patch_set(uid, version, |set| set.spec.ready = ready),
-            Write::Report { set, says, wish } => {
+            Write::Report { set, says, target } => {
                 let before = self.report.filter(|report| report.set == set);
                 if before.is_none_or(|report| report.says != says) {
                     let version = self.version();
-                    let before = before.filter(|report| report.wish == wish);
+                    let before = before.filter(|report| report.target == target);
                     let started = before.map_or(0, |report| report.started);
                     self.report = Some(Report {
                         version,
                         set,
                         says,
-                        wish,
+                        target,
                         started,
                     });
                 }

@@ -28,12 +28,12 @@ impl World {
         let mut quiet = 0;
         for _ in 0..ROUNDS {
             let (before, reports) = (self.api.last_version, log.reports());
-            let told = self.round(mind, log)?;
+            let events = self.round(mind, log)?;
             let written = self.api.last_version - before;
             let moved = if self.may_tell_different_things() {
                 written > log.reports() - reports
             } else {
-                told || written > 0
+                events || written > 0
             };
             if moved {
                 quiet = 0;
@@ -91,23 +91,23 @@ impl World {
 
     /// One turn for everybody; true if a controller was shown anything.
     pub(crate) fn round(&mut self, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
-        let mut told = false;
+        let mut events = false;
         for who in 0..INSTANCES {
-            told |= self.turn(u8::try_from(who).unwrap_or(0), mind, log)?;
+            events |= self.turn(u8::try_from(who).unwrap_or(0), mind, log)?;
         }
         for step in inhabitants() {
             self.step(step, mind, log)?;
         }
-        Ok(told)
+        Ok(events)
     }
 
     /// A controller is shown everything, and looks.
     fn turn(&mut self, who: u8, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
-        let mut told = false;
+        let mut events = false;
         for kind in Kind::ALL {
-            told |= self.step(Step::Deliver(who, kind), mind, log)?;
+            events |= self.step(Step::Deliver(who, kind), mind, log)?;
         }
-        self.step(Step::Look(who), mind, log)?;
+        self.step(Step::Reconcile(who), mind, log)?;
         let mut sent = 0;
         while self.step(Step::Send(who, log.fate()), mind, log)? {
             sent += 1;
@@ -118,7 +118,7 @@ impl World {
                 });
             }
         }
-        Ok(told)
+        Ok(events)
     }
 
     /// Takes away what was in the way, without a change of what is wished; true if anything was.
@@ -130,7 +130,7 @@ impl World {
             Deed::Expandable(true),
             Deed::Registered(true),
             Deed::Meddle(Meddles::No),
-            Deed::Neighbour(false),
+            Deed::Sibling(false),
             Deed::Owned(false),
         ];
         for slot in (0..SLOTS).filter_map(|slot| u8::try_from(slot).ok()) {
@@ -156,7 +156,7 @@ impl World {
         if self
             .api
             .set
-            .is_some_and(|set| set.record().is_some_and(|record| record.complete))
+            .is_some_and(|set| set.staged_change().is_some_and(|change| change.complete))
         {
             touch(&mut self.api);
         }
@@ -167,11 +167,11 @@ impl World {
     fn first_aid(&self, ordinal: usize) -> Option<Deed> {
         let (pod, set) = (self.api.pods[ordinal]?, self.api.set?);
         let ordinal_byte = u8::try_from(ordinal).ok()?;
-        let wish = super::judge::wish_in_force(&set, self.recover);
+        let target = super::judge::target_in_force(&set, self.recover);
         let stays = ordinal < usize::from(set.spec.partition) || set.spec.paused || set.spec.on_delete;
         let claim = self.api.claims[ordinal]?;
         // A claim that has grown and is full all the same.
-        if pod.full > 0 && (stays || wish.is_none() || claim.revision == wish) {
+        if pod.full > 0 && (stays || target.is_none() || claim.revision == target) {
             return Some(Deed::FreeDisk(ordinal_byte));
         }
         let slots = (0..SLOTS).filter(|slot| super::objects::place(*slot).1 == ordinal);
@@ -221,7 +221,7 @@ impl World {
             return Ok(());
         }
         s13_backs_off(&log.attempts)?;
-        s13_says_once(&log.told)
+        s13_says_once(&log.events)
     }
 
     /// The ClaimRollout says that the wish is reached when it is.
@@ -229,8 +229,8 @@ impl World {
         let Some(set) = self.api.set else {
             return Ok(());
         };
-        let complete = super::judge::wish_in_force(&set, self.recover).is_some()
-            && set.record().is_some_and(|record| record.complete)
+        let complete = super::judge::target_in_force(&set, self.recover).is_some()
+            && set.staged_change().is_some_and(|change| change.complete)
             && !set.spec.paused
             && !set.spec.on_delete
             && set.spec.partition == 0

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::api::Write;
 use super::controller::memory::Memory;
-use super::controller::{Instance, Wake};
-use super::objects::{Age, Claims, ORDINALS, Owner, Pod, Pods, Record, SLOTS, Set, Uid, Version};
+use super::controller::{Instance, Requeue};
+use super::objects::{Age, Claims, ORDINALS, Owner, Pod, Pods, SLOTS, Set, StagedChange, Uid, Version};
 use super::watch::Views;
 use super::world::World;
 
@@ -54,7 +54,7 @@ pub(crate) fn simplify(world: &mut World) {
         asleep.age = 0;
     }
     for instance in world.instances.iter_mut().filter(|instance| instance.alive) {
-        instance.wake = Wake::Now;
+        instance.requeue = Requeue::Now;
         stop_clocks(&mut instance.views.pods, longest);
         if instance.memory.failures > 0 || instance.memory.refusals.iter().any(Option::is_some) {
             let memory = Arc::make_mut(&mut instance.memory);
@@ -85,7 +85,7 @@ impl World {
         if let Some(report) = &mut self.api.report {
             each(&mut report.set);
         }
-        record_uids(self.copied.as_mut(), each);
+        staged_uids(self.copied.as_mut(), each);
         for instance in self.instances.iter_mut().filter(|instance| instance.alive) {
             instance.uids(each);
         }
@@ -128,15 +128,15 @@ impl Instance {
             .iter_mut()
             .flatten()
             .for_each(|refusal| each(&mut refusal.uid));
-        if let Some(look) = &mut self.look {
-            let look = Arc::make_mut(look);
-            set_uids(Some(&mut look.set), each);
-            for write in look.queue.iter_mut().flatten() {
+        if let Some(reconcile) = &mut self.reconcile {
+            let reconcile = Arc::make_mut(reconcile);
+            set_uids(Some(&mut reconcile.set), each);
+            for write in reconcile.queue.iter_mut().flatten() {
                 match write {
                     Write::Apply(apply) => apply.uid.iter_mut().for_each(&mut *each),
-                    Write::Record { uid, record, .. } => {
+                    Write::StagedChange { uid, change, .. } => {
                         uid.iter_mut().for_each(&mut *each);
-                        record.iter_mut().for_each(|record| each(&mut record.uid));
+                        change.iter_mut().for_each(|change| each(&mut change.uid));
                     }
                     Write::Ready { uid, .. } | Write::Partition { uid, .. } => uid.iter_mut().for_each(&mut *each),
                     Write::Report { set, .. } => each(set),
@@ -150,16 +150,18 @@ impl Instance {
         view_versions(&mut self.views, each);
         let memory = Arc::make_mut(&mut self.memory);
         memory_versions(memory, each);
-        if let Some(look) = &mut self.look {
-            let look = Arc::make_mut(look);
-            each(SET, &mut look.set.version);
-            for write in look.queue.iter_mut().flatten() {
+        if let Some(reconcile) = &mut self.reconcile {
+            let reconcile = Arc::make_mut(reconcile);
+            each(SET, &mut reconcile.set.version);
+            for write in reconcile.queue.iter_mut().flatten() {
                 match write {
                     Write::Apply(apply) => {
                         let slot = usize::from(apply.slot);
                         apply.version.iter_mut().for_each(|version| each(slot, version));
                     }
-                    Write::Record { version, .. } | Write::Ready { version, .. } | Write::Partition { version, .. } => {
+                    Write::StagedChange { version, .. }
+                    | Write::Ready { version, .. }
+                    | Write::Partition { version, .. } => {
                         version.iter_mut().for_each(|version| each(SET, version));
                     }
                     Write::Report { .. } | Write::Delete { .. } => {}
@@ -208,13 +210,13 @@ fn view_versions(views: &mut Views, each: EachVersion<'_>) {
 fn set_uids(set: Option<&mut Set>, each: EachUid<'_>) {
     if let Some(set) = set {
         each(&mut set.uid);
-        record_uids(set.spec.staged.as_mut(), each);
+        staged_uids(set.spec.staged.as_mut(), each);
     }
 }
 
-fn record_uids(record: Option<&mut Record>, each: EachUid<'_>) {
-    if let Some(record) = record {
-        each(&mut record.uid);
+fn staged_uids(change: Option<&mut StagedChange>, each: EachUid<'_>) {
+    if let Some(change) = change {
+        each(&mut change.uid);
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::rollout::replica::{self, At, Replica};
 use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Wish};
+use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Target};
 
 /// What no decision says: that an apply was done, and that a report could not be written.
 const OF_THE_SHELL: [Reason; 3] = [Reason::ClaimUpdated, Reason::PodEvicted, Reason::ClaimRolloutNotWritten];
@@ -36,12 +36,12 @@ impl Coverage {
         for claim in &plan.progress.claims {
             coverage.state(claim.state);
         }
-        let Ok(wish) = Wish::of(&snapshot.set, &snapshot.settings) else {
+        let Ok(target) = Target::of(&snapshot.set, &snapshot.settings) else {
             return coverage;
         };
         let mounting = replica::mounting(snapshot);
         for ordinal in snapshot.set.ordinals() {
-            for claim in Replica::look(snapshot, &wish, &mounting, ordinal).claims {
+            for claim in Replica::assess(snapshot, &target, &mounting, ordinal).claims {
                 coverage.state(claim.state);
                 let place = |at: At| AT.iter().position(|other| *other == at).unwrap_or(0);
                 let strategy = if snapshot.set.strategy == Strategy::OnDelete {
@@ -59,12 +59,12 @@ impl Coverage {
     pub(crate) fn acted(&mut self, action: &Action) {
         let place = match action {
             Action::ApplyClaim(apply) => usize::from(apply.taken_back.is_some()),
-            Action::SetRecord(_) => 2,
+            Action::SetStaged(_) => 2,
             // No StatefulSet of the model asks for it.
             Action::Evict(_) => return,
             Action::SetReady(set) => 3 + usize::from(set.ready.is_none()),
-            Action::Tell(tell) => {
-                let reason = Reason::ALL.iter().position(|reason| *reason == tell.reason);
+            Action::Event(event) => {
+                let reason = Reason::ALL.iter().position(|reason| *reason == event.reason);
                 self.reasons |= 1 << reason.unwrap_or(31);
                 5
             }

@@ -135,7 +135,7 @@ impl Outcome {
         let mut set = api.set.map(|set| set.spec);
         if let Some(spec) = &mut set {
             spec.ready = None;
-            spec.staged.iter_mut().for_each(|record| record.uid = 0);
+            spec.staged.iter_mut().for_each(|change| change.uid = 0);
         }
         let mut writes = [0; SLOTS + 1];
         writes[..SLOTS].copy_from_slice(&log.writes[..SLOTS]);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Cause};
 use super::names::{self, Names, SET, TEMPLATE, TIER, number, whole_gi};
 use super::objects::{
-    Claim, Claims, Lot, Modify, Owner, Record, Resize, SLOTS, Set, SetSpec, TEMPLATES, Uid, Wish, slot,
+    Claim, Claims, Lot, Modify, Owner, Resize, SLOTS, Set, SetSpec, StagedChange, TEMPLATES, Target, Uid, slot,
 };
 use super::snapshot::claim_name;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
@@ -21,7 +21,7 @@ const MOST: usize = 50_000;
 #[derive(Debug, Default)]
 pub(crate) struct Door {
     updates: FxHashMap<Update, Result<SetSpec, Cause>>,
-    births: FxHashMap<Birth, Claim>,
+    new_claims: FxHashMap<NewClaim, Claim>,
     deletions: FxHashMap<Deletion, bool>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Door {
 type Deletion = (SetSpec, bool, usize, Lot, [Option<Claim>; TEMPLATES]);
 
 /// A claim that is born: the set, whether another controller owns it, template and ordinal, whether there is a neighbour.
-type Birth = (SetSpec, Uid, (usize, usize), bool, Claim);
+type NewClaim = (SetSpec, Uid, (usize, usize), bool, Claim);
 
 /// What each claim asks for and has: with `shrink: Recover` the policy looks whether a growth was reached.
 type Sizes = [Option<(u8, u8)>; SLOTS];
@@ -41,7 +41,7 @@ type Update = (SetSpec, SetSpec, bool, Option<Sizes>);
 struct Cluster {
     set: String,
     claims: Option<Sizes>,
-    neighbour: bool,
+    sibling: bool,
     /// The claims of a Pod, by name.
     of_pod: Vec<(String, String)>,
 }
@@ -54,7 +54,7 @@ impl Lookups for Cluster {
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
         Ok(match question.name {
             SET => Some(self.set.clone()),
-            "a-web" if self.neighbour => {
+            "a-web" if self.sibling => {
                 let other = r#"{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"a-web","namespace":"default","uid":"n"},"spec":{"selector":{"matchLabels":{"app":"a"}},"volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":{}}]}}"#;
                 Some(other.to_owned())
             }
@@ -95,13 +95,13 @@ impl Door {
         let mut old = before.spec;
         // A record of another set stays one, whatever the uids are.
         for spec in [&mut old] {
-            if let Some(record) = &mut spec.staged {
-                record.uid = Uid::from(record.uid != before.uid) + 1;
+            if let Some(change) = &mut spec.staged {
+                change.uid = Uid::from(change.uid != before.uid) + 1;
             }
         }
         let mut new = after;
-        if let Some(record) = &mut new.staged {
-            record.uid = Uid::from(record.uid != before.uid) + 1;
+        if let Some(change) = &mut new.staged {
+            change.uid = Uid::from(change.uid != before.uid) + 1;
         }
         let sizes = recover.map(|claims| {
             let sizes = |claim: &Option<Claim>| claim.map(|claim| (claim.request, claim.capacity));
@@ -120,48 +120,48 @@ impl Door {
             }
         };
         let mut spec = answer?;
-        if let Some(record) = &mut spec.staged {
-            record.uid = if record.uid == 1 { before.uid } else { Uid::MAX };
+        if let Some(change) = &mut spec.staged {
+            change.uid = if change.uid == 1 { before.uid } else { Uid::MAX };
         }
         Ok(spec)
     }
 
     /// Makes of a claim that is born what the policy makes of it.
-    pub(crate) fn birth(
+    pub(crate) fn new_claim(
         &mut self,
         names: &mut Names,
         set: &Set,
         (template, ordinal): (usize, usize),
-        neighbour: bool,
+        sibling: bool,
         claim: &mut Claim,
     ) {
         let mut spec = set.spec;
-        let known = set.record().is_some();
-        if let Some(record) = &mut spec.staged {
-            record.uid = if known { 1 } else { 2 };
+        let known = set.staged_change().is_some();
+        if let Some(change) = &mut spec.staged {
+            change.uid = if known { 1 } else { 2 };
         }
         let asked = Claim {
             uid: 0,
             version: 0,
             ..*claim
         };
-        let key = (spec, Uid::from(set.owned), (template, ordinal), neighbour, asked);
-        let born = match self.births.get(&key) {
-            Some(born) => *born,
+        let key = (spec, Uid::from(set.owned), (template, ordinal), sibling, asked);
+        let created = match self.new_claims.get(&key) {
+            Some(created) => *created,
             None => {
                 let text = set_text(names, &spec, set.owned);
-                let born = ask_birth(names, text, (template, ordinal), neighbour, asked);
-                if self.births.len() >= MOST {
-                    self.births.clear();
+                let created = ask_new_claim(names, text, (template, ordinal), sibling, asked);
+                if self.new_claims.len() >= MOST {
+                    self.new_claims.clear();
                 }
-                self.births.insert(key, born);
-                born
+                self.new_claims.insert(key, created);
+                created
             }
         };
         *claim = Claim {
             uid: claim.uid,
             version: claim.version,
-            ..born
+            ..created
         };
     }
 
@@ -171,8 +171,8 @@ impl Door {
             return false;
         };
         let mut spec = set.spec;
-        if let Some(record) = &mut spec.staged {
-            record.uid = Uid::from(record.uid != set.uid) + 1;
+        if let Some(change) = &mut spec.staged {
+            change.uid = Uid::from(change.uid != set.uid) + 1;
         }
         let claims = std::array::from_fn(|template| {
             let claim = api.claims[slot(template, ordinal)]?;
@@ -206,7 +206,7 @@ fn ask_deletion(names: &mut Names, (spec, owned, ordinal, lot, claims): &Deletio
         of_pod: of_pod.collect(),
         set: set_text(names, spec, *owned),
         claims: None,
-        neighbour: false,
+        sibling: false,
     };
     let status = match lot {
         Lot::Runs => r#"{"phase":"Running"}"#,
@@ -233,8 +233,8 @@ fn claim_text(names: &mut Names, name: &str, claim: &Claim) -> String {
         },
         "status": {"phase": if claim.bound { "Bound" } else { "Pending" }},
     });
-    if let Some(wish) = &claim.revision {
-        object["metadata"]["labels"][keys::REVISION] = names.revision(wish).as_str().into();
+    if let Some(target) = &claim.revision {
+        object["metadata"]["labels"][keys::REVISION] = names.revision(target).as_str().into();
     }
     let mut ours = json!({});
     if claim.our_size {
@@ -294,7 +294,7 @@ fn ask_update(
     let mut cluster = Cluster {
         set: old_text,
         claims: recover,
-        neighbour: false,
+        sibling: false,
         of_pod: Vec::new(),
     };
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
@@ -318,11 +318,11 @@ fn set_text(names: &mut Names, spec: &SetSpec, owned: bool) -> String {
     let mut annotate = |key: &str, value: &str| {
         annotations.push(format!("{}:{}", Value::from(key), Value::from(value)));
     };
-    if let Some(record) = &spec.staged {
-        annotate(keys::STAGED, &record_text(names, record));
+    if let Some(change) = &spec.staged {
+        annotate(keys::STAGED, &staged_text(names, change));
     }
-    if let Some((wish, ordinal)) = &spec.ready {
-        annotate(keys::READY, &format!("{}.{ordinal}", names.revision(wish)));
+    if let Some((target, ordinal)) = &spec.ready {
+        annotate(keys::READY, &format!("{}.{ordinal}", names.revision(target)));
     }
     if let Some(policy) = spec.policy {
         annotate(keys::UPDATE_POLICY, policy.as_str());
@@ -358,22 +358,22 @@ fn set_text(names: &mut Names, spec: &SetSpec, owned: bool) -> String {
     )
 }
 
-fn record_text(names: &mut Names, record: &Record) -> String {
-    let record = templates::Record {
+fn staged_text(names: &mut Names, change: &StagedChange) -> String {
+    let change = templates::StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
-        phase: record.phase(),
-        templates: names.templates(&record.wish),
-        uid: format!("u{}", record.uid),
-        update_policy: record.policy,
+        phase: change.phase(),
+        templates: names.templates(&change.target),
+        uid: format!("u{}", change.uid),
+        update_policy: change.policy,
     };
-    record.write().unwrap_or_default()
+    change.write().unwrap_or_default()
 }
 
 /// What of a set the policy may have edited; the rest is as it was asked for.
 fn read_set(object: &Value, asked: &SetSpec) -> Option<SetSpec> {
     let annotation = |key: &str| object["metadata"]["annotations"][key].as_str();
-    let staged = annotation(keys::STAGED).and_then(read_record);
+    let staged = annotation(keys::STAGED).and_then(read_staged);
     let live = ClaimTemplate::read_list(&object["spec"]["volumeClaimTemplates"].to_string()).ok()?;
     Some(SetSpec {
         staged,
@@ -382,29 +382,29 @@ fn read_set(object: &Value, asked: &SetSpec) -> Option<SetSpec> {
         paused: annotation(keys::PAUSED) == Some("true"),
         asynchronous: annotation(keys::SYNC) == Some("Async"),
         withdraw: asked.withdraw.filter(|_| annotation(keys::WITHDRAW).is_some()),
-        live: names::wish(&live),
+        live: names::target(&live),
         ..*asked
     })
 }
 
-fn read_record(text: &str) -> Option<Record> {
+fn read_staged(text: &str) -> Option<StagedChange> {
     let of = |uid: Uid| {
-        let record = templates::Record::read(text, &format!("u{uid}")).ok()?;
-        Some(Record {
-            wish: names::wish(&record.templates),
-            complete: record.phase == templates::Phase::Complete,
-            policy: record.update_policy,
+        let change = templates::StagedChange::read(text, &format!("u{uid}")).ok()?;
+        Some(StagedChange {
+            target: names::target(&change.templates),
+            complete: change.phase == templates::Phase::Complete,
+            policy: change.update_policy,
             uid,
         })
     };
     of(1).or_else(|| of(2))
 }
 
-fn ask_birth(
+fn ask_new_claim(
     names: &mut Names,
     set: String,
     (template, ordinal): (usize, usize),
-    neighbour: bool,
+    sibling: bool,
     asked: Claim,
 ) -> Claim {
     let name = claim_name(slot(template, ordinal));
@@ -413,7 +413,7 @@ fn ask_birth(
         class: asked.class,
         tier: asked.tier,
     };
-    let of_template = names::text(&Wish::of(&[want]));
+    let of_template = names::text(&Target::of(&[want]));
     let Ok(mut object) = serde_json::from_str::<Vec<Value>>(&of_template).map(|mut list| list.remove(0)) else {
         return asked;
     };
@@ -429,23 +429,23 @@ fn ask_birth(
     let mut cluster = Cluster {
         set,
         claims: None,
-        neighbour,
+        sibling,
         of_pod: Vec::new(),
     };
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
-    let Some(born) = answer.as_ref().and_then(|answer| answer.get("mutated_object")) else {
+    let Some(created) = answer.as_ref().and_then(|answer| answer.get("mutated_object")) else {
         return asked;
     };
-    let labels = &born["metadata"]["labels"];
-    let storage = born["spec"]["resources"]["requests"]["storage"].as_str();
+    let labels = &created["metadata"]["labels"];
+    let storage = created["spec"]["resources"]["requests"]["storage"].as_str();
     let storage = storage.and_then(|text| text.parse::<Quantity>().ok());
     Claim {
         request: storage.map_or(asked.request, |storage| whole_gi(&storage)),
-        class: number(born["spec"]["volumeAttributesClassName"].as_str(), "class-"),
+        class: number(created["spec"]["volumeAttributesClassName"].as_str(), "class-"),
         tier: number(labels[TIER].as_str(), "t"),
         revision: labels[keys::REVISION]
             .as_str()
-            .and_then(|revision| names.wish(revision)),
+            .and_then(|revision| names.target(revision)),
         ..asked
     }
 }

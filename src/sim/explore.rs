@@ -222,10 +222,10 @@ impl Search<'_> {
         for who in 0..if self.scope.second { 2 } else { 1 } {
             let instance = &world.instances[usize::from(who)];
             Kind::ALL[..3].iter().for_each(|kind| add(Step::Deliver(who, *kind)));
-            add(if instance.look.is_some() {
+            add(if instance.reconcile.is_some() {
                 Step::Send(who, Fate::Answered)
             } else {
-                Step::Look(who)
+                Step::Reconcile(who)
             });
         }
         [Step::Sync, Step::Observe, Step::Collect]
@@ -272,7 +272,7 @@ impl Search<'_> {
                 faults: budget.faults - 1,
                 ..budget
             };
-            if world.instances[0].look.is_some() {
+            if world.instances[0].reconcile.is_some() {
                 let fates = [Fate::ReplyLost, Fate::Refused, Fate::CrashBefore, Fate::CrashAfter];
                 steps.extend(fates.map(|fate| (Step::Send(0, fate), left)));
             }

@@ -1,7 +1,7 @@
 //! From the objects of the model to what the guarantees are about.
 
 use super::api::{Answer, Api, Cause, Meddles, Write};
-use super::objects::{Claim, Lot, ORDINALS, Owner, Resize, SLOTS, Set, Wish, place, slot};
+use super::objects::{Claim, Lot, ORDINALS, Owner, Resize, SLOTS, Set, Target, place, slot};
 use super::seen::Seen;
 use super::world::World;
 use crate::rollout::invariants::{
@@ -21,9 +21,9 @@ pub(crate) struct Facts {
 }
 
 /// A wish as a number; equal wishes have equal numbers.
-pub(crate) fn id(wish: &Wish) -> Id {
-    let wants = wish.wants.iter().flat_map(|want| [want.size, want.class, want.tier]);
-    wants.fold(u64::from(wish.templates), |id, part| id << 8 | u64::from(part))
+pub(crate) fn id(target: &Target) -> Id {
+    let wants = target.wants.iter().flat_map(|want| [want.size, want.class, want.tier]);
+    wants.fold(u64::from(target.templates), |id, part| id << 8 | u64::from(part))
 }
 
 fn class(class: u8) -> Option<Id> {
@@ -31,21 +31,21 @@ fn class(class: u8) -> Option<Id> {
 }
 
 /// The wish that is to be brought to claims, if one is: staged for this set, in force, and one that the policy allows.
-pub(crate) fn wish_in_force(set: &Set, recover: bool) -> Option<Wish> {
-    let record = set.record()?;
+pub(crate) fn target_in_force(set: &Set, recover: bool) -> Option<Target> {
+    let change = set.staged_change()?;
     let live = set.spec.live.wants();
-    let smaller = |(wish, live): (&super::objects::Want, &super::objects::Want)| wish.size < live.size;
-    let sound = record.wish.wants().len() == live.len() && !record.wish.wants().iter().zip(live).any(smaller);
+    let smaller = |(target, live): (&super::objects::Want, &super::objects::Want)| target.size < live.size;
+    let sound = change.target.wants().len() == live.len() && !change.target.wants().iter().zip(live).any(smaller);
     let in_force = set.policy() == UpdatePolicy::InPlace && !set.owned && !set.terminating;
     let _ = recover;
-    (sound && in_force).then_some(record.wish)
+    (sound && in_force).then_some(change.target)
 }
 
 impl Facts {
     /// What is stored.
     pub(crate) fn of(api: &Api, refused: &dyn Fn(usize) -> bool) -> Self {
-        let wish = api.set.and_then(|set| wish_in_force(&set, false));
-        let wanted = wish.or(api.set.map(|set| set.spec.live)).unwrap_or_default();
+        let target = api.set.and_then(|set| target_in_force(&set, false));
+        let wanted = target.or(api.set.map(|set| set.spec.live)).unwrap_or_default();
         let number = |number: usize| u32::try_from(number).unwrap_or(0);
         let claims = (0..SLOTS).filter_map(|slot| {
             let (claim, (template, ordinal)) = (api.claims[slot]?, place(slot));
@@ -66,11 +66,11 @@ impl Facts {
                 terminating: claim.terminating,
                 ours: is_ours(api, slot),
                 mounted_by_another: is_mounted_by_another(api, slot),
-                ambiguous: template == 1 && api.neighbour,
+                ambiguous: template == 1 && api.sibling,
                 on_the_node: claim.resize == Resize::Node,
                 refused: refused(slot),
                 // What the driver said of an earlier wish does not count.
-                stuck: if claim.is_at(wish, template) {
+                stuck: if claim.is_at(target, template) {
                     claim.is_infeasible()
                 } else {
                     refused(slot)
@@ -127,14 +127,14 @@ fn revision_of(claim: &Claim, template: usize) -> Option<Id> {
 }
 
 fn set_facts(set: &Set) -> SetFacts {
-    let record = set.record();
+    let change = set.staged_change();
     SetFacts {
         uid: set.uid.into(),
         terminating: set.terminating,
         first_ordinal: 0,
         replicas: set.spec.replicas.into(),
-        wish: wish_in_force(set, false).as_ref().map(id),
-        complete: record.is_some_and(|record| record.complete),
+        target: target_in_force(set, false).as_ref().map(id),
+        complete: change.is_some_and(|change| change.complete),
         lock_step: !set.spec.asynchronous && !set.spec.on_delete,
         paused: set.spec.paused,
         by_hand: set.spec.on_delete,
@@ -186,11 +186,11 @@ impl World {
     /// What there is now.
     pub(crate) fn facts(&self) -> Facts {
         let refused = |slot: usize| {
-            let wish = self.api.set.and_then(|set| wish_in_force(&set, false));
+            let target = self.api.set.and_then(|set| target_in_force(&set, false));
             let uid = self.api.claims[slot].map(|claim| claim.uid);
             self.instances.iter().any(|instance| {
                 let refusal = instance.memory.refusals[slot];
-                refusal.is_some_and(|refusal| Some(refusal.uid) == uid && Some(refusal.revision) == wish)
+                refusal.is_some_and(|refusal| Some(refusal.uid) == uid && Some(refusal.revision) == target)
             })
         };
         Facts::of(&self.api, &refused)
@@ -237,7 +237,7 @@ pub(crate) fn order(seen: &Seen, writes: &[Write]) -> Result<(), Broken> {
         claims: seen.claims.into(),
         pods: seen.pods.into(),
         strangers: seen.strangers,
-        neighbour: seen.neighbour,
+        sibling: seen.sibling,
         ..Api::new()
     };
     let mut facts = Facts::of(&api, &|slot| seen.refusals[slot].is_some());
@@ -311,11 +311,11 @@ fn request_of(before: &Api, after: &Api, write: &Write) -> Request {
             };
             (what, apply.uid, apply.version, of_claim(slot(template, ordinal)))
         }
-        Write::Record { uid, version, .. } => (What::Record, uid, version, of_set),
+        Write::StagedChange { uid, version, .. } => (What::StagedChange, uid, version, of_set),
         Write::Ready { uid, version, .. } | Write::Partition { uid, version, .. } => {
             (What::Ready, uid, version, of_set)
         }
-        Write::Report { set, .. } => (What::Record, Some(set), None, of_set),
+        Write::Report { set, .. } => (What::StagedChange, Some(set), None, of_set),
         Write::Delete { slot } => (What::Delete, None, None, of_claim(slot.into())),
     };
     Request {

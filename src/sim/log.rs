@@ -6,7 +6,7 @@ use super::api::{Answer, Api, Apply, Cause, Write};
 use super::inhabitants::people::Deed;
 use super::judge;
 use super::mind::{Decision, Mind};
-use super::objects::{SLOTS, Set, Want, Wish, place};
+use super::objects::{SLOTS, Set, Target, Want, place};
 use super::snapshot::claim_name;
 use super::watch::Views;
 use super::world::{Fate, Step};
@@ -32,13 +32,13 @@ pub(crate) struct Log {
     /// looks meanwhile, none says once more that the Pod need not wait.
     pub(crate) crossed: bool,
     /// What was said of claims that are stuck, likewise.
-    pub(crate) told: Vec<Told>,
+    pub(crate) events: Vec<Told>,
     /// What is to become of requests, by their number.
     pub(crate) faults: Vec<(u32, Fate)>,
     /// What the last decision of each controller has to say.
     says: [Vec<(Reason, Option<u8>, u32)>; super::world::INSTANCES],
     versions: [[u16; SLOTS]; super::world::INSTANCES],
-    wish: [u64; super::world::INSTANCES],
+    target: [u64; super::world::INSTANCES],
     /// The wish that the ClaimRollout was last written for.
     reported: u64,
     /// The story, if one is told.
@@ -94,7 +94,7 @@ impl Log {
         }
         self.crossed |= matches!(step, Step::Deed(Deed::Class(..)));
         // What a request was, and what became of it, is told where it is made.
-        if !matches!(step, Step::Send(..) | Step::Look(_)) {
+        if !matches!(step, Step::Send(..) | Step::Reconcile(_)) {
             self.line(|| format!("  {}", words(step)));
         }
     }
@@ -113,10 +113,11 @@ impl Log {
             self.forget();
         }
         // What has gone on since may be stuck again.
-        self.told.retain(|told| decision.stuck & 1 << (told.claim >> 32) != 0);
+        self.events
+            .retain(|events| decision.stuck & 1 << (events.claim >> 32) != 0);
         self.says[place].clone_from(&decision.tells);
-        self.wish[place] = set
-            .and_then(|set| set.record().map(|record| judge::id(&record.wish)))
+        self.target[place] = set
+            .and_then(|set| set.staged_change().map(|change| judge::id(&change.target)))
             .unwrap_or(0);
         for (slot, claim) in views.claims.iter().enumerate() {
             self.versions[place][slot] = claim.map_or(0, |claim| claim.version);
@@ -141,12 +142,12 @@ impl Log {
                 Write::Apply(apply) => usize::from(apply.slot),
                 Write::Delete { slot } => usize::from(*slot),
                 Write::Ready { .. } | Write::Partition { .. } => SLOTS,
-                Write::Record { .. } => SLOTS + 1,
+                Write::StagedChange { .. } => SLOTS + 1,
                 Write::Report { .. } => SLOTS + 2,
             };
             self.writes[place] = self.writes[place].saturating_add(1);
             if matches!(write, Write::Report { .. }) {
-                self.reported(self.wish[usize::from(who)]);
+                self.reported(self.target[usize::from(who)]);
             }
         }
         // An answer that is lost is not known to be a refusal.
@@ -172,11 +173,11 @@ impl Log {
     }
 
     /// What is reported of another wish takes the place of what was, said or not: after that it may be said again.
-    fn reported(&mut self, wish: u64) {
-        if self.reported != wish {
-            self.told.clear();
+    fn reported(&mut self, target: u64) {
+        if self.reported != target {
+            self.events.clear();
         }
-        self.reported = wish;
+        self.reported = target;
     }
 
     /// Attempts count as long as the same is tried and refused.
@@ -208,8 +209,8 @@ impl Log {
                 let version = self.versions[who][usize::from(slot)];
                 let claim = u64::from(slot) << 32 | u64::from(version);
                 // Of another wish it may be said again.
-                let cause = self.wish[who].wrapping_mul(31).wrapping_add(text.into());
-                self.told.push(Told { claim, cause });
+                let cause = self.target[who].wrapping_mul(31).wrapping_add(text.into());
+                self.events.push(Told { claim, cause });
             }
         }
     }
@@ -217,7 +218,7 @@ impl Log {
     /// Whoever begins anew knows nothing of what was before.
     fn forget(&mut self) {
         self.attempts.clear();
-        self.told.clear();
+        self.events.clear();
     }
 }
 
@@ -228,14 +229,14 @@ fn controller(who: u8) -> &'static str {
 fn write_words(write: &Write) -> String {
     match write {
         Write::Apply(apply) => apply_words(apply),
-        Write::Record { record: None, .. } => "no record".to_owned(),
-        Write::Record {
-            record: Some(record), ..
+        Write::StagedChange { change: None, .. } => "no record".to_owned(),
+        Write::StagedChange {
+            change: Some(change), ..
         } => {
             format!(
                 "record {}: {}",
-                wish_words(&record.wish),
-                if record.complete { "Complete" } else { "RollingOut" }
+                wish_words(&change.target),
+                if change.complete { "Complete" } else { "RollingOut" }
             )
         }
         Write::Ready { ready, .. } => match ready {
@@ -260,8 +261,8 @@ fn apply_words(apply: &Apply) -> String {
 }
 
 /// A wish in words.
-pub(crate) fn wish_words(wish: &Wish) -> String {
-    let wants = wish.wants().iter().map(|Want { size, class, tier }| {
+pub(crate) fn wish_words(target: &Target) -> String {
+    let wants = target.wants().iter().map(|Want { size, class, tier }| {
         let class = if *class == 0 {
             String::new()
         } else {
@@ -278,7 +279,7 @@ pub(crate) fn words(step: Step) -> String {
     let claim = |slot: u8| claim_name(slot.into());
     match step {
         Step::Deliver(who, kind) => format!("{} is shown {kind:?}", controller(who)),
-        Step::Look(who) => format!("{} looks", controller(who)),
+        Step::Reconcile(who) => format!("{} looks", controller(who)),
         Step::Send(who, fate) => format!("{} sends [{fate:?}]", controller(who)),
         Step::Crash(who) => format!("{} ends and begins anew", controller(who)),
         Step::Start => "a second controller begins".to_owned(),
@@ -309,15 +310,17 @@ pub(crate) fn state_words(api: &Api) -> String {
     if api.max_unavailable {
         text.push_str(", Kubernetes 1.37");
     }
-    if let Some(record) = set.record() {
-        let _ = write!(text, ", staged {}", wish_words(&record.wish));
+    if let Some(change) = set.staged_change() {
+        let _ = write!(text, ", staged {}", wish_words(&change.target));
     }
     for (slot, claim) in api.claims.iter().enumerate() {
         let Some(claim) = claim else {
             continue;
         };
         let (template, ordinal) = place(slot);
-        let at = claim.revision.map_or_else(|| "-".to_owned(), |wish| wish_words(&wish));
+        let at = claim
+            .revision
+            .map_or_else(|| "-".to_owned(), |target| wish_words(&target));
         let _ = write!(
             text,
             "; claim {template}/{ordinal} {}/{}Gi at {at}",

@@ -32,13 +32,13 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.seed {
-        Some(seed) => tell(seed, &arguments),
+        Some(seed) => event(seed, &arguments),
         None => run(&arguments),
     }
 }
 
-fn tell(seed: u64, arguments: &Arguments) -> ExitCode {
-    match sim::tell(seed, arguments.workload.as_deref(), arguments.planted.as_deref()) {
+fn event(seed: u64, arguments: &Arguments) -> ExitCode {
+    match sim::event(seed, arguments.workload.as_deref(), arguments.planted.as_deref()) {
         Ok(story) => {
             print!("{}", story.text);
             if story.broken.is_none() {

@@ -17,7 +17,7 @@ use super::see;
 use super::seen::{self, Seen};
 use super::watch::Views;
 use crate::rollout::invariants::Broken;
-use crate::rollout::{Earlier, Reason};
+use crate::rollout::{Previous, Reason};
 
 /// When so many answers are remembered, they are forgotten.
 const MOST: usize = 150_000;
@@ -31,7 +31,7 @@ pub(crate) struct Decision {
     pub(crate) tells: Vec<(Reason, Option<u8>, u32)>,
     /// The number of the progress.
     pub(crate) says: u32,
-    pub(crate) wake: Option<Age>,
+    pub(crate) requeue: Option<Age>,
     pub(crate) settled: bool,
     /// A wish is new: it is reported first.
     pub(crate) begins: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Mind {
     door: Door,
     decisions: FxHashMap<Seen, Arc<Decision>>,
     says: FxHashMap<String, u32>,
-    earlier: Vec<(Earlier, String)>,
+    previous: Vec<(Previous, String)>,
     planted: Option<Planted>,
     cached: Option<Views>,
     /// Controllers report what they do. Switched off where every state counts.
@@ -120,27 +120,27 @@ impl Mind {
     }
 
     /// The number of a progress, and of what is known of it afterwards.
-    pub(crate) fn number(&mut self, text: String, earlier: impl FnOnce() -> (Earlier, String)) -> u32 {
+    pub(crate) fn number(&mut self, text: String, previous: impl FnOnce() -> (Previous, String)) -> u32 {
         if let Some(number) = self.says.get(&text) {
             return *number;
         }
-        let number = u32::try_from(self.earlier.len()).unwrap_or(u32::MAX);
-        self.earlier.push(earlier());
+        let number = u32::try_from(self.previous.len()).unwrap_or(u32::MAX);
+        self.previous.push(previous());
         self.says.insert(text, number);
         number
     }
 
     /// What a report said.
-    pub(crate) fn earlier(&self, says: u32) -> Option<Earlier> {
-        self.earlier
+    pub(crate) fn previous(&self, says: u32) -> Option<Previous> {
+        self.previous
             .get(usize::try_from(says).ok()?)
-            .map(|(earlier, _)| earlier.clone())
+            .map(|(previous, _)| previous.clone())
     }
 
     /// A report in words.
     pub(crate) fn words(&self, says: u32) -> &str {
         let place = usize::try_from(says).unwrap_or(usize::MAX);
-        self.earlier.get(place).map_or("?", |(_, words)| words)
+        self.previous.get(place).map_or("?", |(_, words)| words)
     }
 
     /// Asks `admit` about an update of the set: what is stored then, or who refuses it. With `shrink: Recover` it looks at the
@@ -150,9 +150,9 @@ impl Mind {
     }
 
     /// Asks `admit` about the birth of a claim.
-    pub(crate) fn birth(&mut self, set: &Set, template: usize, ordinal: usize, neighbour: bool, claim: &mut Claim) {
+    pub(crate) fn new_claim(&mut self, set: &Set, template: usize, ordinal: usize, sibling: bool, claim: &mut Claim) {
         self.door
-            .birth(&mut self.names, set, (template, ordinal), neighbour, claim);
+            .new_claim(&mut self.names, set, (template, ordinal), sibling, claim);
     }
 
     /// Asks `admit` about the deletion of a Pod by the StatefulSet controller: true if it is denied.

@@ -59,7 +59,7 @@ mod workloads;
 mod world;
 
 pub use run::{Effort, Numbers, prove};
-pub use story::{Story, names as workloads, tell};
+pub use story::{Story, event, names as workloads};
 
 #[cfg(test)]
 mod tests;

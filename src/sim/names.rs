@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::objects::{Want, Wish};
+use super::objects::{Target, Want};
 use crate::templates::{ClaimTemplate, Quantity, Revision};
 
 /// The name of the set.
@@ -15,40 +15,40 @@ pub(crate) const TIER: &str = "tier";
 /// The texts of wishes, made once.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    wishes: FxHashMap<Wish, (Vec<ClaimTemplate>, Revision)>,
-    revisions: FxHashMap<String, Wish>,
+    targets: FxHashMap<Target, (Vec<ClaimTemplate>, Revision)>,
+    revisions: FxHashMap<String, Target>,
 }
 
 impl Names {
-    fn of(&mut self, wish: &Wish) -> &(Vec<ClaimTemplate>, Revision) {
+    fn of(&mut self, target: &Target) -> &(Vec<ClaimTemplate>, Revision) {
         let revisions = &mut self.revisions;
-        self.wishes.entry(*wish).or_insert_with(|| {
-            let templates = ClaimTemplate::read_list(&text(wish)).unwrap_or_default();
+        self.targets.entry(*target).or_insert_with(|| {
+            let templates = ClaimTemplate::read_list(&text(target)).unwrap_or_default();
             let revision = Revision::of(&templates);
-            revisions.insert(revision.to_string(), *wish);
+            revisions.insert(revision.to_string(), *target);
             (templates, revision)
         })
     }
 
     /// The templates of a wish.
-    pub(crate) fn templates(&mut self, wish: &Wish) -> Vec<ClaimTemplate> {
-        self.of(wish).0.clone()
+    pub(crate) fn templates(&mut self, target: &Target) -> Vec<ClaimTemplate> {
+        self.of(target).0.clone()
     }
 
     /// The revision of a wish.
-    pub(crate) fn revision(&mut self, wish: &Wish) -> Revision {
-        self.of(wish).1.clone()
+    pub(crate) fn revision(&mut self, target: &Target) -> Revision {
+        self.of(target).1.clone()
     }
 
     /// The wish of a revision that was made here.
-    pub(crate) fn wish(&self, revision: &str) -> Option<Wish> {
+    pub(crate) fn target(&self, revision: &str) -> Option<Target> {
         self.revisions.get(revision).copied()
     }
 }
 
 /// `spec.volumeClaimTemplates`
-pub(crate) fn text(wish: &Wish) -> String {
-    let items = wish.wants().iter().zip(TEMPLATE).map(|(want, name)| {
+pub(crate) fn text(target: &Target) -> String {
+    let items = target.wants().iter().zip(TEMPLATE).map(|(want, name)| {
         let labels = match want.tier {
             0 => String::new(),
             tier => format!(r#","labels":{{"{TIER}":"t{tier}"}}"#),
@@ -66,9 +66,9 @@ pub(crate) fn text(wish: &Wish) -> String {
 }
 
 /// The wish that a list of templates is.
-pub(crate) fn wish(templates: &[ClaimTemplate]) -> Wish {
+pub(crate) fn target(templates: &[ClaimTemplate]) -> Target {
     let wants: Vec<Want> = templates.iter().map(want).collect();
-    Wish::of(&wants)
+    Target::of(&wants)
 }
 
 fn want(template: &ClaimTemplate) -> Want {

@@ -35,7 +35,7 @@ pub struct Want {
 
 /// A list of templates. It is its own revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Wish {
+pub struct Target {
     /// Template by template.
     pub wants: [Want; TEMPLATES],
     /// How many there are.
@@ -44,8 +44,8 @@ pub struct Wish {
 
 /// The annotation `staged`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Record {
-    pub(crate) wish: Wish,
+pub(crate) struct StagedChange {
+    pub(crate) target: Target,
     pub(crate) complete: bool,
     pub(crate) policy: UpdatePolicy,
     /// The uid of the set that it was made for.
@@ -72,17 +72,17 @@ pub(crate) struct SetSpec {
     pub(crate) replicas: u8,
     /// What Pods run: the Pod template.
     pub(crate) image: u8,
-    pub(crate) live: Wish,
-    pub(crate) staged: Option<Record>,
+    pub(crate) live: Target,
+    pub(crate) staged: Option<StagedChange>,
     pub(crate) policy: Option<UpdatePolicy>,
     pub(crate) paused: bool,
     /// `sync: Async`
     pub(crate) asynchronous: bool,
     pub(crate) partition: u8,
     /// The annotation `ready`: a wish and an ordinal.
-    pub(crate) ready: Option<(Wish, u8)>,
+    pub(crate) ready: Option<(Target, u8)>,
     /// `withdraw` names this revision.
-    pub(crate) withdraw: Option<Wish>,
+    pub(crate) withdraw: Option<Target>,
     /// `updateStrategy: OnDelete`
     pub(crate) on_delete: bool,
     /// `podManagementPolicy: Parallel`
@@ -199,7 +199,7 @@ pub(crate) struct Claim {
     pub(crate) uid: Uid,
     pub(crate) version: Version,
     /// The label `claim-rollout.io/revision`.
-    pub(crate) revision: Option<Wish>,
+    pub(crate) revision: Option<Target>,
     pub(crate) tier: u8,
     /// The selector's labels are there.
     pub(crate) selected: bool,
@@ -258,7 +258,7 @@ pub(crate) struct Report {
     /// What it says, by number.
     pub(crate) says: u32,
     /// The wish that it is about, and how long ago that was first seen.
-    pub(crate) wish: Option<Wish>,
+    pub(crate) target: Option<Target>,
     pub(crate) started: Age,
 }
 
@@ -287,15 +287,15 @@ impl Want {
     }
 }
 
-impl Wish {
+impl Target {
     /// The wish for these templates.
     pub(crate) fn of(wants: &[Want]) -> Self {
-        let mut wish = Self::default();
-        for (place, want) in wish.wants.iter_mut().zip(wants) {
+        let mut target = Self::default();
+        for (place, want) in target.wants.iter_mut().zip(wants) {
             *place = *want;
-            wish.templates += 1;
+            target.templates += 1;
         }
-        wish
+        target
     }
 
     /// The templates that there are.
@@ -304,7 +304,7 @@ impl Wish {
     }
 }
 
-impl Record {
+impl StagedChange {
     pub(crate) fn phase(&self) -> Phase {
         if self.complete {
             Phase::Complete
@@ -316,13 +316,13 @@ impl Record {
 
 impl Set {
     /// The record, if it is one of this set.
-    pub(crate) fn record(&self) -> Option<&Record> {
-        self.spec.staged.as_ref().filter(|record| record.uid == self.uid)
+    pub(crate) fn staged_change(&self) -> Option<&StagedChange> {
+        self.spec.staged.as_ref().filter(|change| change.uid == self.uid)
     }
 
     /// What applies to the set.
     pub(crate) fn policy(&self) -> UpdatePolicy {
-        let staged = self.record().map(|record| record.policy);
+        let staged = self.staged_change().map(|change| change.policy);
         self.spec.policy.or(staged).unwrap_or_default()
     }
 
@@ -364,7 +364,7 @@ impl Claim {
     }
 
     /// What the policy added to a claim that is being made is owned by nobody; what it changed, by whoever asked for it.
-    pub(crate) fn owned_since_birth(&mut self, asked: &Self) {
+    pub(crate) fn owned_since_created(&mut self, asked: &Self) {
         if asked.class == 0 && self.class != 0 {
             self.our_class = Share::Nobodys;
         }
@@ -374,8 +374,8 @@ impl Claim {
     }
 
     /// It carries the revision, and all that was asked for with it was stored.
-    pub(crate) fn is_at(&self, wish: Option<Wish>, template: usize) -> bool {
-        self.revision == wish && wish.is_none_or(|wish| !self.was_dropped(wish.wants[template]))
+    pub(crate) fn is_at(&self, target: Option<Target>, template: usize) -> bool {
+        self.revision == target && target.is_none_or(|target| !self.was_dropped(target.wants[template]))
     }
 
     /// The label of an apply of ours was stored and its size or class was not, as `rollout::readiness` has it.

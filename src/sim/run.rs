@@ -63,23 +63,23 @@ pub(super) const PLANTED_SCHEDULES: u64 = 20_000;
 
 /// The scopes that are explored, the smallest first.
 const SCOPES: &[Scope] = &[
-    scope("newcomers", &[Deed::Wish(one(2))], 1, 0, false),
+    scope("newcomers", &[Deed::Target(one(2))], 1, 0, false),
     scope("newcomers", &[Deed::Both(one(2), 1)], 1, 0, false),
-    scope("newcomers", &[Deed::Wish(one(2)), Deed::Wish(one(3))], 1, 0, false),
+    scope("newcomers", &[Deed::Target(one(2)), Deed::Target(one(3))], 1, 0, false),
     scope(
         "newcomers",
-        &[Deed::Wish(one(2)), Deed::DeleteClaim(1), Deed::DeletePod(1)],
+        &[Deed::Target(one(2)), Deed::DeleteClaim(1), Deed::DeletePod(1)],
         1,
         0,
         false,
     ),
     scope("newcomers", &[Deed::Both(one(2), 1), Deed::Withdraw], 1, 0, false),
-    scope("newcomers", &[Deed::Wish(one(2)), Deed::Size(0, 4)], 1, 2, false),
-    scope("newcomers", &[Deed::Wish(one(2))], 0, 0, true),
+    scope("newcomers", &[Deed::Target(one(2)), Deed::Size(0, 4)], 1, 2, false),
+    scope("newcomers", &[Deed::Target(one(2))], 0, 0, true),
     scope("grow", &[Deed::Both(one(2), 1), Deed::Scale(2)], 1, 2, false),
     scope(
         "grow-two-templates",
-        &[Deed::Wish(two(2, 3)), Deed::Wish(two(3, 3)), Deed::Size(2, 5)],
+        &[Deed::Target(two(2, 3)), Deed::Target(two(3, 3)), Deed::Size(2, 5)],
         1,
         2,
         false,
@@ -247,8 +247,8 @@ fn schedules(effort: &Effort, part: u64, found: &AtomicBool) -> Result<(u64, Cov
         let mut log = Log::default();
         let result = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut log);
         result.map_err(|failure| {
-            let told = story::tell(failure.seed, None, None).map_or_else(|why| why, |story| story.text);
-            format!("{told}again: make story SEED={}", failure.seed)
+            let events = story::event(failure.seed, None, None).map_or_else(|why| why, |story| story.text);
+            format!("{events}again: make story SEED={}", failure.seed)
         })?;
         steps += log.steps;
     }

@@ -5,7 +5,7 @@ use super::inhabitants::people::Deed;
 use super::inhabitants::storage::Resizing;
 use super::log::Log;
 use super::mind::Mind;
-use super::objects::{ORDINALS, SLOTS, Want, Wish};
+use super::objects::{ORDINALS, SLOTS, Target, Want};
 use super::watch::Kind;
 use super::workload::Workload;
 use super::workloads;
@@ -161,8 +161,8 @@ fn choose(random: &mut Random, world: &World) -> Step {
     let who = random.byte(if world.instances[1].alive { 2 } else { 1 });
     let instance = &world.instances[usize::from(who)];
     match random.below(100) {
-        0..30 if instance.look.is_some() => Step::Send(who, fate(random)),
-        0..30 => Step::Look(who),
+        0..30 if instance.reconcile.is_some() => Step::Send(who, fate(random)),
+        0..30 => Step::Reconcile(who),
         30..48 => Step::Deliver(who, random.pick(&Kind::ALL)),
         48..58 => Step::Sync,
         58..63 => Step::Observe,
@@ -212,9 +212,9 @@ fn deed(random: &mut Random, world: &World) -> Deed {
     let claim = slot(random, world);
     let ordinal = random.byte(3);
     match random.below(38) {
-        0..5 => Deed::Wish(wish(random, world)),
+        0..5 => Deed::Target(target(random, world)),
         5 => Deed::Image(random.byte(4)),
-        6..9 => Deed::Both(wish(random, world), random.byte(4)),
+        6..9 => Deed::Both(target(random, world), random.byte(4)),
         9 | 10 => Deed::Reapply,
         11 | 12 => Deed::Scale(random.byte(ORDINALS + 1)),
         13 => Deed::Partition(random.byte(3)),
@@ -248,7 +248,7 @@ fn deed(random: &mut Random, world: &World) -> Deed {
         33 => random.pick(&[
             Deed::Expandable(false),
             Deed::Expandable(true),
-            Deed::Neighbour(true),
+            Deed::Sibling(true),
             Deed::Owned(random_coin(ordinal)),
         ]),
         34 => random.pick(&[
@@ -264,7 +264,7 @@ fn deed(random: &mut Random, world: &World) -> Deed {
             Deed::Registered(true),
             Deed::Meddle(random_meddling(ordinal)),
             Deed::Meddle(Meddles::No),
-            Deed::Forge(wish_of(1)),
+            Deed::Forge(target_of(1)),
             Deed::Replay,
         ]),
     }
@@ -282,21 +282,21 @@ const fn random_coin(number: u8) -> bool {
     number & 1 == 0
 }
 
-fn wish_of(size: u8) -> Wish {
-    Wish::of(&[Want::size(size)])
+fn target_of(size: u8) -> Target {
+    Target::of(&[Want::size(size)])
 }
 
 /// What was wished before, with something else in it.
-fn wish(random: &mut Random, world: &World) -> Wish {
-    let mut wish = world.manifest.0;
-    let template = random.below(usize::from(wish.templates));
-    let want = &mut wish.wants[template];
+fn target(random: &mut Random, world: &World) -> Target {
+    let mut target = world.manifest.0;
+    let template = random.below(usize::from(target.templates));
+    let want = &mut target.wants[template];
     match random.below(8) {
         0..4 => want.size += 1 + random.byte(2),
         4 => want.size = want.size.saturating_sub(1).max(1),
         5 => want.class = random.byte(3),
         6 => want.tier = random.byte(3),
-        _ => wish = world.api.set.map_or(wish, |set| set.spec.live),
+        _ => target = world.api.set.map_or(target, |set| set.spec.live),
     }
-    wish
+    target
 }

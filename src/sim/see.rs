@@ -9,11 +9,11 @@ use super::api::{Apply, Write};
 use super::coverage::Coverage;
 use super::mind::{Decision, Mind};
 use super::names::{self, TIER, number, whole_gi};
-use super::objects::{Age, Claim, Record, SLOTS, Set, Uid, Version};
+use super::objects::{Age, Claim, SLOTS, Set, StagedChange, Uid, Version};
 use super::planted::Planted;
 use super::seen::{NOW, SEEN, Seen, VERSION, WISHED, claim_uid};
 use super::snapshot::{claim_name, snapshot};
-use crate::rollout::{self, Action, Progress, Reason, Wish, plan};
+use crate::rollout::{self, Action, Progress, Reason, Target, plan};
 use crate::templates::{Phase, Revision};
 
 /// A write with the uids and versions that were seen.
@@ -35,12 +35,12 @@ pub(crate) fn real(write: Write, set: &Set, claims: &[Option<Claim>; SLOTS], pla
                 ..apply
             })
         }
-        Write::Record { uid, version, record } => Write::Record {
+        Write::StagedChange { uid, version, change } => Write::StagedChange {
             uid: of_set(uid),
             version: set_version(version),
-            record: record.map(|record| Record {
-                uid: if record.uid == SEEN { set.uid } else { record.uid },
-                ..record
+            change: change.map(|change| StagedChange {
+                uid: if change.uid == SEEN { set.uid } else { change.uid },
+                ..change
             }),
         },
         Write::Ready { uid, version, ready } => Write::Ready {
@@ -68,10 +68,10 @@ pub(crate) fn ask(mind: &mut Mind, seen: &Seen) -> Decision {
     for action in &plan.actions {
         coverage.acted(action);
         match action {
-            Action::Tell(tell) => {
-                let slot = tell.claim.as_ref().and_then(|(name, _)| slot_of(name));
-                let text = mind.number(tell.message.clone(), || (blank(), tell.message.clone()));
-                tells.push((tell.reason, slot, text));
+            Action::Event(event) => {
+                let slot = event.claim.as_ref().and_then(|(name, _)| slot_of(name));
+                let text = mind.number(event.message.clone(), || (blank(), event.message.clone()));
+                tells.push((event.reason, slot, text));
             }
             action => writes.extend(write(mind, action)),
         }
@@ -82,11 +82,13 @@ pub(crate) fn ask(mind: &mut Mind, seen: &Seen) -> Decision {
         writes,
         tells,
         says,
-        wake: plan.wake.map(|wake| Age::try_from(wake).unwrap_or(Age::MAX)),
+        requeue: plan
+            .requeue_after
+            .map(|requeue| Age::try_from(requeue).unwrap_or(Age::MAX)),
         settled: plan.settled,
         begins: begins && !mind.silent,
         stuck: stuck(&plan.progress),
-        rolls_out: Wish::of(&snapshot.set, &snapshot.settings).is_ok(),
+        rolls_out: Target::of(&snapshot.set, &snapshot.settings).is_ok(),
         coverage,
         judged: Ok(()),
     }
@@ -98,8 +100,8 @@ fn stuck(progress: &Progress) -> u16 {
     slots.fold(0, |stuck, slot| stuck | 1 << slot)
 }
 
-fn blank() -> rollout::Earlier {
-    rollout::Earlier {
+fn blank() -> rollout::Previous {
+    rollout::Previous {
         revision: Revision::from_text(""),
         started: None,
         claims: BTreeMap::new(),
@@ -115,7 +117,7 @@ fn report(mind: &mut Mind, progress: &Progress) -> u32 {
             let state = claim.state.as_str().to_owned();
             (claim.name.clone(), (state, claim.reason.clone(), claim.message.clone()))
         });
-        let earlier = rollout::Earlier {
+        let previous = rollout::Previous {
             revision: progress.update_revision.clone(),
             started: Some(WISHED),
             claims: claims.collect(),
@@ -127,7 +129,7 @@ fn report(mind: &mut Mind, progress: &Progress) -> u32 {
             .iter()
             .map(|claim| format!("{} {}", claim.name, claim.state));
         let claims: Vec<String> = claims.collect();
-        (earlier, format!("{}; {}", progress.ready.reason, claims.join(", ")))
+        (previous, format!("{}; {}", progress.ready.reason, claims.join(", ")))
     };
     // When it was first seen is kept beside it.
     let timeless = Progress {
@@ -157,20 +159,20 @@ fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
             size: whole_gi(&apply.storage),
             class: number(apply.volume_attributes_class_name.as_deref(), "class-"),
             tier: number(apply.labels.get(TIER).map(String::as_str), "t"),
-            revision: mind.names.wish(apply.revision.as_str())?,
+            revision: mind.names.target(apply.revision.as_str())?,
             others: u8::try_from(apply.labels.keys().filter(|key| *key != TIER).count() + apply.annotations.len())
                 .ok()?,
             taken_back: apply.taken_back.is_some(),
         }),
-        Action::SetRecord(set) => Write::Record {
+        Action::SetStaged(set) => Write::StagedChange {
             uid: parse(&set.set_uid),
             version: parse(&set.resource_version),
-            record: match &set.record {
-                Some(record) => Some(Record {
-                    wish: names::wish(&record.templates),
-                    complete: record.phase == Phase::Complete,
-                    policy: record.update_policy,
-                    uid: parse(&record.uid)?,
+            change: match &set.change {
+                Some(change) => Some(StagedChange {
+                    target: names::target(&change.templates),
+                    complete: change.phase == Phase::Complete,
+                    policy: change.update_policy,
+                    uid: parse(&change.uid)?,
                 }),
                 None => None,
             },
@@ -180,12 +182,12 @@ fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
             version: parse(&set.resource_version),
             ready: match &set.ready {
                 Some(ready) => Some((
-                    mind.names.wish(ready.revision.as_str())?,
+                    mind.names.target(ready.revision.as_str())?,
                     u8::try_from(ready.ordinal).ok()?,
                 )),
                 None => None,
             },
         },
-        Action::Evict(_) | Action::Tell(_) => return None,
+        Action::Evict(_) | Action::Event(_) => return None,
     })
 }

@@ -27,9 +27,9 @@ pub(crate) struct Seen {
     pub(crate) claims: [Option<Claim>; SLOTS],
     pub(crate) pods: [Option<Pod>; ORDINALS],
     pub(crate) strangers: u16,
-    pub(crate) neighbour: bool,
+    pub(crate) sibling: bool,
     pub(crate) refusals: [Option<Refused>; SLOTS],
-    pub(crate) earlier: Option<u32>,
+    pub(crate) previous: Option<u32>,
     pub(crate) recover: bool,
     /// What the quota leaves, if there is one.
     pub(crate) room: Option<u8>,
@@ -69,9 +69,9 @@ pub(crate) fn project(
         claims: [None; SLOTS],
         pods: [None; ORDINALS],
         strangers: views.strangers,
-        neighbour: views.neighbour,
+        sibling: views.sibling,
         refusals: [None; SLOTS],
-        earlier: report.filter(|report| report.set == set.uid).map(|report| report.says),
+        previous: report.filter(|report| report.set == set.uid).map(|report| report.says),
         recover,
         room: views.room,
     };
@@ -82,8 +82,8 @@ pub(crate) fn project(
         update: set.status.update,
         ..SetStatus::default()
     };
-    if let Some(record) = &mut seen.set.spec.staged {
-        record.uid = renamed(record.uid, set);
+    if let Some(change) = &mut seen.set.spec.staged {
+        change.uid = renamed(change.uid, set);
     }
     seen.see_pods(set, views, report);
     seen.see_claims(set, claims, views, memory);
@@ -102,9 +102,9 @@ fn renamed(uid: Uid, set: &Set) -> Uid {
 impl Seen {
     fn see_pods(&mut self, set: &Set, views: &Views, report: Option<Report>) {
         let longest = set.min_ready();
-        let wish = set.record().map(|record| record.wish);
-        let wished = report
-            .filter(|report| report.set == set.uid && report.wish == wish)
+        let target = set.staged_change().map(|change| change.target);
+        let desired = report
+            .filter(|report| report.set == set.uid && report.target == target)
             .map_or(0, |report| report.started);
         for (ordinal, pod) in views.pods.iter().enumerate() {
             self.pods[ordinal] = pod.map(|pod| Pod {
@@ -115,14 +115,14 @@ impl Seen {
                 ready: pod.ready.filter(|_| !pod.terminating).map(|age| age.min(longest)),
                 full: 0,
                 lot: Lot::Runs,
-                age: Age::from(pod.age > wished || pod.age == OLDEST),
+                age: Age::from(pod.age > desired || pod.age == OLDEST),
                 ..pod
             });
         }
     }
 
     fn see_claims(&mut self, set: &Set, claims: &[Option<Claim>; SLOTS], views: &Views, memory: &Memory) {
-        let wish = set.record().map(|record| record.wish);
+        let target = set.staged_change().map(|change| change.target);
         for (slot, claim) in claims.iter().enumerate() {
             let ordinal = place(slot).1;
             let Some(claim) = claim.filter(|_| ordinal < usize::from(set.spec.replicas)) else {
@@ -150,7 +150,7 @@ impl Seen {
                 ..claim
             });
             let refusal = memory.refusals[slot].filter(|refusal| refusal.uid == claim.uid);
-            let refusal = refusal.filter(|refusal| Some(refusal.revision) == wish);
+            let refusal = refusal.filter(|refusal| Some(refusal.revision) == target);
             self.refusals[slot] = refusal.map(|refusal| Refused {
                 cause: refusal.cause,
                 attempts: refusal.attempts,

@@ -6,16 +6,16 @@ use std::sync::{Arc, LazyLock};
 use super::api::Cause;
 use super::mind::Mind;
 use super::names::{SET, TEMPLATE, TIER, class, gi};
-use super::objects::{Claim, Lot, Modify, Owner, Pod, Resize, SLOTS, Set, Uid, Want, Wish, place};
+use super::objects::{Claim, Lot, Modify, Owner, Pod, Resize, SLOTS, Set, Target, Uid, Want, place};
 use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
 use crate::api::Settings;
 use crate::claims;
 use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
-use crate::rollout::{Budgets, Neighbour, PodView, Quotas, Refusal, SetView, Snapshot};
+use crate::rollout::{Budgets, PodView, Quotas, Refusal, SetView, Sibling, Snapshot};
 use crate::templates::rules::Shrink;
-use crate::templates::{MaxInMotion, ProgressDeadline, Ready, Record, Restart, Revision, Sync, keys};
+use crate::templates::{MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, Sync, keys};
 
 /// The settings without and with `shrink: Recover`. There are millions of snapshots.
 static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
@@ -63,29 +63,29 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
         set: set_view(mind, &seen.set),
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),
-        neighbours: Vec::new(),
+        siblings: Vec::new(),
         refusals: BTreeMap::new(),
         quotas: quotas(seen.room),
         budgets: Budgets::default(),
-        earlier: seen.earlier.and_then(|says| mind.earlier(says)),
+        previous: seen.previous.and_then(|says| mind.previous(says)),
     };
-    if seen.neighbour {
-        snapshot.neighbours.push(Neighbour {
+    if seen.sibling {
+        snapshot.siblings.push(Sibling {
             set: "a-web".to_owned(),
             templates: vec!["data".to_owned()],
         });
     }
-    let staged = seen.set.record().map(|record| record.wish);
-    let wish = staged.unwrap_or(seen.set.spec.live);
+    let staged = seen.set.staged_change().map(|change| change.target);
+    let target = staged.unwrap_or(seen.set.spec.live);
     for (slot, claim) in seen.claims.iter().enumerate() {
         // Only what the wish names is looked up.
-        let named = place(slot).0 < wish.wants().len();
+        let named = place(slot).0 < target.wants().len();
         let Some(claim) = claim.filter(|_| named) else {
             continue;
         };
         let view = claim_view(mind, slot, &claim);
-        if let (Some(refusal), Some(wish)) = (seen.refusals[slot], staged) {
-            let refusal = refusal_of(&refusal, mind.names.revision(&wish));
+        if let (Some(refusal), Some(target)) = (seen.refusals[slot], staged) {
+            let refusal = refusal_of(&refusal, mind.names.revision(&target));
             snapshot.refusals.insert(view.uid.clone(), refusal);
         }
         snapshot.claims.insert(view.name.clone(), view);
@@ -151,13 +151,13 @@ const fn stranger() -> Pod {
 
 fn set_view(mind: &mut Mind, set: &Set) -> SetView {
     let spec = &set.spec;
-    let record = set.record().map(|record| Record {
+    let change = set.staged_change().map(|change| StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
-        phase: record.phase(),
-        templates: mind.names.templates(&record.wish),
+        phase: change.phase(),
+        templates: mind.names.templates(&change.target),
         uid: uid_text(SEEN),
-        update_policy: record.policy,
+        update_policy: change.policy,
     });
     SetView {
         namespace: "default".to_owned(),
@@ -171,13 +171,13 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
         first_ordinal: 0,
         match_labels: Map::from_unsorted(vec![("app".to_owned(), SET.to_owned())]).unwrap_or_default(),
         live: mind.names.templates(&spec.live),
-        staged: record,
+        staged: change,
         unreadable: None,
         update_policy: spec.policy,
         paused: spec.paused,
         partition: spec.partition.into(),
-        ready: spec.ready.map(|(wish, ordinal)| Ready {
-            revision: mind.names.revision(&wish),
+        ready: spec.ready.map(|(target, ordinal)| Ready {
+            revision: mind.names.revision(&target),
             ordinal: ordinal.into(),
         }),
         sync: if spec.asynchronous { Sync::Async } else { Sync::LockStep },
@@ -209,8 +209,8 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
     if claim.tier != 0 {
         labels.insert(TIER.to_owned(), format!("t{}", claim.tier));
     }
-    if let Some(wish) = &claim.revision {
-        labels.insert(keys::REVISION.to_owned(), mind.names.revision(wish).to_string());
+    if let Some(target) = &claim.revision {
+        labels.insert(keys::REVISION.to_owned(), mind.names.revision(target).to_string());
     }
     claims::Claim {
         name: claim_name(slot),
@@ -260,8 +260,8 @@ fn trouble(kind: &str) -> Trouble {
 
 /// What a claim holds that cannot change, as the template has it.
 fn spec_of(mind: &mut Mind, slot: usize) -> Map<Value> {
-    let wish = Wish::of(&[Want::size(1); 2]);
-    mind.names.templates(&wish).swap_remove(place(slot).0).spec
+    let target = Target::of(&[Want::size(1); 2]);
+    mind.names.templates(&target).swap_remove(place(slot).0).spec
 }
 
 fn pod_view(ordinal: usize, pod: &Pod, templates: usize) -> PodView {

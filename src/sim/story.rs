@@ -28,7 +28,7 @@ pub fn names() -> Vec<&'static str> {
 ///
 /// # Errors
 /// A line that says which names there are, if there is no such workload or no such planted bug.
-pub fn tell(seed: u64, workload: Option<&str>, planted: Option<&str>) -> Result<Story, String> {
+pub fn event(seed: u64, workload: Option<&str>, planted: Option<&str>) -> Result<Story, String> {
     let workload = match workload {
         None => schedule::workload_of(seed),
         Some(name) => Workload::named(name)

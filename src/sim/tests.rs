@@ -5,7 +5,7 @@ use super::explore::{Scope, explore};
 use super::inhabitants::people::Deed;
 use super::log::Log;
 use super::mind::Mind;
-use super::objects::{SLOTS, Want, Wish};
+use super::objects::{SLOTS, Target, Want};
 use super::planted::Planted;
 use super::run;
 use super::schedule;
@@ -47,7 +47,7 @@ fn a_wish_takes_no_more_writes_than_it_must() {
         };
         assert_eq!(s12_writes(&tally), Ok(()), "{name}");
         let staged = world.api.set.and_then(|set| set.spec.staged);
-        assert!(staged.is_some_and(|record| record.complete), "{name}");
+        assert!(staged.is_some_and(|change| change.complete), "{name}");
     }
 }
 
@@ -108,14 +108,14 @@ fn schedules_that_were_hard_to_find_break_nothing() {
 
 #[test]
 fn from_every_state_of_a_small_scope_the_wish_is_reached() {
-    const WISH: Wish = Wish {
+    const TARGET: Target = Target {
         wants: [Want::size(2), Want::size(0)],
         templates: 1,
     };
     for (workload, deed, faults) in [
-        ("newcomers", Deed::Wish(WISH), 1),
+        ("newcomers", Deed::Target(TARGET), 1),
         // Pods are available some time after they are Ready.
-        ("min-ready", Deed::Both(WISH, 1), 0),
+        ("min-ready", Deed::Both(TARGET, 1), 0),
     ] {
         let scope = Scope {
             workload,
@@ -151,18 +151,18 @@ fn planted_bugs_are_found_by_a_guarantee_that_they_break() {
 #[test]
 fn a_seed_tells_the_same_story_each_time() {
     let seed = run::find(Planted::LowestFirst).expect("a failure").seed;
-    let story = super::tell(seed, None, Some("LowestFirst")).expect("a story");
-    assert_eq!(super::tell(seed, None, Some("LowestFirst")), Ok(story.clone()));
+    let story = super::event(seed, None, Some("LowestFirst")).expect("a story");
+    assert_eq!(super::event(seed, None, Some("LowestFirst")), Ok(story.clone()));
     assert!(story.broken.is_some_and(|broken| broken.starts_with("S6: ")));
-    assert_eq!(super::tell(seed, None, None).expect("a story").broken, None);
+    assert_eq!(super::event(seed, None, None).expect("a story").broken, None);
     assert!(
-        super::tell(7, Some("shrink"), None).is_err_and(|why| why.starts_with("expected one of the workloads grow, "))
+        super::event(7, Some("shrink"), None).is_err_and(|why| why.starts_with("expected one of the workloads grow, "))
     );
 }
 
 #[test]
 fn document_shows_what_a_story_ends_with() {
-    let story = super::tell(1, Some("grow"), None).expect("a story");
+    let story = super::event(1, Some("grow"), None).expect("a story");
     let last = story.text.lines().last().expect("a line");
     let document = include_str!("../../docs/guarantees.md");
     assert!(

@@ -26,7 +26,7 @@ impl Kind {
 pub(crate) struct Views {
     pub(crate) set: Option<Set>,
     /// Another set is seen beside ours.
-    pub(crate) neighbour: bool,
+    pub(crate) sibling: bool,
     pub(crate) claims: Claims,
     pub(crate) pods: Pods,
     /// Pods of others are seen on these claims.
@@ -41,7 +41,7 @@ impl Views {
     pub(crate) fn of(api: &Api) -> Self {
         Self {
             set: api.set,
-            neighbour: api.neighbour,
+            sibling: api.sibling,
             claims: api.claims.clone(),
             pods: api.pods.clone(),
             strangers: api.strangers,
@@ -54,7 +54,7 @@ impl Views {
     pub(crate) fn deliver(&mut self, api: &Api, kind: Kind) -> bool {
         let before = self.clone();
         match kind {
-            Kind::Sets => (self.set, self.neighbour) = (api.set, api.neighbour),
+            Kind::Sets => (self.set, self.sibling) = (api.set, api.sibling),
             Kind::Claims => self.claims = api.claims.clone(),
             Kind::Pods => (self.pods, self.strangers) = (api.pods.clone(), api.strangers),
             Kind::Reports => self.report = api.report,

@@ -4,7 +4,7 @@ use super::inhabitants::people::Deed;
 use super::judge;
 use super::log::Log;
 use super::mind::Mind;
-use super::objects::{Want, Wish};
+use super::objects::{Target, Want};
 use super::world::{Step, World};
 use crate::rollout::invariants::{Broken, Ledger};
 
@@ -38,7 +38,7 @@ impl Workload {
     /// [`Broken`] if that alone breaks a guarantee.
     pub(crate) fn start(&self, mind: &mut Mind, log: &mut Log) -> Result<World, Broken> {
         let mut world = World::new();
-        world.manifest = (Wish::of(self.wants), 0);
+        world.manifest = (Target::of(self.wants), 0);
         world.step(Step::Deed(Deed::CreateSet(self.replicas)), mind, log)?;
         (self.edit)(&mut world);
         world.settle(mind, log)?;

@@ -2,30 +2,30 @@
 
 use super::api::Meddles;
 use super::inhabitants::people::Deed;
-use super::objects::{Want, Wish};
+use super::objects::{Target, Want};
 use super::workload::When::{self, Now, Quiet, Written};
 use super::workload::Workload;
 use super::world::World;
 use crate::templates::UpdatePolicy;
 
 /// One template of this size.
-pub(crate) const fn one(size: u8) -> Wish {
-    Wish {
+pub(crate) const fn one(size: u8) -> Target {
+    Target {
         wants: [Want::size(size), Want::size(0)],
         templates: 1,
     }
 }
 
 /// Two templates of these sizes.
-pub(crate) const fn two(first: u8, second: u8) -> Wish {
-    Wish {
+pub(crate) const fn two(first: u8, second: u8) -> Target {
+    Target {
         wants: [Want::size(first), Want::size(second)],
         templates: 2,
     }
 }
 
-const fn with(size: u8, class: u8, tier: u8) -> Wish {
-    Wish {
+const fn with(size: u8, class: u8, tier: u8) -> Target {
+    Target {
         wants: [Want { size, class, tier }, Want::size(0)],
         templates: 1,
     }
@@ -36,8 +36,8 @@ const TWO: &[Want] = &[Want::size(1), Want::size(2)];
 
 /// Every workload.
 pub(crate) const ALL: &[Workload] = &[
-    workload("grow", 3, ONE, |_| {}, &[(Now, Deed::Wish(one(3)))]),
-    workload("grow-two-templates", 3, TWO, |_| {}, &[(Now, Deed::Wish(two(3, 4)))]),
+    workload("grow", 3, ONE, |_| {}, &[(Now, Deed::Target(one(3)))]),
+    workload("grow-two-templates", 3, TWO, |_| {}, &[(Now, Deed::Target(two(3, 4)))]),
     workload("grow-with-image", 3, ONE, |_| {}, &[(Now, Deed::Both(one(3), 1))]),
     workload(
         "grow-two-templates-with-image",
@@ -60,7 +60,7 @@ pub(crate) const ALL: &[Workload] = &[
         2,
         ONE,
         |_| {},
-        &[(Now, Deed::Wish(with(2, 1, 1))), (Quiet, Deed::Wish(with(3, 0, 0)))],
+        &[(Now, Deed::Target(with(2, 1, 1))), (Quiet, Deed::Target(with(3, 0, 0)))],
     ),
     workload(
         "newcomers",
@@ -69,7 +69,7 @@ pub(crate) const ALL: &[Workload] = &[
         |_| {},
         &[
             (Now, Deed::Policy(Some(UpdatePolicy::OnClaimDelete))),
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Quiet, Deed::Scale(3)),
             (Quiet, Deed::Policy(Some(UpdatePolicy::InPlace))),
         ],
@@ -79,7 +79,7 @@ pub(crate) const ALL: &[Workload] = &[
         2,
         ONE,
         |_| {},
-        &[(Now, Deed::Wish(one(3))), (Written(1), Deed::Scale(4))],
+        &[(Now, Deed::Target(one(3))), (Written(1), Deed::Scale(4))],
     ),
     workload(
         "scale-to-zero-and-back",
@@ -87,7 +87,7 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         |_| {},
         &[
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Written(1), Deed::Scale(0)),
             (Quiet, Deed::Scale(3)),
         ],
@@ -98,8 +98,8 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         |_| {},
         &[
-            (Now, Deed::Wish(one(3))),
-            (Written(1), Deed::Wish(one(4))),
+            (Now, Deed::Target(one(3))),
+            (Written(1), Deed::Target(one(4))),
             (Written(3), Deed::Reapply),
         ],
     ),
@@ -165,7 +165,7 @@ pub(crate) const ALL: &[Workload] = &[
         3,
         ONE,
         |world| world.api.quota = 5,
-        &[(Now, Deed::Wish(one(3))), (Quiet, Deed::Quota(20))],
+        &[(Now, Deed::Target(one(3))), (Quiet, Deed::Quota(20))],
     ),
     workload(
         "parallel-with-one-refused",
@@ -174,7 +174,7 @@ pub(crate) const ALL: &[Workload] = &[
         parallel,
         &[
             (Now, Deed::Select(2, false)),
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Quiet, Deed::Select(2, true)),
         ],
     ),
@@ -183,7 +183,7 @@ pub(crate) const ALL: &[Workload] = &[
         3,
         ONE,
         |world| world.driver.limit = 2,
-        &[(Now, Deed::Wish(one(3))), (Quiet, Deed::Limit(9))],
+        &[(Now, Deed::Target(one(3))), (Quiet, Deed::Limit(9))],
     ),
     workload(
         "each-first-attempt-fails",
@@ -193,7 +193,7 @@ pub(crate) const ALL: &[Workload] = &[
             parallel(world);
             world.driver.fails_first = true;
         },
-        &[(Now, Deed::Wish(with(3, 1, 0)))],
+        &[(Now, Deed::Target(with(3, 1, 0)))],
     ),
     workload(
         "fails-before-the-remount",
@@ -212,7 +212,7 @@ pub(crate) const ALL: &[Workload] = &[
         parallel,
         &[
             (Now, Deed::Meddle(Meddles::Label)),
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Quiet, Deed::Meddle(Meddles::No)),
         ],
     ),
@@ -234,9 +234,9 @@ pub(crate) const ALL: &[Workload] = &[
         |_| {},
         &[
             (Now, Deed::Meddle(Meddles::Class)),
-            (Now, Deed::Wish(with(3, 1, 0))),
+            (Now, Deed::Target(with(3, 1, 0))),
             (Quiet, Deed::Meddle(Meddles::No)),
-            (Quiet, Deed::Wish(with(3, 2, 0))),
+            (Quiet, Deed::Target(with(3, 2, 0))),
         ],
     ),
     workload(
@@ -244,7 +244,7 @@ pub(crate) const ALL: &[Workload] = &[
         3,
         ONE,
         |world| (world.driver.limit, world.recover) = (3, true),
-        &[(Now, Deed::Wish(one(5))), (Quiet, Deed::Wish(one(3)))],
+        &[(Now, Deed::Target(one(5))), (Quiet, Deed::Target(one(3)))],
     ),
     workload(
         "withdraw-and-take-back",
@@ -252,9 +252,9 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         |world| (world.driver.limit, world.recover) = (3, true),
         &[
-            (Now, Deed::Wish(one(5))),
+            (Now, Deed::Target(one(5))),
             (Quiet, Deed::Withdraw),
-            (Quiet, Deed::Wish(one(3))),
+            (Quiet, Deed::Target(one(3))),
             (Written(5), Deed::Withdraw),
         ],
     ),
@@ -264,7 +264,7 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         |_| {},
         &[
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Written(1), Deed::DeleteClaim(1)),
             (Written(1), Deed::DeletePod(1)),
         ],
@@ -275,10 +275,10 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         |_| {},
         &[
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Written(1), Deed::DeleteSet(true)),
             (Quiet, Deed::CreateSet(3)),
-            (Quiet, Deed::Wish(one(4))),
+            (Quiet, Deed::Target(one(4))),
         ],
     ),
     workload(
@@ -287,7 +287,7 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         |_| {},
         &[
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Written(1), Deed::DeleteSet(true)),
             (Quiet, Deed::CreateSet(2)),
             (Now, Deed::Registered(false)),
@@ -300,7 +300,7 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         |_| {},
         &[
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Quiet, Deed::Registered(false)),
             (Quiet, Deed::Scale(3)),
             (Quiet, Deed::Scale(4)),
@@ -313,9 +313,9 @@ pub(crate) const ALL: &[Workload] = &[
         |_| {},
         &[
             (Now, Deed::Size(1, 5)),
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Written(1), Deed::Size(2, 6)),
-            (Quiet, Deed::Wish(one(4))),
+            (Quiet, Deed::Target(one(4))),
         ],
     ),
     workload(
@@ -323,7 +323,7 @@ pub(crate) const ALL: &[Workload] = &[
         3,
         ONE,
         |_| {},
-        &[(Now, Deed::FillDisk(0)), (Now, Deed::Wish(one(3)))],
+        &[(Now, Deed::FillDisk(0)), (Now, Deed::Target(one(3)))],
     ),
     workload(
         "disk-full-and-image",
@@ -380,7 +380,7 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         |_| {},
         &[
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Written(1), Deed::Pause(true)),
             (Quiet, Deed::Pause(false)),
         ],
@@ -415,7 +415,7 @@ pub(crate) const ALL: &[Workload] = &[
         ONE,
         retention,
         &[
-            (Now, Deed::Wish(one(3))),
+            (Now, Deed::Target(one(3))),
             (Written(1), Deed::Scale(2)),
             (Quiet, Deed::Scale(3)),
         ],
@@ -424,22 +424,22 @@ pub(crate) const ALL: &[Workload] = &[
         "names-collide",
         2,
         TWO,
-        |world| world.api.neighbour = true,
-        &[(Now, Deed::Wish(two(3, 4))), (Quiet, Deed::Neighbour(false))],
+        |world| world.api.sibling = true,
+        &[(Now, Deed::Target(two(3, 4))), (Quiet, Deed::Sibling(false))],
     ),
     workload(
         "two-at-a-time",
         3,
         ONE,
         two_at_a_time,
-        &[(Now, Deed::Both(one(3), 1)), (Written(2), Deed::Wish(one(4)))],
+        &[(Now, Deed::Both(one(3), 1)), (Written(2), Deed::Target(one(4)))],
     ),
     workload(
         "first-consumer",
         2,
         ONE,
         first_consumer,
-        &[(Now, Deed::Wish(one(3))), (Now, Deed::Scale(4))],
+        &[(Now, Deed::Target(one(3))), (Now, Deed::Scale(4))],
     ),
     workload(
         "no-volume",
@@ -450,7 +450,7 @@ pub(crate) const ALL: &[Workload] = &[
             (Now, Deed::Limit(0)),
             (Now, Deed::DeleteClaim(2)),
             (Now, Deed::DeletePod(2)),
-            (Quiet, Deed::Wish(one(3))),
+            (Quiet, Deed::Target(one(3))),
         ],
     ),
     workload(

@@ -10,7 +10,7 @@ use super::inhabitants::{kubelet, people, statefulset, storage};
 use super::judge;
 use super::log::Log;
 use super::mind::Mind;
-use super::objects::{Age, Pods, Record, Report, Wish};
+use super::objects::{Age, Pods, Report, StagedChange, Target};
 use super::watch::{Kind, Views};
 use crate::rollout::invariants::{Broken, Ledger};
 
@@ -26,12 +26,12 @@ pub(crate) struct World {
     pub(crate) past: Option<Arc<Views>>,
     pub(crate) driver: Driver,
     /// What is in the user's repository: templates and image.
-    pub(crate) manifest: (Wish, u8),
+    pub(crate) manifest: (Target, u8),
     /// `shrink: Recover`, in the policy and in the controller.
     pub(crate) recover: bool,
     pub(crate) ledger: Ledger,
     /// A record that somebody copied.
-    pub(crate) copied: Option<Record>,
+    pub(crate) copied: Option<StagedChange>,
 }
 
 /// Something that happens. Where it cannot, nothing does, so that any part of a list of steps can be replayed.
@@ -40,7 +40,7 @@ pub(crate) enum Step {
     /// A watch shows a controller what is stored now.
     Deliver(u8, Kind),
     /// A controller begins to look.
-    Look(u8),
+    Reconcile(u8),
     /// A controller makes its next request.
     Send(u8, Fate),
     /// A controller ends, and begins anew: nothing is remembered, everything is listed.
@@ -119,7 +119,7 @@ impl World {
             instances: [first, Instance::default()],
             past: None,
             driver: Driver::default(),
-            manifest: (Wish::default(), 0),
+            manifest: (Target::default(), 0),
             recover: false,
             ledger: Ledger::default(),
             copied: None,
@@ -133,7 +133,7 @@ impl World {
     pub(crate) fn step(&mut self, step: Step, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
         let happened = match step {
             Step::Deliver(who, kind) => self.deliver(who, kind, mind),
-            Step::Look(who) => self.look(who, mind, log)?,
+            Step::Reconcile(who) => self.reconcile(who, mind, log)?,
             Step::Send(who, fate) => return self.send(who, fate, mind, log),
             Step::Crash(who) => self.restart(who),
             Step::Start => !self.instances[1].alive && self.restart(1),
@@ -196,7 +196,7 @@ impl World {
         match &self.past {
             Some(past) if instance.alive && instance.views != **past => {
                 instance.views = (**past).clone();
-                instance.wake = super::controller::Wake::Now;
+                instance.requeue = super::controller::Requeue::Now;
                 true
             }
             _ => false,

@@ -20,7 +20,7 @@ pub const MAX_IN_MOTION: &str = "claim-rollout.io/max-in-motion";
 pub const RESTART: &str = "claim-rollout.io/restart";
 /// A revision whose staged change is to be dropped (user; consumed by the policy).
 pub const WITHDRAW: &str = "claim-rollout.io/withdraw";
-/// The [`Record`](super::Record) of the staged change (policy).
+/// The [`StagedChange`](super::Record) of the staged change (policy).
 pub const STAGED: &str = "claim-rollout.io/staged";
 /// How far the staged change has come, for health checks that read no JSON (policy, controller).
 pub const PHASE: &str = "claim-rollout.io/phase";

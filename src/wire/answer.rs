@@ -15,10 +15,10 @@ pub(super) fn encode((verdict, object): &(Verdict, Option<Edited<'_>>)) -> Vec<u
             push_remarks(&mut text, remarks);
             text.push('}');
         }
-        Verdict::Deny(refusal) => {
+        Verdict::Deny(denial) => {
             text.push_str("{\"accepted\":false,\"message\":");
-            write_string(&refusal.message, &mut text);
-            let _ = write!(text, ",\"code\":{}}}", refusal.code);
+            write_string(&denial.message, &mut text);
+            let _ = write!(text, ",\"code\":{}}}", denial.code);
         }
         Verdict::Stage(_, remarks) => {
             text.push_str("{\"accepted\":true,\"mutated_object\":");

@@ -1,13 +1,13 @@
 //! What is refused before anything is decoded.
 
-use crate::admission::Refusal;
+use crate::admission::Denial;
 
 /// The longest payload: two objects of 3 MiB and what surrounds them.
 const MAX_PAYLOAD: usize = 6 * 1024 * 1024 + 64 * 1024;
 
 /// The payload as text, if it is UTF-8 and not too long.
-pub(super) fn check(payload: &[u8]) -> Result<&str, Refusal> {
-    let fault = |what: &str| Err(Refusal::malformed(format!("claim-rollout: request: expected {what}")));
+pub(super) fn check(payload: &[u8]) -> Result<&str, Denial> {
+    let fault = |what: &str| Err(Denial::malformed(format!("claim-rollout: request: expected {what}")));
     if payload.len() > MAX_PAYLOAD {
         return fault("at most 3 MiB for each object; it is larger");
     }

@@ -7,7 +7,7 @@ pub(crate) mod request;
 mod splice;
 
 use self::splice::Edited;
-use crate::admission::{Lookups, Refusal, Settings, Verdict, admit};
+use crate::admission::{Denial, Lookups, Settings, Verdict, admit};
 
 /// Answers the waPC call `validate`: `{"request": <AdmissionRequest>, "settings": <object>}` in, Kubewarden's
 /// ValidationResponse out.
@@ -18,7 +18,7 @@ use crate::admission::{Lookups, Refusal, Settings, Verdict, admit};
 #[must_use]
 pub fn validate(payload: &[u8], lookups: &mut dyn Lookups) -> Vec<u8> {
     let outcome = decide(payload, lookups);
-    answer::encode(&outcome.unwrap_or_else(|refusal| (Verdict::Deny(refusal), None)))
+    answer::encode(&outcome.unwrap_or_else(|denial| (Verdict::Deny(denial), None)))
 }
 
 /// Answers the waPC call `validate_settings`: settings in, `{"valid": bool, "message": string|null}` out.
@@ -31,17 +31,17 @@ pub fn validate_settings(payload: &[u8]) -> Vec<u8> {
 }
 
 /// The verdict, with the edited object where there are edits.
-fn decide<'p>(payload: &'p [u8], lookups: &mut dyn Lookups) -> Result<(Verdict, Option<Edited<'p>>), Refusal> {
+fn decide<'p>(payload: &'p [u8], lookups: &mut dyn Lookups) -> Result<(Verdict, Option<Edited<'p>>), Denial> {
     let payload = limits::check(payload)?;
     let Some((review, settings)) = request::decode(payload)? else {
         return Ok((Verdict::PASS, None));
     };
-    let settings = Settings::read(settings).map_err(|faults| Refusal::malformed(format!("claim-rollout: {faults}")))?;
+    let settings = Settings::read(settings).map_err(|faults| Denial::malformed(format!("claim-rollout: {faults}")))?;
     let verdict = admit(&review, &settings, lookups);
     let object = match &verdict {
         Verdict::Stage(edits, _) => {
             let edited = splice::edited_object(&review, edits);
-            Some(edited.map_err(|error| Refusal::malformed(format!("claim-rollout: request.object: {error}")))?)
+            Some(edited.map_err(|error| Denial::malformed(format!("claim-rollout: request.object: {error}")))?)
         }
         _ => None,
     };

@@ -2,7 +2,7 @@
 
 use crate::admission::object::{Read, object};
 use crate::admission::review::{About, Kind, Options, Resource, Text};
-use crate::admission::{Refusal, Review};
+use crate::admission::{Denial, Review};
 use crate::json::{Error, Fault, Once, Reader};
 
 /// Nobody is in more groups, and each takes memory.
@@ -10,7 +10,7 @@ const MAX_GROUPS: usize = 4096;
 
 /// The request and the text of the settings; `None` for a request about something else, whose objects may have any
 /// shape.
-pub(crate) fn decode(payload: &str) -> Result<Option<(Review<'_>, &str)>, Refusal> {
+pub(crate) fn decode(payload: &str) -> Result<Option<(Review<'_>, &str)>, Denial> {
     match whole(payload) {
         Ok(decoded) => Ok(Some(decoded)),
         Err(_) if is_about_something_else(payload) => Ok(None),
@@ -177,11 +177,11 @@ fn is_about_something_else(payload: &str) -> bool {
     read && About::of(&about, &of, &sub_resource) == About::Other
 }
 
-fn malformed(payload: &str, error: Error) -> Refusal {
+fn malformed(payload: &str, error: Error) -> Denial {
     let before = payload.get(..error.at).unwrap_or(payload);
     let line = before.matches('\n').count() + 1;
     let column = error.at - before.rfind('\n').map_or(0, |newline| newline + 1) + 1;
-    Refusal::malformed(format!(
+    Denial::malformed(format!(
         "claim-rollout: request: expected an AdmissionRequest about a StatefulSet: {} (line {line} column {column})",
         error.fault
     ))

@@ -33,8 +33,8 @@ fn staged_object_differs_only_in_templates_and_our_annotations() {
     let answer = answer(&payload(SET, &new));
     let mut object = answer["mutated_object"].clone();
     let annotations = object["metadata"]["annotations"].as_object_mut().expect("annotations");
-    let record = annotations.remove(keys::STAGED).expect("a record");
-    assert!(record.as_str().is_some_and(|text| text.contains("20Gi")));
+    let change = annotations.remove(keys::STAGED).expect("a record");
+    assert!(change.as_str().is_some_and(|text| text.contains("20Gi")));
     assert_eq!(annotations.remove(keys::PHASE), Some("RollingOut".into()));
     assert_eq!(object, serde_json::from_str::<Value>(SET).expect("valid"));
     assert_eq!(answer["accepted"], true);

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 type Inputs = BTreeSet<Vec<u8>>;
 
 /// What the texts are that make good inputs, by the keys that they stand at.
-const RECORDS: [&str; 1] = ["claim-rollout.io/staged"];
+const STAGED_CHANGES: [&str; 1] = ["claim-rollout.io/staged"];
 const QUANTITIES: [&str; 4] = ["storage", "memory", "cpu", "ephemeral-storage"];
 
 /// The most bytes that are kept for a target. What is longer, a run finds again.
@@ -82,7 +82,7 @@ fn files(folder: &Path) -> io::Result<Inputs> {
 /// What the reviews of the end-to-end tests give.
 fn derived(target: &str) -> io::Result<Inputs> {
     let mut inputs = Inputs::new();
-    if !matches!(target, "wire" | "record" | "quantity") {
+    if !matches!(target, "wire" | "staged_change" | "quantity") {
         return Ok(inputs);
     }
     let folder = root().join("e2e-tests/reviews");
@@ -107,7 +107,7 @@ fn derived(target: &str) -> io::Result<Inputs> {
                 let payload = json!({"settings": expected["settings"], "request": review["request"]});
                 inputs.insert(payload.to_string().into_bytes());
             }
-            "record" => collect(&review, &RECORDS, &mut inputs),
+            "staged_change" => collect(&review, &STAGED_CHANGES, &mut inputs),
             _ => collect(&review, &QUANTITIES, &mut inputs),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, decide_with, edits, refusal, set, template, update};
+use super::{Cluster, decide_with, denial, edits, set, template, update};
 use crate::admission::{CannotAsk, Verdict};
 
 fn claim(name: &str, class: &str) -> Value {
@@ -72,7 +72,7 @@ fn one_warning_for_each_cause_or_one_refusal_for_all() {
         warned,
         [format!("claim-rollout: {slow}"), format!("claim-rollout: {dying}")]
     );
-    let refused = refusal(grow(r#""pvcChecks":"Deny""#, &mut Cluster::of(objects)));
+    let refused = denial(grow(r#""pvcChecks":"Deny""#, &mut Cluster::of(objects)));
     assert_eq!(
         refused,
         (403, format!("claim-rollout: claims would not follow: {slow}; {dying}"))
@@ -113,7 +113,7 @@ fn where_nobody_answers_the_setting_says_what_follows_and_nobody_is_asked_twice(
     let warned = warnings(grow(r#""pvcChecks":"Warn""#, &mut cluster));
     assert_eq!(warned, ["claim-rollout: the claims could not be checked (not granted)"]);
     assert_eq!(cluster.asked.len(), 1);
-    let (code, message) = refusal(grow(r#""pvcChecks":"Deny""#, &mut silent()));
+    let (code, message) = denial(grow(r#""pvcChecks":"Deny""#, &mut silent()));
     assert_eq!(code, 403);
     assert!(
         message.contains("grant the policy get on persistentvolumeclaims"),

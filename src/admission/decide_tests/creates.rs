@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{annotated, decide, edits, record, review, set, template, update};
+use super::{annotated, decide, edits, review, set, staged_change, template, update};
 use crate::admission::{Edit, Verdict};
 use crate::templates::{Phase, keys};
 
@@ -64,12 +64,12 @@ fn c2_the_controllers_own_updates_pass() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
-        &record(&[template("data", "20Gi")], Phase::RollingOut),
+        &staged_change(&[template("data", "20Gi")], Phase::RollingOut),
     );
     let new = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
-        &record(&[template("data", "20Gi")], Phase::Complete),
+        &staged_change(&[template("data", "20Gi")], Phase::Complete),
     );
     let mut review = update(&old, &new);
     assert!(

@@ -2,13 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, annotated, decide, decide_with, edits, record, refusal, set, template, update};
+use super::{Cluster, annotated, decide, decide_with, denial, edits, set, staged_change, template, update};
 use crate::admission::{CannotAsk, Edit, NoCluster, Verdict};
-use crate::templates::{Phase, Record, UpdatePolicy, keys};
+use crate::templates::{Phase, StagedChange, UpdatePolicy, keys};
 
 fn staged() -> (Value, String) {
-    let text = record(&[template("data", "20Gi")], Phase::RollingOut);
-    let revision = Record::read(&text, super::UID).expect("valid").revision().to_string();
+    let text = staged_change(&[template("data", "20Gi")], Phase::RollingOut);
+    let revision = StagedChange::read(&text, super::UID)
+        .expect("valid")
+        .revision()
+        .to_string();
     (
         annotated(set(&[template("data", "10Gi")]), keys::STAGED, &text),
         revision,
@@ -240,7 +243,7 @@ fn u5_the_switch_to_in_place_stages_what_the_set_has() {
     let Verdict::Stage(edits, remarks) = decide_with(&update(&old, &new), settings, &mut cluster) else {
         panic!()
     };
-    let text = record(&[template("data", "10Gi"), template("log", "1Gi")], Phase::RollingOut);
+    let text = staged_change(&[template("data", "10Gi"), template("log", "1Gi")], Phase::RollingOut);
     assert_eq!(edits, super::staged(text)[1..]);
     assert_eq!(
         remarks.warnings,
@@ -273,12 +276,16 @@ fn u5_the_switch_to_in_place_stages_what_the_set_has() {
 
 #[test]
 fn u5_whoever_makes_a_staged_change_reach_claims_must_be_allowed_to() {
-    let mut wish = Record::read(&record(&[template("data", "20Gi")], Phase::RollingOut), super::UID).expect("valid");
-    wish.update_policy = UpdatePolicy::OnClaimDelete;
+    let mut target = StagedChange::read(
+        &staged_change(&[template("data", "20Gi")], Phase::RollingOut),
+        super::UID,
+    )
+    .expect("valid");
+    target.update_policy = UpdatePolicy::OnClaimDelete;
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
-        &wish.write().expect("short"),
+        &target.write().expect("short"),
     );
     let new = annotated(old.clone(), keys::UPDATE_POLICY, "InPlace");
     // Whether the request shows the live templates or those of the wish.
@@ -289,7 +296,7 @@ fn u5_whoever_makes_a_staged_change_reach_claims_must_be_allowed_to() {
             answer: Ok(false),
             ..Cluster::of(vec![])
         };
-        assert_eq!(refusal(decide_with(&update(&old, new), "{}", &mut cluster)).0, 403);
+        assert_eq!(denial(decide_with(&update(&old, new), "{}", &mut cluster)).0, 403);
     }
     let allowed = |new: &Value| decide_with(&update(&old, new), "{}", &mut Cluster::of(vec![]));
     let Verdict::Pass(remarks) = allowed(&new) else {
@@ -339,13 +346,13 @@ fn metadata_only_changes_are_rolled_out_ignored_or_refused() {
     let Edit::SetAnnotation(_, text) = &found[1] else {
         panic!("{found:?}")
     };
-    let wished = Record::read(text, super::UID).expect("valid").templates;
+    let desired = StagedChange::read(text, super::UID).expect("valid").templates;
     assert_eq!(
-        wished[0].labels.get("helm.sh/chart").map(String::as_str),
+        desired[0].labels.get("helm.sh/chart").map(String::as_str),
         Some("web-1.0")
     );
 
-    let (code, message) = refusal(decide_with(&update(&old, &new), &with("Deny"), &mut NoCluster));
+    let (code, message) = denial(decide_with(&update(&old, &new), &with("Deny"), &mut NoCluster));
     let path =
         "spec.volumeClaimTemplates[data].metadata.labels[helm.sh/chart]: cannot change while the policy's setting";
     assert_eq!((code, message.contains(path)), (403, true), "{message}");
@@ -363,7 +370,7 @@ fn u1_a_chart_goes_back_also_with_another_version_in_its_labels() {
             manifest.to_string().into();
         set
     };
-    let text = record(&[labelled("20Gi", "web-1.0")], Phase::RollingOut);
+    let text = staged_change(&[labelled("20Gi", "web-1.0")], Phase::RollingOut);
     let old = annotated(set(&[labelled("10Gi", "web-1.0")]), keys::STAGED, &text);
     let new = annotated(set(&[labelled("10Gi", "web-1.2")]), keys::STAGED, &text);
     let review = update(&applied(old, "20Gi", "web-1.1"), &applied(new, "10Gi", "web-1.2"));
@@ -389,5 +396,5 @@ fn what_cannot_be_asked_stages_nothing() {
         answer: Err(CannotAsk("not granted".to_owned())),
         ..Cluster::of(vec![])
     };
-    assert_eq!(refusal(decide_with(&update(&old, &new), "{}", &mut cluster)).0, 403);
+    assert_eq!(denial(decide_with(&update(&old, &new), "{}", &mut cluster)).0, 403);
 }

@@ -1,23 +1,23 @@
-//! Each test is a row of the table in `decide`, or an edge of one; those of row U3 are in `wishes`.
+//! Each test is a row of the table in `decide`, or an edge of one; those of row U3 are in `targets`.
 
-mod births;
 mod checks;
 mod creates;
 mod going_back;
+mod new_claims;
 mod newer;
 mod pods;
 mod retention;
 mod settings;
 mod status;
 mod taking_back;
+mod targets;
 mod trust;
-mod wishes;
 
 use serde_json::{Value, json};
 
 use super::admit;
 use crate::admission::{CanI, CannotAsk, Edit, Get, Lookups, NoCluster, Remarks, Settings, Verdict};
-use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
 use crate::wire::request::decode;
 
 const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
@@ -120,10 +120,10 @@ fn decide(review: &Value) -> Verdict {
     )
 }
 
-fn record(templates: &[Value], phase: Phase) -> String {
+fn staged_change(templates: &[Value], phase: Phase) -> String {
     let templates = ClaimTemplate::list_from_value(Value::from(templates)).expect("templates");
     let (by, manager) = ("alice".to_owned(), "helm".to_owned());
-    let record = Record {
+    let change = StagedChange {
         by,
         manager,
         phase,
@@ -131,7 +131,7 @@ fn record(templates: &[Value], phase: Phase) -> String {
         uid: UID.to_owned(),
         update_policy: UpdatePolicy::InPlace,
     };
-    record.write().expect("short")
+    change.write().expect("short")
 }
 
 fn edits(verdict: Verdict) -> Vec<Edit> {
@@ -141,9 +141,9 @@ fn edits(verdict: Verdict) -> Vec<Edit> {
     }
 }
 
-fn refusal(verdict: Verdict) -> (u16, String) {
+fn denial(verdict: Verdict) -> (u16, String) {
     match verdict {
-        Verdict::Deny(refusal) => (refusal.code, refusal.message),
+        Verdict::Deny(denial) => (denial.code, denial.message),
         other => panic!("expected Deny, but found {other:?}"),
     }
 }
@@ -173,13 +173,13 @@ fn u0_templates_that_cannot_be_read_are_nobodys_business_until_they_change() {
     scaled["spec"]["replicas"] = 5.into();
     assert_eq!(decide(&update(&twice, &scaled)), Verdict::PASS);
     scaled["spec"]["volumeClaimTemplates"][0] = template("data", "20Gi");
-    assert_eq!(refusal(decide(&update(&twice, &scaled))).0, 403);
+    assert_eq!(denial(decide(&update(&twice, &scaled))).0, 403);
 }
 
 #[test]
 fn u0_annotations_of_ours_that_concern_nothing_are_removed() {
     let old = set(&[template("data", "10Gi")]);
-    let foreign = record(&[template("data", "99Gi")], Phase::RollingOut).replace(UID, "another-uid");
+    let foreign = staged_change(&[template("data", "99Gi")], Phase::RollingOut).replace(UID, "another-uid");
     for (key, value) in [
         (keys::STAGED, foreign.as_str()),
         (keys::STAGED, "{}"),
@@ -211,7 +211,7 @@ fn key_of(key: &str) -> &'static str {
 
 #[test]
 fn u1_an_unrelated_edit_keeps_the_record_as_it_was() {
-    let text = record(&[template("data", "20Gi")], Phase::RollingOut);
+    let text = staged_change(&[template("data", "20Gi")], Phase::RollingOut);
     let plain = set(&[template("data", "10Gi")]);
     let old = annotated(plain.clone(), keys::STAGED, &text);
     assert_eq!(decide(&update(&old, &old)), Verdict::PASS, "kept");
@@ -220,7 +220,7 @@ fn u1_an_unrelated_edit_keeps_the_record_as_it_was() {
     let changed = annotated(
         plain,
         keys::STAGED,
-        &record(&[template("data", "900Gi")], Phase::RollingOut),
+        &staged_change(&[template("data", "900Gi")], Phase::RollingOut),
     );
     assert_eq!(edits(decide(&update(&old, &changed))), kept, "changed by hand");
 }
@@ -230,7 +230,7 @@ fn u2_the_same_wish_again_restores_the_live_templates_and_keeps_the_record() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
-        &record(&[template("data", "20Gi")], Phase::Complete),
+        &staged_change(&[template("data", "20Gi")], Phase::Complete),
     );
     let mut again = old.clone();
     again["spec"]["volumeClaimTemplates"][0] = template("data", "20480Mi");
@@ -259,14 +259,14 @@ fn authority_is_asked_for_the_requester_and_only_when_something_is_staged() {
         (true, question.map(str::to_owned).as_slice())
     );
     let (verdict, _) = ask(&update(&old, &new), Ok(false));
-    let (code, message) = refusal(verdict);
+    let (code, message) = denial(verdict);
     assert_eq!(code, 403);
     assert!(
         message.contains("user alice cannot patch persistentvolumeclaims in namespace shop"),
         "{message}"
     );
     let (verdict, _) = ask(&update(&old, &new), Err(CannotAsk("not granted".to_owned())));
-    let (code, message) = refusal(verdict);
+    let (code, message) = denial(verdict);
     assert_eq!(code, 403);
     assert!(
         message.contains("(not granted)") && message.contains("TrustSetEditors"),
@@ -311,8 +311,8 @@ fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
     ] {
         let wrong = annotated(plain.clone(), key, value);
         let expected = format!("claim-rollout: annotation {key}: expected one of {allowed}, but found {value}");
-        assert_eq!(refusal(decide(&update(&plain, &wrong))), (403, expected.clone()));
-        assert_eq!(refusal(decide(&review("CREATE", None, Some(&wrong)))), (403, expected));
+        assert_eq!(denial(decide(&update(&plain, &wrong))), (403, expected.clone()));
+        assert_eq!(denial(decide(&review("CREATE", None, Some(&wrong)))), (403, expected));
         assert_eq!(decide(&update(&wrong, &wrong)), Verdict::PASS, "{key} was there before");
     }
 }
@@ -356,6 +356,6 @@ fn what_is_inconsistent_is_refused() {
         ),
     ];
     for (review, message) in table {
-        assert_eq!(refusal(decide(&review)), (400, format!("claim-rollout: {message}")));
+        assert_eq!(denial(decide(&review)), (400, format!("claim-rollout: {message}")));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::status::status;
 use super::trust::{ASKED, by_bob, owned, plain, staged_under, waiting};
-use super::{Cluster, annotated, decide_with, edits, refusal, set, template, update};
+use super::{Cluster, annotated, decide_with, denial, edits, set, template, update};
 use crate::admission::{Edit, Verdict};
 use crate::templates::{UpdatePolicy, keys};
 
@@ -107,7 +107,7 @@ fn what_a_newer_version_staged_is_not_replaced() {
     let old = annotated(plain(), keys::STAGED, NEWER);
     let grown = annotated(set(&[template("data", "20Gi")]), keys::STAGED, NEWER);
     let mut cluster = Cluster::of(vec![]);
-    let (code, message) = refusal(decide_with(&update(&old, &grown), "{}", &mut cluster));
+    let (code, message) = denial(decide_with(&update(&old, &grown), "{}", &mut cluster));
     assert_eq!((code, message.contains("a newer version")), (403, true), "{message}");
 }
 
@@ -123,7 +123,7 @@ fn what_a_newer_version_staged_rolls_out_only_for_the_allowed() {
         ("the owner goes by the status", status(&owned(old.clone()), &old)),
     ] {
         let (verdict, asked) = by_bob(review.clone(), "{}");
-        assert_eq!((refusal(verdict).0, asked), (403, vec![ASKED.to_owned()]), "{sentence}");
+        assert_eq!((denial(verdict).0, asked), (403, vec![ASKED.to_owned()]), "{sentence}");
         let allowed = decide_with(&review, "{}", &mut Cluster::of(vec![]));
         assert_eq!(allowed, Verdict::PASS, "{sentence}");
     }

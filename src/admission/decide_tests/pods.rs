@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, UID, annotated, decide_with, record, set, template};
-use crate::admission::{CannotAsk, Refusal, Verdict};
-use crate::templates::{Phase, Record, keys};
+use super::{Cluster, UID, annotated, decide_with, set, staged_change, template};
+use crate::admission::{CannotAsk, Denial, Verdict};
+use crate::templates::{Phase, StagedChange, keys};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
 /// The staged change of a set whose claims are to grow.
 fn staged(phase: Phase) -> String {
-    record(&[template("data", "20Gi"), template("log", "2Gi")], phase)
+    staged_change(&[template("data", "20Gi"), template("log", "2Gi")], phase)
 }
 
 fn web(staged: &str) -> Value {
@@ -35,7 +35,9 @@ fn pod() -> Value {
 
 /// A claim that was brought to what is staged, with this capacity.
 fn claim(name: &str, size: &str, capacity: &str) -> Value {
-    let revision = Record::read(&staged(Phase::RollingOut), UID).expect("valid").revision();
+    let revision = StagedChange::read(&staged(Phase::RollingOut), UID)
+        .expect("valid")
+        .revision();
     json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {"name": name, "namespace": "shop", "uid": "c", "labels": {keys::REVISION: revision.as_str()}},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}},
@@ -59,7 +61,7 @@ fn delete(pod: &Value, objects: Vec<Value>) -> (Option<String>, Vec<String>) {
             assert!(remarks.warnings.is_empty() && remarks.audit.is_empty(), "{remarks:?}");
             (None, cluster.asked)
         }
-        Verdict::Deny(Refusal { code: 403, message }) => (Some(message), cluster.asked),
+        Verdict::Deny(Denial { code: 403, message }) => (Some(message), cluster.asked),
         other => panic!("expected Pass or Deny with 403, but found {other:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, UID, decide_with, refusal, review, set, template, update};
+use super::{Cluster, UID, decide_with, denial, review, set, template, update};
 use crate::admission::{CannotAsk, Verdict};
 use crate::wire::request::decode;
 
@@ -61,7 +61,7 @@ fn r1_a_scale_down_names_the_claims_that_go_with_it() {
     let refused = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1; to keep \
                    them set whenScaled: Retain first, to delete them delete them by name (setting retention: Deny)";
     assert_eq!(
-        refusal(ask(&scale("Delete", 1), "Deny", claims(|_| None))),
+        denial(ask(&scale("Delete", 1), "Deny", claims(|_| None))),
         (403, refused.to_owned())
     );
     for (sentence, review, setting) in [
@@ -123,7 +123,7 @@ fn r1_the_scale_of_a_set_is_judged_like_the_set() {
     let warned = decide_with(&request, r#"{"retention":"Warn"}"#, &mut silent);
     assert_eq!(warnings(warned), [unknown]);
     let refused = decide_with(&request, r#"{"retention":"Deny"}"#, &mut silent);
-    assert_eq!(refusal(refused), (403, unknown.to_owned()));
+    assert_eq!(denial(refused), (403, unknown.to_owned()));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn r1_the_deletion_of_a_set_names_its_claims_unless_they_are_orphaned() {
     let goes = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes data-web-2, data-web-1, data-web-0";
     let background = delete("Delete", json!({"propagationPolicy": "Background"}));
     assert_eq!(warnings(ask(&background, "Warn", claims(of_set))), [goes]);
-    assert_eq!(refusal(ask(&background, "Deny", claims(of_set))).0, 403);
+    assert_eq!(denial(ask(&background, "Deny", claims(of_set))).0, 403);
     let mut by_controller = background.clone();
     by_controller["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
     let mut owned = background.clone();

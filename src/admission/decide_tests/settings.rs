@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, annotated, decide_with, edits, record, refusal, set, template, update};
+use super::{Cluster, annotated, decide_with, denial, edits, set, staged_change, template, update};
 use crate::admission::{Edit, NoCluster, Verdict};
 use crate::templates::{Phase, keys};
 
@@ -38,7 +38,7 @@ fn max_storage_is_inclusive_by_class_and_for_growth_only() {
             assert_eq!(edits(verdict).len(), 3, "{class} {size}");
             continue;
         };
-        let (code, message) = refusal(verdict);
+        let (code, message) = denial(verdict);
         let expected = format!("requests.storage: is limited, expected at most {most}, but found {size}");
         assert_eq!((code, message.contains(&expected)), (403, true), "{message}");
     }
@@ -58,7 +58,7 @@ fn attributes_classes_may_be_limited_and_taking_one_away_needs_no_entry() {
         edits(decide(&class("silver"), &set(&[template("data", "10Gi")]), allowed)).len(),
         3
     );
-    let (code, message) = refusal(decide(&class("silver"), &class("lead"), allowed));
+    let (code, message) = denial(decide(&class("silver"), &class("lead"), allowed));
     let expected = "spec.volumeAttributesClassName: expected one of gold, silver, but found lead";
     assert_eq!((code, message.contains(expected)), (403, true), "{message}");
     assert_eq!(
@@ -77,13 +77,13 @@ fn reserved_keys_are_the_administrators_but_ours_stay_reserved() {
     };
     let old = set(&[template("data", "10Gi")]);
     let mine = r#""reservedKeyPrefixes":["example.com/"]"#;
-    assert_eq!(refusal(decide(&old, &labelled("example.com/a"), mine)).0, 403);
-    assert_eq!(refusal(decide(&old, &labelled("sub.example.com/a"), mine)).0, 403);
+    assert_eq!(denial(decide(&old, &labelled("example.com/a"), mine)).0, 403);
+    assert_eq!(denial(decide(&old, &labelled("sub.example.com/a"), mine)).0, 403);
     assert_eq!(edits(decide(&old, &labelled("notexample.com/a"), mine)).len(), 3);
     assert_eq!(edits(decide(&old, &labelled("example.com"), mine)).len(), 3);
     assert_eq!(edits(decide(&old, &labelled("k8s.io/a"), mine)).len(), 3);
     assert_eq!(
-        refusal(decide(
+        denial(decide(
             &old,
             &labelled("claim-rollout.io/revision"),
             r#""reservedKeyPrefixes":[]"#
@@ -107,9 +107,9 @@ fn frozen_fields_may_change_where_claims_are_made_anew() {
         recreate(with("storageClassName", "fast".into())),
     );
     assert_eq!(edits(decide(&old, &new, r#""allowReCreate":true"#)).len(), 3);
-    assert_eq!(refusal(decide(&old, &new, r#""allowReCreate":false"#)).0, 403);
+    assert_eq!(denial(decide(&old, &new, r#""allowReCreate":false"#)).0, 403);
     let added = recreate(set(&[template("data", "10Gi"), template("log", "1Gi")]));
-    assert_eq!(refusal(decide(&old, &added, r#""allowReCreate":true"#)).0, 403);
+    assert_eq!(denial(decide(&old, &added, r#""allowReCreate":true"#)).0, 403);
 }
 
 fn claim(ordinal: u32, request: &str, capacity: &str) -> Value {
@@ -124,14 +124,14 @@ fn shrink_recover_takes_back_what_was_not_reached() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
-        &record(&[template("data", "99Ti")], Phase::RollingOut),
+        &staged_change(&[template("data", "99Ti")], Phase::RollingOut),
     );
     let smaller = set(&[template("data", "20Gi")]);
     let recover = |claims: Vec<Value>, new: &Value| {
         let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","pvcChecks":"Off"}"#;
         decide_with(&update(&old, new), settings, &mut Cluster::of(claims))
     };
-    assert_eq!(refusal(decide(&old, &smaller, r#""shrink":"Deny""#)).0, 403);
+    assert_eq!(denial(decide(&old, &smaller, r#""shrink":"Deny""#)).0, 403);
     assert_eq!(
         edits(decide(&old, &smaller, r#""shrink":"Recover""#)).len(),
         3,
@@ -145,7 +145,7 @@ fn shrink_recover_takes_back_what_was_not_reached() {
         .len(),
         3
     );
-    let (code, message) = refusal(recover(vec![claim(2, "99Ti", "20Gi")], &smaller));
+    let (code, message) = denial(recover(vec![claim(2, "99Ti", "20Gi")], &smaller));
     let expected = "claim-rollout: claims would not follow: data-web-2: already has 20Gi, and a volume cannot shrink";
     assert_eq!((code, message.as_str()), (403, expected));
     // A larger volume than was asked for is nothing to take back.
@@ -157,7 +157,7 @@ fn shrink_recover_takes_back_what_was_not_reached() {
         3,
         "down to the live size"
     );
-    let (code, message) = refusal(recover(vec![], &set(&[template("data", "5Gi")])));
+    let (code, message) = denial(recover(vec![], &set(&[template("data", "5Gi")])));
     assert_eq!(
         (code, message.contains("expected at least 10Gi, but found 5Gi")),
         (403, true),
@@ -170,14 +170,14 @@ fn shrink_recover_looks_at_capacities_only_where_claims_are_not_checked() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
-        &record(&[template("data", "99Ti")], Phase::RollingOut),
+        &staged_change(&[template("data", "99Ti")], Phase::RollingOut),
     );
     let mut growing = claim(2, "10Gi", "10Gi");
     growing["spec"]["storageClassName"] = "fast".into();
     let mut cluster = Cluster::of(vec![growing, claim(1, "99Ti", "20Gi")]);
     let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","pvcChecks":"Off"}"#;
     let verdict = decide_with(&update(&old, &set(&[template("data", "20Gi")])), settings, &mut cluster);
-    assert_eq!(refusal(verdict).0, 403);
+    assert_eq!(denial(verdict).0, 403);
     let asked = [2, 1, 0].map(|ordinal| format!("get PersistentVolumeClaim/data-web-{ordinal}"));
     assert_eq!(cluster.asked, asked);
 }
@@ -194,7 +194,7 @@ fn n1_where_templates_are_mutable_a_change_is_judged_and_nothing_mutated() {
         1,
         "the claims could not be checked: {remarks:?}"
     );
-    assert_eq!(refusal(decide(&old, &set(&[template("data", "5Gi")]), only)).0, 403);
+    assert_eq!(denial(decide(&old, &set(&[template("data", "5Gi")]), only)).0, 403);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn k1_openkruise_is_judged_if_claims_follow_before_or_after() {
     assert_eq!(verdict(&kruise("10Gi", leave), &kruise("5Gi", leave)), Verdict::PASS);
     assert_eq!(verdict(&kruise("10Gi", follow), &kruise("20Gi", follow)), Verdict::PASS);
     for [before, after] in [[follow, follow], [leave, follow], [follow, leave]] {
-        let code = refusal(verdict(&kruise("10Gi", before), &kruise("5Gi", after))).0;
+        let code = denial(verdict(&kruise("10Gi", before), &kruise("5Gi", after))).0;
         assert_eq!(code, 403, "{before} {after}");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::trust::{ASKED, by_bob, owned, plain, staged_under, waiting};
-use super::{Cluster, annotated, decide_with, edits, refusal, update};
+use super::{Cluster, annotated, decide_with, denial, edits, update};
 use crate::admission::{Edit, Verdict};
 use crate::templates::{UpdatePolicy, keys};
 
@@ -89,7 +89,7 @@ fn s1_whoever_frees_a_set_by_the_status_must_be_allowed_to() {
         let (verdict, asked) = by_bob(status(&old, &new), settings);
         assert_eq!(asked, vec![ASKED; usize::from(is_asked)], "{sentence}");
         if is_asked {
-            assert_eq!(refusal(verdict).0, 403, "{sentence}");
+            assert_eq!(denial(verdict).0, 403, "{sentence}");
             let mut cluster = Cluster::of(vec![]);
             assert_eq!(
                 decide_with(&status(&old, &new), settings, &mut cluster),

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Cluster, UID, annotated, decide_with, record, set, template, update};
+use super::{Cluster, UID, annotated, decide_with, set, staged_change, template, update};
 use crate::admission::{CannotAsk, Edit, Verdict};
-use crate::templates::{Phase, Record, UpdatePolicy, keys};
+use crate::templates::{Phase, StagedChange, UpdatePolicy, keys};
 
 const RECOVER: &str = r#"{"shrink":"Recover","defaultUpdatePolicy":"InPlace"}"#;
 const ASKED: &str = "alice dev,ops patch shop/persistentvolumeclaims";
@@ -12,16 +12,16 @@ const STAYS: &str = "claim-rollout: withdrew data 10Gi -> 20Gi; claims that were
 
 /// A set whose staged change has these sizes of `data` and `log`, in this phase, under this policy.
 fn staged(sizes: [&str; 2], phase: Phase, policy: UpdatePolicy) -> Value {
-    let text = record(&[template("data", sizes[0]), template("log", sizes[1])], phase);
-    let mut record = Record::read(&text, UID).expect("valid");
-    record.update_policy = policy;
+    let text = staged_change(&[template("data", sizes[0]), template("log", sizes[1])], phase);
+    let mut change = StagedChange::read(&text, UID).expect("valid");
+    change.update_policy = policy;
     let live = set(&[template("data", "10Gi"), template("log", "1Gi")]);
-    annotated(live, keys::STAGED, &record.write().expect("short"))
+    annotated(live, keys::STAGED, &change.write().expect("short"))
 }
 
 fn revision(set: &Value) -> String {
     let text = set["metadata"]["annotations"][keys::STAGED].as_str().expect("staged");
-    Record::read(text, UID).expect("valid").revision().to_string()
+    StagedChange::read(text, UID).expect("valid").revision().to_string()
 }
 
 fn withdrawal(old: &Value) -> Value {
@@ -30,7 +30,7 @@ fn withdrawal(old: &Value) -> Value {
 
 /// The live templates in place of what was staged.
 fn taken_back() -> Vec<Edit> {
-    let text = record(&[template("data", "10Gi"), template("log", "1Gi")], Phase::RollingOut);
+    let text = staged_change(&[template("data", "10Gi"), template("log", "1Gi")], Phase::RollingOut);
     vec![
         Edit::annotation(keys::STAGED, text),
         Edit::annotation(keys::PHASE, "RollingOut".to_owned()),

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::status::status;
-use super::{Cluster, UID, annotated, decide_with, edits, refusal, review, set, template, update};
+use super::{Cluster, UID, annotated, decide_with, denial, edits, review, set, template, update};
 use crate::admission::{Edit, Verdict};
-use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
 
 const LIVE: &str = "10Gi";
 pub(super) const ASKED: &str = "bob dev,ops patch shop/persistentvolumeclaims";
 
 pub(super) fn staged_under(policy: UpdatePolicy, size: &str) -> String {
-    let record = Record {
+    let change = StagedChange {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase: Phase::RollingOut,
@@ -19,7 +19,7 @@ pub(super) fn staged_under(policy: UpdatePolicy, size: &str) -> String {
         uid: UID.to_owned(),
         update_policy: policy,
     };
-    record.write().expect("short")
+    change.write().expect("short")
 }
 
 pub(super) fn plain() -> Value {
@@ -149,7 +149,7 @@ fn u5_whoever_makes_a_staged_change_roll_out_must_be_allowed_to() {
         let expected: &[&str] = if is_asked { &[ASKED] } else { &[] };
         assert_eq!(asked, expected, "{sentence}");
         if is_asked {
-            let (code, message) = refusal(verdict);
+            let (code, message) = denial(verdict);
             let says = "user bob cannot patch persistentvolumeclaims in namespace shop";
             assert_eq!((code, message.contains(says)), (403, true), "{sentence}: {message}");
         } else {
@@ -182,7 +182,7 @@ fn u5_replacing_takes_the_rights_on_statefulsets() {
     let new = annotated(plain(), keys::REPLACE_SET, "WhenComplete");
     let (verdict, asked) = by_bob(update(&plain(), &new), "{}");
     assert_eq!(
-        (refusal(verdict).0, asked.as_slice()),
+        (denial(verdict).0, asked.as_slice()),
         (403, ["bob dev,ops delete shop/statefulsets".to_owned()].as_slice())
     );
     let (verdict, asked) = by_bob(update(&new, &new), "{}");
@@ -279,7 +279,7 @@ fn n1_what_only_the_policy_writes_is_denied_where_nothing_is_mutated() {
             ("brought on an owned set", update(&owned(plain()), &owned(came.clone()))),
         ] {
             let (verdict, _) = by_bob(review, only);
-            let (code, message) = refusal(verdict);
+            let (code, message) = denial(verdict);
             assert_eq!((code, message.contains(key)), (403, true), "{sentence}: {message}");
         }
         assert_eq!(by_bob(update(&came, &plain()), only).0, Verdict::PASS, "removed: {key}");

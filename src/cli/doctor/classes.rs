@@ -6,7 +6,7 @@ use super::facts::Facts;
 use super::finding::{Finding, Severity};
 use crate::cli::drift::find::Seen;
 use crate::json::Value;
-use crate::rollout::wish::update_policy;
+use crate::rollout::target::update_policy;
 use crate::templates::{Change, Diff, Phase, UpdatePolicy};
 
 /// StorageClasses that do not let volumes grow and are used by sets whose claims follow their templates: an error where a
@@ -49,15 +49,15 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
 
 /// True iff a growth is staged that is not complete.
 fn grows(seen: &Seen) -> bool {
-    let Some(record) = seen
+    let Some(change) = seen
         .set
         .staged
         .as_ref()
-        .filter(|record| record.phase == Phase::RollingOut)
+        .filter(|change| change.phase == Phase::RollingOut)
     else {
         return false;
     };
-    let diff = Diff::between(&seen.set.live, &record.templates);
+    let diff = Diff::between(&seen.set.live, &change.templates);
     let mut changes = diff.changed.iter().flat_map(|change| &change.changes);
     changes.any(|change| matches!(change, Change::Storage { from, to } if to > from))
 }
@@ -65,7 +65,7 @@ fn grows(seen: &Seen) -> bool {
 /// The classes of the claims, and those that the templates name.
 fn classes(seen: &Seen) -> BTreeSet<&str> {
     let of_claims = seen.claims.values().map(|claim| &*claim.view.spec);
-    let specs = seen.wish().iter().map(|template| &template.spec).chain(of_claims);
+    let specs = seen.target().iter().map(|template| &template.spec).chain(of_claims);
     specs
         .filter_map(|spec| spec.get("storageClassName").and_then(Value::as_str))
         .collect()

@@ -7,7 +7,7 @@ use super::finding::Finding;
 use crate::cli::drift::difference::{Difference, Kind};
 use crate::cli::drift::find::{Seen, find};
 use crate::cli::drift::outlook::Outlook;
-use crate::rollout::wish::update_policy;
+use crate::rollout::target::update_policy;
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey};
 use crate::templates::{UpdatePolicy, keys};
@@ -22,7 +22,7 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
 
 fn of_set(seen: &Seen) -> Vec<Finding> {
     let mut found = unknown_values(seen);
-    found.extend(of_record(seen));
+    found.extend(of_staged(seen));
     found.extend(of_claims(seen));
     found
 }
@@ -50,7 +50,7 @@ fn unknown_values(seen: &Seen) -> Vec<Finding> {
     found.collect()
 }
 
-fn of_record(seen: &Seen) -> Option<Finding> {
+fn of_staged(seen: &Seen) -> Option<Finding> {
     let error = seen.unreadable()?;
     let heal = format!("{}, and apply the wish again", without(seen, keys::STAGED));
     let expected = format!("a record in the annotation {}", keys::STAGED);

@@ -23,7 +23,7 @@ pub(crate) struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Kind {
     /// The record cannot be read.
-    Record,
+    StagedChange,
     /// What is staged is not what the set has.
     Staged,
     /// A replica has no such claim.

@@ -13,7 +13,7 @@ use crate::rollout::idle::MOST_CLAIMS;
 use crate::rollout::readiness::has_class;
 use crate::rollout::snapshot::Trouble;
 use crate::templates::show::path_of;
-use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, Record, RecordError, keys};
+use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, StagedChange, StagedError, keys};
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,15 +34,15 @@ pub(crate) struct Claim {
 
 impl Seen {
     /// What is wished: what is staged, or else the live templates.
-    pub(crate) fn wish(&self) -> &[ClaimTemplate] {
+    pub(crate) fn target(&self) -> &[ClaimTemplate] {
         let staged = self.set.staged.as_ref();
-        staged.map_or(&self.set.live, |record| &record.templates)
+        staged.map_or(&self.set.live, |change| &change.templates)
     }
 
     /// Why the annotation that should be the record is none.
-    pub(crate) fn unreadable(&self) -> Option<RecordError> {
+    pub(crate) fn unreadable(&self) -> Option<StagedError> {
         let text = self.annotations.get(keys::STAGED)?;
-        Record::read(text, &self.set.uid).err()
+        StagedChange::read(text, &self.set.uid).err()
     }
 }
 
@@ -50,11 +50,11 @@ impl Seen {
 /// be made is left out: such a template is never staged. None of a set that has too many.
 pub(crate) fn named<'a>(
     set: &'a SetView,
-    wish: &'a [ClaimTemplate],
+    target: &'a [ClaimTemplate],
 ) -> impl Iterator<Item = (u32, &'a ClaimTemplate, ClaimName)> {
-    let ordinals = set.too_many_claims(wish).is_none().then(|| set.ordinals());
+    let ordinals = set.too_many_claims(target).is_none().then(|| set.ordinals());
     ordinals.into_iter().flatten().flat_map(move |ordinal| {
-        wish.iter().filter_map(move |template| {
+        target.iter().filter_map(move |template| {
             let name = ClaimName::new(&template.name, &set.name, ordinal).ok()?;
             Some((ordinal, template, name))
         })
@@ -69,9 +69,9 @@ pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
     if seen.set.terminating {
         return Vec::new();
     }
-    let mut found: Vec<Difference> = of_record(seen).into_iter().collect();
+    let mut found: Vec<Difference> = of_unreadable(seen).into_iter().collect();
     found.extend(of_staged(&seen.set));
-    if let Some(claims) = seen.set.too_many_claims(seen.wish()) {
+    if let Some(claims) = seen.set.too_many_claims(seen.target()) {
         found.push(Difference {
             claim: None,
             kind: Kind::Missing,
@@ -81,7 +81,7 @@ pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
             note: format!("not looked at: more than {MOST_CLAIMS}"),
         });
     }
-    for (ordinal, template, name) in named(&seen.set, seen.wish()) {
+    for (ordinal, template, name) in named(&seen.set, seen.target()) {
         match seen.claims.get(name.as_str()) {
             None => found.push(Difference {
                 wanted: Some(name.as_str().to_owned()),
@@ -105,11 +105,11 @@ fn blank(claim: &str, kind: Kind, field: &str) -> Difference {
     }
 }
 
-fn of_record(seen: &Seen) -> Option<Difference> {
+fn of_unreadable(seen: &Seen) -> Option<Difference> {
     let error = seen.unreadable()?;
     Some(Difference {
         claim: None,
-        kind: Kind::Record,
+        kind: Kind::StagedChange,
         field: format!("metadata.annotations[{}]", keys::STAGED),
         wanted: Some("a record".to_owned()),
         found: Some("something else".to_owned()),
@@ -119,7 +119,7 @@ fn of_record(seen: &Seen) -> Option<Difference> {
 
 /// What is staged and is not what the set has.
 fn of_staged(set: &SetView) -> Vec<Difference> {
-    let Some(record) = &set.staged else {
+    let Some(change) = &set.staged else {
         return Vec::new();
     };
     let row = |field: String, found: Option<String>, wanted: Option<String>| Difference {
@@ -128,9 +128,9 @@ fn of_staged(set: &SetView) -> Vec<Difference> {
         field,
         wanted,
         found,
-        note: format!("staged, {}", record.phase),
+        note: format!("staged, {}", change.phase),
     };
-    let diff = Diff::between(&set.live, &record.templates);
+    let diff = Diff::between(&set.live, &change.templates);
     let mut rows = Vec::new();
     for change in &diff.changed {
         let path = |field: &str| format!("{}.{field}", path_of(&change.template));

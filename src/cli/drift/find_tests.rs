@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::{Claim, Seen, find};
 use crate::json::{Map, Value};
-use crate::rollout::fixtures::{gi, owner, record, template, web};
+use crate::rollout::fixtures::{gi, owner, staged_change, template, web};
 use crate::rollout::snapshot::Trouble;
 use crate::templates::{Phase, UpdatePolicy, keys};
 
@@ -180,7 +180,7 @@ const SETS: [Row; 9] = [
     (
         "what is staged, on its way: the first claim is there, the others wait",
         |seen| {
-            seen.set.staged = Some(record(vec![template("data", "2Gi")]));
+            seen.set.staged = Some(staged_change(vec![template("data", "2Gi")]));
             let view = &mut seen.claims.get_mut("data-web-2").expect("a claim").view;
             (view.request, view.capacity) = (gi(2), Some(gi(2)));
         },
@@ -193,9 +193,9 @@ const SETS: [Row; 9] = [
     (
         "what is staged and reached",
         |seen| {
-            let mut record = record(vec![template("data", "2Gi")]);
-            record.phase = Phase::Complete;
-            seen.set.staged = Some(record);
+            let mut change = staged_change(vec![template("data", "2Gi")]);
+            change.phase = Phase::Complete;
+            seen.set.staged = Some(change);
             seen.claims.values_mut().for_each(|claim| {
                 (claim.view.request, claim.view.capacity) = (gi(2), Some(gi(2)));
             });
@@ -206,7 +206,7 @@ const SETS: [Row; 9] = [
         "with OnClaimDelete claims stay",
         |seen| {
             seen.set.replicas = 1;
-            seen.set.staged = Some(record(vec![template("data", "2Gi")]));
+            seen.set.staged = Some(staged_change(vec![template("data", "2Gi")]));
             seen.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
         },
         &[
@@ -218,7 +218,7 @@ const SETS: [Row; 9] = [
         "what is staged and will not be rolled out",
         |seen| {
             seen.set.replicas = 1;
-            seen.set.staged = Some(record(vec![template("data", "2Gi")]));
+            seen.set.staged = Some(staged_change(vec![template("data", "2Gi")]));
             seen.set.controller = Some(owner("Operator", "boss", "boss-uid"));
         },
         &[
@@ -230,7 +230,7 @@ const SETS: [Row; 9] = [
         "another template in what is staged",
         |seen| {
             seen.set.replicas = 0;
-            seen.set.staged = Some(record(vec![template("log", "1Gi")]));
+            seen.set.staged = Some(staged_change(vec![template("log", "1Gi")]));
         },
         &[
             "Staged - spec.volumeClaimTemplates[log] log - | staged, RollingOut",
@@ -283,9 +283,9 @@ fn whatever_differs_is_found_and_nothing_else() {
 #[test]
 fn a_claim_that_carries_the_wish_is_brought_up_by_nobody() {
     let mut seen = even();
-    let record = record(vec![template("data", "2Gi")]);
-    let revision = record.revision().to_string();
-    seen.set.staged = Some(record);
+    let change = staged_change(vec![template("data", "2Gi")]);
+    let revision = change.revision().to_string();
+    seen.set.staged = Some(change);
     one(&mut seen).view.labels.insert(keys::REVISION.to_owned(), revision);
     let notes: Vec<String> = find(&seen).into_iter().skip(1).map(|found| found.note).collect();
     let coming = "the rollout brings it up";

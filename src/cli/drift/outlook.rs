@@ -3,7 +3,7 @@
 use crate::api::Settings;
 use crate::claims::Claim;
 use crate::rollout::readiness::is_at;
-use crate::rollout::{Idle, SetView, Wish};
+use crate::rollout::{Idle, SetView, Target};
 use crate::templates::ClaimTemplate;
 
 /// What will become of such a claim.
@@ -26,11 +26,11 @@ impl Outlook {
             let name = claim.name.strip_prefix(&template.name);
             name.is_some_and(|name| name.starts_with(&format!("-{}-", set.name)))
         };
-        match Wish::of(set, &Settings::default()) {
+        match Target::of(set, &Settings::default()) {
             // Written once, never written again (S8).
-            Ok(wish) => {
-                let template = wish.record.templates.iter().find(is_of);
-                let is_at = template.is_some_and(|template| is_at(claim, template, &wish.revision));
+            Ok(target) => {
+                let template = target.change.templates.iter().find(is_of);
+                let is_at = template.is_some_and(|template| is_at(claim, template, &target.revision));
                 if is_at { Self::Nobody } else { Self::Coming }
             }
             Err(Idle::OnClaimDelete) => Self::Left,

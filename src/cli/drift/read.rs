@@ -59,7 +59,7 @@ fn seen(object: &Value, claims: &Claims) -> anyhow::Result<Seen> {
         annotations,
         claims: BTreeMap::new(),
     };
-    let names: Vec<String> = named(&seen.set, seen.wish())
+    let names: Vec<String> = named(&seen.set, seen.target())
         .map(|(.., name)| name.as_str().to_owned())
         .collect();
     for name in names {

@@ -8,7 +8,7 @@ use crate::claims::Claim;
 use crate::gate;
 use crate::rollout::replica::{Replica, mounting};
 use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Action, ApplyClaim, ClaimState, Refusal, Seconds, Snapshot, Wish, plan, readiness};
+use crate::rollout::{Action, ApplyClaim, ClaimState, Refusal, Seconds, Snapshot, Target, plan, readiness};
 use crate::templates::{Sync, keys};
 
 /// A time after everything that has happened.
@@ -50,7 +50,7 @@ pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) 
         let actions = plan(&snapshot).actions;
         let writes = actions
             .into_iter()
-            .filter(|action| !matches!(action, Action::Tell(_) | Action::Evict(_)));
+            .filter(|action| !matches!(action, Action::Event(_) | Action::Evict(_)));
         let mut wrote = false;
         for action in writes {
             wrote = true;
@@ -63,9 +63,9 @@ pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) 
                     Err(refused) => remember(&mut snapshot, &apply, refused),
                 },
                 Action::SetReady(ready) => snapshot.set.ready = ready.ready,
-                Action::SetRecord(record) => snapshot.set.staged = record.record,
+                Action::SetStaged(change) => snapshot.set.staged = change.change,
                 // What the node has to do is done at this time.
-                Action::Evict(_) | Action::Tell(_) => {}
+                Action::Evict(_) | Action::Event(_) => {}
             }
         }
         let replaced = replace(&mut snapshot);
@@ -94,12 +94,12 @@ fn time_passes(snapshot: &mut Snapshot) {
 
 /// The replicas whose Pods become Ready: their claims are not in the way.
 fn ready(snapshot: &Snapshot) -> Vec<u32> {
-    let Ok(wish) = Wish::of(&snapshot.set, &snapshot.settings) else {
+    let Ok(target) = Target::of(&snapshot.set, &snapshot.settings) else {
         return Vec::new();
     };
     let mounted = mounting(snapshot);
     let replicas = snapshot.set.ordinals();
-    let is_ready = |ordinal: &u32| Replica::look(snapshot, &wish, &mounted, *ordinal).lets_pod_go();
+    let is_ready = |ordinal: &u32| Replica::assess(snapshot, &target, &mounted, *ordinal).lets_pod_go();
     replicas.filter(is_ready).collect()
 }
 
@@ -174,13 +174,13 @@ fn replace(snapshot: &mut Snapshot) -> Option<Step> {
 
 /// The claims of a snapshot that the rollout is about, by ordinal and name: highest ordinal first.
 pub(crate) fn standings(snapshot: &Snapshot) -> Vec<Standing> {
-    let Ok(wish) = Wish::of(&snapshot.set, &snapshot.settings) else {
+    let Ok(target) = Target::of(&snapshot.set, &snapshot.settings) else {
         return Vec::new();
     };
     let mounted = mounting(snapshot);
     let mut all = Vec::new();
     for ordinal in snapshot.set.ordinals() {
-        let replica = Replica::look(snapshot, &wish, &mounted, ordinal);
+        let replica = Replica::assess(snapshot, &target, &mounted, ordinal);
         for claim in &replica.claims {
             all.push(Standing {
                 ordinal,
@@ -189,7 +189,7 @@ pub(crate) fn standings(snapshot: &Snapshot) -> Vec<Standing> {
                 state: claim.state,
                 reason: claim.reason.clone(),
                 message: claim.message.clone(),
-                apply: claim.apply(snapshot, &wish),
+                apply: claim.apply(snapshot, &target),
             });
         }
     }

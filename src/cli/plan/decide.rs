@@ -17,7 +17,7 @@ use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
 use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Budgets, Quotas, Snapshot, Wish, plan};
+use crate::rollout::{Budgets, Quotas, Snapshot, Target, plan};
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
 
 /// What would happen.
@@ -34,7 +34,7 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<Report> {
         source: inputs.manifest.map(|(source, _)| source.to_owned()),
         goes_through: true,
         verdict: None,
-        wish: None,
+        target: None,
         pods: Pods::KeepRunning,
         claims: Vec::new(),
         obstacles: Vec::new(),
@@ -145,7 +145,7 @@ fn outcome(live: &Value, asked: &Value, stored: &Value) -> anyhow::Result<Outcom
 }
 
 fn staged(set: &Value) -> anyhow::Result<Option<Revision>> {
-    Ok(objects::set(set)?.staged.map(|record| record.revision()))
+    Ok(objects::set(set)?.staged.map(|change| change.revision()))
 }
 
 fn templates_differ(live: &Value, asked: &Value) -> bool {
@@ -160,17 +160,17 @@ fn templates_differ(live: &Value, asked: &Value) -> bool {
 fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Value) -> anyhow::Result<()> {
     let snapshot = snapshot(inputs, live, stored)?;
     report.pods = pods(live, stored, &snapshot);
-    let Some(record) = &snapshot.set.staged else {
+    let Some(change) = &snapshot.set.staged else {
         return Ok(());
     };
-    let wish = Wish::of(&snapshot.set, &snapshot.settings);
-    report.wish = Some(WishReport {
-        revision: record.revision().to_string(),
-        update_policy: crate::rollout::wish::update_policy(&snapshot.set).to_string(),
+    let target = Target::of(&snapshot.set, &snapshot.settings);
+    report.target = Some(WishReport {
+        revision: change.revision().to_string(),
+        update_policy: crate::rollout::target::update_policy(&snapshot.set).to_string(),
         sync: snapshot.set.sync.to_string(),
-        idle: wish.as_ref().err().map(ToString::to_string),
+        idle: target.as_ref().err().map(ToString::to_string),
     });
-    match wish {
+    match target {
         Err(idle) => {
             if idle.is_stalled() {
                 report.obstacles.push(idle.to_string());
@@ -216,7 +216,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
     }
     let others = inputs.state.all("apps/v1", "StatefulSet", inputs.namespace);
     let others = others.filter(|other| other["metadata"]["name"] != inputs.name);
-    let neighbours = others.map(objects::neighbour).collect::<Result<_, _>>()?;
+    let siblings = others.map(objects::sibling).collect::<Result<_, _>>()?;
     Ok(Snapshot {
         now: AT_LAST,
         settings: Arc::new(settings),
@@ -227,11 +227,11 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         set,
         claims,
         pods,
-        neighbours,
+        siblings,
         refusals: BTreeMap::new(),
         quotas: quotas(inputs)?,
         budgets: Budgets::default(),
-        earlier: None,
+        previous: None,
     })
 }
 
@@ -257,8 +257,8 @@ fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
 fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> Pods {
     let set = &snapshot.set;
     let changed = live["spec"]["template"] != stored["spec"]["template"];
-    let wish = Wish::of(set, &snapshot.settings);
-    let follow = set.sync == Sync::LockStep && wish.is_ok_and(|wish| wish.record.phase == Phase::RollingOut);
+    let target = Target::of(set, &snapshot.settings);
+    let follow = set.sync == Sync::LockStep && target.is_ok_and(|target| target.change.phase == Phase::RollingOut);
     let behind = |ordinal: u32| {
         snapshot
             .pod_of(ordinal)

@@ -31,7 +31,7 @@ fn block(report: &Report, columns: Columns) -> String {
             text += &format!("  {}\n", printable(line));
         }
     }
-    if let Some(idle) = report.wish.as_ref().and_then(|wish| wish.idle.as_ref()) {
+    if let Some(idle) = report.target.as_ref().and_then(|target| target.idle.as_ref()) {
         text += &format!("  {}\n", printable(idle));
     }
     let shown: Vec<&ClaimReport> = report.claims.iter().collect();
@@ -50,17 +50,22 @@ fn block(report: &Report, columns: Columns) -> String {
 }
 
 fn headline(report: &Report) -> String {
-    let how = |wish: &WishReport| format!("revision {} ({}, {})", wish.revision, wish.update_policy, wish.sync);
+    let how = |target: &WishReport| {
+        format!(
+            "revision {} ({}, {})",
+            target.revision, target.update_policy, target.sync
+        )
+    };
     let outcome = report.verdict.as_ref().map(|verdict| verdict.outcome);
-    match (outcome, report.wish.as_ref().map(how)) {
+    match (outcome, report.target.as_ref().map(how)) {
         (Some(Outcome::Refused), _) => "the change would be refused".to_owned(),
         (Some(Outcome::Created), _) => "it would be created".to_owned(),
-        (Some(Outcome::Staged), Some(wish)) => format!("the change would be staged, {wish}"),
-        (Some(Outcome::AlreadyStaged), Some(wish)) => format!("the change is staged already, {wish}"),
+        (Some(Outcome::Staged), Some(target)) => format!("the change would be staged, {target}"),
+        (Some(Outcome::AlreadyStaged), Some(target)) => format!("the change is staged already, {target}"),
         (Some(Outcome::Withdrawn), _) => "the staged change would be withdrawn".to_owned(),
         (Some(_), None) => "the templates stay as they are".to_owned(),
-        (Some(_), Some(wish)) => format!("the staged change stays as it is, {wish}"),
-        (None, Some(wish)) => format!("staged is {wish}"),
+        (Some(_), Some(target)) => format!("the staged change stays as it is, {target}"),
+        (None, Some(target)) => format!("staged is {target}"),
         (None, None) => "nothing is staged".to_owned(),
     }
 }

@@ -35,7 +35,7 @@ fn web() -> Report {
             message: None,
             warnings: vec!["claim-rollout: staged data 1Gi -> 2Gi".to_owned()],
         }),
-        wish: Some(WishReport {
+        target: Some(WishReport {
             revision: "6c9f7d5b84".to_owned(),
             update_policy: "InPlace".to_owned(),
             sync: "LockStep".to_owned(),
@@ -108,7 +108,7 @@ fn a_refusal_and_nothing_to_do_need_no_table() {
     let mut report = web();
     report.goes_through = false;
     report.claims = Vec::new();
-    report.wish = None;
+    report.target = None;
     report.verdict = Some(Verdict {
         outcome: Outcome::Refused,
         message: Some("claim-rollout: no".to_owned()),

@@ -15,7 +15,7 @@ pub(crate) struct Report {
     /// What the policy would say to the request; none where there is no request.
     pub(crate) verdict: Option<Verdict>,
     /// What would be wished for the set then; none if nothing would be.
-    pub(crate) wish: Option<WishReport>,
+    pub(crate) target: Option<WishReport>,
     /// What would become of its Pods.
     pub(crate) pods: Pods,
     /// Its claims, in the order of the rollout; empty where existing claims are left alone.

@@ -98,7 +98,7 @@ impl<'a> Judge<'a> {
 
     fn place(&self, name: &str) -> Option<(&Claim, &ClaimTemplate, u32)> {
         let claim = self.claims.get(name)?;
-        let templates = self.set.staged.iter().flat_map(|record| &record.templates);
+        let templates = self.set.staged.iter().flat_map(|change| &change.templates);
         let of =
             |template: &'_ ClaimTemplate| crate::templates::names::ordinal_of(name, &template.name, &self.set.name);
         let mut found = templates.filter_map(|template| Some((template, of(template)?)));

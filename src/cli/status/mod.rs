@@ -91,7 +91,7 @@ fn text(views: &[SetView], output: Option<Output>) -> anyhow::Result<String> {
 
 /// As kubectl names it; of a set without a rollout there is only the set.
 fn resource_name(view: &SetView) -> String {
-    let kind = if view.wish.is_some() {
+    let kind = if view.target.is_some() {
         "claimrollout.claim-rollout.io"
     } else {
         "statefulset.apps"

@@ -2,7 +2,7 @@
 
 use super::pods::PodState;
 use super::rollout::State;
-use super::view::{ClaimView, SetView, Wish};
+use super::view::{ClaimView, SetView, Target};
 use crate::templates::UpdatePolicy;
 
 /// How to draw.
@@ -75,12 +75,12 @@ pub(crate) fn changes(before: &[SetView], after: &[SetView]) -> Vec<String> {
                 lines.push(clean(&format!("{set} {}: Pod {}", pod.name, pod.state.as_str())));
             }
         }
-        if old.is_none_or(|old| (&old.wish, &old.note) != (&view.wish, &view.note)) {
-            let wish = view
-                .wish
+        if old.is_none_or(|old| (&old.target, &old.note) != (&view.target, &view.note)) {
+            let target = view
+                .target
                 .as_ref()
-                .map(|wish| format!("{} {}", wish.revision, progress(wish)));
-            let parts: Vec<String> = wish.into_iter().chain(view.note.clone()).collect();
+                .map(|target| format!("{} {}", target.revision, progress(target)));
+            let parts: Vec<String> = target.into_iter().chain(view.note.clone()).collect();
             lines.push(clean(&format!("{set}: {}", parts.join("; "))));
         }
     }
@@ -91,7 +91,11 @@ pub(crate) fn changes(before: &[SetView], after: &[SetView]) -> Vec<String> {
 fn block(view: &SetView, shape: Shape) -> String {
     let mut lines = vec![heading(view, shape)];
     if let Some(note) = &view.note {
-        let ink = if view.wish.as_ref().is_some_and(|wish| wish.state == State::Stalled) {
+        let ink = if view
+            .target
+            .as_ref()
+            .is_some_and(|target| target.state == State::Stalled)
+        {
             Ink::Bad
         } else {
             Ink::Text
@@ -167,19 +171,19 @@ fn heading(view: &SetView, shape: Shape) -> Line {
         (Ink::Quiet, format!("{}/", view.namespace)),
         (Ink::Name, view.name.clone()),
     ];
-    if let Some(wish) = &view.wish {
-        let how: Vec<&str> = [wish.policy.as_str(), wish.sync.as_str()]
+    if let Some(target) = &view.target {
+        let how: Vec<&str> = [target.policy.as_str(), target.sync.as_str()]
             .into_iter()
             .filter(|text| !text.is_empty())
             .collect();
-        pieces.push((Ink::Text, format!("  {}", wish.revision)));
+        pieces.push((Ink::Text, format!("  {}", target.revision)));
         pieces.push((Ink::Quiet, format!("  {}", how.join(", "))));
-        let end = progress(wish);
+        let end = progress(target);
         let used: usize = pieces.iter().map(|(_, text)| text.chars().count()).sum();
         let gap = shape
             .width
             .map_or(2, |width| width.saturating_sub(used + end.chars().count()).max(2));
-        let ink = match wish.state {
+        let ink = match target.state {
             State::Reconciling => Ink::Busy,
             State::Stalled => Ink::Bad,
             State::Complete => Ink::Good,
@@ -189,12 +193,12 @@ fn heading(view: &SetView, shape: Shape) -> Line {
     Line(pieces)
 }
 
-fn progress(wish: &Wish) -> String {
+fn progress(target: &Target) -> String {
     // Nothing is counted where nothing is rolled out.
-    if wish.policy == UpdatePolicy::OnClaimDelete.as_str() {
+    if target.policy == UpdatePolicy::OnClaimDelete.as_str() {
         return "existing claims are left alone".to_owned();
     }
-    format!("{}/{} replicas, {:?}", wish.updated, wish.replicas, wish.state)
+    format!("{}/{} replicas, {:?}", target.updated, target.replicas, target.state)
 }
 
 /// The widths of the columns of a block.

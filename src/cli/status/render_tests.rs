@@ -1,7 +1,7 @@
 use super::{Paint, Shape, changes, render};
 use crate::cli::status::pods::{PodState, PodView};
 use crate::cli::status::rollout::State;
-use crate::cli::status::view::{ClaimView, SetView, Wish};
+use crate::cli::status::view::{ClaimView, SetView, Target};
 
 const PLAIN: Shape = Shape {
     paint: Paint::Plain,
@@ -26,7 +26,7 @@ fn web() -> SetView {
     SetView {
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
-        wish: Some(Wish {
+        target: Some(Target {
             revision: "6c9f7d5b84".to_owned(),
             policy: "InPlace".to_owned(),
             sync: "LockStep".to_owned(),
@@ -171,7 +171,7 @@ fn where_there_is_nothing_it_says_so() {
         "nothing is being rolled out here (-A looks in all namespaces)\n"
     );
     let view = SetView {
-        wish: None,
+        target: None,
         note: Some("nothing staged".to_owned()),
         claims: Vec::new(),
         ..web()

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::pods::{self, PodView};
 use super::rollout::{ClaimStatus, Rollout, State};
 use crate::templates::names::ordinal_of;
-use crate::templates::{Quantity, Record, keys};
+use crate::templates::{Quantity, StagedChange, keys};
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,7 +19,7 @@ pub(crate) struct SetView {
     pub(crate) namespace: String,
     pub(crate) name: String,
     /// What is being rolled out, if anything.
-    pub(crate) wish: Option<Wish>,
+    pub(crate) target: Option<Target>,
     /// What to know or to do, in one line.
     pub(crate) note: Option<String>,
     /// In the order of the rollout: the highest ordinal first.
@@ -33,7 +33,7 @@ pub(crate) struct SetView {
 /// What is being rolled out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Wish {
+pub(crate) struct Target {
     pub(crate) revision: String,
     pub(crate) policy: String,
     pub(crate) sync: String,
@@ -86,7 +86,7 @@ pub(crate) fn view(
     SetView {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
-        wish: rollout.map(|rollout| wish(rollout, set)),
+        target: rollout.map(|rollout| target(rollout, set)),
         note: note(name, set, rollout, staged.as_deref()),
         claims: rows,
         pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
@@ -94,7 +94,7 @@ pub(crate) fn view(
     }
 }
 
-fn wish(rollout: &Rollout, set: Option<&StatefulSet>) -> Wish {
+fn target(rollout: &Rollout, set: Option<&StatefulSet>) -> Target {
     // The StatefulSet knows how many there are before the controller counts them.
     let asked = set.and_then(|set| set.spec.as_ref()?.replicas).unwrap_or_default();
     let replicas = if rollout.is_reported {
@@ -102,7 +102,7 @@ fn wish(rollout: &Rollout, set: Option<&StatefulSet>) -> Wish {
     } else {
         u32::try_from(asked).unwrap_or_default()
     };
-    Wish {
+    Target {
         revision: rollout.spec.revision.clone(),
         policy: rollout.spec.update_policy.clone(),
         sync: rollout.spec.sync.clone(),
@@ -126,11 +126,11 @@ fn place(
         .into_iter()
         .flatten()
         .filter_map(|template| template.metadata.name.as_deref());
-    let wished = rollout.map_or(&[][..], |rollout| &rollout.spec.templates);
-    let wished = wished
+    let desired = rollout.map_or(&[][..], |rollout| &rollout.spec.templates);
+    let desired = desired
         .iter()
         .filter_map(|template| template["metadata"]["name"].as_str());
-    live.chain(wished)
+    live.chain(desired)
         .find_map(|template| Some((template.to_owned(), ordinal_of(claim_name, template, set_name)?)))
 }
 
@@ -150,8 +150,8 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
         rollout.and_then(|rollout| rollout.sizes().remove(template)),
         request.parse().ok(),
     ];
-    let wished = sizes.into_iter().flatten().max();
-    let percent = percent(capacity.parse().ok().as_ref(), wished.as_ref());
+    let desired = sizes.into_iter().flatten().max();
+    let percent = percent(capacity.parse().ok().as_ref(), desired.as_ref());
     let (state, reason) = rollout.map_or((String::new(), String::new()), |rollout| {
         match state(claim, &name, revision.as_deref(), rollout) {
             // The label says what was written, not what the driver has done.
@@ -237,8 +237,8 @@ fn annotation<'a>(set: &'a StatefulSet, key: &str) -> Option<&'a str> {
 }
 
 fn staged_revision(set: &StatefulSet) -> Option<String> {
-    let record = Record::read(annotation(set, keys::STAGED)?, set.metadata.uid.as_deref()?).ok()?;
-    Some(record.revision().to_string())
+    let change = StagedChange::read(annotation(set, keys::STAGED)?, set.metadata.uid.as_deref()?).ok()?;
+    Some(change.revision().to_string())
 }
 
 /// What a person should know, or do, now.

@@ -97,15 +97,15 @@ fn a_rollout_is_complete_when_the_controller_says_so_of_the_latest_wish() {
     let ready = json!([{"type": "Ready", "status": "True"}]);
     let now = rollout("InPlace", &json!({"observedGeneration": 2, "conditions": ready}));
     assert!(of(&now).complete);
-    let earlier = rollout("InPlace", &json!({"observedGeneration": 1, "conditions": ready}));
-    assert!(!of(&earlier).complete);
+    let previous = rollout("InPlace", &json!({"observedGeneration": 1, "conditions": ready}));
+    assert!(!of(&previous).complete);
     let stalled = json!([{"type": "Ready", "status": "True"}, {"type": "Stalled", "status": "True", "message": "no"}]);
     let view = of(&rollout(
         "InPlace",
         &json!({"observedGeneration": 2, "conditions": stalled}),
     ));
     assert_eq!(
-        (view.complete, view.wish.expect("a wish").state),
+        (view.complete, view.target.expect("a wish").state),
         (false, State::Stalled)
     );
 }
@@ -126,7 +126,7 @@ fn a_set_without_a_rollout_says_what_to_do() {
     )
     .expect("templates")]
     .concat();
-    let record = crate::templates::Record {
+    let change = crate::templates::StagedChange {
         by: "alice".to_owned(),
         manager: String::new(),
         phase: crate::templates::Phase::RollingOut,
@@ -134,8 +134,8 @@ fn a_set_without_a_rollout_says_what_to_do() {
         uid: "u-1".to_owned(),
         update_policy: crate::templates::UpdatePolicy::InPlace,
     };
-    let staged = json!({"claim-rollout.io/staged": record.write().expect("short")});
-    let expected = format!("{} is staged; the controller has not begun", record.revision());
+    let staged = json!({"claim-rollout.io/staged": change.write().expect("short")});
+    let expected = format!("{} is staged; the controller has not begun", change.revision());
     assert_eq!(note(&staged), expected);
     let newer = view(
         "shop",
@@ -146,7 +146,7 @@ fn a_set_without_a_rollout_says_what_to_do() {
     );
     assert_eq!(
         newer.note,
-        Some(format!("{} is staged and will be next", record.revision()))
+        Some(format!("{} is staged and will be next", change.revision()))
     );
 }
 
@@ -156,8 +156,11 @@ fn a_rollout_without_a_status_counts_no_written_pvc_as_done() {
     let states: Vec<_> = view.claims.iter().map(|row| row.state.as_str()).collect();
     assert_eq!(states, ["Done", "Applied", "Pending"]);
     assert_eq!(view.claims[1].reason, "capacity 10Gi of 20Gi");
-    let wish = view.wish.expect("a wish");
-    assert_eq!((wish.updated, wish.replicas, wish.state), (0, 3, State::Reconciling));
+    let target = view.target.expect("a wish");
+    assert_eq!(
+        (target.updated, target.replicas, target.state),
+        (0, 3, State::Reconciling)
+    );
 }
 
 #[test]
@@ -174,5 +177,5 @@ fn existing_claims_that_are_left_alone_have_no_state_and_the_way_out_is_named() 
 #[test]
 fn a_rollout_of_another_shape_is_shown_as_far_as_it_goes() {
     let view = of(&rollout("InPlace", &json!({"replicas": "three"})));
-    assert_eq!(view.wish.expect("a wish").replicas, 0);
+    assert_eq!(view.target.expect("a wish").replicas, 0);
 }

@@ -25,7 +25,7 @@ const BY_HAND: &[Row] = &[
     (
         "it was gone, whatever was wished then",
         |it| {
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.before.pods.push(going(11));
             it.before.pod(11).going = false;
         },
@@ -35,7 +35,7 @@ const BY_HAND: &[Row] = &[
         "Pods were replaced in order when this was wished for the first time",
         |it| {
             it.once(|_| ());
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.once(|then| then.set().by_hand = false);
             it.before.pods.push(going(11));
             it.before.pod(11).going = false;
@@ -48,7 +48,7 @@ const BY_HAND: &[Row] = &[
             it.before.pods.push(going(11));
             it.before.pod(11).going = false;
             it.once(|then| {
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
                 then.set().by_hand = false;
             });
         },
@@ -70,7 +70,7 @@ const BY_HAND: &[Row] = &[
     (
         "they were replaced by hand in an earlier wish",
         |it| {
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.before.set().by_hand = false;
         },
         &[S6],

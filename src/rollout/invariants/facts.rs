@@ -62,7 +62,7 @@ pub struct SetFacts {
     /// `spec.replicas`
     pub replicas: u32,
     /// What is staged and is to be brought to claims that exist, if anything is.
-    pub wish: Option<Id>,
+    pub target: Option<Id>,
     /// The record says that every replica has been brought to it.
     pub complete: bool,
     /// Claims come before Pods.
@@ -213,8 +213,8 @@ impl ClaimFacts {
     /// True iff it was brought to the wish, and has become it: the capacity is at least the smaller one of template and
     /// claim, and the attributes class is the one that it asks for.
     #[must_use]
-    pub fn is_done(&self, wish: Id, wanted: Wanted) -> bool {
-        self.revision == Some(wish)
+    pub fn is_done(&self, target: Id, wanted: Wanted) -> bool {
+        self.revision == Some(target)
             && self.bound
             && self.capacity >= wanted.size.min(self.request)
             && self.class == self.current_class
@@ -222,8 +222,8 @@ impl ClaimFacts {
 
     /// True iff it is at the wish, and only its node has work to do.
     #[must_use]
-    pub fn waits_for_the_node(&self, wish: Id) -> bool {
-        self.revision == Some(wish) && self.on_the_node && self.class == self.current_class
+    pub fn waits_for_the_node(&self, target: Id) -> bool {
+        self.revision == Some(target) && self.on_the_node && self.class == self.current_class
     }
 
     /// True iff it is somebody else's, or may be.

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// What is wished; what was wished before; what Pods are to run; what they ran before.
-pub(super) const WISH: Id = 7;
+pub(super) const TARGET: Id = 7;
 pub(super) const EARLIER: Id = 6;
 pub(super) const PODS: Id = 70;
 pub(super) const OLD_PODS: Id = 69;
@@ -39,7 +39,7 @@ pub(super) fn known() -> Known {
         terminating: false,
         first_ordinal: 10,
         replicas: 3,
-        wish: Some(WISH),
+        target: Some(TARGET),
         complete: false,
         lock_step: false,
         paused: false,
@@ -128,7 +128,7 @@ impl Known {
     /// The claim was brought to the wish, and has become it.
     pub(super) fn done(&mut self, ordinal: u32) {
         let claim = self.claim(ordinal);
-        (claim.revision, claim.request, claim.capacity) = (Some(WISH), 20, 20);
+        (claim.revision, claim.request, claim.capacity) = (Some(TARGET), 20, 20);
         (claim.class, claim.current_class) = (Some(5), Some(5));
     }
 
@@ -165,7 +165,7 @@ impl History {
             ordinal,
             size: 20,
             class: Some(5),
-            revision: WISH,
+            revision: TARGET,
             other_fields: 0,
         };
         Self {

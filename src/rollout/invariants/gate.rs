@@ -30,7 +30,7 @@ fn waits_for(scene: &Scene<'_>, ordinal: u32) -> Option<String> {
     let set = scene
         .set
         .filter(|set| set.lock_step && !set.complete && !set.terminating)?;
-    let wish = set.wish?;
+    let target = set.target?;
     let stays = |pod: &&super::PodFacts| !pod.going && !pod.ended && !pod.disrupted;
     scene.pod(ordinal).filter(stays).filter(|_| set.reaches(ordinal))?;
     if set.paused {
@@ -39,7 +39,7 @@ fn waits_for(scene: &Scene<'_>, ordinal: u32) -> Option<String> {
     scene.templates().find_map(|(template, wanted)| {
         let claim = scene.claim(template, ordinal)?;
         let is_open =
-            claim.terminating || !claim.bound || claim.is_done(wish, wanted) || claim.waits_for_the_node(wish);
+            claim.terminating || !claim.bound || claim.is_done(target, wanted) || claim.waits_for_the_node(target);
         (!is_open).then(|| format!("before its claim of template {template}: {claim:x?}"))
     })
 }

@@ -2,7 +2,7 @@
 
 use super::Rule::{self, S7};
 use super::Wanted;
-use super::fixtures::{EARLIER, Known, OLD_PODS, WISH, claim, known, rules};
+use super::fixtures::{EARLIER, Known, OLD_PODS, TARGET, claim, known, rules};
 use super::{s7_gate, s7_keeps_no_other};
 
 /// The Pod of replica 12 is to be replaced, and its claim was not written.
@@ -81,7 +81,7 @@ const ROWS: &[Row] = &[
             it.done(12);
             it.wanted.push(Wanted { size: 10, class: None });
             it.claims.push(claim(1, 12));
-            it.claims[3].revision = Some(WISH);
+            it.claims[3].revision = Some(TARGET);
         },
         GOES,
     ),
@@ -106,7 +106,7 @@ const ROWS: &[Row] = &[
         |it| it.pod(12).revision = it.set().pod_revision,
         WAITS,
     ),
-    ("nothing is wished", |it| it.set().wish = None, GOES),
+    ("nothing is wished", |it| it.set().target = None, GOES),
     ("Pods need not wait", |it| it.set().lock_step = false, GOES),
     ("the wish has been reached", |it| it.set().complete = true, GOES),
     ("the set is being deleted", |it| it.set().terminating = true, GOES),

@@ -18,7 +18,7 @@ const UNREADY: &[Row] = &[
         |it| {
             it.once(|then| {
                 unready(then);
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
             });
             behind(&mut it.before);
         },

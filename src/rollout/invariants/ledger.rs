@@ -36,7 +36,7 @@ pub struct Ledger {
     templates: usize,
     lowest_partition: u32,
     /// The last wishes of this set, the present one first.
-    wishes: [Option<Id>; 16],
+    targets: [Option<Id>; 16],
     /// Those of the set before it that had its name: a view may still show claims as they were then.
     former: [Option<Id>; 4],
     /// The user has let it go on.
@@ -54,7 +54,7 @@ impl Ledger {
         let Some(set) = scene.set else {
             return self.observe_what_is_left(scene);
         };
-        if self.of != Some((set.uid, set.wish)) {
+        if self.of != Some((set.uid, set.target)) {
             *self = self.anew(&set);
         }
         (self.first_ordinal, self.templates) = (set.first_ordinal, scene.wanted.len());
@@ -96,10 +96,10 @@ impl Ledger {
 
     /// The ledger of another wish, or of another set.
     fn anew(&self, set: &SetFacts) -> Self {
-        let of = Some((set.uid, set.wish));
+        let of = Some((set.uid, set.target));
         let mut next = if self.of.is_some_and(|(uid, _)| uid == set.uid) {
             // What is wished again may be seen as it was the first time.
-            let again = set.wish.is_some() && self.wishes.contains(&set.wish);
+            let again = set.target.is_some() && self.targets.contains(&set.target);
             let marks = if again { u128::MAX } else { 0 };
             Self {
                 of,
@@ -113,7 +113,7 @@ impl Ledger {
             }
         } else {
             let mut former = [None; 4];
-            former.copy_from_slice(&self.wishes[..4]);
+            former.copy_from_slice(&self.targets[..4]);
             Self {
                 of,
                 lowest_partition: set.partition,
@@ -123,11 +123,11 @@ impl Ledger {
                 ..Self::default()
             }
         };
-        if set.wish.is_some() && next.former.contains(&set.wish) {
+        if set.target.is_some() && next.former.contains(&set.target) {
             next.done = u128::MAX;
         }
-        next.wishes.rotate_right(1);
-        next.wishes[0] = set.wish;
+        next.targets.rotate_right(1);
+        next.targets[0] = set.target;
         next
     }
 
@@ -167,8 +167,8 @@ impl Ledger {
         mark(&mut self.unmounted, place, !claim.mounted_by_another);
         mark(&mut self.unused, place, is_unused(claim, pod));
         mark(&mut self.unambiguous, place, !claim.ambiguous);
-        if let Some(wish) = set.wish {
-            mark(&mut self.done, place, claim.is_done(wish, wanted));
+        if let Some(target) = set.target {
+            mark(&mut self.done, place, claim.is_done(target, wanted));
         }
     }
 
@@ -223,13 +223,13 @@ impl Ledger {
         if !request.is_for(before) {
             return Ok(());
         }
-        if !self.wishes.contains(&Some(revision)) {
+        if !self.targets.contains(&Some(revision)) {
             return Broken::of(
                 Rule::S9,
                 format!("wrote {revision:x} to ordinal {ordinal}, which nobody wishes"),
             );
         }
-        if !self.let_go && self.of.is_some_and(|(_, wish)| wish == Some(revision)) {
+        if !self.let_go && self.of.is_some_and(|(_, target)| target == Some(revision)) {
             return Broken::of(Rule::S9, format!("wrote to ordinal {ordinal} while the user holds it"));
         }
         Ok(())

@@ -28,7 +28,7 @@ const AROUND: &[Row] = &[
         "which was in range before",
         |it| {
             three_then_four(it);
-            it.past[0].set().wish = Some(EARLIER);
+            it.past[0].set().target = Some(EARLIER);
         },
         &[S5],
     ),
@@ -36,7 +36,7 @@ const AROUND: &[Row] = &[
         "which was in range when this was wished for the first time",
         |it| {
             three_then_four(it);
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
         },
         &[],
     ),
@@ -59,7 +59,7 @@ const AROUND: &[Row] = &[
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
                 then.claim(12).mounted_by_another = false;
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
             });
         },
         &[],
@@ -162,7 +162,7 @@ const AROUND: &[Row] = &[
             it.before.claim(12).ambiguous = true;
             it.once(|then| {
                 then.claim(12).ambiguous = false;
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
             });
         },
         &[],
@@ -224,7 +224,7 @@ const AROUND: &[Row] = &[
     (
         "a claim of a set that was decided for an earlier wish",
         |it| {
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.revision(EARLIER);
             it.before.claim(12).mounted_by_another = true;
         },
@@ -259,7 +259,7 @@ const ASKED_FOR: &[Row] = &[
         "what was wished of another set",
         |it| {
             it.once(|then| {
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
                 then.set().uid = 2;
             });
             it.revision(EARLIER);
@@ -269,8 +269,8 @@ const ASKED_FOR: &[Row] = &[
     (
         "what was wished two wishes ago",
         |it| {
-            it.once(|then| then.set().wish = Some(EARLIER));
-            it.once(|then| then.set().wish = None);
+            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = None);
             it.revision(EARLIER);
         },
         &[],
@@ -290,7 +290,7 @@ const ASKED_FOR: &[Row] = &[
             it.before.set().paused = true;
             it.once(|then| {
                 then.set().paused = false;
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
             });
         },
         &[S9],
@@ -299,7 +299,7 @@ const ASKED_FOR: &[Row] = &[
         "and that one is written late",
         |it| {
             it.before.set().paused = true;
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.revision(EARLIER);
         },
         &[],
@@ -309,7 +309,7 @@ const ASKED_FOR: &[Row] = &[
         |it| {
             it.before.set().paused = true;
             it.once(|then| then.set().paused = false);
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
         },
         &[],
     ),

@@ -55,17 +55,17 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     let Some(set) = scene.set.filter(|set| !set.terminating) else {
         return Ok(());
     };
-    let Some(wish) = set.wish.filter(|_| !set.paused && !set.by_hand) else {
+    let Some(target) = set.target.filter(|_| !set.paused && !set.by_hand) else {
         return Ok(());
     };
     let reachable = set.ordinals().filter(|ordinal| set.reaches(*ordinal));
     for ordinal in reachable.rev() {
         for (template, wanted) in scene.templates() {
             match scene.claim(template, ordinal) {
-                Some(claim) if claim.is_done(wish, wanted) => {}
+                Some(claim) if claim.is_done(target, wanted) => {}
                 found => {
                     let why =
-                        format!("ordinal {ordinal}: expected a claim at {wish:x} and ready, but found {found:x?}");
+                        format!("ordinal {ordinal}: expected a claim at {target:x} and ready, but found {found:x?}");
                     return Broken::of(Rule::L1, why);
                 }
             }
@@ -99,7 +99,7 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     let Some(set) = scene.set.filter(|set| !set.paused && !set.by_hand && !set.complete) else {
         return Ok(());
     };
-    let (Some(wish), false) = (set.wish, set.terminating) else {
+    let (Some(target), false) = (set.target, set.terminating) else {
         return Ok(());
     };
     // Nothing is begun that does not fit.
@@ -108,7 +108,7 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     }
     let may_be_written = |claim: &ClaimFacts| {
         let is_free = claim.bound && !claim.terminating && !claim.stuck && !claim.is_foreign();
-        is_free && claim.revision != Some(wish)
+        is_free && claim.revision != Some(target)
     };
     let mut waiting = scene.claims.iter().filter(|claim| may_be_written(claim));
     match waiting.find(|claim| s6_in_turn(scene, claim.ordinal).is_ok()) {
@@ -146,14 +146,14 @@ pub fn s12_writes(tally: &Tally) -> Result<(), Broken> {
 pub fn s13_backs_off(attempts: &[Attempt]) -> Result<(), Broken> {
     for (index, attempt) in attempts.iter().enumerate() {
         let same = |other: &&Attempt| (other.claim, other.revision) == (attempt.claim, attempt.revision);
-        let earlier: Vec<&Attempt> = attempts[..index].iter().filter(same).collect();
-        let Some(last) = earlier.last().filter(|last| last.version == attempt.version) else {
+        let previous: Vec<&Attempt> = attempts[..index].iter().filter(same).collect();
+        let Some(last) = previous.last().filter(|last| last.version == attempt.version) else {
             continue;
         };
-        let doublings = u32::try_from(earlier.len() - 1).unwrap_or(16).min(16);
+        let doublings = u32::try_from(previous.len() - 1).unwrap_or(16).min(16);
         let pause = (1_u64 << doublings).min(300);
         if attempt.at < last.at + pause {
-            let (came, count) = (attempt.at - last.at, earlier.len() + 1);
+            let (came, count) = (attempt.at - last.at, previous.len() + 1);
             return Broken::of(
                 Rule::S13,
                 format!("attempt {count} came after {came} s, expected {pause} s"),
@@ -167,11 +167,11 @@ pub fn s13_backs_off(attempts: &[Attempt]) -> Result<(), Broken> {
 ///
 /// # Errors
 /// [`Broken`] names what was said twice.
-pub fn s13_says_once(told: &[Told]) -> Result<(), Broken> {
+pub fn s13_says_once(events: &[Told]) -> Result<(), Broken> {
     let mut last = BTreeMap::new();
-    match told
+    match events
         .iter()
-        .find(|told| last.insert(told.claim, told.cause) == Some(told.cause))
+        .find(|events| last.insert(events.claim, events.cause) == Some(events.cause))
     {
         Some(twice) => Broken::of(Rule::S13, format!("said twice: {twice:?}")),
         None => Ok(()),

@@ -104,7 +104,7 @@ const REACHED: &[Row] = &[
         "nothing is wished",
         |it| {
             behind(it);
-            it.set().wish = None;
+            it.set().target = None;
         },
         &[],
     ),
@@ -300,7 +300,7 @@ const STUCK: &[Row] = &[
         "nothing is wished",
         |it| {
             behind(it);
-            it.set().wish = None;
+            it.set().target = None;
         },
         &[],
     ),

@@ -48,7 +48,7 @@ const ORDER: &[Row] = &[
         "it was ready in an earlier wish",
         |it| {
             it.once(|then| {
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
                 then.claim(12).revision = Some(EARLIER);
             });
             behind(&mut it.before);
@@ -59,7 +59,7 @@ const ORDER: &[Row] = &[
         "it was ready when this was wished for the first time",
         |it| {
             it.once(|_| ());
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             behind(&mut it.before);
         },
         &[],
@@ -68,7 +68,7 @@ const ORDER: &[Row] = &[
         "it was ready in the set before, for which the same was wished",
         |it| {
             it.once(|then| then.set().uid = 2);
-            it.once(|then| then.set().wish = None);
+            it.once(|then| then.set().target = None);
             behind(&mut it.before);
         },
         &[],
@@ -78,7 +78,7 @@ const ORDER: &[Row] = &[
         |it| {
             it.once(|then| {
                 then.set().uid = 2;
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
             });
             behind(&mut it.before);
         },
@@ -95,7 +95,7 @@ const ORDER: &[Row] = &[
     (
         "what was decided for an earlier wish has its own order",
         |it| {
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             behind(&mut it.before);
             it.revision(EARLIER);
         },
@@ -106,7 +106,7 @@ const ORDER: &[Row] = &[
         "there was none above, whatever was wished then",
         |it| {
             it.once(|then| {
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
                 then.without_claim(12);
             });
             behind(&mut it.before);
@@ -152,7 +152,7 @@ const ORDER: &[Row] = &[
             behind(&mut it.before);
             it.once(|then| {
                 then.without_pod(12);
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
             });
             it.before.claim(12).bound = false;
         },
@@ -231,7 +231,7 @@ const ORDER: &[Row] = &[
             parallel(it);
             it.once(|then| {
                 then.claim(12).ours = false;
-                then.set().wish = Some(EARLIER);
+                then.set().target = Some(EARLIER);
             });
         },
         &[],
@@ -277,7 +277,7 @@ const PARTITIONS: &[Row] = &[
     (
         "it was above in an earlier wish",
         |it| {
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.before.set().partition = 2;
         },
         &[S6],
@@ -286,7 +286,7 @@ const PARTITIONS: &[Row] = &[
         "it was above when this was wished for the first time",
         |it| {
             it.once(|_| ());
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.before.set().partition = 2;
         },
         &[],
@@ -294,7 +294,7 @@ const PARTITIONS: &[Row] = &[
     (
         "what was decided for an earlier wish has its own partition",
         |it| {
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.before.set().partition = 2;
             it.revision(EARLIER);
         },

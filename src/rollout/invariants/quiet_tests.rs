@@ -84,16 +84,16 @@ const TOLD: [(&str, &[Rule]); 5] = [
     ("", &[]),
 ];
 
-fn told(text: &str) -> Vec<Told> {
+fn events(text: &str) -> Vec<Told> {
     let pairs = text.split_whitespace().filter_map(|pair| pair.split_once(':'));
     let number = |text: &str| text.parse().expect("a number");
-    let told = pairs.map(|(claim, cause)| (number(claim), number(cause)));
-    told.map(|(claim, cause)| Told { claim, cause }).collect()
+    let events = pairs.map(|(claim, cause)| (number(claim), number(cause)));
+    events.map(|(claim, cause)| Told { claim, cause }).collect()
 }
 
 #[test]
 fn s13_is_broken_by_what_is_told_twice() {
     for (text, expected) in TOLD {
-        assert_eq!(rules([s13_says_once(&told(text))]), expected, "{text}");
+        assert_eq!(rules([s13_says_once(&events(text))]), expected, "{text}");
     }
 }

@@ -20,7 +20,7 @@ pub fn s13_fits(seen: &Scene<'_>) -> Result<(), Broken> {
 /// How much all that would grow needs, and how much is left, where that is not enough and nothing was written yet.
 pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
     let (set, room) = (seen.set.filter(|set| !set.by_hand)?, seen.room?);
-    let wish = set.wish?;
+    let target = set.target?;
     let wanted = |claim: &ClaimFacts| {
         let mut templates = seen.templates();
         templates.find_map(|(template, wanted)| (template == claim.template).then_some(wanted.size))
@@ -28,7 +28,7 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
     let in_range = |claim: &&ClaimFacts| set.ordinals().any(|ordinal| ordinal == claim.ordinal) && !claim.terminating;
     let claims = || seen.claims.iter().filter(in_range);
     // What was stored of a write in part is at no wish: whoever knows of it has it refused.
-    let was_tried = |claim: &ClaimFacts| claim.revision == Some(wish) || claim.refused && set.reaches(claim.ordinal);
+    let was_tried = |claim: &ClaimFacts| claim.revision == Some(target) || claim.refused && set.reaches(claim.ordinal);
     if claims().any(was_tried) {
         return None;
     }
@@ -40,7 +40,7 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{Known, WISH, known, rules};
+    use super::super::fixtures::{Known, TARGET, known, rules};
     use super::super::{Rule, l5_stops_no_other};
     use super::s13_fits;
     use Rule::{L5, S13};
@@ -54,7 +54,7 @@ mod tests {
         ("one less is left", |it| it.room = Some(29), &[S13], &[]),
         (
             "one was written",
-            |it| (it.room, it.claim(10).revision) = (Some(0), Some(WISH)),
+            |it| (it.room, it.claim(10).revision) = (Some(0), Some(TARGET)),
             &[],
             &[L5],
         ),

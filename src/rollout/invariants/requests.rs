@@ -41,13 +41,13 @@ pub enum What {
     /// To write whose claims became ready.
     Ready,
     /// To write the record of the set.
-    Record,
+    StagedChange,
     /// To delete something.
     Delete,
 }
 
 /// The claim that a request was about, as it was before.
-fn target<'a>(request: &Request, before: &Scene<'a>) -> Option<&'a ClaimFacts> {
+fn claim_of<'a>(request: &Request, before: &Scene<'a>) -> Option<&'a ClaimFacts> {
     let What::Apply { template, ordinal, .. } = request.what else {
         return None;
     };
@@ -71,11 +71,11 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
             ..
         },
         Some(claim),
-    ) = (request.what, target(request, before))
+    ) = (request.what, claim_of(request, before))
     else {
         return Ok(());
     };
-    let of_this_wish = before.set.is_some_and(|set| set.wish == Some(revision));
+    let of_this_target = before.set.is_some_and(|set| set.target == Some(revision));
     let takes_back = recover && claim.revision.is_some() && size > claim.capacity;
     if size < claim.capacity || (size < claim.request && !takes_back) {
         let (asked, has) = (claim.request, claim.capacity);
@@ -86,11 +86,11 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
     }
     let wanted = before.templates().find(|(number, _)| *number == template);
     match wanted {
-        Some((_, wanted)) if size > wanted.size.max(claim.request) && of_this_wish => {
-            let (asked, wished) = (claim.request, wanted.size);
+        Some((_, wanted)) if size > wanted.size.max(claim.request) && of_this_target => {
+            let (asked, desired) = (claim.request, wanted.size);
             Broken::of(
                 Rule::S1,
-                format!("wrote {size}, but the claim asks for {asked} and the wish for {wished}"),
+                format!("wrote {size}, but the claim asks for {asked} and the wish for {desired}"),
             )
         }
         _ => Ok(()),
@@ -119,15 +119,15 @@ pub fn s2_four_fields(request: &Request, before: &Scene<'_>, after: &Scene<'_>) 
             format!("wrote {other_fields} fields that are not the template's"),
         );
     }
-    let (Some(was), Some(is)) = (target(request, before), target(request, after)) else {
+    let (Some(was), Some(is)) = (claim_of(request, before), claim_of(request, after)) else {
         return Ok(());
     };
     let wanted = before
         .templates()
         .find(|(number, _)| *number == template)
         .and_then(|(_, wanted)| wanted.class);
-    let of_this_wish = before.set.is_some_and(|set| set.wish == Some(revision));
-    if is.class != was.class && of_this_wish && is.class != wanted {
+    let of_this_target = before.set.is_some_and(|set| set.target == Some(revision));
+    if is.class != was.class && of_this_target && is.class != wanted {
         return Broken::of(
             Rule::S2,
             format!("class {:?} became {:?} by a write of {class:?}", was.class, is.class),
@@ -169,7 +169,7 @@ pub fn s4_nothing_dies(request: &Request) -> Result<(), Broken> {
 /// # Errors
 /// [`Broken`] says whose claim it was.
 pub fn s5_only_ours(request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
-    match target(request, before) {
+    match claim_of(request, before) {
         Some(claim) if !claim.ours && request.is_for(before) => Broken::of(
             Rule::S5,
             format!("wrote to a claim of somebody else, ordinal {}", claim.ordinal),
@@ -195,7 +195,7 @@ impl Request {
 /// # Errors
 /// [`Broken`] names the ordinal.
 pub fn s8_once(request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
-    let (What::Apply { revision, .. }, Some(claim)) = (request.what, target(request, before)) else {
+    let (What::Apply { revision, .. }, Some(claim)) = (request.what, claim_of(request, before)) else {
         return Ok(());
     };
     if claim.revision == Some(revision) {
@@ -226,7 +226,7 @@ pub fn s9_not_stale(request: &Request) -> Result<(), Broken> {
 /// [`Broken`] says what was.
 pub fn s10_not_the_dying(request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
     let dying = match request.what {
-        What::Apply { .. } => target(request, before).is_some_and(|claim| claim.terminating),
+        What::Apply { .. } => claim_of(request, before).is_some_and(|claim| claim.terminating),
         _ => before.set.is_some_and(|set| set.terminating),
     };
     if dying {

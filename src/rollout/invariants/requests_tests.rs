@@ -58,7 +58,7 @@ const SIZES: &[Row] = &[
     (
         "larger than the wish, which was another when that was decided",
         |it| {
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.revision(EARLIER);
             it.size(21);
         },
@@ -130,7 +130,7 @@ const FIELDS: &[Row] = &[
     (
         "a class that was wished when that was decided",
         |it| {
-            it.once(|then| then.set().wish = Some(EARLIER));
+            it.once(|then| then.set().target = Some(EARLIER));
             it.revision(EARLIER);
             it.after.claim(12).class = Some(9);
         },
@@ -165,7 +165,7 @@ const OBJECTS: &[Row] = &[
 #[test]
 fn s3_s4_s9_and_s12_are_broken_by_what_a_request_does_to_an_object() {
     check(grow_the_highest, OBJECTS);
-    check(|| History::of_set(What::Record), OBJECTS);
+    check(|| History::of_set(What::StagedChange), OBJECTS);
 }
 
 const CLAIMS: &[Row] = &[
@@ -205,7 +205,7 @@ const CLAIMS: &[Row] = &[
     ),
     (
         "a claim that carries the revision",
-        |it| it.before.claim(12).revision = it.before.set().wish,
+        |it| it.before.claim(12).revision = it.before.set().target,
         &[S8],
     ),
     (
@@ -248,6 +248,6 @@ fn s10_is_broken_by_a_write_to_a_set_that_is_being_deleted() {
             &[],
         ),
     ];
-    check(|| History::of_set(What::Record), rows);
+    check(|| History::of_set(What::StagedChange), rows);
     check(|| History::of_set(What::Ready), rows);
 }

@@ -14,10 +14,10 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
     let (Some(set), false) = (seen.set, seen.set.is_none_or(|set| set.by_hand)) else {
         return Ok(());
     };
-    let (Some(wish), false) = (set.wish, set.paused) else {
+    let (Some(target), false) = (set.target, set.paused) else {
         return Broken::of(Rule::S6, format!("ordinal {ordinal} is written, and nothing is to be"));
     };
-    let turn = Turn { seen, set, wish };
+    let turn = Turn { seen, set, target };
     if !set.reaches(ordinal) {
         return Broken::of(
             Rule::S6,
@@ -62,7 +62,7 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
 struct Turn<'s> {
     seen: &'s Scene<'s>,
     set: SetFacts,
-    wish: Id,
+    target: Id,
 }
 
 impl Turn<'_> {
@@ -77,7 +77,7 @@ impl Turn<'_> {
         self.seen.templates().filter_map(move |(template, wanted)| {
             let claim = self.seen.claim(template, ordinal).filter(|claim| !claim.terminating)?;
             let is_short = claim.capacity < wanted.size.min(claim.request);
-            Some((claim, claim.is_done(self.wish, wanted), is_short))
+            Some((claim, claim.is_done(self.target, wanted), is_short))
         })
     }
 
@@ -92,7 +92,7 @@ impl Turn<'_> {
     /// The storage is at work.
     fn is_in_motion(&self, ordinal: u32) -> bool {
         self.claims(ordinal).any(|(claim, is_done, is_short)| {
-            let written = claim.revision == Some(self.wish) && claim.bound;
+            let written = claim.revision == Some(self.target) && claim.bound;
             let is_elsewhere = is_done || claim.stuck || claim.on_the_node && is_short;
             written && !is_elsewhere
         })
@@ -101,7 +101,7 @@ impl Turn<'_> {
     /// What is not done has no volume, or has only its file system to expand.
     fn waits_for_its_pod(&self, ordinal: u32) -> bool {
         self.claims(ordinal).all(|(claim, is_done, is_short)| {
-            let is_free = claim.revision == Some(self.wish) || !claim.is_foreign();
+            let is_free = claim.revision == Some(self.target) || !claim.is_foreign();
             is_done || is_free && !claim.stuck && (!claim.bound || claim.on_the_node && is_short)
         })
     }
@@ -110,7 +110,7 @@ impl Turn<'_> {
     /// there is none.
     fn passes(&self, ordinal: u32) -> bool {
         self.claims(ordinal).all(|(claim, is_done, is_short)| {
-            let written = claim.revision == Some(self.wish);
+            let written = claim.revision == Some(self.target);
             let is_in_the_way = !claim.bound || claim.stuck || !written && claim.is_foreign();
             let waits = !claim.bound || written && claim.on_the_node && is_short && !claim.stuck;
             let is_alone = waits && self.pod(ordinal).is_none();
@@ -120,7 +120,7 @@ impl Turn<'_> {
 
     /// A claim of it is stuck.
     fn is_stuck(&self, ordinal: u32) -> bool {
-        let is_stuck = |claim: &ClaimFacts| claim.stuck || claim.revision != Some(self.wish) && claim.is_foreign();
+        let is_stuck = |claim: &ClaimFacts| claim.stuck || claim.revision != Some(self.target) && claim.is_foreign();
         self.claims(ordinal).any(|(claim, ..)| is_stuck(claim))
     }
 
@@ -140,7 +140,7 @@ impl Turn<'_> {
             }
             let waits = self
                 .claims(above)
-                .any(|(claim, is_done, _)| claim.bound && !is_done && !claim.waits_for_the_node(self.wish));
+                .any(|(claim, is_done, _)| claim.bound && !is_done && !claim.waits_for_the_node(self.target));
             if !waits {
                 waited_for.push(above);
             } else if self.is_stuck(above) {

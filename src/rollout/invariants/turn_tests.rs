@@ -54,14 +54,14 @@ fn on_the_node(known: &mut Known, ordinal: u32) {
 }
 
 const CLAIMS: &[Row] = &[
-    ("nothing is wished", |it| it.set().wish = None, &[S6]),
+    ("nothing is wished", |it| it.set().target = None, &[S6]),
     ("the user has paused it", |it| it.set().paused = true, &[S6]),
     ("it is out of range", |it| it.set().replicas = 1, &[S6]),
     ("it is below the partition", |it| it.set().partition = 2, &[S6]),
     ("it is the first above", |it| it.set().partition = 1, &[]),
     (
         "Pods are replaced by hand, in any order",
-        |it| (it.set().by_hand, it.set().wish) = (true, None),
+        |it| (it.set().by_hand, it.set().target) = (true, None),
         &[],
     ),
     ("the one above was not written", |it| behind(it, 12), &[S6]),

@@ -9,7 +9,7 @@ fn on_the_node(web: &mut Snapshot, ordinal: u32) {
 }
 
 fn named(web: &mut Snapshot, ordinal: u32) {
-    let revision = web.wish();
+    let revision = web.target();
     web.set.ready = Some(Ready { revision, ordinal });
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Row, check, done, middle, middle_of_pods, old_pods};
 use crate::json::Value;
 use crate::rollout::budget::{AtOnce, Budget};
-use crate::rollout::fixtures::{gi, told, web, writes};
+use crate::rollout::fixtures::{events, gi, web, writes};
 use crate::rollout::snapshot::{PodManagement, Snapshot};
 use crate::rollout::spending;
 use crate::rollout::{Action, ClaimState, plan};
@@ -25,9 +25,9 @@ fn ebs(web: &mut Snapshot, budget: Budget) {
         .spec
         .insert("storageClassName".to_owned(), Value::String("ebs".to_owned()));
     web.set.live[0].spec = staged.templates[0].spec.clone();
-    web.earlier.as_mut().unwrap().revision = web.wish();
+    web.previous.as_mut().unwrap().revision = web.target();
     web.now = 1_795_435_200;
-    web.earlier.as_mut().unwrap().moved = web.now;
+    web.previous.as_mut().unwrap().moved = web.now;
     web.budgets.classes.insert("ebs".to_owned(), budget);
 }
 
@@ -111,7 +111,7 @@ const AT_ONCE: &[Row] = &[
             at_once(web, 1, Some(1));
             web.claim("data-web-2").request = gi(2);
             web.set.staged.as_mut().unwrap().templates[0].volume_attributes_class_name = Some("fast".to_owned());
-            web.earlier.as_mut().unwrap().revision = web.wish();
+            web.previous.as_mut().unwrap().revision = web.target();
         },
         "",
     ),
@@ -222,7 +222,7 @@ fn who_waits_for_a_budget_says_until_when_and_is_not_stalled() {
     let mut web = web();
     per_day(&mut web, 2, &[22, 1]);
     // Nothing has moved for a day, which nobody is to be told of.
-    web.earlier.as_mut().unwrap().moved = web.now - 30 * HOUR;
+    web.previous.as_mut().unwrap().moved = web.now - 30 * HOUR;
     let planned = plan(&web);
     let why = "has been modified 2 times in 24 h, which is all that storage class ebs allows: goes on at \
                2026-11-23T14:00:00Z";
@@ -242,13 +242,17 @@ fn who_waits_for_a_budget_says_until_when_and_is_not_stalled() {
         (ClaimState::Pending, "WaitsForBudget", why)
     );
     assert_eq!(planned.progress.claims[1].reason, "Waiting");
-    assert_eq!(told(&web), []);
-    assert!(planned.wake.is_some_and(|wake| wake <= 2 * HOUR), "{:?}", planned.wake);
+    assert_eq!(events(&web), []);
+    assert!(
+        planned.requeue_after.is_some_and(|requeue| requeue <= 2 * HOUR),
+        "{:?}",
+        planned.requeue_after
+    );
     // Three minutes before the time it is looked at in three minutes.
     web.now += 2 * HOUR - 180;
-    assert_eq!(plan(&web).wake, Some(180));
+    assert_eq!(plan(&web).requeue_after, Some(180));
     web.now += 180;
-    web.earlier.as_mut().unwrap().ready = "WaitsForBudget".to_owned();
+    web.previous.as_mut().unwrap().ready = "WaitsForBudget".to_owned();
     let planned = plan(&web);
     assert_eq!((planned.progress.ready.reason, writes(&web).len()), ("RollingOut", 1));
 }
@@ -264,7 +268,7 @@ fn a_place_is_asked_for_again_soon_and_told_with_numbers() {
         format!("0 of 3 replicas are ready; {why}")
     );
     assert_eq!(
-        (planned.progress.ready.reason, planned.wake),
+        (planned.progress.ready.reason, planned.requeue_after),
         ("WaitsForBudget", Some(spending::RECHECK))
     );
     // What is in motion is what is waited for.

@@ -103,17 +103,17 @@ fn cell(change: fn(&mut Snapshot), pod: At, old: &[u32], pod_management: PodMana
     old_pods(&mut web, old);
     put_pod(&mut web, pod);
     change(&mut web);
-    let (mut acts, mut told) = (Vec::new(), Vec::new());
+    let (mut acts, mut events) = (Vec::new(), Vec::new());
     for word in done(&web).split(", ") {
         match word {
             "" => {}
             "grow 2" => acts.push("2"),
             "grow 1" => acts.push("1"),
             "nudge 2" => acts.push("P"),
-            other => told.push(other.to_owned()),
+            other => events.push(other.to_owned()),
         }
     }
-    (acts.join(" "), told.join(" "))
+    (acts.join(" "), events.join(" "))
 }
 
 #[test]
@@ -134,23 +134,23 @@ fn every_state_of_a_claim_wherever_its_pod_is() {
     let mut table = String::from("\n    claim            | Pod    | it alone | all Pods | told\n");
     for (name, change) in STATES {
         for pod in [At::Absent, At::A, At::B] {
-            let mut tells = Vec::new();
+            let mut notices = Vec::new();
             let cells = [&[][..], &[1, 0]].map(|old| {
-                let (ordered, told) = cell(change, pod, old, PodManagement::OrderedReady);
+                let (ordered, events) = cell(change, pod, old, PodManagement::OrderedReady);
                 let (parallel, also_told) = cell(change, pod, old, PodManagement::Parallel);
-                tells.extend([told, also_told]);
+                notices.extend([events, also_told]);
                 if ordered == parallel {
                     ordered
                 } else {
                     format!("{ordered}/{parallel}")
                 }
             });
-            tells.dedup();
+            notices.dedup();
             let [alone, all] = cells;
             let line = format!(
                 "    {name:<16} | {:<6} | {alone:<8} | {all:<8} | {}",
                 format!("{pod:?}"),
-                tells.join(" or "),
+                notices.join(" or "),
             );
             table += line.trim_end();
             table += "\n";

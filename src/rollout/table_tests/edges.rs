@@ -3,7 +3,7 @@
 use super::{Row, all_done, check, done, middle, middle_of_pods, old_pods, unready};
 use crate::json::Map;
 use crate::rollout::fixtures::{refused, web};
-use crate::rollout::snapshot::{Neighbour, PodManagement, Resize, Snapshot, Strategy};
+use crate::rollout::snapshot::{PodManagement, Resize, Sibling, Snapshot, Strategy};
 use crate::templates::{Phase, Ready, Revision, Sync};
 
 /// Ordinals begin with five.
@@ -259,7 +259,7 @@ const NUDGES: &[Row] = &[
         "it was asked for",
         |web| {
             waiting(web);
-            named(web, web.wish(), 2);
+            named(web, web.target(), 2);
         },
         "",
     ),
@@ -275,7 +275,7 @@ const NUDGES: &[Row] = &[
         "its claims are not ready any more: it will have to be asked for again",
         |web| {
             old_pods(web, &[2, 1, 0]);
-            named(web, web.wish(), 2);
+            named(web, web.target(), 2);
         },
         "grow 2, nudge nobody",
     ),
@@ -283,7 +283,7 @@ const NUDGES: &[Row] = &[
         "it was replaced: what is named does not matter any more",
         |web| {
             middle_of_pods(web);
-            named(web, web.wish(), 2);
+            named(web, web.target(), 2);
         },
         "grow 1",
     ),
@@ -378,7 +378,7 @@ const RECREATE: &[Row] = &[
         |web| {
             waiting(web);
             web.done("data-web-0");
-            named(web, web.wish(), 0);
+            named(web, web.target(), 0);
         },
         "grow 1, nudge nobody",
     ),
@@ -445,7 +445,7 @@ fn ambiguous(web: &mut Snapshot, pod_management: PodManagement) {
         claim.name = claim.name.replace("data-", "data-a-");
         web.claims.insert(claim.name.clone(), claim);
     }
-    web.neighbours.push(Neighbour {
+    web.siblings.push(Sibling {
         set: "web".to_owned(),
         templates: vec!["data-a".to_owned()],
     });

@@ -205,8 +205,8 @@ fn errors_are_messages_of_what_the_statuses_say() {
         // Nobody has to do anything about what is tried again, and nobody is told; the condition quotes it.
         let infeasible = expected.starts_with("Infeasible");
         assert_eq!(progress.stalled.holds, infeasible, "{row}");
-        let told = if infeasible { "ClaimExpansionFailed" } else { "" };
-        assert_eq!(done(&web), told, "{row}");
+        let events = if infeasible { "ClaimExpansionFailed" } else { "" };
+        assert_eq!(done(&web), events, "{row}");
         assert!(progress.ready.message.contains(&claim.message), "{row}");
         // With Parallel, too, one claim is in motion at a time.
         web.set.pod_management = PodManagement::Parallel;

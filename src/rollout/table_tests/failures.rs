@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::done;
 use crate::json::Map;
-use crate::rollout::fixtures::{apply, complete, gi, refused, told, web, writes};
-use crate::rollout::plan::{LOOK_AGAIN, plan};
+use crate::rollout::fixtures::{apply, complete, events, gi, refused, web, writes};
+use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
-use crate::rollout::{Earlier, Reason};
+use crate::rollout::{Previous, Reason};
 use crate::templates::{ClaimTemplate, ProgressDeadline};
 
 /// The claim of the highest replica, in the words of a template.
@@ -40,55 +40,55 @@ const ROWS: [Row; 9] = [
         "Refused Forbidden",
         "ClaimRefused",
         "grow 2, FailedToPatchPVC",
-        LOOK_AGAIN,
+        RECHECK,
     ),
     (
         |web| asks(web, r#"{"accessModes":["ReadWriteMany"]}"#),
         "Refused Differs",
         "ClaimRefused",
         "FailedToPatchPVC",
-        LOOK_AGAIN,
+        RECHECK,
     ),
     (
         |web| asks(web, r#"{"accessModes":["ReadWriteOnce"],"volumeMode":"Block"}"#),
         "Refused Differs",
         "ClaimRefused",
         "FailedToPatchPVC",
-        LOOK_AGAIN,
+        RECHECK,
     ),
     (
         |web| web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible),
         "Infeasible Infeasible",
         "ClaimInfeasible",
         "ClaimExpansionFailed",
-        LOOK_AGAIN,
+        RECHECK,
     ),
     (
         |web| web.applied("data-web-2").resize = Some(Resize::NodeInfeasible),
         "Infeasible Infeasible",
         "ClaimInfeasible",
         "ClaimExpansionFailed",
-        LOOK_AGAIN,
+        RECHECK,
     ),
     (
         |web| web.applied("data-web-2").modify = Some(Modify::Infeasible),
         "Infeasible Infeasible",
         "ClaimInfeasible",
         "ClaimExpansionFailed",
-        LOOK_AGAIN,
+        RECHECK,
     ),
     (
         |web| web.claim("data-web-2").labels = Map::new(),
         "Foreign SelectorMismatch",
         "ClaimForeign",
         "ClaimForeign",
-        LOOK_AGAIN,
+        RECHECK,
     ),
 ];
 
 #[test]
 fn what_goes_wrong_stalls_the_rollout_and_is_told() {
-    for (change, state, stalled, expected, wake) in ROWS {
+    for (change, state, stalled, expected, requeue) in ROWS {
         let mut web = web();
         change(&mut web);
         assert_eq!(done(&web), expected, "{state}");
@@ -101,20 +101,20 @@ fn what_goes_wrong_stalls_the_rollout_and_is_told() {
             (true, stalled),
             "{state}"
         );
-        assert_eq!((found.wake, found.settled), (Some(wake), false), "{state}");
+        assert_eq!((found.requeue_after, found.settled), (Some(requeue), false), "{state}");
         // Said once: what was reported is not told again, and a new cause is.
-        let reported = Earlier {
+        let reported = Previous {
             claims: [(
                 claim.name.clone(),
                 (claim.state.to_string(), claim.reason.clone(), claim.message.clone()),
             )]
             .into(),
-            ..web.earlier.clone().unwrap()
+            ..web.previous.clone().unwrap()
         };
-        web.earlier = Some(reported);
-        assert_eq!(told(&web), [], "{state}");
-        web.earlier.as_mut().unwrap().claims.get_mut("data-web-2").unwrap().2 = "another cause".to_owned();
-        assert_eq!(told(&web).len(), 1, "{state}");
+        web.previous = Some(reported);
+        assert_eq!(events(&web), [], "{state}");
+        web.previous.as_mut().unwrap().claims.get_mut("data-web-2").unwrap().2 = "another cause".to_owned();
+        assert_eq!(events(&web).len(), 1, "{state}");
         // With Parallel it stops only itself.
         web.set.pod_management = PodManagement::Parallel;
         assert!(writes(&web).contains(&apply(&web, 1)), "{state}");
@@ -141,7 +141,7 @@ fn a_claim_that_differs_is_named_with_both_values_and_is_not_compatible() {
     web.claim("data-web-1").request = gi(2);
     let message = "data-web-2: expected spec.accessModes [\"ReadWriteOnce\"] as in the template, but found \
                    [\"ReadWriteMany\"], which cannot change in place";
-    assert_eq!(told(&web), [(Reason::FailedToPatchPVC, message.to_owned())]);
+    assert_eq!(events(&web), [(Reason::FailedToPatchPVC, message.to_owned())]);
     let template = &plan(&web).progress.by_template[0];
     assert_eq!((template.compatible, template.compatible_ready), (1, 0));
 }
@@ -167,7 +167,7 @@ fn refused_write_to_the_set_stalls_and_stops_no_pvc() {
     web.write_refused = Some(("policy says no".to_owned(), 1030));
     let found = plan(&web);
     assert_eq!(
-        (done(&web).as_str(), found.wake),
+        (done(&web).as_str(), found.requeue_after),
         ("grow 2, ClaimRolloutStalled", Some(30))
     );
     let stalled = found.progress.stalled;
@@ -176,7 +176,7 @@ fn refused_write_to_the_set_stalls_and_stops_no_pvc() {
     for ordinal in 0..3 {
         web.done(&format!("data-web-{ordinal}"));
     }
-    web.earlier.as_mut().unwrap().ready = "WriteRefused".to_owned();
+    web.previous.as_mut().unwrap().ready = "WriteRefused".to_owned();
     assert_eq!(writes(&web), [], "it is not written before its time");
     web.now = 1030;
     assert_eq!(writes(&web), [complete(&web)]);
@@ -196,12 +196,12 @@ fn refusal_with_other_numbers_is_told_once() {
         refused(&mut web, 1000);
         web.refusals.get_mut("data-web-2-uid").unwrap().message = message.clone();
         let claim = ("Refused".to_owned(), "Forbidden".to_owned(), known.clone());
-        web.earlier
+        web.previous
             .as_mut()
             .unwrap()
             .claims
             .insert("data-web-2".to_owned(), claim);
-        assert_eq!(!told(&web).is_empty(), told_again, "{message} after {known}");
+        assert_eq!(!events(&web).is_empty(), told_again, "{message} after {known}");
     }
 }
 
@@ -223,7 +223,7 @@ fn rollout_without_progress_is_stalled_at_its_deadline() {
             false,
         ),
         ("it is paused", |web| web.set.paused = true, false),
-        ("nothing was reported before", |web| web.earlier = None, false),
+        ("nothing was reported before", |web| web.previous = None, false),
     ];
     for (sentence, change, stalled) in rows {
         let mut web = web();
@@ -235,10 +235,12 @@ fn rollout_without_progress_is_stalled_at_its_deadline() {
         if stalled {
             let message = "no progress for 600 seconds: 0 of 3 replicas are ready; data-web-2 is Expanding: ";
             assert!(found.message.starts_with(message), "{}", found.message);
-            assert_eq!(told(&web), [(Reason::ClaimRolloutStalled, found.message)]);
+            assert_eq!(events(&web), [(Reason::ClaimRolloutStalled, found.message)]);
         } else {
             assert_eq!(
-                told(&web).iter().find(|told| told.0 == Reason::ClaimRolloutStalled),
+                events(&web)
+                    .iter()
+                    .find(|events| events.0 == Reason::ClaimRolloutStalled),
                 None,
                 "{sentence}"
             );
@@ -251,5 +253,5 @@ fn rollout_is_looked_at_when_its_deadline_comes() {
     let mut web = web();
     web.applied("data-web-2").resizing = true;
     web.now = 1500;
-    assert_eq!(plan(&web).wake, Some(50));
+    assert_eq!(plan(&web).requeue_after, Some(50));
 }

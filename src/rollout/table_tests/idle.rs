@@ -1,13 +1,13 @@
 //! When there is nothing to roll out, and how a wish ends that is given up.
 
-use crate::rollout::fixtures::{template, told, web, writes};
+use crate::rollout::fixtures::{events, template, web, writes};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{Earlier, Snapshot};
+use crate::rollout::snapshot::{Previous, Snapshot};
 use crate::rollout::{Action, Reason};
 use crate::templates::{Revision, UpdatePolicy};
 
-fn earlier(web: &mut Snapshot) -> &mut Earlier {
-    web.earlier.as_mut().unwrap()
+fn previous(web: &mut Snapshot) -> &mut Previous {
+    web.previous.as_mut().unwrap()
 }
 
 /// The wish is gone from the set; what was reported before is left.
@@ -24,24 +24,24 @@ const GONE: [Row; 9] = [
     ("it was on its way", |_| {}, "Withdrawn"),
     (
         "it was stuck",
-        |web| earlier(web).ready = "ClaimRefused".to_owned(),
+        |web| previous(web).ready = "ClaimRefused".to_owned(),
         "Withdrawn",
     ),
     (
         "it was complete",
-        |web| earlier(web).ready = "Complete".to_owned(),
+        |web| previous(web).ready = "Complete".to_owned(),
         "Withdrawn",
     ),
     (
         "only new claims got it",
-        |web| earlier(web).ready = "OnClaimDelete".to_owned(),
+        |web| previous(web).ready = "OnClaimDelete".to_owned(),
         "Withdrawn",
     ),
     (
         "it was withdrawn before",
         |web| {
-            earlier(web).ready = "Withdrawn".to_owned();
-            earlier(web).revision = Revision::of(&web.set.live);
+            previous(web).ready = "Withdrawn".to_owned();
+            previous(web).revision = Revision::of(&web.set.live);
         },
         "Withdrawn",
     ),
@@ -52,15 +52,19 @@ const GONE: [Row; 9] = [
     ),
     (
         "the templates were changed where they may be, and nothing was staged before",
-        |web| earlier(web).ready = "NothingStaged".to_owned(),
+        |web| previous(web).ready = "NothingStaged".to_owned(),
         "NothingStaged",
     ),
     (
         "the templates were changed where they may be, after a withdrawal",
-        |web| earlier(web).ready = "Withdrawn".to_owned(),
+        |web| previous(web).ready = "Withdrawn".to_owned(),
         "NothingStaged",
     ),
-    ("nothing was reported before", |web| web.earlier = None, "NothingStaged"),
+    (
+        "nothing was reported before",
+        |web| web.previous = None,
+        "NothingStaged",
+    ),
 ];
 
 #[test]
@@ -99,31 +103,31 @@ fn a_wish_that_is_gone_was_withdrawn_unless_the_live_templates_are_what_was_wish
 #[test]
 fn a_withdrawal_is_told_once_and_names_what_was_wished() {
     let mut web = dropped();
-    let wish = earlier(&mut web).revision.clone();
+    let target = previous(&mut web).revision.clone();
     let message =
         "what was staged is withdrawn: the templates of the set are the wish again, and claims stay as they are";
     assert_eq!(
-        told(&web),
-        [(Reason::ClaimRolloutWithdrawn, format!("revision {wish}: {message}"))]
+        events(&web),
+        [(Reason::ClaimRolloutWithdrawn, format!("revision {target}: {message}"))]
     );
     assert_eq!(plan(&web).progress.ready.message, message);
     assert!(!Reason::ClaimRolloutWithdrawn.is_warning());
     // As it was reported then.
-    earlier(&mut web).ready = "Withdrawn".to_owned();
-    earlier(&mut web).revision = Revision::of(&web.set.live);
+    previous(&mut web).ready = "Withdrawn".to_owned();
+    previous(&mut web).revision = Revision::of(&web.set.live);
     assert_eq!(plan(&web).actions, []);
 }
 
 #[test]
 fn a_wish_after_a_withdrawal_begins_anew_also_if_it_is_the_same() {
     let mut web = web();
-    earlier(&mut web).ready = "Withdrawn".to_owned();
-    earlier(&mut web).revision = Revision::of(&web.set.live);
+    previous(&mut web).ready = "Withdrawn".to_owned();
+    previous(&mut web).revision = Revision::of(&web.set.live);
     let plan = plan(&web);
     assert_eq!(plan.progress.started, web.now, "what was first seen then is over");
     assert!(matches!(
         &plan.actions[..],
-        [Action::ApplyClaim(_), Action::Tell(tell)] if tell.reason == Reason::ClaimsStaged
+        [Action::ApplyClaim(_), Action::Event(events)] if events.reason == Reason::ClaimsStaged
     ));
 }
 
@@ -134,9 +138,9 @@ fn when_a_wish_was_first_seen_is_kept_for_as_long_as_it_is_wished() {
     web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
     assert_eq!(plan(&web).progress.started, 950, "claims do not follow now");
     web.set.update_policy = None;
-    earlier(&mut web).started = None;
+    previous(&mut web).started = None;
     assert_eq!(plan(&web).progress.started, 1000, "from now on it is known");
-    web.earlier = None;
+    web.previous = None;
     assert_eq!(plan(&web).progress.started, 1000);
 }
 

@@ -151,7 +151,7 @@ const CLAIMS: &[Row] = &[
         |web| {
             at_a_time(web, 1);
             web.set.strategy = Strategy::OnDelete;
-            web.earlier.as_mut().unwrap().started = Some(0);
+            web.previous.as_mut().unwrap().started = Some(0);
         },
         "grow 2, grow 1, grow 0",
     ),
@@ -291,7 +291,7 @@ const PODS: &[Row] = &[
             web.set.strategy = Strategy::Recreate;
             web.set.paused = true;
             old_pods(web, &[2, 1, 0]);
-            let revision = web.wish();
+            let revision = web.target();
             web.set.ready = Some(Ready { revision, ordinal: 0 });
         },
         "",

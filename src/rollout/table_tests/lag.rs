@@ -2,7 +2,7 @@
 
 use crate::claims::Claim;
 use crate::rollout::Idle;
-use crate::rollout::fixtures::{gi, template, told, web, writes};
+use crate::rollout::fixtures::{events, gi, template, web, writes};
 use crate::rollout::lag::is_reported;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
@@ -124,7 +124,7 @@ fn claims_that_ask_for_more_are_named_after_a_withdrawal() {
             message.ends_with(&format!("claims stay as they are{named}")),
             "{sentence}: {message}"
         );
-        let [(_, event)] = &told(&web)[..] else {
+        let [(_, event)] = &events(&web)[..] else {
             panic!("{sentence}")
         };
         assert!(event.ends_with(named), "{sentence}: {event}");

@@ -19,7 +19,7 @@ const SWITCHES: &[Row] = &[
         "and back again: it goes on where it was",
         |web| {
             middle(web);
-            web.earlier.as_mut().unwrap().ready = "OnClaimDelete".to_owned();
+            web.previous.as_mut().unwrap().ready = "OnClaimDelete".to_owned();
             web.set.update_policy = Some(UpdatePolicy::InPlace);
         },
         "grow 1",
@@ -55,7 +55,7 @@ fn a_switch_of_policy_in_the_middle() {
     check(SWITCHES);
 }
 
-const SECOND_WISHES: &[Row] = &[
+const SECOND_TARGETS: &[Row] = &[
     (
         "it begins anew with the highest ordinal",
         |web| {
@@ -64,8 +64,8 @@ const SECOND_WISHES: &[Row] = &[
             web.stage(vec![template("data", "2Gi")]);
             let labels = &mut web.set.staged.as_mut().unwrap().templates[0].labels;
             labels.insert("tier".to_owned(), "a".to_owned());
-            let revision = web.wish();
-            web.earlier.as_mut().unwrap().revision = revision;
+            let revision = web.target();
+            web.previous.as_mut().unwrap().revision = revision;
             // So that the apply has a word in this table.
             web.set.match_labels.insert("tier".to_owned(), "a".to_owned());
             for claim in web.claims.values_mut() {
@@ -87,7 +87,7 @@ const SECOND_WISHES: &[Row] = &[
 
 #[test]
 fn a_second_wish_in_the_middle() {
-    check(SECOND_WISHES);
+    check(SECOND_TARGETS);
 }
 
 const SCALES: &[Row] = &[

@@ -24,12 +24,12 @@ use super::fixtures::{apply, complete, web};
 use super::plan::plan;
 use super::replica::At;
 use super::snapshot::Snapshot;
-use super::{Action, SetReady, Tell};
+use super::{Action, EventNotice, SetReady};
 use crate::templates::Ready;
 
 /// The Pod of this replica is asked for again; nobody's, if none is named.
 fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
-    let revision = web.wish();
+    let revision = web.target();
     Action::SetReady(SetReady {
         set_uid: "set-uid".to_owned(),
         resource_version: "100".to_owned(),
@@ -41,7 +41,7 @@ fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
 /// `data-web-2` to the wish, `nudge 2` has its Pod asked for again. What is told is named by its reason.
 fn done(web: &Snapshot) -> String {
     let words = plan(web).actions.into_iter().map(|action| match action {
-        Action::Tell(Tell { reason, .. }) => reason.as_str().to_owned(),
+        Action::Event(EventNotice { reason, .. }) => reason.as_str().to_owned(),
         Action::Evict(evict) => evict.pod.replace("web-", "evict "),
         action if action == complete(web) => "complete".to_owned(),
         action if action == nudge(web, None) => "nudge nobody".to_owned(),

@@ -1,7 +1,7 @@
 //! `updateStrategy: OnDelete`: the claims of a replica follow once its Pod was deleted by hand.
 
 use crate::rollout::Reason;
-use crate::rollout::fixtures::{apply, complete, refused, state, told, web as fixture, writes};
+use crate::rollout::fixtures::{apply, complete, events, refused, state, web as fixture, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::{PodView, Snapshot, Strategy};
@@ -33,7 +33,7 @@ fn a_claim_follows_once_its_pod_was_deleted_after_the_wish() {
             "nobody knows when the wish was first seen",
             |web| {
                 pod(web, 1).created = 951;
-                web.earlier.as_mut().unwrap().started = None;
+                web.previous.as_mut().unwrap().started = None;
             },
             false,
         ),
@@ -65,7 +65,7 @@ fn a_claim_follows_also_where_only_the_api_server_saw_the_wish() {
             "nobody has reported the wish, but the API server says when it was staged",
             |web| {
                 pod(web, 1).created = 951;
-                web.earlier = None;
+                web.previous = None;
                 web.staged_at = Some(950);
             },
             true,
@@ -159,12 +159,12 @@ fn users_read_whose_pods_they_have_to_delete() {
         ("RollingOut", message)
     );
 
-    web.earlier = None;
+    web.previous = None;
     let staged = format!(
         "revision {}: 3 claims of data follow, each when its Pod has been deleted",
-        web.wish()
+        web.target()
     );
-    assert_eq!(told(&web), [(Reason::ClaimsStaged, staged)]);
+    assert_eq!(events(&web), [(Reason::ClaimsStaged, staged)]);
 }
 
 #[test]

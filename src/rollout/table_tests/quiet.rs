@@ -4,7 +4,7 @@ use crate::claims::Claim;
 use crate::gate;
 use crate::rollout::fixtures::{gi, template, web};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{Earlier, PodView, Resize, Snapshot};
+use crate::rollout::snapshot::{PodView, Previous, Resize, Snapshot};
 use crate::rollout::{Action, Progress};
 use crate::templates::{ClaimTemplate, Phase, keys};
 
@@ -13,7 +13,7 @@ use crate::templates::{ClaimTemplate, Phase, keys};
 struct Writes {
     claims: usize,
     nudges: usize,
-    records: usize,
+    changes: usize,
     reports: usize,
     events: usize,
 }
@@ -41,7 +41,7 @@ impl World {
         web.set.replicas = replicas;
         web.set.live = sized("1Gi");
         web.stage(sized("2Gi"));
-        web.earlier = None;
+        web.previous = None;
         for ordinal in 0..replicas {
             web.add_pod(ordinal);
             for name in templates {
@@ -75,7 +75,7 @@ impl World {
     fn look(&mut self) {
         for _ in 0..ENOUGH {
             let plan = plan(&self.web);
-            let (mut applied, mut told) = (false, 0);
+            let (mut applied, mut events) = (false, 0);
             for action in plan.actions {
                 match action {
                     Action::ApplyClaim(apply) => {
@@ -91,17 +91,17 @@ impl World {
                         self.writes.nudges += 1;
                         self.web.set.ready = ready.ready;
                     }
-                    Action::SetRecord(record) => {
-                        self.writes.records += 1;
-                        self.web.set.staged = record.record;
+                    Action::SetStaged(change) => {
+                        self.writes.changes += 1;
+                        self.web.set.staged = change.change;
                     }
                     Action::Evict(evict) => panic!("nobody asked for {evict:?}"),
                     // Told with the report.
-                    Action::Tell(_) => told += 1,
+                    Action::Event(_) => events += 1,
                 }
             }
             if !applied {
-                self.writes.events += told;
+                self.writes.events += events;
                 return self.report(plan.progress);
             }
         }
@@ -114,10 +114,10 @@ impl World {
         }
         self.writes.reports += 1;
         let claims = progress.claims.iter().map(|claim| {
-            let told = (claim.state.to_string(), claim.reason.clone(), claim.message.clone());
-            (claim.name.clone(), told)
+            let events = (claim.state.to_string(), claim.reason.clone(), claim.message.clone());
+            (claim.name.clone(), events)
         });
-        self.web.earlier = Some(Earlier {
+        self.web.previous = Some(Previous {
             revision: progress.update_revision.clone(),
             started: Some(progress.started),
             claims: claims.collect(),
@@ -234,7 +234,7 @@ fn a_rollout_writes_each_claim_and_nudges_each_pod_once() {
                 let expected = Writes {
                     claims,
                     nudges: if pods_change { count } else { 0 },
-                    records: 1,
+                    changes: 1,
                     // Each claim is applied, expanding, expanding on its node; then its Pod is replaced, before or after
                     // its node is done. At the end everything is
                     // ready, and complete.

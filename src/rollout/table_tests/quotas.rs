@@ -2,7 +2,7 @@
 
 use super::{Row, check, middle};
 use crate::claims::quota::Quota;
-use crate::rollout::fixtures::{gi, refused, told, web, writes};
+use crate::rollout::fixtures::{events, gi, refused, web, writes};
 use crate::rollout::snapshot::{PodManagement, Snapshot, Strategy};
 use crate::rollout::{ClaimState, Quotas, Reason, plan, quota};
 use crate::templates::{Quantity, keys};
@@ -42,7 +42,7 @@ const ROWS: &[Row] = &[
         "the same was told before",
         |web| {
             leaves(web, gi(2));
-            web.earlier.as_mut().unwrap().ready = "WouldExceedQuota".to_owned();
+            web.previous.as_mut().unwrap().ready = "WouldExceedQuota".to_owned();
         },
         "",
     ),
@@ -173,7 +173,7 @@ fn a_rollout_that_does_not_fit_says_so_with_numbers() {
         (stalled.holds, stalled.reason, &*stalled.message),
         (true, "WouldExceedQuota", words)
     );
-    assert_eq!(planned.wake, Some(quota::RECHECK));
+    assert_eq!(planned.requeue_after, Some(quota::RECHECK));
     assert!(
         planned
             .progress
@@ -183,13 +183,13 @@ fn a_rollout_that_does_not_fit_says_so_with_numbers() {
         "{:?}",
         planned.progress
     );
-    assert_eq!(told(&web), [(Reason::ClaimRolloutStalled, words.to_owned())]);
+    assert_eq!(events(&web), [(Reason::ClaimRolloutStalled, words.to_owned())]);
     assert!(Reason::ClaimRolloutStalled.is_warning());
     // Of a wish that was never reported both are told: that it is there, and that it is stalled.
-    web.earlier = None;
-    let told = told(&web);
+    web.previous = None;
+    let events = events(&web);
     assert_eq!(
-        told.iter().map(|(reason, _)| *reason).collect::<Vec<_>>(),
+        events.iter().map(|(reason, _)| *reason).collect::<Vec<_>>(),
         [Reason::ClaimsStaged, Reason::ClaimRolloutStalled,]
     );
     // An older wish was written to a PVC: that is not this one.

@@ -7,7 +7,7 @@ use crate::claims::Claim;
 use crate::rollout::fixtures::{apply, gi, template, web, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{Resize, Snapshot};
-use crate::rollout::{Action, ApplyClaim, SetRecord};
+use crate::rollout::{Action, ApplyClaim, SetStaged};
 use crate::templates::keys;
 use crate::templates::rules::Shrink;
 use crate::templates::{Phase, Quantity};
@@ -183,14 +183,14 @@ fn withdrawn_growth_is_taken_back_claim_by_claim() {
         };
         let found = (apply.name.as_str(), apply.storage, apply.taken_back);
         assert_eq!(found, (name, storage, taken_back));
-        let revision = web.wish();
+        let revision = web.target();
         let claim = web.claim(name);
         claim.labels.insert(keys::REVISION.to_owned(), revision.to_string());
         claim.request = storage;
     }
-    let record = web.set.staged.clone().unwrap();
-    let complete = SetRecord::phase(&web.set, &record, Phase::Complete);
-    assert_eq!(writes(&web), [Action::SetRecord(complete)]);
+    let change = web.set.staged.clone().unwrap();
+    let complete = SetStaged::phase(&web.set, &change, Phase::Complete);
+    assert_eq!(writes(&web), [Action::SetStaged(complete)]);
 }
 
 /// What has changed, and whether the staged change goes.
@@ -224,7 +224,7 @@ fn staged_change_that_is_live_goes_when_complete() {
         web.set.live = vec![template("data", "2Gi")];
         web.phase(Phase::Complete);
         change(&mut web);
-        let none = Action::SetRecord(SetRecord::none(&web.set));
+        let none = Action::SetStaged(SetStaged::none(&web.set));
         assert_eq!(writes(&web).contains(&none), goes, "{sentence}: {:?}", writes(&web));
         assert_eq!(plan(&web).settled, sentence == "it is not live", "{sentence}");
     }

@@ -204,10 +204,10 @@ const SEEN: &[Seen] = &[
 
 #[test]
 fn apply_that_others_changed_is_refused_and_backs_off() {
-    for (row, last, attempts, change, expected, wake) in SEEN {
+    for (row, last, attempts, change, expected, requeue) in SEEN {
         let mut web = web();
         let refusal = Refusal {
-            revision: web.wish(),
+            revision: web.target(),
             resource_version: "7".to_owned(),
             cause: Refusal::CHANGED_BY_OTHERS.to_owned(),
             message: "label claim-rollout.io/revision b came back empty".to_owned(),
@@ -218,7 +218,7 @@ fn apply_that_others_changed_is_refused_and_backs_off() {
         change(&mut web);
         assert_eq!(done(&web), *expected, "{row}");
         let plan = plan(&web);
-        assert_eq!(plan.wake, Some(*wake), "{row}");
+        assert_eq!(plan.requeue_after, Some(*requeue), "{row}");
         if *expected == "grow 1" {
             continue;
         }

@@ -169,8 +169,8 @@ fn eviction_names_the_pod_and_the_claim_that_it_is_for() {
 fn next_look_is_when_a_pod_may_have_to_be_evicted() {
     let mut web = web();
     pends(&mut web, "data-web-2", 985);
-    assert_eq!(plan(&web).wake, Some(45));
+    assert_eq!(plan(&web).requeue_after, Some(45));
     pends(&mut web, "data-web-2", 940);
     web.not_evicted = Some(("budget".to_owned(), 1010));
-    assert_eq!(plan(&web).wake, Some(10));
+    assert_eq!(plan(&web).requeue_after, Some(10));
 }

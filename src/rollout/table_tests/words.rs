@@ -2,7 +2,7 @@
 
 use crate::json::Map;
 use crate::rollout::fixtures::{gi, owner, refused, template, trouble, web as fixture};
-use crate::rollout::plan::{LOOK_AGAIN, plan};
+use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::snapshot::{Modify, PodManagement, PodView, Resize, Snapshot, Unready};
 use crate::templates::Phase;
 
@@ -297,9 +297,9 @@ fn whoever_asks_why_a_pod_is_not_ready_is_answered_without_anything_having_chang
     let mut web = fixture();
     unready(&mut web, "0/3 nodes are available");
     web.now = 910;
-    assert_eq!(plan(&web).wake, Some(20));
+    assert_eq!(plan(&web).requeue_after, Some(20));
     web.now = 930;
-    assert_eq!(plan(&web).wake, Some(LOOK_AGAIN));
+    assert_eq!(plan(&web).requeue_after, Some(RECHECK));
     assert!(plan(&web).progress.ready.message.ends_with(": 0/3 nodes are available"));
 }
 
@@ -320,7 +320,7 @@ fn whoever_asks_about_two_pods_is_answered_about_each_in_its_time() {
     pod(&mut web).unready = web.pods["web-0"].unready.clone();
     web.pods.get_mut("web-0").unwrap().unready.as_mut().unwrap().since = 915;
     web.now = 930;
-    assert_eq!(plan(&web).wake, Some(15), "the time of the highest is over");
+    assert_eq!(plan(&web).requeue_after, Some(15), "the time of the highest is over");
 }
 
 #[test]
@@ -329,10 +329,10 @@ fn the_end_of_a_pods_patience_is_waited_for_only_where_pods_change() {
     web.set.min_ready_seconds = 30;
     web.pods.get_mut("web-2").unwrap().ready_since = Some(web.now - 10);
     web.applied("data-web-2");
-    assert_eq!(plan(&web).wake, Some(LOOK_AGAIN), "no Pod is waited for");
+    assert_eq!(plan(&web).requeue_after, Some(RECHECK), "no Pod is waited for");
     released(&mut web);
     pod(&mut web).revision = "web-9f".to_owned();
-    assert_eq!(plan(&web).wake, Some(20));
+    assert_eq!(plan(&web).requeue_after, Some(20));
 }
 
 #[test]

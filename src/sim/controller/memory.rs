@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::sim::api::{Apply, Cause};
-use crate::sim::objects::{Age, Claim, Report, SLOTS, Uid, Version, Wish};
+use crate::sim::objects::{Age, Claim, Report, SLOTS, Target, Uid, Version};
 
 /// What is remembered of a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -24,7 +24,7 @@ pub(crate) struct Memory {
 pub(crate) struct Refusal {
     pub(crate) uid: Uid,
     pub(crate) version: Version,
-    pub(crate) revision: Wish,
+    pub(crate) revision: Target,
     pub(crate) cause: Cause,
     pub(crate) attempts: u8,
     pub(crate) age: Age,

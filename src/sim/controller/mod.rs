@@ -31,13 +31,13 @@ pub(crate) struct Instance {
     /// Claims and Pods are watched, because something is being rolled out.
     pub(crate) open: bool,
     pub(crate) memory: Arc<Memory>,
-    pub(crate) look: Option<Arc<Look>>,
-    pub(crate) wake: Wake,
+    pub(crate) reconcile: Option<Arc<Reconcile>>,
+    pub(crate) requeue: Requeue,
 }
 
 /// When a set is looked at again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Wake {
+pub(crate) enum Requeue {
     /// Now.
     Now,
     /// After so many seconds, or when something changes.
@@ -50,13 +50,13 @@ pub(crate) enum Wake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Acted {
     Nothing,
-    LookAgain,
+    Requeue,
     Overtaken,
 }
 
 /// A look that is not over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Look {
+pub(crate) struct Reconcile {
     /// The set as it was seen when the look began.
     pub(crate) set: Set,
     pub(crate) queue: [Option<Write>; REQUESTS],
@@ -68,13 +68,13 @@ pub(crate) struct Look {
     /// What is to be reported.
     pub(crate) says: u32,
     pub(crate) settled: bool,
-    pub(crate) wake: Option<Age>,
+    pub(crate) requeue: Option<Age>,
 }
 
-impl Look {
+impl Reconcile {
     /// True iff the rollout is over once its requests are done.
     pub(crate) fn ends(&self) -> bool {
-        let ends = |write: &Write| matches!(write, Write::Record { record: Some(record), .. } if record.complete);
+        let ends = |write: &Write| matches!(write, Write::StagedChange { change: Some(change), .. } if change.complete);
         self.queue.iter().flatten().any(ends)
     }
 }
@@ -86,8 +86,8 @@ impl Default for Instance {
             views: Views::of(&Api::new()),
             open: false,
             memory: Arc::default(),
-            look: None,
-            wake: Wake::Never,
+            reconcile: None,
+            requeue: Requeue::Never,
         }
     }
 }
@@ -98,7 +98,7 @@ impl Instance {
         Self {
             alive: true,
             views: Views::of(api),
-            wake: Wake::Now,
+            requeue: Requeue::Now,
             ..Self::default()
         }
     }
@@ -111,15 +111,15 @@ impl Instance {
             Kind::Claims | Kind::Pods => self.open && planted != Some(Planted::Unobserved),
         };
         if news && concerns {
-            self.wake = Wake::Now;
+            self.requeue = Requeue::Now;
         }
         news
     }
 
     pub(crate) fn tick(&mut self, seconds: Age) {
-        if let Wake::After(left) = self.wake {
+        if let Requeue::After(left) = self.requeue {
             let left = left.saturating_sub(seconds);
-            self.wake = if left <= 0 { Wake::Now } else { Wake::After(left) };
+            self.requeue = if left <= 0 { Requeue::Now } else { Requeue::After(left) };
         }
         older(&mut self.views.pods, &mut self.views.report, seconds);
         if let Some(report) = &mut Arc::make_mut(&mut self.memory).report {
@@ -153,7 +153,7 @@ impl Instance {
             });
         }
         let report = Memory::latest(&mut self.memory, self.views.report);
-        if report.is_none() && set.record().is_none() {
+        if report.is_none() && set.staged_change().is_none() {
             self.memory = Arc::new(Memory {
                 of: set.uid,
                 ..Memory::default()
@@ -166,10 +166,10 @@ impl Instance {
 
     /// Begins a look; true if there was anything to look at.
     pub(crate) fn begin(&mut self, mind: &mut Mind, recover: bool) -> Option<Arc<Decision>> {
-        if !self.alive || self.look.is_some() || self.wake != Wake::Now {
+        if !self.alive || self.reconcile.is_some() || self.requeue != Requeue::Now {
             return None;
         }
-        self.wake = Wake::Never;
+        self.requeue = Requeue::Never;
         if self.has_nothing_to_do() {
             return None;
         }
@@ -180,7 +180,7 @@ impl Instance {
     /// Decides anew, with the set as it was seen when the look began.
     pub(crate) fn round(&mut self, mind: &mut Mind, set: Set, rounds: u8, recover: bool) -> Option<Arc<Decision>> {
         if rounds >= ROUNDS {
-            self.end(Wake::Now);
+            self.end(Requeue::Now);
             return None;
         }
         let mut claims = *self.views.claims;
@@ -198,16 +198,16 @@ impl Instance {
         let known = report.is_some_and(|report| report.set == set.uid && report.says == says);
         let mut queue = [None; REQUESTS];
         let begins = decision.begins && !known;
-        let wish = set.record().map(|record| record.wish);
+        let target = set.staged_change().map(|change| change.target);
         let first = begins.then_some(Write::Report {
             set: set.uid,
             says,
-            wish,
+            target,
         });
         for (place, write) in queue.iter_mut().zip(first.into_iter().chain(writes)) {
             *place = Some(write);
         }
-        self.look = Some(Arc::new(Look {
+        self.reconcile = Some(Arc::new(Reconcile {
             set,
             queue,
             next: 0,
@@ -216,7 +216,7 @@ impl Instance {
             reporting: false,
             says,
             settled: decision.settled,
-            wake: decision.wake,
+            requeue: decision.requeue,
         }));
         if queue[0].is_none() {
             self.report(known || mind.silent);
@@ -230,49 +230,49 @@ impl Instance {
             self.settle();
             return;
         }
-        let Some(look) = &mut self.look else {
+        let Some(reconcile) = &mut self.reconcile else {
             return;
         };
-        let look = Arc::make_mut(look);
-        look.queue = [None; REQUESTS];
-        let wish = look.set.record().map(|record| record.wish);
-        look.queue[0] = Some(Write::Report {
-            set: look.set.uid,
-            says: look.says,
-            wish,
+        let reconcile = Arc::make_mut(reconcile);
+        reconcile.queue = [None; REQUESTS];
+        let target = reconcile.set.staged_change().map(|change| change.target);
+        reconcile.queue[0] = Some(Write::Report {
+            set: reconcile.set.uid,
+            says: reconcile.says,
+            target,
         });
-        look.next = 0;
-        look.reporting = true;
+        reconcile.next = 0;
+        reconcile.reporting = true;
     }
 
     /// The look is over, and went well.
     pub(crate) fn settle(&mut self) {
-        let Some(look) = self.look.take() else {
+        let Some(reconcile) = self.reconcile.take() else {
             return;
         };
         let memory = Arc::make_mut(&mut self.memory);
         memory.failures = 0;
-        if look.settled {
+        if reconcile.settled {
             let report = memory.report.or(self.views.report);
-            memory.settle(look.set.version, report.map_or(0, |report| report.version));
+            memory.settle(reconcile.set.version, report.map_or(0, |report| report.version));
             self.open = false;
         }
-        self.end(look.wake.map_or(Wake::Never, Wake::After));
+        self.end(reconcile.requeue.map_or(Requeue::Never, Requeue::After));
     }
 
     /// The look is over. What came in the meantime is not forgotten.
-    pub(crate) fn end(&mut self, wake: Wake) {
-        self.look = None;
-        if self.wake != Wake::Now {
-            self.wake = wake;
+    pub(crate) fn end(&mut self, requeue: Requeue) {
+        self.reconcile = None;
+        if self.requeue != Requeue::Now {
+            self.requeue = requeue;
         }
     }
 
     /// Whatever is left to do, it is not done before the set changes: a planted bug.
     pub(crate) fn give_up(&mut self) {
-        if let Some(look) = &mut self.look {
-            Arc::make_mut(look).settled = true;
-            Arc::make_mut(look).wake = None;
+        if let Some(reconcile) = &mut self.reconcile {
+            Arc::make_mut(reconcile).settled = true;
+            Arc::make_mut(reconcile).requeue = None;
         }
         self.settle();
     }
@@ -282,12 +282,12 @@ impl Instance {
         let memory = Arc::make_mut(&mut self.memory);
         memory.failures = memory.failures.saturating_add(1).min(10);
         let pause = 1_i16 << (memory.failures - 1).min(8);
-        self.look = None;
+        self.reconcile = None;
         // A failure waits its turn, whatever has changed.
-        self.wake = if self.wake == Wake::Now {
-            Wake::Now
+        self.requeue = if self.requeue == Requeue::Now {
+            Requeue::Now
         } else {
-            Wake::After(pause)
+            Requeue::After(pause)
         };
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Acted, Instance, Wake};
+use super::{Acted, Instance, Requeue};
 use crate::rollout::invariants::Broken;
 use crate::sim::api::{Answer, Cause, Write};
 use crate::sim::judge;
@@ -13,15 +13,15 @@ use crate::sim::world::{Fate, Step, World};
 
 impl World {
     /// A controller begins to look.
-    pub(crate) fn look(&mut self, who: u8, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
+    pub(crate) fn reconcile(&mut self, who: u8, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
         let instance = &mut self.instances[usize::from(who)];
-        let due = instance.alive && instance.look.is_none() && instance.wake == Wake::Now;
+        let due = instance.alive && instance.reconcile.is_none() && instance.requeue == Requeue::Now;
         if due {
             instance.views.room = self.api.room();
         }
         if let Some(decision) = instance.begin(mind, self.recover) {
             log.decided(who, &decision, &instance.views, instance.views.set, mind);
-            if instance.look.is_none() {
+            if instance.reconcile.is_none() {
                 log.said(usize::from(who));
             }
             decision.judged.clone()?;
@@ -32,10 +32,10 @@ impl World {
     /// A controller makes its next request.
     pub(crate) fn send(&mut self, who: u8, fate: Fate, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
         let place = usize::from(who);
-        let Some(look) = self.instances[place].look.clone() else {
+        let Some(reconcile) = self.instances[place].reconcile.clone() else {
             return Ok(false);
         };
-        let Some(write) = look.queue.get(usize::from(look.next)).copied().flatten() else {
+        let Some(write) = reconcile.queue.get(usize::from(reconcile.next)).copied().flatten() else {
             return Ok(false);
         };
         let before = self.api.clone();
@@ -53,7 +53,7 @@ impl World {
             &write,
             answer,
             self.recover,
-            &look.set,
+            &reconcile.set,
         );
         log.sent(who, &write, fate, answer, &before, &self.api);
         log.stepped(Step::Send(who, fate));
@@ -93,13 +93,13 @@ impl World {
                     }
                     None => {}
                 }
-                Acted::LookAgain
+                Acted::Requeue
             }
             (Write::Apply(apply), Answer::Refused(cause)) => {
                 Arc::make_mut(&mut instance.memory).refused(apply, cause, None);
-                Acted::LookAgain
+                Acted::Requeue
             }
-            (Write::Apply(_) | Write::Record { .. } | Write::Ready { .. }, Answer::Conflict | Answer::Gone) => {
+            (Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. }, Answer::Conflict | Answer::Gone) => {
                 if planted == Some(Planted::ConflictIsFinal) {
                     instance.give_up();
                     return Ok(());
@@ -107,7 +107,7 @@ impl World {
                 Acted::Overtaken
             }
             (Write::Delete { .. } | Write::Partition { .. }, _)
-            | (Write::Record { .. } | Write::Ready { .. }, Answer::Done) => Acted::Nothing,
+            | (Write::StagedChange { .. } | Write::Ready { .. }, Answer::Done) => Acted::Nothing,
             (Write::Report { .. }, Answer::Done) => {
                 Arc::make_mut(&mut instance.memory).report = self.api.report;
                 log.said(place);
@@ -132,31 +132,35 @@ impl Instance {
         log: &mut Log,
         recover: bool,
     ) -> Result<(), Broken> {
-        let Some(look) = &mut self.look else {
+        let Some(reconcile) = &mut self.reconcile else {
             return Ok(());
         };
-        let look = Arc::make_mut(look);
-        look.acted = look.acted.max(acted);
-        look.next += 1;
-        if look.queue.get(usize::from(look.next)).is_some_and(Option::is_some) {
+        let reconcile = Arc::make_mut(reconcile);
+        reconcile.acted = reconcile.acted.max(acted);
+        reconcile.next += 1;
+        if reconcile
+            .queue
+            .get(usize::from(reconcile.next))
+            .is_some_and(Option::is_some)
+        {
             return Ok(());
         }
-        let (set, rounds, says) = (look.set, look.rounds, look.says);
-        match (look.acted, look.reporting) {
+        let (set, rounds, says) = (reconcile.set, reconcile.rounds, reconcile.says);
+        match (reconcile.acted, reconcile.reporting) {
             (_, true) => self.settle(),
-            (Acted::Overtaken, _) => self.end(Wake::After(1)),
+            (Acted::Overtaken, _) => self.end(Requeue::After(1)),
             // The look at the set as it is then reports the end.
-            (Acted::Nothing, _) if look.ends() => self.settle(),
+            (Acted::Nothing, _) if reconcile.ends() => self.settle(),
             (Acted::Nothing, _) => {
                 let report = self.memory.report.or(self.views.report);
                 let known = report.is_some_and(|report| report.set == set.uid && report.says == says);
                 self.report(known || mind.silent);
-                if self.look.is_none() {
+                if self.reconcile.is_none() {
                     log.said(place);
                 }
             }
-            (Acted::LookAgain, _) => {
-                self.look = None;
+            (Acted::Requeue, _) => {
+                self.reconcile = None;
                 if let Some(decision) = self.round(mind, set, rounds + 1, recover) {
                     log.decided(
                         u8::try_from(place).unwrap_or(0),
@@ -165,7 +169,7 @@ impl Instance {
                         Some(set),
                         mind,
                     );
-                    if self.look.is_none() {
+                    if self.reconcile.is_none() {
                         log.said(place);
                     }
                     decision.judged.clone()?;

@@ -24,10 +24,10 @@ pub use request::{Door, Edit, Holder, Request, Which};
 pub use sight::{ClaimSight, ReportSight, SetSight, Sights, Witness};
 pub use speak::sequence;
 pub use transcript::{Line, Part, Unreadable};
-pub use words::{templates, wish_of};
+pub use words::{target_of, templates};
 
 pub use super::api::{Answer, Cause};
-pub use super::objects::{Modify, Resize, Want, Wish};
+pub use super::objects::{Modify, Resize, Target, Want};
 
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 
 use super::request::{Door, Edit, Holder, Request, Which};
 use super::sight::{ClaimSight, ReportSight, SetSight, Sights};
-use super::{Answer, Modify, Resize, Wish};
+use super::{Answer, Modify, Resize, Target};
 use crate::sim::api::{Api, Apply, Write};
 use crate::sim::inhabitants::{kubelet, people, statefulset, storage};
 use crate::sim::mind::Mind;
 use crate::sim::names;
-use crate::sim::objects::{Claim, Owner, Record, SLOTS, Set, Share, Uid, Version, place};
+use crate::sim::objects::{Claim, Owner, SLOTS, Set, Share, StagedChange, Uid, Version, place};
 use crate::sim::snapshot::claim_name;
 use crate::sim::world::World;
 use crate::templates::UpdatePolicy;
@@ -40,12 +40,12 @@ impl Model {
     pub fn ask(&mut self, request: &Request) -> Option<Answer> {
         let api = &mut self.world.api;
         Some(match *request {
-            Request::Apply(..) | Request::Record(..) | Request::Ready(..) | Request::Report(..) => {
+            Request::Apply(..) | Request::StagedChange(..) | Request::Ready(..) | Request::Report(..) => {
                 let write = ours(api, request)?;
                 api.answer(&write)
             }
-            Request::Create(replicas, wish) => {
-                self.world.manifest = (wish, 0);
+            Request::Create(replicas, target) => {
+                self.world.manifest = (target, 0);
                 people::create(&mut self.world, replicas)
             }
             Request::Update(ref edits) => self.update(edits),
@@ -59,8 +59,8 @@ impl Model {
                 set.status.observed = true;
                 set.status.update = set.spec.image;
             }),
-            Request::Neighbour(there) => {
-                api.neighbour = there;
+            Request::Sibling(there) => {
+                api.sibling = there;
                 Answer::Done
             }
             Request::Quota(quota) => {
@@ -71,7 +71,7 @@ impl Model {
                 api.expandable = expandable;
                 Answer::Done
             }
-            Request::Birth(slot) => return self.bear(slot.into()),
+            Request::NewClaim(slot) => return self.bear(slot.into()),
             _ => return with_claim(api, request),
         })
     }
@@ -83,16 +83,16 @@ impl Model {
                 match *edit {
                     Edit::Replicas(replicas) => spec.replicas = replicas,
                     Edit::Image(image) => spec.image = image,
-                    Edit::Templates(wish) => spec.live = wish,
+                    Edit::Templates(target) => spec.live = target,
                     Edit::Partition(partition) => spec.partition = partition,
                     Edit::Paused(paused) => spec.paused = paused,
                     Edit::InPlace(policy) => spec.policy = policy.map(policy_of),
                     Edit::Async(asynchronous) => spec.asynchronous = asynchronous,
                     Edit::OnDelete(on_delete) => (spec.on_delete, spec.partition) = (on_delete, 0),
-                    Edit::Withdraw(wish) => spec.withdraw = Some(wish),
-                    Edit::Staged(wish, mine) => {
+                    Edit::Withdraw(target) => spec.withdraw = Some(target),
+                    Edit::Staged(target, mine) => {
                         let uid = if mine { uid } else { NO_UID };
-                        spec.staged = Some(record(wish, false, uid));
+                        spec.staged = Some(staged_change(target, false, uid));
                     }
                 }
             }
@@ -161,9 +161,9 @@ fn policy_of(in_place: bool) -> UpdatePolicy {
     }
 }
 
-fn record(wish: Wish, complete: bool, uid: Uid) -> Record {
-    Record {
-        wish,
+fn staged_change(target: Target, complete: bool, uid: Uid) -> StagedChange {
+    StagedChange {
+        target,
         complete,
         policy: UpdatePolicy::InPlace,
         uid,
@@ -177,10 +177,10 @@ fn ours(api: &Api, request: &Request) -> Option<Write> {
         named(uid, version, known)
     };
     Some(match *request {
-        Request::Apply(slot, uid, version, wish, revision) => {
+        Request::Apply(slot, uid, version, target, revision) => {
             let claim = api.claims[usize::from(slot)];
             let (uid, version) = named(uid, version, claim.map(|claim| (claim.uid, claim.version)));
-            let want = wish.wants().first()?;
+            let want = target.wants().first()?;
             Write::Apply(Apply {
                 slot,
                 uid,
@@ -193,23 +193,23 @@ fn ours(api: &Api, request: &Request) -> Option<Write> {
                 taken_back: false,
             })
         }
-        Request::Record(uid, version, wish, complete) => {
+        Request::StagedChange(uid, version, target, complete) => {
             let (uid, version) = of_set(uid, version);
             let set = api.set.map_or(NO_UID, |set| set.uid);
-            Write::Record {
+            Write::StagedChange {
                 uid,
                 version,
-                record: Some(record(wish, complete, set)),
+                change: Some(staged_change(target, complete, set)),
             }
         }
         Request::Ready(uid, version, ready) => {
             let (uid, version) = of_set(uid, version);
             Write::Ready { uid, version, ready }
         }
-        Request::Report(wish, says) => Write::Report {
+        Request::Report(target, says) => Write::Report {
             set: api.set?.uid,
             says,
-            wish: Some(wish),
+            target: Some(target),
         },
         _ => return None,
     })
@@ -296,16 +296,16 @@ fn set_sight(set: &Set) -> SetSight {
         replicas: spec.replicas.into(),
         image: spec.image.to_string(),
         live: spec.live.to_string(),
-        staged: spec.staged.map(|staged| match set.record() {
-            Some(record) => format!("{}:{}:{}", record.wish, record.phase(), record.policy),
-            None => format!("{}:foreign", staged.wish),
+        staged: spec.staged.map(|staged| match set.staged_change() {
+            Some(change) => format!("{}:{}:{}", change.target, change.phase(), change.policy),
+            None => format!("{}:foreign", staged.target),
         }),
         annotations: [
             spec.policy.map(|policy| policy.to_string()),
             word(spec.paused, "true"),
             word(spec.asynchronous, "Async"),
-            spec.ready.map(|(wish, ordinal)| format!("{wish}.{ordinal}")),
-            spec.withdraw.map(|wish| wish.to_string()),
+            spec.ready.map(|(target, ordinal)| format!("{target}.{ordinal}")),
+            spec.withdraw.map(|target| target.to_string()),
         ],
         partition: (!spec.on_delete).then(|| spec.partition.into()),
         owned: set.owned,
@@ -321,7 +321,7 @@ fn claim_sight(api: &Api, claim: &Claim) -> ClaimSight {
         classes: [names::class(claim.class), names::class(claim.current_class)],
         tier: (claim.tier != 0).then(|| format!("t{}", claim.tier)),
         selected: claim.selected,
-        revision: claim.revision.map(|wish| wish.to_string()),
+        revision: claim.revision.map(|target| target.to_string()),
         owner: match claim.owner {
             Owner::Nobody => None,
             Owner::Set(uid) if lives(uid) => Some("set"),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Modify, Resize, Wish};
+use super::{Modify, Resize, Target};
 
 /// What stands between users and the set, for as long as a sequence lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub enum Edit {
     /// What Pods run.
     Image(u8),
     /// `spec.volumeClaimTemplates`
-    Templates(Wish),
+    Templates(Target),
     /// The partition of the update strategy.
     Partition(u8),
     /// The annotation `paused`.
@@ -55,9 +55,9 @@ pub enum Edit {
     /// The update strategy: `OnDelete`, or `RollingUpdate` with partition 0.
     OnDelete(bool),
     /// The annotation `withdraw`: the revision of this wish.
-    Withdraw(Wish),
+    Withdraw(Target),
     /// The annotation `staged`: a record that no policy wrote, of this set or of another.
-    Staged(Wish, bool),
+    Staged(Target, bool),
 }
 
 /// A request; claims are named by their slots.
@@ -65,15 +65,15 @@ pub enum Edit {
 pub enum Request {
     /// Our server-side apply on a claim: size, attributes class and label as in the wish's one template, and the revision of
     /// the other wish.
-    Apply(u8, Option<Which>, Option<Which>, Wish, Wish),
+    Apply(u8, Option<Which>, Option<Which>, Target, Target),
     /// Our record: of a wish, complete or not.
-    Record(Option<Which>, Option<Which>, Wish, bool),
+    StagedChange(Option<Which>, Option<Which>, Target, bool),
     /// Whose claims became ready: of a wish and an ordinal, or nobody's.
-    Ready(Option<Which>, Option<Which>, Option<(Wish, u8)>),
+    Ready(Option<Which>, Option<Which>, Option<(Target, u8)>),
     /// Our report on a wish.
-    Report(Wish, u32),
+    Report(Target, u32),
     /// Somebody creates the set, with these replicas and templates.
-    Create(u8, Wish),
+    Create(u8, Target),
     /// Somebody changes the set.
     Update(Vec<Edit>),
     /// Somebody deletes the set; true: not what it owns.
@@ -81,11 +81,11 @@ pub enum Request {
     /// An operator owns the set, or nobody.
     Owned(bool),
     /// A set whose claims would have the same names comes or goes.
-    Neighbour(bool),
+    Sibling(bool),
     /// The StatefulSet controller has observed the set.
     Observe,
     /// The StatefulSet controller creates a claim.
-    Birth(u8),
+    NewClaim(u8),
     /// A volume is bound to a claim.
     Bind(u8),
     /// The resizer writes how far it is: capacity, attributes class, and what is going on.

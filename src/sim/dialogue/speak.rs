@@ -1,7 +1,7 @@
 //! Random requests from a seed. What is asked depends on what is there in the model, so that most of it means something.
 
 use super::request::{Edit, Holder, Request, Which};
-use super::{Door, Model, Want, Wish};
+use super::{Door, Model, Target, Want};
 use crate::sim::inhabitants::storage::{self, Driver, Resizing};
 use crate::sim::objects::{ORDINALS, SLOTS, place};
 use crate::sim::schedule::Random;
@@ -34,7 +34,7 @@ fn choose(random: &mut Random, model: &Model) -> Request {
     let slot = slot(random, model);
     let claim = api.claims[usize::from(slot)];
     match claim {
-        None if random.below(3) > 0 && api.set.is_some() => return Request::Birth(slot),
+        None if random.below(3) > 0 && api.set.is_some() => return Request::NewClaim(slot),
         Some(claim) if !claim.bound && random.below(3) == 0 => return Request::Bind(slot),
         _ => {}
     }
@@ -42,24 +42,27 @@ fn choose(random: &mut Random, model: &Model) -> Request {
         0..18 => ours(random, model, slot),
         18..24 => {
             let (uid, version) = names(random);
-            Request::Record(uid, version, wish(random, model), random.coin())
+            Request::StagedChange(uid, version, target(random, model), random.coin())
         }
         24..30 => {
             let (uid, version) = names(random);
-            let ready = (random.below(4) > 0).then(|| (wish(random, model), random.byte(4)));
+            let ready = (random.below(4) > 0).then(|| (target(random, model), random.byte(4)));
             Request::Ready(uid, version, ready)
         }
         30..34 => {
-            let wish = wish(random, model);
+            let target = target(random, model);
             // What is said tells one wish from another.
-            let parts = wish.wants().iter().flat_map(|want| [want.size, want.class, want.tier]);
+            let parts = target
+                .wants()
+                .iter()
+                .flat_map(|want| [want.size, want.class, want.tier]);
             let says = parts.fold(0, |says, part| says * 40 + u32::from(part));
-            Request::Report(wish, says)
+            Request::Report(target, says)
         }
         34..56 => Request::Update(edits(random, model)),
         56 => Request::Remove(random.coin()),
         57 => Request::Owned(random.coin()),
-        58 => Request::Neighbour(random.coin()),
+        58 => Request::Sibling(random.coin()),
         59 => Request::Create(random.byte(4), first(random)),
         60..63 => Request::Observe,
         63..66 => Request::Quota(random.pick(&[u8::MAX, 6, 12, 20])),
@@ -114,40 +117,40 @@ fn ours(random: &mut Random, model: &Model, slot: u8) -> Request {
         slot,
         uid,
         version,
-        Wish::of(&[Want { size, class, tier }]),
-        wish(random, model),
+        Target::of(&[Want { size, class, tier }]),
+        target(random, model),
     )
 }
 
 /// The first templates of a set.
-fn first(random: &mut Random) -> Wish {
+fn first(random: &mut Random) -> Target {
     let mut want = || Want {
         size: 1 + random.byte(3),
         class: random.byte(2),
         tier: random.byte(2),
     };
     let wants = [want(), want()];
-    Wish::of(&wants[..1 + random.below(2)])
+    Target::of(&wants[..1 + random.below(2)])
 }
 
 /// What is live or staged, with something else in it.
-fn wish(random: &mut Random, model: &Model) -> Wish {
+fn target(random: &mut Random, model: &Model) -> Target {
     let Some(set) = model.world.api.set else {
         return first(random);
     };
-    let staged = set.record().map(|record| record.wish);
-    let mut wish = staged.filter(|_| random.coin()).unwrap_or(set.spec.live);
-    let template = random.below(usize::from(wish.templates));
-    let want = &mut wish.wants[template];
+    let staged = set.staged_change().map(|change| change.target);
+    let mut target = staged.filter(|_| random.coin()).unwrap_or(set.spec.live);
+    let template = random.below(usize::from(target.templates));
+    let want = &mut target.wants[template];
     match random.below(9) {
         0..3 => want.size += 1 + random.byte(2),
         3 => want.size = want.size.saturating_sub(1).max(1),
         4 => want.class = random.byte(3),
         5 => want.tier = random.byte(3),
-        6 => wish = first(random),
+        6 => target = first(random),
         _ => {}
     }
-    wish
+    target
 }
 
 fn edits(random: &mut Random, model: &Model) -> Vec<Edit> {
@@ -172,9 +175,9 @@ fn edit(random: &mut Random, model: &Model) -> Edit {
         .world
         .api
         .set
-        .and_then(|set| set.record().map(|record| record.wish));
+        .and_then(|set| set.staged_change().map(|change| change.target));
     match random.below(20) {
-        0..7 => Edit::Templates(wish(random, model)),
+        0..7 => Edit::Templates(target(random, model)),
         7 | 8 => Edit::Image(random.byte(3)),
         9 | 10 => Edit::Replicas(random.byte(4)),
         // The model does not tell no partition from 0.
@@ -183,8 +186,8 @@ fn edit(random: &mut Random, model: &Model) -> Edit {
         14 => Edit::InPlace(random.pick(&[None, Some(true), Some(false)])),
         15 => Edit::Async(random.coin()),
         16 => Edit::OnDelete(random.coin()),
-        17 | 18 => Edit::Withdraw(staged.filter(|_| random.below(4) > 0).unwrap_or(wish(random, model))),
-        _ => Edit::Staged(wish(random, model), random.coin()),
+        17 | 18 => Edit::Withdraw(staged.filter(|_| random.below(4) > 0).unwrap_or(target(random, model))),
+        _ => Edit::Staged(target(random, model), random.coin()),
     }
 }
 

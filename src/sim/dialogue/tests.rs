@@ -2,7 +2,7 @@
 
 use super::{Part, Request, sequence};
 
-/// Written by `RECORD=1 cargo test --test e2e model::`, from the answers of a real API server.
+/// Written by `STAGED_CHANGE=1 cargo test --test e2e model::`, from the answers of a real API server.
 const TRANSCRIPT: &str = include_str!("transcript.txt");
 
 #[test]
@@ -49,7 +49,7 @@ fn sequences_ask_everything() {
             text.split('(').next().unwrap_or_default().to_owned()
         }));
         assert!(
-            requests.iter().any(|request| matches!(request, Request::Birth(_))),
+            requests.iter().any(|request| matches!(request, Request::NewClaim(_))),
             "{seed}"
         );
     }

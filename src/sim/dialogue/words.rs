@@ -4,23 +4,23 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Want, Wish};
+use super::{Target, Want};
 use crate::sim::names;
 use crate::templates::ClaimTemplate;
 
 /// `spec.volumeClaimTemplates` of a wish, as JSON.
 #[must_use]
-pub fn templates(wish: &Wish) -> String {
-    names::text(wish)
+pub fn templates(target: &Target) -> String {
+    names::text(target)
 }
 
 /// The wish that templates are; whatever the model does not know is left out.
 #[must_use]
-pub fn wish_of(templates: &[ClaimTemplate]) -> Wish {
-    names::wish(templates)
+pub fn target_of(templates: &[ClaimTemplate]) -> Target {
+    names::target(templates)
 }
 
-impl fmt::Display for Wish {
+impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, want) in self.wants().iter().enumerate() {
             let plus = if number == 0 { "" } else { "+" };
@@ -35,13 +35,13 @@ impl fmt::Display for Wish {
     }
 }
 
-impl Serialize for Wish {
+impl Serialize for Target {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Wish {
+impl<'de> Deserialize<'de> for Target {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let wants: Option<Vec<Want>> = text.split('+').map(read).collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::sim::api::{Answer, Api, Cause, Meddles};
 use crate::sim::log::Log;
 use crate::sim::mind::Mind;
-use crate::sim::objects::{Claim, Lot, Owner, Record, SLOTS, Set, SetSpec, SetStatus, Share, Wish};
+use crate::sim::objects::{Claim, Lot, Owner, SLOTS, Set, SetSpec, SetStatus, Share, StagedChange, Target};
 use crate::sim::world::World;
 use crate::templates::UpdatePolicy;
 
@@ -14,11 +14,11 @@ use crate::templates::UpdatePolicy;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Deed {
     /// Applies a manifest with these templates.
-    Wish(Wish),
+    Target(Target),
     /// Applies a manifest with this image.
     Image(u8),
     /// Both at once.
-    Both(Wish, u8),
+    Both(Target, u8),
     /// GitOps applies what is in the repository, again.
     Reapply,
     Scale(u8),
@@ -56,7 +56,7 @@ pub(crate) enum Deed {
     /// Makes the set anew, as it is in the repository.
     CreateSet(u8),
     /// Makes a set whose claims would have the same names, or deletes it.
-    Neighbour(bool),
+    Sibling(bool),
     /// An operator owns the set, or nobody.
     Owned(bool),
     Quota(u8),
@@ -70,7 +70,7 @@ pub(crate) enum Deed {
     /// A webhook changes what is applied to claims, or no more.
     Meddle(Meddles),
     /// Writes a record, which no policy sees if it is not there.
-    Forge(Wish),
+    Forge(Target),
     /// Writes the record of an earlier set.
     Replay,
 }
@@ -78,16 +78,16 @@ pub(crate) enum Deed {
 /// Does it; true if anything came of it.
 pub(crate) fn act(world: &mut World, deed: Deed, mind: &mut Mind, log: &mut Log) -> bool {
     match deed {
-        Deed::Wish(wish) => {
-            world.manifest.0 = wish;
+        Deed::Target(target) => {
+            world.manifest.0 = target;
             reapply(world, mind, log)
         }
         Deed::Image(image) => {
             world.manifest.1 = image;
             with_the_set(world, mind, log, |spec| spec.image = image)
         }
-        Deed::Both(wish, image) => {
-            world.manifest = (wish, image);
+        Deed::Both(target, image) => {
+            world.manifest = (target, image);
             reapply(world, mind, log)
         }
         Deed::Reapply => reapply(world, mind, log),
@@ -101,12 +101,12 @@ pub(crate) fn act(world: &mut World, deed: Deed, mind: &mut Mind, log: &mut Log)
             spec.partition = 0;
         }),
         Deed::Withdraw => with_the_set(world, mind, log, |spec| {
-            spec.withdraw = spec.staged.map(|record| record.wish);
+            spec.withdraw = spec.staged.map(|change| change.target);
         }),
-        Deed::Forge(wish) => with_the_set(world, mind, log, |spec| {
-            let uid = spec.staged.map_or(0, |record| record.uid);
-            spec.staged = Some(Record {
-                wish,
+        Deed::Forge(target) => with_the_set(world, mind, log, |spec| {
+            let uid = spec.staged.map_or(0, |change| change.uid);
+            spec.staged = Some(StagedChange {
+                target,
                 complete: false,
                 policy: UpdatePolicy::InPlace,
                 uid,
@@ -124,9 +124,9 @@ pub(crate) fn act(world: &mut World, deed: Deed, mind: &mut Mind, log: &mut Log)
 }
 
 fn reapply(world: &mut World, mind: &mut Mind, log: &mut Log) -> bool {
-    let (wish, image) = world.manifest;
+    let (target, image) = world.manifest;
     with_the_set(world, mind, log, |spec| {
-        spec.live = wish;
+        spec.live = target;
         spec.image = image;
     })
 }
@@ -177,12 +177,12 @@ pub(crate) fn create(world: &mut World, replicas: u8) -> Answer {
     if world.api.set.is_some() {
         return Answer::Conflict;
     }
-    let (wish, image) = world.manifest;
+    let (target, image) = world.manifest;
     let (uid, version) = (world.api.uid(), world.api.version());
     let spec = SetSpec {
         replicas,
         image,
-        live: wish,
+        live: target,
         staged: None,
         policy: None,
         paused: false,
@@ -214,7 +214,7 @@ pub(crate) fn create(world: &mut World, replicas: u8) -> Answer {
     Answer::Done
 }
 
-fn in_the_cluster(api: &mut Api, deed: Deed, copied: &mut Option<Record>) -> bool {
+fn in_the_cluster(api: &mut Api, deed: Deed, copied: &mut Option<StagedChange>) -> bool {
     match deed {
         Deed::Size(slot, size) => with_a_claim(api, slot, |claim| {
             claim.request = size;
@@ -251,7 +251,7 @@ fn in_the_cluster(api: &mut Api, deed: Deed, copied: &mut Option<Record>) -> boo
         }
         Deed::FreeDisk(ordinal) => api.edit_pod(ordinal.into(), |pod| pod.full = 0),
         Deed::DeleteSet(orphan) => delete(api, orphan, copied),
-        Deed::Neighbour(there) => change(&mut api.neighbour, there),
+        Deed::Sibling(there) => change(&mut api.sibling, there),
         Deed::Owned(owned) => api.edit_set(|set| set.owned = owned),
         Deed::Quota(quota) => change(&mut api.quota, quota),
         Deed::Expandable(expandable) => change(&mut api.expandable, expandable),
@@ -290,11 +290,11 @@ pub(crate) fn edit(api: &mut Api, slot: u8, edit: impl FnOnce(&mut Claim)) -> An
     Answer::Done
 }
 
-pub(crate) fn delete(api: &mut Api, orphan: bool, copied: &mut Option<Record>) -> bool {
+pub(crate) fn delete(api: &mut Api, orphan: bool, copied: &mut Option<StagedChange>) -> bool {
     let Some(set) = api.set else {
         return false;
     };
-    if set.record().is_some() {
+    if set.staged_change().is_some() {
         *copied = set.spec.staged;
     }
     api.drop_set();

@@ -43,8 +43,8 @@ fn replicas(api: &mut Api, set: &Set, mind: &mut Mind) -> bool {
     for ordinal in 0..replicas {
         match api.pods[ordinal] {
             None => {
-                if let Some(born) = missing_claim(api, set, ordinal, mind) {
-                    return born;
+                if let Some(created) = missing_claim(api, set, ordinal, mind) {
+                    return created;
                 }
                 let uid = api.uid();
                 let version = api.version();
@@ -105,8 +105,8 @@ pub(crate) fn bear(api: &mut Api, set: &Set, at: (usize, usize), want: Want, min
     let mut claim = Claim::new(0, 0, want);
     if api.policy {
         let asked = claim;
-        mind.birth(set, template, ordinal, api.neighbour, &mut claim);
-        claim.owned_since_birth(&asked);
+        mind.new_claim(set, template, ordinal, api.sibling, &mut claim);
+        claim.owned_since_created(&asked);
     }
     if !api.has_room(0, claim.request) {
         return Answer::Refused(Cause::Quota);

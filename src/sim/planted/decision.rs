@@ -3,18 +3,20 @@
 use super::Planted;
 use crate::sim::api::{Apply, Write};
 use crate::sim::mind::Decision;
-use crate::sim::objects::{Claim, ORDINALS, Owner, Record, Resize, SLOTS, Share, Want, place, slot};
+use crate::sim::objects::{Claim, ORDINALS, Owner, Resize, SLOTS, Share, StagedChange, Want, place, slot};
 use crate::sim::seen::{Refused, SEEN, Seen};
 use crate::sim::watch::Views;
 
 impl Planted {
     /// What is seen is bent.
     pub(crate) fn sees(self, seen: &mut Seen) {
-        let wish = seen.set.record().map(|record| record.wish);
+        let target = seen.set.staged_change().map(|change| change.target);
         let claims = seen.claims.iter_mut().flatten();
         match self {
             Self::ComparesSpelling => {
-                let largest = wish.map_or(0, |wish| wish.wants().iter().map(|want| want.size).max().unwrap_or(0));
+                let largest = target.map_or(0, |target| {
+                    target.wants().iter().map(|want| want.size).max().unwrap_or(0)
+                });
                 claims
                     .filter(|claim| claim.request > largest)
                     .for_each(|claim| claim.revision = None);
@@ -22,11 +24,11 @@ impl Planted {
             Self::IgnoresTerminating => claims.for_each(|claim| claim.terminating = false),
             Self::OwnerByName => {
                 claims.for_each(|claim| (claim.selected, claim.owner) = (true, Owner::Nobody));
-                (seen.strangers, seen.neighbour) = (0, false);
+                (seen.strangers, seen.sibling) = (0, false);
             }
-            Self::RecordOfAnotherSet => {
-                if let Some(record) = &mut seen.set.spec.staged {
-                    record.uid = SEEN;
+            Self::StagedOfAnotherSet => {
+                if let Some(change) = &mut seen.set.spec.staged {
+                    change.uid = SEEN;
                 }
             }
             Self::OneStopsAll => seen.set.spec.parallel = false,
@@ -47,12 +49,12 @@ impl Planted {
                     .for_each(|claim| claim.resize = Resize::ControllerInfeasible);
             }
             Self::LabelIsEnough => {
-                let dropped = |claim: &&mut Claim| wish.is_some() && claim.revision == wish && claim.our_size;
+                let dropped = |claim: &&mut Claim| target.is_some() && claim.revision == target && claim.our_size;
                 claims.filter(dropped).for_each(|claim| claim.our_size = false);
             }
             Self::IgnoresQuota => seen.room = None,
             Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
-            Self::SaysAgain => seen.earlier = None,
+            Self::SaysAgain => seen.previous = None,
             Self::DropsClass => claims.for_each(|claim| claim.our_class = Share::None),
             Self::StatusOfBefore => seen.set.status.observed = true,
             Self::NextBeforePod => seen.set.spec.asynchronous = true,
@@ -63,33 +65,33 @@ impl Planted {
 
     /// What is decided is bent.
     pub(crate) fn decides(self, seen: &Seen, decision: &mut Decision) {
-        let record = seen.set.record().copied();
-        match (self, record) {
-            (Self::NoteBeforeGrowth, Some(record)) if record.complete => {
+        let change = seen.set.staged_change().copied();
+        match (self, change) {
+            (Self::NoteBeforeGrowth, Some(change)) if change.complete => {
                 decision.writes.retain(|write| !matches!(write, Write::Apply(_)));
-                (decision.settled, decision.wake) = (true, None);
+                (decision.settled, decision.requeue) = (true, None);
             }
-            (Self::NoteBeforeGrowth, Some(record)) if decision.writes.iter().any(is_apply) => {
-                let note = Record {
+            (Self::NoteBeforeGrowth, Some(change)) if decision.writes.iter().any(is_apply) => {
+                let note = StagedChange {
                     complete: true,
-                    ..record
+                    ..change
                 };
-                decision.writes.insert(0, write_record(note));
+                decision.writes.insert(0, write_staged(note));
             }
-            (Self::Unobserved, _) => decision.wake = None,
+            (Self::Unobserved, _) => decision.requeue = None,
             (Self::MissingIsAnError, Some(_)) if self.pods(seen).any(|pod| pod.is_none()) => stop(decision),
             (Self::WaitsForPods, Some(_)) if self.pods(seen).any(|pod| pod != Some(true)) => {
                 decision.writes.retain(|write| !is_apply(write));
             }
-            (Self::LowestFirst, Some(record)) => lowest_first(seen, &record, decision),
-            (Self::AllAtOnce, Some(record)) if decision.writes.iter().any(is_apply) => {
+            (Self::LowestFirst, Some(change)) => lowest_first(seen, &change, decision),
+            (Self::AllAtOnce, Some(change)) if decision.writes.iter().any(is_apply) => {
                 decision.writes.retain(|write| !is_apply(write));
-                decision.writes.extend(due(seen, &record).map(Write::Apply));
+                decision.writes.extend(due(seen, &change).map(Write::Apply));
             }
             (Self::ForgetsReady, _) => decision.writes.retain(|write| !matches!(write, Write::Ready { .. })),
-            (Self::BorrowsPartition, Some(record)) if !record.complete => decision.writes.extend(hold(seen)),
+            (Self::BorrowsPartition, Some(change)) if !change.complete => decision.writes.extend(hold(seen)),
             (Self::DeletesOrphans, _) => decision.writes.extend(orphan(seen)),
-            (Self::RecordsAgain, Some(record)) if record.complete => decision.writes.push(write_record(record)),
+            (Self::StagesAgain, Some(change)) if change.complete => decision.writes.push(write_staged(change)),
             (_, Some(_)) => self.decides_as_we_did(seen, decision),
             _ => {}
         }
@@ -186,23 +188,23 @@ fn is_to_be_replaced(seen: &Seen, ordinal: usize) -> bool {
 
 fn stop(decision: &mut Decision) {
     decision.writes.clear();
-    decision.wake = None;
+    decision.requeue = None;
 }
 
-fn write_record(record: Record) -> Write {
-    Write::Record {
+fn write_staged(change: StagedChange) -> Write {
+    Write::StagedChange {
         uid: Some(SEEN),
         version: Some(1),
-        record: Some(record),
+        change: Some(change),
     }
 }
 
 /// Every apply that the wish still needs.
-fn due<'s>(seen: &'s Seen, record: &'s Record) -> impl DoubleEndedIterator<Item = Apply> + 's {
+fn due<'s>(seen: &'s Seen, change: &'s StagedChange) -> impl DoubleEndedIterator<Item = Apply> + 's {
     (0..SLOTS).rev().filter_map(|slot| {
         let claim = seen.claims[slot]?;
-        let want: Want = *record.wish.wants().get(place(slot).0)?;
-        let free = claim.bound && !claim.terminating && claim.revision != Some(record.wish);
+        let want: Want = *change.target.wants().get(place(slot).0)?;
+        let free = claim.bound && !claim.terminating && claim.revision != Some(change.target);
         free.then(|| Apply {
             slot: u8::try_from(slot).unwrap_or(0),
             uid: Some(claim.uid),
@@ -210,17 +212,17 @@ fn due<'s>(seen: &'s Seen, record: &'s Record) -> impl DoubleEndedIterator<Item 
             size: want.size.max(claim.request),
             class: want.class,
             tier: want.tier,
-            revision: record.wish,
+            revision: change.target,
             others: 0,
             taken_back: false,
         })
     })
 }
 
-fn lowest_first(seen: &Seen, record: &Record, decision: &mut Decision) {
+fn lowest_first(seen: &Seen, change: &StagedChange, decision: &mut Decision) {
     if decision.writes.iter().any(is_apply) {
         decision.writes.retain(|write| !is_apply(write));
-        let last = due(seen, record).min_by_key(|apply| place(apply.slot.into()).1);
+        let last = due(seen, change).min_by_key(|apply| place(apply.slot.into()).1);
         decision.writes.extend(last.map(Write::Apply));
     }
 }

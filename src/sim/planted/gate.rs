@@ -22,7 +22,7 @@ impl Planted {
             match self {
                 Self::GateKeepsOutOfRange => set.spec.replicas = u8::try_from(ORDINALS).unwrap_or(u8::MAX),
                 Self::GateForgetsPause => set.spec.paused = false,
-                Self::GateKeepsComplete => set.spec.staged.iter_mut().for_each(|record| record.complete = false),
+                Self::GateKeepsComplete => set.spec.staged.iter_mut().for_each(|change| change.complete = false),
                 _ => {}
             }
         }

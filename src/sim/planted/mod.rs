@@ -40,7 +40,7 @@ planted! {
     Unobserved: "cassandra-operator#398, #402: acts on events alone; what came while nobody looked is lost", [Rule::L1, Rule::L5];
     OlderViewIsReady: "ready is judged from an older view than the write: the capacity that was is enough for the request that was", [Rule::S6];
     OwnerByName: "kruise: ownership by name; what another owns or mounts is written", [Rule::S5];
-    RecordOfAnotherSet: "kruise: the mark of a set that was deleted counts for the next one of its name", [Rule::S9];
+    StagedOfAnotherSet: "kruise: the mark of a set that was deleted counts for the next one of its name", [Rule::S9];
     MissingIsAnError: "casskop#370: a Pod that is not there is an error, for ever", [Rule::L1];
     OneStopsAll: "kubernetes#136812: what is stuck stops all the others", [Rule::L5];
     WaitsForPods: "cass-operator#860: waits for Pods to be Ready that cannot be, because their disks are full", [Rule::L1];
@@ -55,7 +55,7 @@ planted! {
     FifthField: "prometheus-operator#5067: more fields than the four are written", [Rule::S2];
     DropsClass: "an apply that leaves the attributes class out takes it away", [Rule::S2, Rule::L1];
     ConflictIsFinal: "percona-server-mongodb-operator#2220: a conflict is taken for the last word", [Rule::L1];
-    RecordsAgain: "prometheus-operator#4519: what is there already is written again, in each look", [Rule::S12];
+    StagesAgain: "prometheus-operator#4519: what is there already is written again, in each look", [Rule::S12];
     IgnoresQuota: "percona-server-mongodb-operator#1947: a quota is found out half way, and claims of two sizes are left", [Rule::S13];
     UnreadyWaits: "ours, once: a claim waits for a Pod that Kubernetes replaces when the Pod of this claim, whose disk is full, is Ready", [Rule::L1];
     UnboundStopsAll: "ours, once: with Parallel a claim that has no volume stops all the others", [Rule::L5];

@@ -123,13 +123,13 @@ pub(crate) fn play(seed: u64, judges: &Judges, tried: &mut Tried) -> Result<(), 
         tried.guarded += u64::from(matches!(&outcome, Outcome::Denied(by) if by.starts_with("claim-rollout")));
         story.push((request, outcome));
         if let Some(broken) = store.broken() {
-            return Err(told(seed, judges, &story, &store, &broken));
+            return Err(events(seed, judges, &story, &store, &broken));
         }
     }
     Ok(())
 }
 
-fn told(seed: u64, judges: &Judges, story: &[(Request, Outcome)], store: &Store, broken: &str) -> String {
+fn events(seed: u64, judges: &Judges, story: &[(Request, Outcome)], store: &Store, broken: &str) -> String {
     let before = Store::random(&mut Random::new(seed));
     let (settings, before) = (before.settings_text(), before.text());
     let story: String = story

@@ -126,8 +126,8 @@ fn staged(random: &mut Random, store: &Store) -> Option<String> {
     match random.below(6) {
         0 => None,
         1 => Some("{}".to_owned()),
-        2 => Some(store::record(size, "of-another", policy, phase)),
-        _ => Some(store::record(size, &store.uid(), policy, phase)),
+        2 => Some(store::staged_change(size, "of-another", policy, phase)),
+        _ => Some(store::staged_change(size, &store.uid(), policy, phase)),
     }
 }
 

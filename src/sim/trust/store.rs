@@ -9,8 +9,8 @@ use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
 use crate::claims::Owner;
 use crate::rollout::SetView;
-use crate::rollout::wish::Wish;
-use crate::templates::{ClaimTemplate, Phase, Record, Revision, UpdatePolicy, keys};
+use crate::rollout::target::Target;
+use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy, keys};
 use crate::wire;
 
 /// The revision of what alice staged.
@@ -66,10 +66,10 @@ pub(super) fn template(size: &str) -> Value {
 }
 
 /// A staged change.
-pub(super) fn record(size: &str, uid: &str, update_policy: UpdatePolicy, phase: Phase) -> String {
+pub(super) fn staged_change(size: &str, uid: &str, update_policy: UpdatePolicy, phase: Phase) -> String {
     let templates = ClaimTemplate::list_from_value(json!([template(size)])).unwrap_or_default();
     let (by, manager, uid) = ("alice".to_owned(), "helm".to_owned(), uid.to_owned());
-    let record = Record {
+    let change = StagedChange {
         by,
         manager,
         phase,
@@ -77,7 +77,7 @@ pub(super) fn record(size: &str, uid: &str, update_policy: UpdatePolicy, phase: 
         uid,
         update_policy,
     };
-    record.write().unwrap_or_default()
+    change.write().unwrap_or_default()
 }
 
 impl Store {
@@ -101,7 +101,7 @@ impl Store {
         ]);
         let mut annotations = json!({"note": "x"});
         if let Some(policy) = policy {
-            annotations[keys::STAGED] = record("20Gi", &store.uid(), policy, Phase::RollingOut).into();
+            annotations[keys::STAGED] = staged_change("20Gi", &store.uid(), policy, Phase::RollingOut).into();
         }
         if let Some(annotation) = annotation {
             annotations[keys::UPDATE_POLICY] = annotation.into();
@@ -120,7 +120,7 @@ impl Store {
                 "volumeClaimTemplates": [template("10Gi")]},
             "status": {},
         }));
-        store.rolls_out = store.wished().is_some();
+        store.rolls_out = store.desired().is_some();
         store
     }
 
@@ -198,20 +198,20 @@ impl Store {
     }
 
     /// The revision that existing PVCs are brought to.
-    fn wished(&self) -> Option<Revision> {
+    fn desired(&self) -> Option<Revision> {
         let view = view(self.set.as_ref()?)?;
-        Wish::of(&view, &self.settings).ok().map(|wish| wish.revision)
+        Target::of(&view, &self.settings).ok().map(|target| target.revision)
     }
 
     /// What would happen to PVCs that nobody with the right asked for.
     pub(super) fn broken(&self) -> Option<String> {
-        if let Some(revision) = self.wished() {
+        if let Some(revision) = self.desired() {
             let is_alices = self.made == 1 && self.rolls_out && revision.as_str() == REVISED;
             if !is_alices {
                 return Some(format!("existing PVCs are brought to {}", revision.as_str()));
             }
         }
-        let revision = view(self.set.as_ref()?)?.staged.as_ref().map(Record::revision)?;
+        let revision = view(self.set.as_ref()?)?.staged.as_ref().map(StagedChange::revision)?;
         let is_alices = self.made == 1 && revision.as_str() == REVISED;
         (!is_alices).then(|| format!("new PVCs are created at {}", revision.as_str()))
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cli::drift::find::Seen;
 use crate::cli::drift::find::tests::one;
-use crate::rollout::fixtures::{gi, record, template};
+use crate::rollout::fixtures::{gi, staged_change, template};
 use crate::templates::{Phase, keys};
 
 /// What is wrong, the finding as `severity subject | found`, and how its cure begins.
@@ -76,11 +76,11 @@ fn annotate(seen: &mut Seen, key: &str, value: &str) {
 }
 
 pub(super) fn stage(seen: &mut Seen, size: &str, phase: Phase) {
-    let mut record = record(vec![template("data", size)]);
-    record.phase = phase;
+    let mut change = staged_change(vec![template("data", size)]);
+    change.phase = phase;
     // As the API has it, the class of the template is that of the live one.
-    record.templates[0].spec = seen.set.live[0].spec.clone();
-    seen.set.staged = Some(record);
+    change.templates[0].spec = seen.set.live[0].spec.clone();
+    seen.set.staged = Some(change);
 }
 
 pub(super) fn of_class(seen: &mut Seen, class: &str) {

@@ -138,7 +138,7 @@ fn without_a_manifest_what_is_staged_already_is_planned_from_where_it_is() {
     let report = world.plan(None).expect("a plan");
     assert_eq!((report.verdict.clone(), report.is_nothing_to_do()), (None, true));
     world.stage("2Gi");
-    let revision = world.plan(None).expect("a plan").wish.expect("a wish").revision;
+    let revision = world.plan(None).expect("a plan").target.expect("a wish").revision;
     let claim = world.object("PersistentVolumeClaim", "data-web-2");
     claim["metadata"]["labels"]["claim-rollout.io/revision"] = json!(revision);
     claim["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
@@ -168,11 +168,11 @@ fn where_claims_are_left_alone_it_says_why_and_lists_none() {
     let mut manifest = manifest("2Gi", "m:1");
     manifest["metadata"]["annotations"] = json!({});
     let report = World::new().plan(Some(&manifest)).expect("a plan");
-    let wish = report.wish.clone().expect("a wish");
+    let target = report.target.clone().expect("a wish");
     assert_eq!(
         (
-            wish.update_policy.as_str(),
-            wish.idle.as_deref(),
+            target.update_policy.as_str(),
+            target.idle.as_deref(),
             lines(&report).len(),
             report.goes_through
         ),

@@ -35,7 +35,7 @@ fn a_quota_that_is_too_small_is_an_obstacle_to_all_claims() {
 fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_where_it_would() {
     let mut world = World::new();
     world.objects.push(quota("4Gi", "4Gi"));
-    let revision = world.apply("2Gi", "m:1").wish.expect("a wish").revision;
+    let revision = world.apply("2Gi", "m:1").target.expect("a wish").revision;
     let first = world.object("PersistentVolumeClaim", "data-web-2");
     first["metadata"]["labels"]["claim-rollout.io/revision"] = json!(revision);
     first["spec"]["resources"]["requests"]["storage"] = json!("2Gi");

@@ -12,7 +12,7 @@ use crate::cli::plan::request::{KUBECTL, Requester};
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
 use crate::rollout::Seconds;
-use crate::templates::{ClaimTemplate, Phase, Record, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
 
 /// A set `web` of three replicas of 1Gi in a class that expands, and everything around it.
 pub(super) struct World {
@@ -140,7 +140,7 @@ impl World {
     /// The policy has staged this size, and the controller has not begun.
     pub(super) fn stage(&mut self, size: &str) {
         let templates = ClaimTemplate::list_from_value(json!([template(size)])).expect("templates");
-        let record = Record {
+        let change = StagedChange {
             by: "alice".to_owned(),
             manager: KUBECTL.to_owned(),
             phase: Phase::RollingOut,
@@ -148,7 +148,7 @@ impl World {
             uid: "set-uid".to_owned(),
             update_policy: UpdatePolicy::InPlace,
         };
-        let text = record.write().expect("a record");
+        let text = change.write().expect("a record");
         let applied = manifest(size, "m:1");
         let set = self.set();
         set["metadata"]["annotations"]["claim-rollout.io/staged"] = json!(text);

@@ -13,9 +13,9 @@ use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 
 use super::act::{Outcome, call, shorten};
+use super::claim_events::{ClaimEvent, ClaimEvents};
 use super::context::Context;
 use super::crd::ClaimRollout;
-use super::hearsay::{Hearsay, Said};
 use super::slim::Set;
 use crate::rollout::snapshot::Trouble;
 use crate::rollout::{ClaimProgress, Progress, Seconds};
@@ -29,14 +29,14 @@ const MAX_EVENTS: u32 = 50;
 
 impl Context {
     /// Asks about a claim of the set that has been on its way for long. True iff something new was said.
-    pub(super) async fn inquire(&self, set: &Set, progress: &Progress) -> bool {
+    pub(super) async fn read_events(&self, set: &Set, progress: &Progress) -> bool {
         let now = (self.clock)();
         let report = self.report_of(set);
         let due = self.remember(set, |memory| {
             memory
-                .said
+                .claim_events
                 .retain(|uid, _| moving(progress).any(|(known, _)| known == uid));
-            due(progress, report.as_deref(), &memory.said, now)
+            due(progress, report.as_deref(), &memory.claim_events, now)
         });
         let Some(uid) = due.filter(|_| self.questions.admits(now)) else {
             return false;
@@ -53,17 +53,21 @@ impl Context {
             }
         };
         self.remember(set, |memory| {
-            let before = memory.said.remove(&uid).map(|said| said.message).unwrap_or_default();
+            let before = memory
+                .claim_events
+                .remove(&uid)
+                .map(|claim_events| claim_events.message)
+                .unwrap_or_default();
             let message = message.unwrap_or_else(|| before.clone());
             let news = message != before;
-            memory.said.insert(uid, Said { message, asked: now });
+            memory.claim_events.insert(uid, ClaimEvent { message, asked: now });
             news
         })
     }
 
     /// Adds what was said of claims to what users read of them.
     pub(super) fn quote(&self, set: &Set, progress: &mut Progress) {
-        self.remembered(set, |memory| quote(progress, &memory.said));
+        self.remembered(set, |memory| quote(progress, &memory.claim_events));
     }
 }
 
@@ -84,7 +88,7 @@ pub(super) fn is_needed(progress: &Progress) -> bool {
 }
 
 /// The uid of the claim to ask about now: one after the other, each again after a while. For how long a claim has been on its way, the last report says.
-fn due(progress: &Progress, report: Option<&ClaimRollout>, said: &Hearsay, now: Seconds) -> Option<String> {
+fn due(progress: &Progress, report: Option<&ClaimRollout>, claim_events: &ClaimEvents, now: Seconds) -> Option<String> {
     let reported = report.and_then(|report| report.status.as_ref());
     let since = |claim: &ClaimProgress| {
         let mut claims = reported?.claims.iter();
@@ -94,8 +98,9 @@ fn due(progress: &Progress, report: Option<&ClaimRollout>, said: &Hearsay, now: 
     let long =
         moving(progress).filter(|(_, claim)| since(claim).is_some_and(|since| since.saturating_add(PATIENCE) <= now));
     let mut unasked = long.filter(|(uid, _)| {
-        said.get(*uid)
-            .is_none_or(|said| said.asked.saturating_add(PAUSE) <= now)
+        claim_events
+            .get(*uid)
+            .is_none_or(|claim_events| claim_events.asked.saturating_add(PAUSE) <= now)
     });
     unasked.next().map(|(uid, _)| uid.to_owned())
 }
@@ -118,15 +123,15 @@ fn latest(events: &[Event]) -> Option<String> {
     Some(shorten(&format!("{reason}: {message}")))
 }
 
-fn quote(progress: &mut Progress, said: &Hearsay) {
+fn quote(progress: &mut Progress, claim_events: &ClaimEvents) {
     for claim in progress.claims.iter_mut().filter(|claim| is_silent(&&**claim)) {
-        let said = claim.uid.as_ref().and_then(|uid| said.get(uid));
-        if let Some(said) = said.filter(|said| !said.message.is_empty()) {
-            claim.message = format!("{}; {}", claim.message, said.message);
+        let claim_events = claim.uid.as_ref().and_then(|uid| claim_events.get(uid));
+        if let Some(claim_events) = claim_events.filter(|claim_events| !claim_events.message.is_empty()) {
+            claim.message = format!("{}; {}", claim.message, claim_events.message);
         }
     }
 }
 
 #[cfg(test)]
-#[path = "inquire_tests.rs"]
+#[path = "read_events_tests.rs"]
 mod tests;

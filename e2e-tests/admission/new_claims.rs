@@ -36,15 +36,15 @@ pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished
     scene.settled().await?;
     let old = scene.claims().await?;
     let class = if stage.cluster.modifies_volumes() { "gold" } else { "" };
-    let mut wish = manifest(1, "2Gi").replace(
+    let mut target = manifest(1, "2Gi").replace(
         "- metadata: {name: data}",
         "- metadata: {name: data, labels: {tier: a}}",
     );
     if !class.is_empty() {
-        wish.push_str(&format!("      volumeAttributesClassName: {class}\n"));
+        target.push_str(&format!("      volumeAttributesClassName: {class}\n"));
     }
-    scene.done(&["apply", "-f", "-"], &wish).await?;
-    let record = scene.record().await?;
+    scene.done(&["apply", "-f", "-"], &target).await?;
+    let change = scene.staged_change().await?;
     let asked = served.claims();
     scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     scene.settled().await?;
@@ -54,7 +54,7 @@ pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished
         size(&born) == "2Gi" && born["status"]["capacity"]["storage"] == "2Gi",
         "{born:#}"
     );
-    let labels = json!({"app": "web", "tier": "a", "claim-rollout.io/revision": record["revision"]});
+    let labels = json!({"app": "web", "tier": "a", "claim-rollout.io/revision": change["revision"]});
     ensure!(born["metadata"]["labels"] == labels, "{born:#}");
     let classes = [
         &born["spec"]["volumeAttributesClassName"],

@@ -1,6 +1,6 @@
 //! What was edited, in words; and whether what was written is what the format says (DESIGN.md, sections 3.2 and 3.3).
 
-use claim_rollout::templates::{Quantity, Record};
+use claim_rollout::templates::{Quantity, StagedChange};
 use serde_json::{Map, Value};
 
 use super::case::Case;
@@ -47,10 +47,10 @@ fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String
     Ok(match (&*path, &text) {
         (["spec", "volumeClaimTemplates"], _) if old.is_null() => {
             let staged = &case.request["object"]["metadata"]["annotations"]["claim-rollout.io/staged"];
-            let record: Value =
+            let staged: Value =
                 serde_json::from_str(staged.as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
             ensure(
-                change.after == record.get("templates"),
+                change.after == staged.get("templates"),
                 "the templates are those that came staged",
             )?;
             "restored".to_owned()
@@ -90,10 +90,10 @@ fn staged(case: &Case, text: &str, told: &Value) -> Result<String, String> {
     if old["metadata"]["annotations"]["claim-rollout.io/staged"] == *text {
         return Ok("kept".to_owned());
     }
-    let record: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let change: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let uid = old["metadata"]["uid"].as_str().unwrap_or_default();
-    let read = Record::read(text, uid).map_err(|error| error.to_string())?;
-    let fields: Vec<&String> = record
+    let read = StagedChange::read(text, uid).map_err(|error| error.to_string())?;
+    let fields: Vec<&String> = change
         .as_object()
         .into_iter()
         .flat_map(|fields| fields.keys())
@@ -109,35 +109,35 @@ fn staged(case: &Case, text: &str, told: &Value) -> Result<String, String> {
         "version",
     ];
     ensure(fields == known, "a record has these fields")?;
-    let canonical = record.to_string();
+    let canonical = change.to_string();
     ensure(canonical == text, "a record is canonical JSON")?;
     ensure(text.len() <= 8192, "a record has at most 8 KiB")?;
     ensure(
-        record["by"] == case.request["userInfo"]["username"],
+        change["by"] == case.request["userInfo"]["username"],
         "a record says who",
     )?;
     let manager = case.request["options"].get("fieldManager").and_then(Value::as_str);
     ensure(
-        record["manager"] == manager.unwrap_or_default(),
+        change["manager"] == manager.unwrap_or_default(),
         "a record says with what",
     )?;
     ensure(
-        record["phase"] == "RollingOut" && record["version"] == 1,
+        change["phase"] == "RollingOut" && change["version"] == 1,
         "a record begins",
     )?;
     ensure(
         told["audit_annotations"]["revision"] == read.revision().as_str(),
         "the audit log has the revision",
     )?;
-    let policy = record["updatePolicy"].as_str().unwrap_or_default();
+    let policy = change["updatePolicy"].as_str().unwrap_or_default();
     let asked = in_order_of(
         &old["spec"]["volumeClaimTemplates"],
         &case.request["object"]["spec"]["volumeClaimTemplates"],
     );
-    if same(&record["templates"], &asked) {
+    if same(&change["templates"], &asked) {
         return Ok(format!("staged:{policy}"));
     }
-    let templates = record["templates"].as_array().into_iter().flatten();
+    let templates = change["templates"].as_array().into_iter().flatten();
     let briefly: Vec<String> = templates.map(brief).collect();
     Ok(format!("staged:{policy}[{}]", briefly.join(",")))
 }

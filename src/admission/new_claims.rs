@@ -44,28 +44,28 @@ pub(super) fn create(
     };
     let sets = possible_sets(stem);
     if sets.len() > MAX_SETS {
-        let warnings = vec![message::birth_of_too_many(name, sets.len())];
+        let warnings = vec![message::new_claim_of_too_many(name, sets.len())];
         let audit = Vec::new();
         return Verdict::Pass(Remarks { warnings, audit });
     }
     let Ok(labels) = fields::strings(claim.metadata.labels) else {
         return Verdict::PASS;
     };
-    let born = Born {
+    let new_claim = NewClaim {
         review,
         settings,
         labels: &labels,
         ordinal,
     };
-    match born.wish(&sets, lookups) {
-        Ok(Some(wish)) => wish.edits(claim, &labels).map_or(Verdict::PASS, |edits| {
-            let audit = vec![("revision", wish.revision.to_string())];
+    match new_claim.target(&sets, lookups) {
+        Ok(Some(target)) => target.edits(claim, &labels).map_or(Verdict::PASS, |edits| {
+            let audit = vec![("revision", target.revision.to_string())];
             let warnings = Vec::new();
             Verdict::with(edits, Remarks { warnings, audit })
         }),
         Ok(None) => Verdict::PASS,
         Err(error) => Verdict::Pass(Remarks {
-            warnings: vec![message::birth_unknown(name, &error)],
+            warnings: vec![message::new_claim_unknown(name, &error)],
             audit: Vec::new(),
         }),
     }
@@ -87,14 +87,14 @@ fn possible_sets(stem: &str) -> Vec<(&str, &str)> {
 }
 
 /// What a claim is to be born as. The templates are without the labels of the selector: those stay what they are.
-struct Wish {
+struct Target {
     template: ClaimTemplate,
     live: ClaimTemplate,
     revision: Revision,
 }
 
 /// The claim that is created.
-struct Born<'b> {
+struct NewClaim<'b> {
     review: &'b Review<'b>,
     settings: &'b Settings,
     /// A tenant can make them so many that they are read only once.
@@ -102,9 +102,9 @@ struct Born<'b> {
     ordinal: u32,
 }
 
-impl Born<'_> {
+impl NewClaim<'_> {
     /// The wish of the one set that the claim can be of; nothing if there is none, or more than one.
-    fn wish(&self, sets: &[(&str, &str)], lookups: &mut dyn Lookups) -> Result<Option<Wish>, CannotAsk> {
+    fn target(&self, sets: &[(&str, &str)], lookups: &mut dyn Lookups) -> Result<Option<Target>, CannotAsk> {
         let mut found = None;
         let mut claimants = 0;
         for (template, set) in sets {
@@ -124,8 +124,8 @@ impl Born<'_> {
 
     /// The wish of a set for the claims of one of its templates: if its staged change counts, its selector selects the
     /// claim, and the replica is one that the rollout reaches. Keys of the selector keep the selector's values.
-    fn of_set(&self, set: &SetView, template: &str) -> Option<Wish> {
-        let wish = rollout::Wish::staged(set, self.settings).ok()?;
+    fn of_set(&self, set: &SetView, template: &str) -> Option<Target> {
+        let target = rollout::Target::staged(set, self.settings).ok()?;
         if self.ordinal < set.first_ordinal || set.is_below_partition(self.ordinal) {
             return None;
         }
@@ -137,15 +137,15 @@ impl Born<'_> {
             template.labels.retain(|key, _| !set.match_labels.contains_key(key));
             Some(template)
         };
-        Some(Wish {
-            template: of_name(&wish.record.templates)?,
+        Some(Target {
+            template: of_name(&target.change.templates)?,
             live: of_name(&set.live)?,
-            revision: wish.revision,
+            revision: target.revision,
         })
     }
 }
 
-impl Wish {
+impl Target {
     /// What makes the claim what is wished: its size (never a smaller one), its class, and the wish's labels and
     /// annotations in place of the live template's.
     fn edits(&self, claim: &Object<'_>, labels: &Strings<'_>) -> Result<Vec<Edit>, Error> {

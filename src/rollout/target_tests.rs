@@ -10,14 +10,14 @@ use crate::rollout::idle::Idle;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
 use crate::templates::rules::Shrink;
-use crate::templates::{ClaimTemplate, RecordError, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, StagedError, UpdatePolicy, keys};
 
 #[test]
 fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
     type Change = (&'static str, fn(&mut Snapshot));
     let rows: [Change; 10] = [
         ("StagedChangeUnreadable", |web| {
-            (web.set.staged, web.set.unreadable) = (None, Some(RecordError::Version));
+            (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Version));
         }),
         ("NothingStaged", |web| web.set.staged = None),
         ("SetTerminating", |web| web.set.terminating = true),
@@ -42,10 +42,10 @@ fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
     for (reason, change) in rows {
         let mut web = fixture();
         change(&mut web);
-        web.earlier.as_mut().unwrap().ready = reason.to_owned();
+        web.previous.as_mut().unwrap().ready = reason.to_owned();
         let plan = plan(&web);
         assert_eq!(
-            (plan.actions, plan.settled, plan.wake),
+            (plan.actions, plan.settled, plan.requeue_after),
             (vec![], true, None),
             "{reason}"
         );
@@ -73,12 +73,12 @@ fn no_more_claims_are_looked_at_than_a_cluster_has_room_for() {
 #[test]
 fn a_set_with_too_many_claims_is_left_alone_and_its_user_is_told_why() {
     let mut web = fixture();
-    (web.set.replicas, web.earlier) = (200_000, None);
+    (web.set.replicas, web.previous) = (200_000, None);
     let plan = plan(&web);
     let said = "the replicas have 200000 claims, and of one set no more than 150000 are looked at";
     assert_eq!(plan.progress.stalled.message, said);
     match &plan.actions[..] {
-        [Action::Tell(tell)] => assert!(tell.message.ends_with(said), "{}", tell.message),
+        [Action::Event(events)] => assert!(events.message.ends_with(said), "{}", events.message),
         other => panic!("{other:?}"),
     }
 }
@@ -87,18 +87,18 @@ fn a_set_with_too_many_claims_is_left_alone_and_its_user_is_told_why() {
 #[test]
 fn unreadable_change_is_stalled_and_told_once() {
     let mut web = fixture();
-    (web.set.staged, web.set.unreadable) = (None, Some(RecordError::Version));
+    (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Version));
     let first = plan(&web);
     let said = "what is staged cannot be read, so nothing is done: expected version 1";
     assert_eq!(first.progress.stalled.message, said);
     match &first.actions[..] {
-        [Action::Tell(tell)] => assert_eq!(
-            (tell.reason, tell.message.as_str()),
+        [Action::Event(events)] => assert_eq!(
+            (events.reason, events.message.as_str()),
             (Reason::ClaimRolloutStalled, said)
         ),
         other => panic!("{other:?}"),
     }
-    web.earlier.as_mut().unwrap().ready = first.progress.ready.reason.to_owned();
+    web.previous.as_mut().unwrap().ready = first.progress.ready.reason.to_owned();
     assert_eq!(plan(&web).actions, []);
 }
 
@@ -144,7 +144,7 @@ fn a_forged_record_is_not_honoured() {
             plan.progress.stalled.message
         );
         assert!(
-            plan.actions.iter().all(|action| matches!(action, Action::Tell(_))),
+            plan.actions.iter().all(|action| matches!(action, Action::Event(_))),
             "{path}"
         );
     }
@@ -262,7 +262,7 @@ fn staged_change_is_judged_again_by_each_rule() {
         let stalled = &denied.progress.stalled;
         assert_eq!((stalled.holds, stalled.reason), (true, rule.reason), "{}", rule.denies);
         assert!(stalled.message.contains(rule.words), "{}", stalled.message);
-        let only_tells = |action: &Action| matches!(action, Action::Tell(_));
+        let only_tells = |action: &Action| matches!(action, Action::Event(_));
         assert!(denied.actions.iter().all(only_tells), "{}", rule.denies);
     }
 }
@@ -276,7 +276,7 @@ fn halted_rollout_stalls_and_is_looked_at_again() {
     let missing = |unread: Option<&str>| Idle::PolicyMissing {
         unread: unread.map(str::to_owned),
     };
-    for (halted, wake, words) in [
+    for (halted, requeue, words) in [
         (missing(None), 15, "register one of them"),
         (missing(Some("not allowed to list")), 15, "not allowed to list"),
         (
@@ -292,8 +292,8 @@ fn halted_rollout_stalls_and_is_looked_at_again() {
         assert_eq!((stalled.holds, stalled.reason), (true, halted.as_str()));
         assert!(stalled.message.contains(words), "{}", stalled.message);
         assert_eq!(
-            (plan.wake, plan.settled, plan.halted),
-            (Some(wake), false, true),
+            (plan.requeue_after, plan.settled, plan.halted),
+            (Some(requeue), false, true),
             "{words}"
         );
         assert_eq!(writes(&web), [], "{words}");
@@ -302,7 +302,7 @@ fn halted_rollout_stalls_and_is_looked_at_again() {
     let mut web = fixture();
     web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
     web.halted = Some(undone);
-    assert_eq!((writes(&web), plan(&web).wake), (vec![], Some(8)));
+    assert_eq!((writes(&web), plan(&web).requeue_after), (vec![], Some(8)));
     assert_eq!(plan(&web).progress.ready.reason, "OnClaimDelete");
 }
 

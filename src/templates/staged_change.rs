@@ -19,7 +19,7 @@ const NO_OTHERS: &Map<Value> = &Map::new();
 
 /// A staged change.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
+pub struct StagedChange {
     /// The user who asked for it.
     pub by: String,
     /// The field manager that the request named (`options.fieldManager`), or nothing.
@@ -45,7 +45,7 @@ pub enum Phase {
 
 /// Why a text is no record for a set. None of them shows the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RecordError {
+pub enum StagedError {
     /// Longer than [`MAX_BYTES`].
     #[error("expected at most 8192 bytes, but found {found}")]
     TooLong {
@@ -99,7 +99,7 @@ impl fmt::Display for Phase {
     }
 }
 
-impl Record {
+impl StagedChange {
     /// The revision of the wanted templates.
     #[must_use]
     pub fn revision(&self) -> Revision {
@@ -113,33 +113,33 @@ impl Record {
     ///
     /// # Errors
     /// A text with an error is no record: it stands for no wish at all.
-    pub fn read(text: &str, uid: &str) -> Result<Self, RecordError> {
-        let record = Self::read_of_any(text)?;
-        if uid.is_empty() || record.uid != uid {
-            return Err(RecordError::Uid);
+    pub fn read(text: &str, uid: &str) -> Result<Self, StagedError> {
+        let change = Self::read_of_any(text)?;
+        if uid.is_empty() || change.uid != uid {
+            return Err(StagedError::Uid);
         }
-        Ok(record)
+        Ok(change)
     }
 
-    /// As [`Record::read`], of whatever set it is: one that was restored from a backup has another uid.
+    /// As [`StagedChange::read`], of whatever set it is: one that was restored from a backup has another uid.
     ///
     /// # Errors
-    /// All of [`RecordError`] but [`RecordError::Uid`].
-    pub fn read_of_any(text: &str) -> Result<Self, RecordError> {
+    /// All of [`StagedError`] but [`StagedError::Uid`].
+    pub fn read_of_any(text: &str) -> Result<Self, StagedError> {
         if text.len() > MAX_BYTES {
-            return Err(RecordError::TooLong { found: text.len() });
+            return Err(StagedError::TooLong { found: text.len() });
         }
         let Ok(Value::Object(mut fields)) = json::read(text) else {
-            return Err(RecordError::Malformed {
+            return Err(StagedError::Malformed {
                 found: "no JSON object",
             });
         };
         if fields.remove("version") != Some(VERSION.into()) {
-            return Err(RecordError::Version);
+            return Err(StagedError::Version);
         }
         let mut text_of = |key: &str, found| match fields.remove(key) {
             Some(Value::String(text)) => Ok(text),
-            _ => Err(RecordError::Malformed { found }),
+            _ => Err(StagedError::Malformed { found }),
         };
         let uid = text_of("uid", "no uid")?;
         let by = text_of("by", "no user")?;
@@ -149,7 +149,7 @@ impl Record {
             "RollingOut" => Phase::RollingOut,
             "Complete" => Phase::Complete,
             _ => {
-                return Err(RecordError::Malformed {
+                return Err(StagedError::Malformed {
                     found: "an unknown phase",
                 });
             }
@@ -157,18 +157,18 @@ impl Record {
         let update_policy =
             text_of("updatePolicy", "no update policy")?
                 .parse()
-                .map_err(|_| RecordError::Malformed {
+                .map_err(|_| StagedError::Malformed {
                     found: "an unknown update policy",
                 })?;
         let templates = fields
             .remove("templates")
-            .ok_or(RecordError::Malformed { found: "no templates" })?;
+            .ok_or(StagedError::Malformed { found: "no templates" })?;
         if !fields.is_empty() {
-            return Err(RecordError::Malformed {
+            return Err(StagedError::Malformed {
                 found: "an unknown field",
             });
         }
-        let record = Self {
+        let change = Self {
             by,
             manager,
             phase,
@@ -176,10 +176,10 @@ impl Record {
             uid,
             update_policy,
         };
-        if record.revision().as_str() != revision {
-            return Err(RecordError::Revision);
+        if change.revision().as_str() != revision {
+            return Err(StagedError::Revision);
         }
-        Ok(record)
+        Ok(change)
     }
 
     /// True iff a newer version of this program wrote the text: what it means is for that one to say.
@@ -198,13 +198,13 @@ impl Record {
     /// The text of the annotation: canonical JSON.
     ///
     /// # Errors
-    /// [`RecordError::TooLong`] if it exceeds [`MAX_BYTES`].
-    pub fn write(&self) -> Result<String, RecordError> {
+    /// [`StagedError::TooLong`] if it exceeds [`MAX_BYTES`].
+    pub fn write(&self) -> Result<String, StagedError> {
         self.write_as(&self.revision())
     }
 
-    /// As [`Record::write`], with the revision that was computed before.
-    pub(crate) fn write_as(&self, revision: &Revision) -> Result<String, RecordError> {
+    /// As [`StagedChange::write`], with the revision that was computed before.
+    pub(crate) fn write_as(&self, revision: &Revision) -> Result<String, StagedError> {
         let mut text = String::new();
         let mut fields = Members::of(NO_OTHERS, &mut text);
         write_string(&self.by, fields.member("by"));
@@ -217,12 +217,12 @@ impl Record {
         fields.member("version").push_str(&VERSION.to_string());
         fields.end();
         if text.len() > MAX_BYTES {
-            return Err(RecordError::TooLong { found: text.len() });
+            return Err(StagedError::TooLong { found: text.len() });
         }
         Ok(text)
     }
 }
 
 #[cfg(test)]
-#[path = "record_tests.rs"]
+#[path = "staged_change_tests.rs"]
 mod tests;

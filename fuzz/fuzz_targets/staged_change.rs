@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| claim_rollout_fuzz::record(data));
+fuzz_target!(|data: &[u8]| claim_rollout_fuzz::staged_change(data));

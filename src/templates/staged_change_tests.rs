@@ -1,12 +1,12 @@
-use super::{Phase, Record, RecordError};
+use super::{Phase, StagedChange, StagedError};
 use crate::templates::{ClaimTemplate, UpdatePolicy};
 
 const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
 
-fn record() -> Record {
+fn staged_change() -> StagedChange {
     let templates = r#"[{"metadata":{"labels":{"tier":"a"},"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],
         "resources":{"requests":{"storage":"5120Mi"}},"volumeAttributesClassName":"fast"}}]"#;
-    Record {
+    StagedChange {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase: Phase::RollingOut,
@@ -18,114 +18,117 @@ fn record() -> Record {
 
 #[test]
 fn a_record_is_canonical_json_in_the_published_form() {
-    let record = record();
+    let change = staged_change();
     let expected = format!(
         r#"{{"by":"alice","manager":"helm","phase":"RollingOut","revision":"{}","templates":[{{"metadata":{{"labels":{{"tier":"a"}},"name":"data"}},"spec":{{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"5Gi"}}}},"volumeAttributesClassName":"fast"}}}}],"uid":"{UID}","updatePolicy":"InPlace","version":1}}"#,
-        record.revision()
+        change.revision()
     );
-    assert_eq!(record.write(), Ok(expected));
+    assert_eq!(change.write(), Ok(expected));
     let phases = [Phase::RollingOut, Phase::Complete].map(|phase| phase.to_string());
     assert_eq!(phases, ["RollingOut", "Complete"]);
 }
 
 #[test]
 fn a_record_reads_back_as_it_was_written() {
-    let record = record();
-    let text = record.write().expect("short");
-    assert_eq!(Record::read(&text, UID).expect("valid"), record);
-    let complete = Record {
+    let change = staged_change();
+    let text = change.write().expect("short");
+    assert_eq!(StagedChange::read(&text, UID).expect("valid"), change);
+    let complete = StagedChange {
         phase: Phase::Complete,
         update_policy: UpdatePolicy::ReCreate,
-        ..record
+        ..change
     };
     assert_eq!(
-        Record::read(&complete.write().expect("short"), UID).expect("valid"),
+        StagedChange::read(&complete.write().expect("short"), UID).expect("valid"),
         complete
     );
 }
 
 #[test]
 fn what_is_no_record_of_this_set_is_no_record() {
-    let text = record().write().expect("short");
+    let text = staged_change().write().expect("short");
     let table = [
-        (text.replace("\"version\":1", "\"version\":2"), RecordError::Version),
-        (text.replace("\"version\":1", "\"version\":\"1\""), RecordError::Version),
-        (text.replace(",\"version\":1", ""), RecordError::Version),
-        (text.replace(UID, "another"), RecordError::Uid),
-        (text.replace("5Gi", "500Gi"), RecordError::Revision),
+        (text.replace("\"version\":1", "\"version\":2"), StagedError::Version),
+        (text.replace("\"version\":1", "\"version\":\"1\""), StagedError::Version),
+        (text.replace(",\"version\":1", ""), StagedError::Version),
+        (text.replace(UID, "another"), StagedError::Uid),
+        (text.replace("5Gi", "500Gi"), StagedError::Revision),
         (
             text.replace("\"name\":\"data\"", "\"name\":\"date\""),
-            RecordError::Revision,
+            StagedError::Revision,
         ),
         (
             text.replace("RollingOut", "Rolling"),
-            RecordError::Malformed {
+            StagedError::Malformed {
                 found: "an unknown phase",
             },
         ),
         (
             text.replace("InPlace", "Inplace"),
-            RecordError::Malformed {
+            StagedError::Malformed {
                 found: "an unknown update policy",
             },
         ),
         (
             text.replace("\"by\":\"alice\"", "\"by\":1"),
-            RecordError::Malformed { found: "no user" },
+            StagedError::Malformed { found: "no user" },
         ),
         (
             text.replace("\"by\":\"alice\"", "\"by\":\"alice\",\"more\":1"),
-            RecordError::Malformed {
+            StagedError::Malformed {
                 found: "an unknown field",
             },
         ),
         (
             text.replace("\"by\":\"alice\"", "\"by\":\"alice\",\"by\":\"bob\""),
-            RecordError::Malformed {
+            StagedError::Malformed {
                 found: "no JSON object",
             },
         ),
         (
             "[]".to_owned(),
-            RecordError::Malformed {
+            StagedError::Malformed {
                 found: "no JSON object",
             },
         ),
         (
             String::new(),
-            RecordError::Malformed {
+            StagedError::Malformed {
                 found: "no JSON object",
             },
         ),
-        ("x".repeat(8193), RecordError::TooLong { found: 8193 }),
+        ("x".repeat(8193), StagedError::TooLong { found: 8193 }),
     ];
     for (text, error) in table {
-        assert_eq!(Record::read(&text, UID), Err(error), "{text}");
+        assert_eq!(StagedChange::read(&text, UID), Err(error), "{text}");
     }
-    assert_eq!(Record::read(&text.replace(UID, ""), ""), Err(RecordError::Uid));
+    assert_eq!(StagedChange::read(&text.replace(UID, ""), ""), Err(StagedError::Uid));
 }
 
 #[test]
 fn another_spelling_of_the_same_templates_is_the_same_record() {
-    let text = record().write().expect("short").replace("5Gi", "5120Mi");
-    assert_eq!(Record::read(&text, UID).expect("valid"), record());
+    let text = staged_change().write().expect("short").replace("5Gi", "5120Mi");
+    assert_eq!(StagedChange::read(&text, UID).expect("valid"), staged_change());
 }
 
 #[test]
 fn a_wish_that_does_not_fit_is_refused_when_it_is_written() {
-    let mut long = record();
+    let mut long = staged_change();
     long.templates[0].labels.insert("a".to_owned(), "x".repeat(8192));
-    assert!(matches!(long.write(), Err(RecordError::TooLong { found }) if found > 8192));
+    assert!(matches!(long.write(), Err(StagedError::TooLong { found }) if found > 8192));
 }
 
 #[test]
 fn the_longest_record_is_written_and_read_and_a_longer_one_is_not() {
-    let mut longest = record();
+    let mut longest = staged_change();
     longest.by.clear();
     let room = 8192 - longest.write().expect("short").len();
     longest.by = "x".repeat(room);
     let text = longest.write().expect("as long as it may be");
-    assert_eq!((text.len(), Record::read(&text, UID)), (8192, Ok(longest.clone())));
+    assert_eq!(
+        (text.len(), StagedChange::read(&text, UID)),
+        (8192, Ok(longest.clone()))
+    );
     longest.by.push('x');
-    assert_eq!(longest.write(), Err(RecordError::TooLong { found: 8193 }));
+    assert_eq!(longest.write(), Err(StagedError::TooLong { found: 8193 }));
 }

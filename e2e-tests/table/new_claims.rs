@@ -7,7 +7,7 @@ use super::case::{Case, birth};
 use super::objects::{Object, SET_CONTROLLER, UID, claim, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [wished(), fields(), passes(), names(), hosts()].into_iter().flatten().collect()
+    [desired(), fields(), passes(), names(), hosts()].into_iter().flatten().collect()
 }
 
 /// A set of which `data` is wished to be larger.
@@ -25,11 +25,11 @@ fn born(sentence: &str, claim: &Object, sets: &[&Object], expected: &str) -> Cas
 
 const BORN: &str = "divert storage=20Gi revision looks=1";
 
-fn wished() -> Vec<Case> {
+fn desired() -> Vec<Case> {
     let one = claim("data-web-3");
-    let record = |policy, phase| web().record(&web().size("20Gi"), policy, phase);
-    let complete = record(UpdatePolicy::InPlace, Phase::Complete);
-    let lazy = record(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
+    let staged_change = |policy, phase| web().staged_change(&web().size("20Gi"), policy, phase);
+    let complete = staged_change(UpdatePolicy::InPlace, Phase::Complete);
+    let lazy = staged_change(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
     vec![
         born("a claim is born as wished", &one, &[&growing()], BORN),
         born("after the wish was reached", &one, &[&complete], BORN),
@@ -72,7 +72,7 @@ fn wished() -> Vec<Case> {
 
 /// Each field that a claim is born with.
 fn fields() -> Vec<Case> {
-    let set = |live: Object, wish: Object| live.clone().staged(&wish);
+    let set = |live: Object, target: Object| live.clone().staged(&target);
     let old = web().data("/metadata/labels", json!({"tier": "bronze", "old": "yes"})).data("/metadata/annotations", json!({"before": "x"}));
     let new = web().data("/metadata/labels", json!({"tier": "gold", "app": "other"})).data("/metadata/annotations", json!({"backup": "daily"}));
     let one = || {

@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, annotated, decide_with, record, set, template};
+use super::{Cluster, annotated, decide_with, set, staged_change, template};
 use crate::admission::{CannotAsk, Edit, Verdict};
-use crate::templates::{Phase, Record, keys};
+use crate::templates::{Phase, StagedChange, keys};
 use crate::wire::request::decode;
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
-fn wish() -> Value {
-    let mut wish = template("data", "20Gi");
-    wish["metadata"]["labels"] = json!({"tier": "gold", "app": "ignored"});
-    wish["metadata"]["annotations"] = json!({"backup": "daily"});
-    wish["spec"]["volumeAttributesClassName"] = "fast".into();
-    wish
+fn target() -> Value {
+    let mut target = template("data", "20Gi");
+    target["metadata"]["labels"] = json!({"tier": "gold", "app": "ignored"});
+    target["metadata"]["annotations"] = json!({"backup": "daily"});
+    target["spec"]["volumeAttributesClassName"] = "fast".into();
+    target
 }
 
-fn named(name: &str, templates: &[Value], wished: &[Value]) -> Value {
-    let mut set = annotated(set(templates), keys::STAGED, &record(wished, Phase::Complete));
+fn named(name: &str, templates: &[Value], desired: &[Value]) -> Value {
+    let mut set = annotated(set(templates), keys::STAGED, &staged_change(desired, Phase::Complete));
     set["metadata"]["name"] = name.into();
     set["spec"]["selector"] = json!({"matchLabels": {"app": "web"}});
     set
@@ -29,7 +29,7 @@ fn web() -> Value {
     let mut live = template("data", "10Gi");
     live["metadata"]["labels"] = json!({"tier": "bronze", "old": "yes"});
     live["metadata"]["annotations"] = json!({"before": "x"});
-    named("web", &[live], &[wish()])
+    named("web", &[live], &[target()])
 }
 
 fn claim(name: &str) -> Value {
@@ -39,11 +39,11 @@ fn claim(name: &str) -> Value {
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}})
 }
 
-fn birth(claim: &Value, user: &str, cluster: &mut Cluster) -> Verdict {
-    birth_with(claim, user, "{}", cluster)
+fn new_claims(claim: &Value, user: &str, cluster: &mut Cluster) -> Verdict {
+    created_with(claim, user, "{}", cluster)
 }
 
-fn birth_with(claim: &Value, user: &str, settings: &str, cluster: &mut Cluster) -> Verdict {
+fn created_with(claim: &Value, user: &str, settings: &str, cluster: &mut Cluster) -> Verdict {
     let review = json!({
         "kind": {"group": "", "version": "v1", "kind": "PersistentVolumeClaim"}, "operation": "CREATE",
         "namespace": "shop", "name": claim["metadata"]["name"], "userInfo": {"username": user}, "object": claim,
@@ -54,11 +54,14 @@ fn birth_with(claim: &Value, user: &str, settings: &str, cluster: &mut Cluster) 
 #[test]
 fn p1_a_claim_is_born_with_the_wish_in_place_of_the_live_template() {
     let mut cluster = Cluster::of(vec![web()]);
-    let Verdict::Stage(edits, remarks) = birth(&claim("data-web-3"), CONTROLLER, &mut cluster) else {
+    let Verdict::Stage(edits, remarks) = new_claims(&claim("data-web-3"), CONTROLLER, &mut cluster) else {
         panic!()
     };
-    let text = record(&[wish()], Phase::Complete);
-    let revision = Record::read(&text, super::UID).expect("valid").revision().to_string();
+    let text = staged_change(&[target()], Phase::Complete);
+    let revision = StagedChange::read(&text, super::UID)
+        .expect("valid")
+        .revision()
+        .to_string();
     let expected = [
         Edit::SetStorage("20Gi".parse().expect("a size")),
         Edit::SetAttributesClass("fast".to_owned()),
@@ -75,11 +78,11 @@ fn p1_a_claim_is_born_with_the_wish_in_place_of_the_live_template() {
 
 #[test]
 fn p1_only_what_differs_is_written() {
-    let edits = |wish: &Value, claim: &Value| {
+    let edits = |target: &Value, claim: &Value| {
         let mut live = template("data", "10Gi");
         live["metadata"]["annotations"] = json!({"before": "x"});
-        let set = named("web", &[live], std::slice::from_ref(wish));
-        match birth(claim, CONTROLLER, &mut Cluster::of(vec![set])) {
+        let set = named("web", &[live], std::slice::from_ref(target));
+        match new_claims(claim, CONTROLLER, &mut Cluster::of(vec![set])) {
             Verdict::Stage(edits, _) => edits,
             other => panic!("expected Stage, but found {other:?}"),
         }
@@ -87,9 +90,9 @@ fn p1_only_what_differs_is_written() {
     let mut plain = claim("data-web-3");
     plain["spec"]["resources"]["requests"]["storage"] = "20Gi".into();
     plain["metadata"]["annotations"] = json!({"backup": "daily"});
-    let text = |wish: &Value| record(std::slice::from_ref(wish), Phase::Complete);
-    let revision = |wish: &Value| Record::read(&text(wish), super::UID).expect("valid").revision();
-    let labelled = |wish: &Value| Edit::SetLabel(keys::REVISION.into(), revision(wish).to_string());
+    let text = |target: &Value| staged_change(std::slice::from_ref(target), Phase::Complete);
+    let revision = |target: &Value| StagedChange::read(&text(target), super::UID).expect("valid").revision();
+    let labelled = |target: &Value| Edit::SetLabel(keys::REVISION.into(), revision(target).to_string());
 
     let same = template("data", "20Gi");
     assert_eq!(edits(&same, &plain), [labelled(&same)], "the size is that of the wish");
@@ -139,7 +142,7 @@ fn p1_each_set_that_may_have_given_the_name_is_looked_up() {
         ("data-web-99999999999999999999".to_owned(), 0),
     ] {
         let mut cluster = Cluster::of(vec![]);
-        let verdict = birth_with(&claim(&name), CONTROLLER, r#"{"maxPVCLookups":1}"#, &mut cluster);
+        let verdict = created_with(&claim(&name), CONTROLLER, r#"{"maxPVCLookups":1}"#, &mut cluster);
         let Verdict::Pass(remarks) = verdict else {
             panic!("{name}")
         };
@@ -155,7 +158,7 @@ fn p1_each_set_that_may_have_given_the_name_is_looked_up() {
 #[test]
 fn p1_below_the_partition_a_claim_is_born_from_the_live_template() {
     let strategy = |kind: &str, partition: u32| json!({"type": kind, "rollingUpdate": {"partition": partition}});
-    for (sentence, strategy, start, born) in [
+    for (sentence, strategy, start, new_claim) in [
         ("no partition", json!({}), 0, true),
         ("at the partition", strategy("RollingUpdate", 3), 0, true),
         ("below it", strategy("RollingUpdate", 4), 0, false),
@@ -167,14 +170,18 @@ fn p1_below_the_partition_a_claim_is_born_from_the_live_template() {
         let mut set = web();
         set["spec"]["updateStrategy"] = strategy;
         set["spec"]["ordinals"] = json!({"start": start});
-        let verdict = birth(&claim("data-web-3"), CONTROLLER, &mut Cluster::of(vec![set]));
-        assert_eq!(matches!(verdict, Verdict::Stage(..)), born, "{sentence}: {verdict:?}");
+        let verdict = new_claims(&claim("data-web-3"), CONTROLLER, &mut Cluster::of(vec![set]));
+        assert_eq!(
+            matches!(verdict, Verdict::Stage(..)),
+            new_claim,
+            "{sentence}: {verdict:?}"
+        );
     }
 }
 
 #[test]
 fn p1_what_the_settings_do_not_allow_any_more_is_not_born() {
-    for (settings, born) in [
+    for (settings, new_claim) in [
         ("{}", true),
         (r#"{"maxStorage":{"*":"20Gi"}}"#, true),
         (r#"{"maxStorage":{"*":"19Gi"}}"#, false),
@@ -183,15 +190,19 @@ fn p1_what_the_settings_do_not_allow_any_more_is_not_born() {
         (r#"{"mode":"ValidateOnly"}"#, false),
     ] {
         let mut cluster = Cluster::of(vec![web()]);
-        let verdict = birth_with(&claim("data-web-3"), CONTROLLER, settings, &mut cluster);
-        assert_eq!(matches!(verdict, Verdict::Stage(..)), born, "{settings}: {verdict:?}");
+        let verdict = created_with(&claim("data-web-3"), CONTROLLER, settings, &mut cluster);
+        assert_eq!(
+            matches!(verdict, Verdict::Stage(..)),
+            new_claim,
+            "{settings}: {verdict:?}"
+        );
     }
 }
 
 #[test]
 fn p1_where_templates_are_mutable_a_claim_is_born_as_it_is() {
     let mut cluster = Cluster::of(vec![web()]);
-    let verdict = birth_with(
+    let verdict = created_with(
         &claim("data-web-3"),
         CONTROLLER,
         r#"{"mode":"ValidateOnly"}"#,
@@ -204,7 +215,7 @@ fn p1_where_templates_are_mutable_a_claim_is_born_as_it_is() {
 fn p1_a_claim_is_never_born_smaller_than_it_was_asked_for() {
     let mut large = claim("data-web-3");
     large["spec"]["resources"]["requests"]["storage"] = "99Gi".into();
-    let Verdict::Stage(edits, _) = birth(&large, CONTROLLER, &mut Cluster::of(vec![web()])) else {
+    let Verdict::Stage(edits, _) = new_claims(&large, CONTROLLER, &mut Cluster::of(vec![web()])) else {
         panic!()
     };
     assert!(
@@ -258,7 +269,7 @@ fn p1_any_other_claim_passes_without_a_question_where_that_is_possible() {
     ];
     for (sentence, claim, user, sets, asked) in table {
         let mut cluster = Cluster::of(sets);
-        assert_eq!(birth(&claim, user, &mut cluster), Verdict::PASS, "{sentence}");
+        assert_eq!(new_claims(&claim, user, &mut cluster), Verdict::PASS, "{sentence}");
         assert_eq!(cluster.asked.len(), asked, "{sentence}");
     }
 }
@@ -267,7 +278,7 @@ fn p1_any_other_claim_passes_without_a_question_where_that_is_possible() {
 fn p1_a_name_that_no_set_could_have_given_is_not_looked_up() {
     for name in ["data", "data-3", "data--3", "-web-3", "data-web-", "data-web-x"] {
         let mut cluster = Cluster::of(vec![web()]);
-        let verdict = birth(&claim(name), CONTROLLER, &mut cluster);
+        let verdict = new_claims(&claim(name), CONTROLLER, &mut cluster);
         assert_eq!((verdict, cluster.asked), (Verdict::PASS, vec![]), "{name}");
     }
 }
@@ -275,13 +286,13 @@ fn p1_a_name_that_no_set_could_have_given_is_not_looked_up() {
 #[test]
 fn p1_a_name_that_two_sets_give_is_left_alone() {
     // data of web-1 at 0, and data-web of 1 at 0.
-    let one = named("web-1", &[template("data", "10Gi")], &[wish()]);
-    let mut wish = wish();
-    wish["metadata"]["name"] = "data-web".into();
-    let other = named("1", &[template("data-web", "10Gi")], &[wish]);
-    let born = |sets: Vec<Value>| birth(&claim("data-web-1-0"), CONTROLLER, &mut Cluster::of(sets));
-    assert!(matches!(born(vec![one.clone()]), Verdict::Stage(..)));
-    assert_eq!(born(vec![one, other]), Verdict::PASS);
+    let one = named("web-1", &[template("data", "10Gi")], &[target()]);
+    let mut target = target();
+    target["metadata"]["name"] = "data-web".into();
+    let other = named("1", &[template("data-web", "10Gi")], &[target]);
+    let new_claim = |sets: Vec<Value>| new_claims(&claim("data-web-1-0"), CONTROLLER, &mut Cluster::of(sets));
+    assert!(matches!(new_claim(vec![one.clone()]), Verdict::Stage(..)));
+    assert_eq!(new_claim(vec![one, other]), Verdict::PASS);
 }
 
 #[test]
@@ -290,7 +301,7 @@ fn p1_a_claim_is_born_from_the_live_template_rather_than_not_at_all() {
         objects: Err(CannotAsk("not granted".to_owned())),
         ..Cluster::of(vec![])
     };
-    let Verdict::Pass(remarks) = birth(&claim("data-web-3"), CONTROLLER, &mut silent) else {
+    let Verdict::Pass(remarks) = new_claims(&claim("data-web-3"), CONTROLLER, &mut silent) else {
         panic!()
     };
     let expected =

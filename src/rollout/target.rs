@@ -5,13 +5,13 @@ use super::snapshot::SetView;
 use crate::api::Settings;
 use crate::api::settings::Mode;
 use crate::templates::show::path_of;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Record, Revision, Rules, UpdatePolicy};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Revision, Rules, StagedChange, UpdatePolicy};
 
 /// A wish that is to be rolled out to existing claims.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wish<'a> {
+pub struct Target<'a> {
     /// The record that holds it.
-    pub record: &'a Record,
+    pub change: &'a StagedChange,
     /// Its revision.
     pub revision: Revision,
 }
@@ -20,11 +20,11 @@ pub struct Wish<'a> {
 #[must_use]
 pub fn update_policy(set: &SetView) -> UpdatePolicy {
     set.update_policy
-        .or(set.staged.as_ref().map(|record| record.update_policy))
+        .or(set.staged.as_ref().map(|change| change.update_policy))
         .unwrap_or_default()
 }
 
-impl<'a> Wish<'a> {
+impl<'a> Target<'a> {
     /// The staged change of the set, if it counts: for the claims that are created, for the Pods that wait, and for the
     /// claims that are there.
     ///
@@ -37,7 +37,7 @@ impl<'a> Wish<'a> {
         if let Some(why) = set.unreadable.clone() {
             return Err(Idle::Unreadable { why });
         }
-        let Some(record) = &set.staged else {
+        let Some(change) = &set.staged else {
             return Err(Idle::NothingStaged);
         };
         if set.terminating {
@@ -52,19 +52,19 @@ impl<'a> Wish<'a> {
             return Err(Idle::Owned { by: owner.clone() });
         }
         let rules = settings.rules_of_staged(update_policy(set));
-        if let Some(why) = broken_rule(set, &rules, &record.templates) {
+        if let Some(why) = broken_rule(set, &rules, &change.templates) {
             return Err(Idle::Unsound { why });
         }
         Ok(Self {
-            record,
-            revision: record.revision(),
+            change,
+            revision: change.revision(),
         })
     }
 
     /// True iff the set itself has the wanted templates: it was staged to bring claims to them.
     #[must_use]
     pub fn is_live(&self, set: &SetView) -> bool {
-        Diff::between(&set.live, &self.record.templates).is_empty()
+        Diff::between(&set.live, &self.change.templates).is_empty()
     }
 
     /// What is to be rolled out to the claims of the set.
@@ -72,14 +72,14 @@ impl<'a> Wish<'a> {
     /// # Errors
     /// [`Idle`] if nothing is.
     pub fn of(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
-        let wish = Self::staged(set, settings)?;
-        if let Some(claims) = set.too_many_claims(&wish.record.templates) {
+        let target = Self::staged(set, settings)?;
+        if let Some(claims) = set.too_many_claims(&target.change.templates) {
             return Err(Idle::TooManyClaims { claims });
         }
         match update_policy(set) {
             UpdatePolicy::OnClaimDelete => Err(Idle::OnClaimDelete),
             UpdatePolicy::ReCreate => Err(Idle::ReCreate),
-            UpdatePolicy::InPlace => Ok(wish),
+            UpdatePolicy::InPlace => Ok(target),
         }
     }
 }
@@ -98,5 +98,5 @@ fn broken_rule(set: &SetView, rules: &Rules<'_>, wanted: &[ClaimTemplate]) -> Op
 }
 
 #[cfg(test)]
-#[path = "wish_tests.rs"]
+#[path = "target_tests.rs"]
 mod tests;

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{UID, annotated, decide, edits, record, refusal, set, staged, template, update};
+use super::{UID, annotated, decide, denial, edits, set, staged, staged_change, template, update};
 use crate::admission::{Edit, Verdict};
-use crate::templates::{Phase, Record, UpdatePolicy, keys};
+use crate::templates::{Phase, StagedChange, UpdatePolicy, keys};
 
 #[test]
 fn u3_a_growth_is_staged_with_who_asked_for_it_and_how() {
@@ -13,7 +13,7 @@ fn u3_a_growth_is_staged_with_who_asked_for_it_and_how() {
     let Verdict::Stage(found, remarks) = decide(&update(&old, &new)) else {
         panic!()
     };
-    let text = record(&[template("data", "20Gi")], Phase::RollingOut);
+    let text = staged_change(&[template("data", "20Gi")], Phase::RollingOut);
     assert_eq!(found, staged(text));
     assert_eq!(
         remarks.warnings,
@@ -35,7 +35,7 @@ fn u3_the_annotation_rules_over_the_default_update_policy() {
         panic!()
     };
     assert_eq!(
-        Record::read(text, UID).expect("valid").update_policy,
+        StagedChange::read(text, UID).expect("valid").update_policy,
         UpdatePolicy::OnClaimDelete
     );
     assert!(
@@ -50,12 +50,12 @@ fn u3_a_second_wish_is_compared_with_the_first_one() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
-        &record(&[template("data", "20Gi")], Phase::RollingOut),
+        &staged_change(&[template("data", "20Gi")], Phase::RollingOut),
     );
     let grown = set(&[template("data", "30Gi")]);
-    let text = record(&[template("data", "30Gi")], Phase::RollingOut);
+    let text = staged_change(&[template("data", "30Gi")], Phase::RollingOut);
     assert_eq!(edits(decide(&update(&old, &grown))), staged(text));
-    let (code, message) = refusal(decide(&update(&old, &set(&[template("data", "15Gi")]))));
+    let (code, message) = denial(decide(&update(&old, &set(&[template("data", "15Gi")]))));
     assert_eq!(code, 403);
     assert!(
         message.contains("cannot shrink, expected at least 20Gi, but found 15Gi"),
@@ -69,7 +69,7 @@ fn u3_templates_that_are_only_reordered_are_put_back_and_nothing_is_staged() {
     let new = set(&[template("log", "1Gi"), template("data", "10Gi")]);
     assert_eq!(edits(decide(&update(&old, &new))), [Edit::RestoreTemplates]);
     let grown = set(&[template("log", "2Gi"), template("data", "10Gi")]);
-    let text = record(&[template("data", "10Gi"), template("log", "2Gi")], Phase::RollingOut);
+    let text = staged_change(&[template("data", "10Gi"), template("log", "2Gi")], Phase::RollingOut);
     assert_eq!(edits(decide(&update(&old, &grown))), staged(text));
 }
 
@@ -79,7 +79,7 @@ fn u3_every_offending_path_is_named_and_what_is_allowed() {
     other["spec"]["accessModes"] = json!(["ReadWriteMany"]);
     other["spec"]["storageClassName"] = "fast".into();
     let old = set(&[template("data", "10Gi"), template("log", "1Gi")]);
-    let (code, message) = refusal(decide(&update(&old, &set(&[other, template("new", "1Gi")]))));
+    let (code, message) = denial(decide(&update(&old, &set(&[other, template("new", "1Gi")]))));
     assert_eq!(code, 403);
     assert_eq!(
         message,
@@ -111,7 +111,7 @@ fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not()
         "claim-rollout.io/revision",
         "x.claim-rollout.io/x",
     ] {
-        let (code, message) = refusal(decide(&update(&labelled(key, "a"), &labelled(key, "b"))));
+        let (code, message) = denial(decide(&update(&labelled(key, "a"), &labelled(key, "b"))));
         let path = format!("spec.volumeClaimTemplates[data].metadata.labels[{key}]: is reserved, expected no change");
         assert_eq!((code, message.contains(&path)), (403, true), "{message}");
         assert_eq!(
@@ -146,7 +146,7 @@ fn u3_an_amount_that_no_volume_can_have_is_refused() {
         ),
         ("20 Gi", "expected a quantity such as 10Gi"),
     ] {
-        let (code, message) = refusal(decide(&update(&old, &set(&[template("data", size)]))));
+        let (code, message) = denial(decide(&update(&old, &set(&[template("data", size)]))));
         assert_eq!(code, 403);
         assert!(message.contains(fault), "{message}");
     }
@@ -155,7 +155,7 @@ fn u3_an_amount_that_no_volume_can_have_is_refused() {
 #[test]
 fn u3_a_name_that_forms_no_claim_name_and_a_wish_that_does_not_fit_are_refused() {
     let old = set(&[template("Data", "10Gi")]);
-    let (code, message) = refusal(decide(&update(&old, &set(&[template("Data", "20Gi")]))));
+    let (code, message) = denial(decide(&update(&old, &set(&[template("Data", "20Gi")]))));
     assert_eq!(
         (code, message.contains("metadata.name: expected a template name")),
         (403, true),
@@ -163,7 +163,7 @@ fn u3_a_name_that_forms_no_claim_name_and_a_wish_that_does_not_fit_are_refused()
     );
     let mut long = template("data", "20Gi");
     long["metadata"]["labels"] = json!({"a": "x".repeat(9000)});
-    let (code, message) = refusal(decide(&update(&set(&[template("data", "10Gi")]), &set(&[long]))));
+    let (code, message) = denial(decide(&update(&set(&[template("data", "10Gi")]), &set(&[long]))));
     assert_eq!(
         (code, message.contains("expected at most 8192 bytes")),
         (403, true),

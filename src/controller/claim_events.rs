@@ -26,10 +26,10 @@ impl Pace {
 
 /// What was last said of a claim, and when that was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct ClaimEvent {
     pub(super) message: String,
     pub(super) asked: Seconds,
 }
 
 /// What was said of claims, by uid.
-pub(super) type Hearsay = BTreeMap<String, Said>;
+pub(super) type ClaimEvents = BTreeMap<String, ClaimEvent>;

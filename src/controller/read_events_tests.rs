@@ -1,10 +1,10 @@
 use k8s_openapi::api::core::v1::Event;
 use serde_json::{Value, json};
 
-use super::{Hearsay, Said, due, latest, quote};
+use super::{ClaimEvent, ClaimEvents, due, latest, quote};
+use crate::controller::claim_events::Pace;
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
-use crate::controller::hearsay::Pace;
 use crate::rollout::{ClaimState, Progress, plan};
 
 /// What is reported of a rollout in which the highest of three claims is in this state.
@@ -24,12 +24,12 @@ fn report(state: &str) -> ClaimRollout {
     fixtures::rollout(&json!({"name": "web"}), &status)
 }
 
-fn said(asked: u64) -> Hearsay {
-    let said = Said {
+fn claim_events(asked: u64) -> ClaimEvents {
+    let claim_events = ClaimEvent {
         message: "VolumeResizeFailed: busy".to_owned(),
         asked,
     };
-    [("data-web-2-uid".to_owned(), said)].into()
+    [("data-web-2-uid".to_owned(), claim_events)].into()
 }
 
 #[test]
@@ -52,17 +52,17 @@ fn who_is_on_its_way_for_half_a_minute_is_asked_about_every_five_minutes() {
         ("asked not long ago", Expanding, "Expanding", Some(1060), 1359, false),
         ("asked long ago", Expanding, "Expanding", Some(1060), 1360, true),
     ] {
-        let said = asked.map(said).unwrap_or_default();
-        let due = due(&progress(state), Some(&report(reported)), &said, now);
+        let claim_events = asked.map(claim_events).unwrap_or_default();
+        let due = due(&progress(state), Some(&report(reported)), &claim_events, now);
         assert_eq!(due.as_deref(), expected.then_some("data-web-2-uid"), "{why}");
     }
     assert!(
-        due(&progress(Expanding), None, &Hearsay::new(), 1060).is_none(),
+        due(&progress(Expanding), None, &ClaimEvents::new(), 1060).is_none(),
         "never reported"
     );
     let mut says_why = progress(Expanding);
     "ControllerResizeError".clone_into(&mut says_why.claims[0].reason);
-    let due = due(&says_why, Some(&report("Expanding")), &Hearsay::new(), 1060);
+    let due = due(&says_why, Some(&report("Expanding")), &ClaimEvents::new(), 1060);
     assert_eq!(due, None, "its condition says why");
 }
 
@@ -79,7 +79,7 @@ fn claims_of_a_set_are_asked_about_one_after_the_other() {
         name.clone_into(&mut claim.name);
         status.claims.push(claim);
     }
-    let mut said = Hearsay::new();
+    let mut claim_events = ClaimEvents::new();
     for (now, expected) in [
         (1060, Some("data-web-2-uid")),
         (1090, Some("data-web-1-uid")),
@@ -87,10 +87,10 @@ fn claims_of_a_set_are_asked_about_one_after_the_other() {
         (1150, None),
         (1360, Some("data-web-2-uid")),
     ] {
-        let due = due(&progress, Some(&report), &said, now);
+        let due = due(&progress, Some(&report), &claim_events, now);
         assert_eq!(due.as_deref(), expected, "{now}");
         let message = String::new();
-        said.extend(due.map(|uid| (uid, Said { message, asked: now })));
+        claim_events.extend(due.map(|uid| (uid, ClaimEvent { message, asked: now })));
     }
 }
 
@@ -118,7 +118,7 @@ fn what_was_said_is_added_while_the_claim_is_on_its_way_and_no_longer() {
     ] {
         let mut progress = progress(state);
         let others = progress.claims[1..].to_vec();
-        quote(&mut progress, &said(1060));
+        quote(&mut progress, &claim_events(1060));
         assert_eq!(progress.claims[0].message, expected);
         assert_eq!(progress.claims[1..], others);
     }

@@ -2,7 +2,7 @@
 
 use crate::rollout::ClaimProgress;
 use crate::rollout::action::Reason;
-use crate::rollout::fixtures::{record, refused, template, told, web as fixture};
+use crate::rollout::fixtures::{events, refused, staged_change, template, web as fixture};
 use crate::rollout::plan::plan;
 use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::PodManagement;
@@ -11,9 +11,9 @@ use crate::templates::Phase;
 #[test]
 fn things_are_said_once() {
     let mut web = fixture();
-    web.earlier = None;
-    let first = told(&web);
-    let revision = web.wish();
+    web.previous = None;
+    let first = events(&web);
+    let revision = web.target();
     assert_eq!(
         first,
         [(
@@ -25,16 +25,16 @@ fn things_are_said_once() {
     let mut web = fixture();
     refused(&mut web, 1000);
     assert_eq!(
-        told(&web),
+        events(&web),
         [(Reason::FailedToPatchPVC, "data-web-2: exceeded quota".to_owned())]
     );
     let known = ["Refused", "Forbidden", "exceeded quota"].map(str::to_owned);
-    web.earlier
+    web.previous
         .as_mut()
         .unwrap()
         .claims
         .insert("data-web-2".to_owned(), known.into());
-    assert_eq!(told(&web), []);
+    assert_eq!(events(&web), []);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn claim_that_finds_no_place_in_the_list_is_told_all_the_same() {
     let progress = plan(&web).progress;
     assert_eq!((progress.claims.len(), progress.unlisted.len()), (50, 10));
     let of = |ordinal: u32| (Reason::FailedToPatchPVC, format!("data-web-{ordinal}: exceeded quota"));
-    assert_eq!(told(&web), (0..60).rev().map(of).collect::<Vec<_>>());
+    assert_eq!(events(&web), (0..60).rev().map(of).collect::<Vec<_>>());
 
     let told_before = |claims: &[ClaimProgress]| -> Vec<_> {
         let known = |claim: &ClaimProgress| {
@@ -63,12 +63,12 @@ fn claim_that_finds_no_place_in_the_list_is_told_all_the_same() {
         };
         claims.iter().map(known).collect()
     };
-    let earlier = web.earlier.as_mut().unwrap();
-    earlier.claims.extend(told_before(&progress.claims));
-    assert_eq!(told(&web), (0..10).rev().map(of).collect::<Vec<_>>());
-    let earlier = web.earlier.as_mut().unwrap();
-    earlier.claims.extend(told_before(&progress.unlisted));
-    assert_eq!(told(&web), []);
+    let previous = web.previous.as_mut().unwrap();
+    previous.claims.extend(told_before(&progress.claims));
+    assert_eq!(events(&web), (0..10).rev().map(of).collect::<Vec<_>>());
+    let previous = web.previous.as_mut().unwrap();
+    previous.claims.extend(told_before(&progress.unlisted));
+    assert_eq!(events(&web), []);
 }
 
 #[test]
@@ -88,12 +88,12 @@ fn a_claim_is_told_to_be_ready_if_it_was_brought_there_also_when_that_took_no_lo
     ] {
         let mut web = fixture();
         let known = [before, "", ""].map(str::to_owned);
-        let earlier = web.earlier.as_mut().unwrap();
-        earlier.claims.insert("data-web-2".to_owned(), known.into());
+        let previous = web.previous.as_mut().unwrap();
+        previous.claims.insert("data-web-2".to_owned(), known.into());
         web.done("data-web-2");
         let ready = (Reason::ClaimReady, "data-web-2: capacity 2Gi".to_owned());
         let expected: Vec<_> = told_now.then_some(ready).into_iter().collect();
-        assert_eq!(told(&web), expected, "{before}");
+        assert_eq!(events(&web), expected, "{before}");
     }
 }
 
@@ -103,11 +103,11 @@ fn the_end_is_told_when_the_record_says_complete() {
     for name in ["data-web-2", "data-web-1", "data-web-0"] {
         web.done(name);
     }
-    assert_eq!(told(&web), []);
+    assert_eq!(events(&web), []);
     web.phase(Phase::Complete);
-    let revision = web.wish();
+    let revision = web.target();
     let expected = format!("revision {revision}: every claim is at the wish and ready");
-    assert_eq!(told(&web), [(Reason::ClaimRolloutComplete, expected)]);
+    assert_eq!(events(&web), [(Reason::ClaimRolloutComplete, expected)]);
 }
 
 #[test]
@@ -151,7 +151,10 @@ fn the_counters_are_those_of_the_kep() {
         .map(|claim| (claim.ordinal, claim.state))
         .collect();
     assert_eq!(listed, [(1, ClaimState::Applied), (0, ClaimState::Pending)]);
-    assert_eq!(progress.current_revision, record(web.set.live.clone()).revision());
+    assert_eq!(
+        progress.current_revision,
+        staged_change(web.set.live.clone()).revision()
+    );
     assert_eq!(
         (progress.ready.holds, progress.reconciling.holds, progress.stalled.holds),
         (false, true, false)

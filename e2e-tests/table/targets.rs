@@ -7,7 +7,7 @@ use super::case::{Case, update};
 use super::objects::{Object, access, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [growth(), whole_lists(), second_wishes(), refusals(), reserved(), sentences(), authority(), switches()].into_iter().flatten().collect()
+    [growth(), whole_lists(), second_targets(), refusals(), reserved(), sentences(), authority(), switches()].into_iter().flatten().collect()
 }
 
 const STAYS: &str = "existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)";
@@ -93,11 +93,11 @@ fn whole_lists() -> Vec<Case> {
     ]
 }
 
-fn second_wishes() -> Vec<Case> {
+fn second_targets() -> Vec<Case> {
     let rolling = web().in_place().staged(&web().size("20Gi"));
-    let complete = web().in_place().record(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::Complete);
+    let complete = web().in_place().staged_change(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::Complete);
     let staged = |from: &str, to: &str| format!("divert templates staged:InPlace warns \"staged data {from} -> {to}; {FOLLOWS}\"");
-    let other = web().record(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::RollingOut);
+    let other = web().staged_change(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::RollingOut);
     vec![
         update("U3", "a second wish in the middle", &rolling, &rolling.clone().size("30Gi")).expects(staged("20Gi", "30Gi")),
         update("U3", "a second wish after the first", &complete, &complete.clone().size("30Gi")).expects(staged("20Gi", "30Gi")),
@@ -251,7 +251,7 @@ fn authority() -> Vec<Case> {
 fn switches() -> Vec<Case> {
     let staged = "divert staged:InPlace warns \"claim-rollout: staged the templates as they are; 6 claims will be updated in place, \
                   highest ordinal first (kubectl claim-rollout status web)\"";
-    let lazy = web().record(&web().size("20Gi"), UpdatePolicy::OnClaimDelete, Phase::RollingOut);
+    let lazy = web().staged_change(&web().size("20Gi"), UpdatePolicy::OnClaimDelete, Phase::RollingOut);
     let recreate = || json!({"allowReCreate": true});
     let by_default = |case: Case| case.settings(json!({"defaultUpdatePolicy": "InPlace"}));
     let bare = web().without("/spec/volumeClaimTemplates");

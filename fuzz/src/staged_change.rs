@@ -1,9 +1,9 @@
-//! Target `record`: the text of the annotation `claim-rollout.io/staged`, as anybody may have written it.
+//! Target `change`: the text of the annotation `claim-rollout.io/staged`, as anybody may have written it.
 
 use claim_rollout::json;
-use claim_rollout::templates::record::{MAX_BYTES, VERSION};
+use claim_rollout::templates::staged_change::{MAX_BYTES, VERSION};
 use claim_rollout::templates::text::canonical_list;
-use claim_rollout::templates::{ClaimTemplate, Diff, Record, RecordError, Revision};
+use claim_rollout::templates::{ClaimTemplate, Diff, StagedChange, StagedError, Revision};
 use serde_json::Value;
 
 /// The set that the records are for.
@@ -14,15 +14,15 @@ const UID: &str = "u-1";
 /// # Laws
 /// What can be read can be written, and read again gives an equal record of the same revision; what is written is
 /// canonical; the revision does not go by the order of the templates; another uid makes it no record.
-pub fn record(data: &[u8]) {
+pub fn staged_change(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let _ = Record::read(text, UID).map(|record| check(&record, text));
+    let _ = StagedChange::read(text, UID).map(|change| check(&change, text));
     if let Some(signed) = signed(text)
-        && let Ok(record) = Record::read(&signed, UID)
+        && let Ok(change) = StagedChange::read(&signed, UID)
     {
-        check(&record, &signed);
+        check(&change, &signed);
     }
 }
 
@@ -48,33 +48,33 @@ fn signed(text: &str) -> Option<String> {
     Some(Value::Object(fields).to_string())
 }
 
-fn check(record: &Record, text: &str) {
+fn check(change: &StagedChange, text: &str) {
     assert!(text.len() <= MAX_BYTES, "a record of {} bytes was read", text.len());
     assert!(
-        Record::read(text, "u-2").is_err(),
+        StagedChange::read(text, "u-2").is_err(),
         "the record of one set was read as another's: {text}"
     );
-    let written = match record.write() {
+    let written = match change.write() {
         Ok(written) => written,
         // A canonical quantity can be longer than the one that was read (`.1` is `100m`), but only by a few bytes.
-        Err(RecordError::TooLong { found }) => {
+        Err(StagedError::TooLong { found }) => {
             assert!(found <= text.len() * 4, "{} bytes became {found}: {text}", text.len());
             return;
         }
         Err(error) => panic!("{error}: {text}"),
     };
     assert!(written.len() <= MAX_BYTES, "{} bytes were written", written.len());
-    let again = Record::read(&written, UID).unwrap_or_else(|error| panic!("{error}: {text} was written as {written}"));
-    assert_eq!(again, *record, "{text} was written as {written}");
-    assert_eq!(again.revision(), record.revision(), "{text} was written as {written}");
+    let again = StagedChange::read(&written, UID).unwrap_or_else(|error| panic!("{error}: {text} was written as {written}"));
+    assert_eq!(again, *change, "{text} was written as {written}");
+    assert_eq!(again.revision(), change.revision(), "{text} was written as {written}");
     // A quantity may settle only the second time, see the target `quantity`; but then it has.
     if let Ok(settled) = again.write() {
-        let third = Record::read(&settled, UID).unwrap_or_else(|error| panic!("{error}: {settled}"));
+        let third = StagedChange::read(&settled, UID).unwrap_or_else(|error| panic!("{error}: {settled}"));
         assert_eq!(third.write().as_ref(), Ok(&settled), "not canonical");
     }
     let value = json::read(&written).expect("JSON");
     assert_eq!(json::canonical(&value), written, "not canonical");
-    check_templates(&record.templates, text);
+    check_templates(&change.templates, text);
 }
 
 /// What the controller and the policy rely on when they compare wishes.

@@ -2,37 +2,37 @@
 //!
 //! The memory is the ClaimRollout itself, so a controller that starts anew does not say everything again.
 
-use super::action::{Reason, Tell};
+use super::action::{EventNotice, Reason};
 use super::idle::Idle;
 use super::lag;
 use super::progress::{ClaimProgress, Progress};
 use super::readiness::ClaimState;
 use super::replica::Replica;
-use super::snapshot::{Earlier, Snapshot, Strategy};
-use super::wish::Wish;
+use super::snapshot::{Previous, Snapshot, Strategy};
+use super::target::Target;
 use crate::api::ReadyReason;
-use crate::templates::Record;
+use crate::templates::StagedChange;
 
 /// What to say about a set for which nothing is rolled out: that its claims stay as they are, when a wish is new, or that
 /// it was withdrawn.
 #[must_use]
-pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
+pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<EventNotice> {
     if *idle == Idle::Withdrawn {
-        let earlier = snapshot.earlier.as_ref()?;
+        let previous = snapshot.previous.as_ref()?;
         let asking = lag::asking(snapshot).map(|asking| format!("; {asking}"));
-        let message = format!("revision {}: {idle}{}", earlier.revision, asking.unwrap_or_default());
-        return (earlier.ready != idle.as_str()).then(|| Tell {
+        let message = format!("revision {}: {idle}{}", previous.revision, asking.unwrap_or_default());
+        return (previous.ready != idle.as_str()).then(|| EventNotice {
             reason: Reason::ClaimRolloutWithdrawn,
             ..staged(snapshot, message)
         });
     }
     let worth_saying = *idle == Idle::OnClaimDelete || idle.is_stalled();
-    let revision = snapshot.set.staged.as_ref().map(Record::revision);
-    let is_same = |earlier: &Earlier| revision.as_ref().is_none_or(|revision| earlier.revision == *revision);
+    let revision = snapshot.set.staged.as_ref().map(StagedChange::revision);
+    let is_same = |previous: &Previous| revision.as_ref().is_none_or(|revision| previous.revision == *revision);
     let known = snapshot
-        .earlier
+        .previous
         .as_ref()
-        .is_some_and(|earlier| is_same(earlier) && earlier.ready == idle.as_str());
+        .is_some_and(|previous| is_same(previous) && previous.ready == idle.as_str());
     let message = match &revision {
         Some(revision) => format!("revision {revision}: {idle}"),
         None => idle.to_string(),
@@ -42,7 +42,7 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
     } else {
         Reason::ClaimsStaged
     };
-    (worth_saying && !known).then(|| Tell {
+    (worth_saying && !known).then(|| EventNotice {
         reason,
         ..staged(snapshot, message)
     })
@@ -50,15 +50,20 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<Tell> {
 
 /// What to say about a rollout.
 #[must_use]
-pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], progress: &Progress) -> Vec<Tell> {
-    let mut told = Vec::new();
-    let earlier = snapshot
-        .earlier
+pub fn changes(
+    snapshot: &Snapshot,
+    target: &Target<'_>,
+    replicas: &[Replica<'_>],
+    progress: &Progress,
+) -> Vec<EventNotice> {
+    let mut events = Vec::new();
+    let previous = snapshot
+        .previous
         .as_ref()
-        .filter(|earlier| earlier.revision == wish.revision);
-    if earlier.is_none() {
-        let names: Vec<&str> = wish
-            .record
+        .filter(|previous| previous.revision == target.revision);
+    if previous.is_none() {
+        let names: Vec<&str> = target
+            .change
             .templates
             .iter()
             .map(|template| template.name.as_str())
@@ -69,47 +74,47 @@ pub fn changes(snapshot: &Snapshot, wish: &Wish<'_>, replicas: &[Replica<'_>], p
         };
         let message = format!(
             "revision {}: {} claims of {} follow, {order}",
-            wish.revision,
+            target.revision,
             snapshot.set.ordinals().count() * names.len(),
             names.join(", "),
         );
-        told.push(staged(snapshot, message));
+        events.push(staged(snapshot, message));
     }
     for claim in progress.claims.iter().chain(&progress.unlisted) {
-        told.extend(trouble(snapshot, earlier, claim));
+        events.extend(trouble(snapshot, previous, claim));
     }
-    if let Some(earlier) = earlier {
-        told.extend(newly_ready(snapshot, earlier, replicas));
+    if let Some(previous) = previous {
+        events.extend(newly_ready(snapshot, previous, replicas));
     }
-    told.extend(stalled(snapshot, earlier, progress));
-    if progress.ready.holds && earlier.is_some_and(|earlier| earlier.ready != progress.ready.reason) {
-        let message = format!("revision {}: {}", wish.revision, progress.ready.message);
-        told.push(Tell {
+    events.extend(stalled(snapshot, previous, progress));
+    if progress.ready.holds && previous.is_some_and(|previous| previous.ready != progress.ready.reason) {
+        let message = format!("revision {}: {}", target.revision, progress.ready.message);
+        events.push(EventNotice {
             reason: Reason::ClaimRolloutComplete,
             ..staged(snapshot, message)
         });
     }
-    told
+    events
 }
 
 /// That nothing goes on, where no claim says so.
-fn stalled(snapshot: &Snapshot, earlier: Option<&Earlier>, progress: &Progress) -> Option<Tell> {
+fn stalled(snapshot: &Snapshot, previous: Option<&Previous>, progress: &Progress) -> Option<EventNotice> {
     let reason = progress.ready.reason;
-    let is_new = |earlier: &Earlier| earlier.ready != reason;
+    let is_new = |previous: &Previous| previous.ready != reason;
     let is_told = match ReadyReason::read(reason)? {
-        ReadyReason::WriteRefused | ReadyReason::ProgressDeadlineExceeded => earlier.is_some_and(is_new),
+        ReadyReason::WriteRefused | ReadyReason::ProgressDeadlineExceeded => previous.is_some_and(is_new),
         // It may be the first that is known of a wish.
-        ReadyReason::WouldExceedQuota => earlier.is_none_or(is_new),
+        ReadyReason::WouldExceedQuota => previous.is_none_or(is_new),
         _ => false,
     };
-    is_told.then(|| Tell {
+    is_told.then(|| EventNotice {
         reason: Reason::ClaimRolloutStalled,
         ..staged(snapshot, progress.ready.message.clone())
     })
 }
 
-fn staged(snapshot: &Snapshot, message: String) -> Tell {
-    Tell {
+fn staged(snapshot: &Snapshot, message: String) -> EventNotice {
+    EventNotice {
         set_uid: snapshot.set.uid.clone(),
         claim: None,
         reason: Reason::ClaimsStaged,
@@ -118,19 +123,19 @@ fn staged(snapshot: &Snapshot, message: String) -> Tell {
 }
 
 /// Once per claim and cause.
-fn trouble(snapshot: &Snapshot, earlier: Option<&Earlier>, claim: &ClaimProgress) -> Option<Tell> {
+fn trouble(snapshot: &Snapshot, previous: Option<&Previous>, claim: &ClaimProgress) -> Option<EventNotice> {
     let reason = match claim.state {
         ClaimState::Refused => Reason::FailedToPatchPVC,
         ClaimState::Infeasible => Reason::ClaimExpansionFailed,
         ClaimState::Foreign => Reason::ClaimForeign,
         _ => return None,
     };
-    let known = earlier
-        .and_then(|earlier| earlier.claims.get(&claim.name))
+    let known = previous
+        .and_then(|previous| previous.claims.get(&claim.name))
         .is_some_and(|(state, reason, message)| {
             (state.as_str(), reason) == (claim.state.as_str(), &claim.reason) && is_same_cause(message, &claim.message)
         });
-    (!known).then(|| Tell {
+    (!known).then(|| EventNotice {
         set_uid: snapshot.set.uid.clone(),
         claim: claim.uid.clone().map(|uid| (claim.name.clone(), uid)),
         reason,
@@ -151,11 +156,14 @@ fn is_same_cause(one: &str, other: &str) -> bool {
 /// being written, nobody reported that it was on its way.
 fn newly_ready<'a>(
     snapshot: &'a Snapshot,
-    earlier: &'a Earlier,
+    previous: &'a Previous,
     replicas: &'a [Replica<'a>],
-) -> impl Iterator<Item = Tell> + 'a {
+) -> impl Iterator<Item = EventNotice> + 'a {
     let was_ours_to_do = |name: &str| {
-        let state = earlier.claims.get(name).and_then(|(state, ..)| ClaimState::read(state));
+        let state = previous
+            .claims
+            .get(name)
+            .and_then(|(state, ..)| ClaimState::read(state));
         state.is_some_and(|state| {
             let waits = matches!(
                 state,
@@ -171,7 +179,7 @@ fn newly_ready<'a>(
     done.filter(move |claim| was_ours_to_do(claim.name.as_str()))
         .filter_map(|standing| {
             let claim = standing.claim?;
-            Some(Tell {
+            Some(EventNotice {
                 set_uid: snapshot.set.uid.clone(),
                 claim: Some((claim.name.clone(), claim.uid.clone())),
                 reason: Reason::ClaimReady,
@@ -181,5 +189,5 @@ fn newly_ready<'a>(
 }
 
 #[cfg(test)]
-#[path = "tell_tests.rs"]
+#[path = "events_tests.rs"]
 mod tests;

@@ -5,7 +5,7 @@ use super::settings::Settings;
 use crate::templates::{ClaimTemplate, UpdatePolicy};
 
 /// A wish that may be staged.
-pub(super) struct Wish<'w> {
+pub(super) struct Target<'w> {
     pub(super) review: &'w Review<'w>,
     pub(super) settings: &'w Settings,
     pub(super) old: &'w Object<'w>,
