@@ -3,12 +3,12 @@
 //! namespaces, so that what one is asked can be counted; `SCENARIO=verbs cargo test --test e2e admission` plays those
 //! with `verbs` in their names.
 
-mod new_claims;
 mod gate;
 mod going_back;
 mod helm;
 mod helm_denied;
 mod invisible;
+mod new_claims;
 mod obstacles;
 mod other_verbs;
 mod retention;

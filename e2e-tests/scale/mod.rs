@@ -138,7 +138,7 @@ impl Writes {
         let of = |what: &str| count(&format!("claim_rollout_{what}_total{{")).with_context(|| format!("no {what}"));
         Ok(Self {
             claims: of("claim_writes")?,
-            changes: of("record_writes")?,
+            changes: of("staged_change_writes")?,
             reports: of("report_writes")?,
             events: of("events")?,
             revisions: of("history_writes")?,

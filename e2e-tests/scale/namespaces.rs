@@ -50,7 +50,7 @@ fn is_quiet(controller: &Controller, state: &str) -> anyhow::Result<bool> {
     let (_, metrics) = controller.get("/metrics")?;
     let looks = metrics
         .lines()
-        .find_map(|line| line.strip_prefix("claim_rollout_look_seconds_count "));
+        .find_map(|line| line.strip_prefix("claim_rollout_reconcile_seconds_count "));
     let looks: usize = looks.context("no looks")?.parse()?;
     Ok(looks >= NAMESPACES && rollouts(controller, state)? == NAMESPACES)
 }

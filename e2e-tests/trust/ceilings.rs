@@ -41,7 +41,7 @@ pub(super) async fn alice_goes_beyond(ground: &Ground<'_>) -> anyhow::Result<()>
         let said = eventually("the controller to say why", PATIENCE, async || {
             let rollout = ground.get(&rollout).await?;
             let conditions = rollout["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            let is_stalled = |one: &Value| one["type"] == "Stalled" && one["reason"] == "RecordUnsound";
+            let is_stalled = |one: &Value| one["type"] == "Stalled" && one["reason"] == "StagedChangeNotAllowed";
             Ok(conditions.iter().any(is_stalled).then_some(()))
         });
         said.await?;

@@ -44,7 +44,7 @@ const FAILURES: [&str; 5] = [
 pub(super) struct Metrics {
     registry: Registry,
     claim_writes: Family<Label, Counter>,
-    record_writes: Family<Label, Counter>,
+    staged_change_writes: Family<Label, Counter>,
     ready_writes: Family<Label, Counter>,
     report_writes: Family<Label, Counter>,
     history_writes: Family<Label, Counter>,
@@ -129,7 +129,7 @@ impl Default for Metrics {
         let mut metrics = Self {
             registry: Registry::with_prefix("claim_rollout"),
             claim_writes: writes(),
-            record_writes: writes(),
+            staged_change_writes: writes(),
             ready_writes: writes(),
             report_writes: writes(),
             history_writes: writes(),
@@ -158,7 +158,11 @@ impl Metrics {
         let registry = &mut self.registry;
         for (name, help, family) in [
             ("claim_writes", "Server-side applies on claims", &self.claim_writes),
-            ("record_writes", "Writes of the record of a set", &self.record_writes),
+            (
+                "staged_change_writes",
+                "Writes of the record of a set",
+                &self.staged_change_writes,
+            ),
             (
                 "ready_writes",
                 "Writes that have the StatefulSet controller ask for a Pod again",
@@ -181,7 +185,7 @@ impl Metrics {
             registry.register(name, help, family.clone());
         }
         registry.register(
-            "look_failures",
+            "reconcile_failures",
             "Looks at a set that failed and are repeated",
             self.reconcile_failures.clone(),
         );
@@ -225,7 +229,7 @@ impl Metrics {
     fn register_histograms(&mut self) {
         let registry = &mut self.registry;
         registry.register_with_unit(
-            "look",
+            "reconcile",
             "Time to look at a set and act",
             Unit::Seconds,
             self.reconciles.clone(),
@@ -247,7 +251,7 @@ impl Metrics {
         let family = if what == "ready" {
             &self.ready_writes
         } else {
-            &self.record_writes
+            &self.staged_change_writes
         };
         family.get_or_create(&[("outcome", outcome)]).inc();
     }

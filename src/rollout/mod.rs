@@ -15,7 +15,7 @@
 //! | [`budget`], [`spending`] | what storage classes allow, and what is used of it |
 //! | [`time`] | seconds, and how they are written |
 //! | [`plan`](mod@plan) | what to do now, and the end |
-//! | [`progress`], `listed`, [`course`] | what users read: how far it is, and why it waits |
+//! | [`progress`], `listed`, [`conditions`] | what users read: how far it is, and why it waits |
 //! | [`lag`] | what is counted and named where nothing is rolled out |
 //! | [`events`] | what is said once |
 //! | [`history`] | which wishes are kept |
@@ -36,7 +36,7 @@ pub mod action;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod bounds;
 #[cfg(any(test, not(target_family = "wasm")))]
-pub mod course;
+pub mod conditions;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod events;
 #[cfg(any(test, not(target_family = "wasm")))]
@@ -68,7 +68,7 @@ pub mod spending;
 pub use action::{Action, ApplyClaim, EventNotice, Evict, Reason, SetReady, SetStaged};
 pub use budget::Budgets;
 #[cfg(any(test, not(target_family = "wasm")))]
-pub use course::Condition;
+pub use conditions::Condition;
 pub use idle::Idle;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub use plan::{Plan, plan};

@@ -95,7 +95,7 @@ fn stops(set: &SetView, replica: &Replica<'_>) -> bool {
 /// set, they may be.
 fn follows(set: &SetView, replicas: &[Replica<'_>]) -> bool {
     let mut free = replicas.iter().filter(|replica| replica.kept.is_none());
-    let changes = !set.status_is_current || free.any(|replica| replica.pod_at == At::A);
+    let changes = !set.status_is_current || free.any(|replica| replica.pod_at == At::Outdated);
     changes && set.sync == Sync::LockStep && set.strategy == Strategy::RollingUpdate
 }
 
@@ -116,7 +116,7 @@ fn turn<'a>(snapshot: &Snapshot, replica: &'a Replica<'a>, pods_follow: bool) ->
 fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
     let set = &snapshot.set;
     let is_available = |pod: &PodView| pod.is_available(snapshot.now, set.min_ready_seconds);
-    let is_over = set.status_is_current && replica.pod_at == At::B && replica.pod.is_some_and(is_available);
+    let is_over = set.status_is_current && replica.pod_at == At::Updated && replica.pod.is_some_and(is_available);
     !is_over
 }
 
@@ -132,7 +132,7 @@ pub fn ready(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>])
     }
     // While the status does not know the last change of the set, no Pod is named: which is to be replaced is not known.
     let is_known = set.status_is_current;
-    let waits = |replica: &&Replica<'_>| replica.kept.is_none() && (replica.pod_at == At::A || !is_known);
+    let waits = |replica: &&Replica<'_>| replica.kept.is_none() && (replica.pod_at == At::Outdated || !is_known);
     let waiting = || replicas.iter().filter(waits);
     let open = match set.strategy {
         Strategy::OnDelete => None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::action::{Action, SetStaged};
 use super::bounds::Bounds;
-use super::course;
+use super::conditions;
 use super::events;
 use super::idle::Idle;
 use super::lag;
@@ -162,7 +162,7 @@ fn requeue_after(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_
         .flat_map(|replica| &replica.claims)
         .filter(|claim| claim.state == ClaimState::Refused);
     let late = match order.waits_for {
-        Some(WaitsFor::Pod(replica)) => course::asked_why(snapshot, replica),
+        Some(WaitsFor::Pod(replica)) => conditions::asked_why(snapshot, replica),
         _ => None,
     };
     let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);
@@ -172,7 +172,7 @@ fn requeue_after(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_
         .chain(refused)
         .chain(quotas)
         .chain(bounds.spending.due_times(now))
-        .chain(course::deadline(snapshot))
+        .chain(conditions::deadline(snapshot))
         .chain(restart::due(snapshot, replicas))
         .filter(|due| *due > now)
         .min();

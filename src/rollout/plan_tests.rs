@@ -12,14 +12,14 @@ use crate::templates::Phase;
 fn the_table_is_that_of_kep_4650() {
     let table = [
         (At::Absent, At::Absent, Step::Nothing),
-        (At::Absent, At::A, Step::Apply),
-        (At::Absent, At::B, Step::Wait),
-        (At::A, At::Absent, Step::Nothing),
-        (At::A, At::A, Step::Apply),
-        (At::A, At::B, Step::Wait),
-        (At::B, At::Absent, Step::Nothing),
-        (At::B, At::A, Step::Apply),
-        (At::B, At::B, Step::Wait),
+        (At::Absent, At::Outdated, Step::Apply),
+        (At::Absent, At::Updated, Step::Wait),
+        (At::Outdated, At::Absent, Step::Nothing),
+        (At::Outdated, At::Outdated, Step::Apply),
+        (At::Outdated, At::Updated, Step::Wait),
+        (At::Updated, At::Absent, Step::Nothing),
+        (At::Updated, At::Outdated, Step::Apply),
+        (At::Updated, At::Updated, Step::Wait),
     ];
     for (pod, claim, expected) in table {
         assert_eq!(step(pod, claim), expected, "{pod:?} {claim:?}");

@@ -1,14 +1,14 @@
 //! What users read: the status of the ClaimRollout, as a value.
 
 use super::bounds::Bounds;
-use super::course::{Condition, Course};
+use super::conditions::{Condition, RolloutState};
 use super::idle::Idle;
 use super::kept::Kept;
 use super::lag;
 use super::listed::listed;
 use super::order::Order;
 use super::readiness::{self, ClaimState};
-use super::replica::{At, Replica, Standing};
+use super::replica::{At, ClaimAssessment, Replica};
 use super::restart;
 use super::snapshot::{Seconds, SetView, Snapshot};
 use super::target::{self, Target};
@@ -101,16 +101,16 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
     let counted = counted.filter(|_| *idle == Idle::OnClaimDelete && lag::is_reported(idle, set));
     let replicas = counted.as_ref().map(|target| lag::replicas(snapshot, target));
     let by_template = by_templates(set, &templates, replicas.as_deref().unwrap_or_default());
-    let mut course = Course::idle(idle);
+    let mut state = RolloutState::idle(idle);
     if let Some(lag) = replicas.as_ref().and_then(|replicas| lagging(replicas, &by_template)) {
-        course.message = format!("{}; {lag}", course.message);
+        state.message = format!("{}; {lag}", state.message);
     }
     if *idle == Idle::Withdrawn
         && let Some(asking) = lag::asking(snapshot)
     {
-        course.message = format!("{}; {asking}", course.message);
+        state.message = format!("{}; {asking}", state.message);
     }
-    let [ready, reconciling, stalled] = course.conditions();
+    let [ready, reconciling, stalled] = state.conditions();
     let current = counted.as_ref().zip(replicas.as_ref());
     Progress {
         current_revision: match current {
@@ -154,13 +154,13 @@ pub fn of(
         .flat_map(|replica| replica.claims.iter().map(move |claim| (replica, claim)));
     let not_done = claims.filter(|(_, claim)| claim.state != ClaimState::Done);
     let (listed, unlisted) = listed(not_done, |(_, claim)| claim.state.is_stuck());
-    let of_claims = |claims: Vec<(&Replica<'_>, &Standing<'_>)>| {
+    let of_claims = |claims: Vec<(&Replica<'_>, &ClaimAssessment<'_>)>| {
         let claims = claims.into_iter();
         claims
             .map(|(replica, claim)| claim_progress(snapshot, replica, claim, bounds))
             .collect()
     };
-    let [ready, reconciling, stalled] = Course::of(snapshot, target, replicas, (order, bounds)).conditions();
+    let [ready, reconciling, stalled] = RolloutState::of(snapshot, target, replicas, (order, bounds)).conditions();
     Progress {
         templates: target.change.templates.clone(),
         current_revision: current_revision(snapshot, target, replicas),
@@ -177,7 +177,12 @@ pub fn of(
     }
 }
 
-fn claim_progress(snapshot: &Snapshot, replica: &Replica<'_>, claim: &Standing<'_>, bounds: &Bounds) -> ClaimProgress {
+fn claim_progress(
+    snapshot: &Snapshot,
+    replica: &Replica<'_>,
+    claim: &ClaimAssessment<'_>,
+    bounds: &Bounds,
+) -> ClaimProgress {
     let set = &snapshot.set;
     let budget = bounds.spending.waits(claim.name.as_str());
     let budget = budget.map(|waits| (ReadyReason::WaitsForBudget.as_str().to_owned(), waits.message.clone()));
@@ -210,8 +215,10 @@ fn counts(replicas: &[Replica<'_>]) -> Counts {
     let count = |holds: fn(&Replica<'_>) -> bool| replicas.iter().filter(|replica| holds(replica)).count();
     Counts {
         replicas: replicas.len(),
-        current: count(|replica| !replica.claims.is_empty() && replica.claims.iter().all(|claim| claim.at != At::B)),
-        updated: count(|replica| replica.claims.iter().all(|claim| claim.at == At::B)),
+        current: count(|replica| {
+            !replica.claims.is_empty() && replica.claims.iter().all(|claim| claim.at != At::Updated)
+        }),
+        updated: count(|replica| replica.claims.iter().all(|claim| claim.at == At::Updated)),
         ready: count(|replica| replica.is_done()),
     }
 }
@@ -222,19 +229,20 @@ fn by_templates(set: &SetView, templates: &[ClaimTemplate], replicas: &[Replica<
 }
 
 fn by_template(set: &SetView, template: &ClaimTemplate, replicas: &[Replica<'_>]) -> TemplateProgress {
-    let claims: Vec<&Standing<'_>> = replicas
+    let claims: Vec<&ClaimAssessment<'_>> = replicas
         .iter()
         .flat_map(|replica| &replica.claims)
         .filter(|claim| claim.template.name == template.name)
         .collect();
-    let count = |holds: &dyn Fn(&Standing<'_>) -> bool| claims.iter().filter(|claim| holds(claim)).count();
-    let compatible = |claim: &Standing<'_>| claim.claim.is_some_and(|view| readiness::is_compatible(view, template));
+    let count = |holds: &dyn Fn(&ClaimAssessment<'_>) -> bool| claims.iter().filter(|claim| holds(claim)).count();
+    let compatible =
+        |claim: &ClaimAssessment<'_>| claim.claim.is_some_and(|view| readiness::is_compatible(view, template));
     let reached = |capacity: Quantity| template.storage.is_none_or(|wanted| capacity >= wanted);
     // Of a template that did not change there is nothing to bring to a claim but the label.
     let mut live = set.live.iter().filter(|live| live.name == template.name);
     let is_unchanged = live.any(|live| TemplateChange::between(live, template).is_empty());
-    let is_updated = |claim: &Standing<'_>| claim.at == At::B || is_unchanged && compatible(claim);
-    let is_ready = |claim: &Standing<'_>| claim.claim.is_some_and(|view| readiness::is_ready(view, template));
+    let is_updated = |claim: &ClaimAssessment<'_>| claim.at == At::Updated || is_unchanged && compatible(claim);
+    let is_ready = |claim: &ClaimAssessment<'_>| claim.claim.is_some_and(|view| readiness::is_ready(view, template));
     let ready = count(&|claim| is_updated(claim) && is_ready(claim));
     TemplateProgress {
         template: template.name.clone(),
@@ -254,7 +262,7 @@ fn current_revision(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replic
         .iter()
         .rev()
         .flat_map(|replica| &replica.claims)
-        .find(|claim| claim.at == At::A);
+        .find(|claim| claim.at == At::Outdated);
     match behind.and_then(|claim| claim.claim) {
         Some(view) => view
             .labels

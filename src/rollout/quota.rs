@@ -36,7 +36,7 @@ pub(super) fn held(
     }
     let mut claims = replicas.iter().flat_map(|replica| &replica.claims);
     let mut reached = order.reached.iter().flat_map(|replica| &replica.claims);
-    let is_first = claims.all(|claim| claim.at != At::B && claim.retry_at.is_none());
+    let is_first = claims.all(|claim| claim.at != At::Updated && claim.retry_at.is_none());
     if !is_first || !reached.any(|claim| claim.wants_apply(snapshot.now)) {
         return None;
     }

@@ -20,9 +20,9 @@ pub enum At {
     /// It does not exist, or is about to stop existing.
     Absent,
     /// At any other revision than the one that is wished.
-    A,
+    Outdated,
     /// At the revision that is wished: for a claim the wish's, for a Pod the set's update revision.
-    B,
+    Updated,
 }
 
 impl At {
@@ -53,15 +53,15 @@ pub enum Step {
 pub const fn step(pod: At, claim: At) -> Step {
     match (pod, claim) {
         (At::Absent, At::Absent) => Step::Nothing,
-        (At::Absent, At::A) => Step::Apply,
+        (At::Absent, At::Outdated) => Step::Apply,
         // Only for what needs no Pod: the volume, but neither the file system nor the first consumer.
-        (At::Absent, At::B) => Step::Wait,
-        (At::A, At::Absent) => Step::Nothing,
-        (At::A, At::A) => Step::Apply,
-        (At::A, At::B) => Step::Wait,
-        (At::B, At::Absent) => Step::Nothing,
-        (At::B, At::A) => Step::Apply,
-        (At::B, At::B) => Step::Wait,
+        (At::Absent, At::Updated) => Step::Wait,
+        (At::Outdated, At::Absent) => Step::Nothing,
+        (At::Outdated, At::Outdated) => Step::Apply,
+        (At::Outdated, At::Updated) => Step::Wait,
+        (At::Updated, At::Absent) => Step::Nothing,
+        (At::Updated, At::Outdated) => Step::Apply,
+        (At::Updated, At::Updated) => Step::Wait,
     }
 }
 
@@ -77,12 +77,12 @@ pub struct Replica<'a> {
     /// What keeps its claims from being written, whatever they are.
     pub kept: Option<Kept>,
     /// Its claims, in the order of the wanted templates.
-    pub claims: Vec<Standing<'a>>,
+    pub claims: Vec<ClaimAssessment<'a>>,
 }
 
 /// How one claim stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing<'a> {
+pub struct ClaimAssessment<'a> {
     /// Its name.
     pub name: ClaimName,
     /// What it is to become.
@@ -138,7 +138,7 @@ impl<'a> Replica<'a> {
             // Names that cannot be made were refused with the wish.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
             let claim = snapshot.claims.get(name.as_str());
-            let mut standing = Standing {
+            let mut standing = ClaimAssessment {
                 name,
                 template,
                 claim,
@@ -227,12 +227,12 @@ impl<'a> Replica<'a> {
     /// True iff what keeps the next replica waiting is only what a Pod could move on.
     #[must_use]
     pub fn waits_for_its_pod(&self, set: &SetView) -> bool {
-        let waits = |claim: &Standing<'_>| claim.state == ClaimState::Unbound || claim.needs_pod();
+        let waits = |claim: &ClaimAssessment<'_>| claim.state == ClaimState::Unbound || claim.needs_pod();
         self.claims.iter().all(|claim| claim.lets_pass(set) || waits(claim))
     }
 }
 
-impl Standing<'_> {
+impl ClaimAssessment<'_> {
     fn judge(
         &mut self,
         claim: &Claim,
@@ -251,32 +251,32 @@ impl Standing<'_> {
         } else if at_target && !refusal.is_some_and(|refusal| refusal.is_of_reply(claim)) {
             let state = readiness::state_at_target(claim, self.template);
             let (reason, message) = readiness::explain(state, claim, self.template);
-            (At::B, state, reason, message)
+            (At::Updated, state, reason, message)
         } else if let Some(foreign) = foreign {
             (
-                At::A,
+                At::Outdated,
                 ClaimState::Foreign,
                 foreign.as_str().to_owned(),
                 foreign.to_string(),
             )
         } else if let Some(change) = differences(self.template, &claim.spec).next() {
             let (reason, message) = explain_difference(&change);
-            (At::A, ClaimState::Refused, reason, message)
+            (At::Outdated, ClaimState::Refused, reason, message)
         } else if !claim.bound {
             let (reason, message) = readiness::explain(ClaimState::Unbound, claim, self.template);
-            (At::A, ClaimState::Unbound, reason, message)
+            (At::Outdated, ClaimState::Unbound, reason, message)
         } else if let Some(refusal) = refusal {
             let changed = refusal.resource_version != claim.resource_version && !refusal.is_by_others();
             self.retry_at = Some(if changed { 0 } else { refusal.retry_at(now) });
             (
-                At::A,
+                At::Outdated,
                 ClaimState::Refused,
                 refusal.cause.clone(),
                 refusal.message.clone(),
             )
         } else {
             (
-                At::A,
+                At::Outdated,
                 ClaimState::Pending,
                 readiness::WAITING.to_owned(),
                 "not yet reached".to_owned(),
@@ -305,7 +305,7 @@ impl Standing<'_> {
     #[must_use]
     pub fn lets_pass(&self, set: &SetView) -> bool {
         let parallel = set.pod_management == PodManagement::Parallel;
-        let is_replaced = set.strategy == Strategy::Recreate && self.pod_at == At::A;
+        let is_replaced = set.strategy == Strategy::Recreate && self.pod_at == At::Outdated;
         let needs_no_wait = self.needs_pod() && (self.pod_at == At::Absent || is_replaced);
         match self.state {
             ClaimState::Done | ClaimState::Missing | ClaimState::Terminating => true,

@@ -3,7 +3,7 @@
 
 use super::action::Evict;
 use super::readiness::ClaimState;
-use super::replica::{At, Replica, Standing};
+use super::replica::{At, ClaimAssessment, Replica};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::time;
 use crate::templates::Restart;
@@ -45,7 +45,7 @@ pub fn evict(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Option<Evict> {
 }
 
 /// True iff the PVC waits for its node, and its Pod would be evicted for it.
-pub(super) fn waits(set: &SetView, claim: &Standing<'_>) -> bool {
+pub(super) fn waits(set: &SetView, claim: &ClaimAssessment<'_>) -> bool {
     set.restart == Restart::WhenNodeExpansionPends && claim.state == ClaimState::NodeExpanding
 }
 
@@ -60,20 +60,22 @@ pub(super) fn due<'a>(snapshot: &'a Snapshot, replicas: &'a [Replica<'a>]) -> im
 fn candidates<'a>(
     snapshot: &'a Snapshot,
     replicas: &'a [Replica<'a>],
-) -> impl Iterator<Item = (&'a Replica<'a>, &'a Standing<'a>, &'a PodView)> {
+) -> impl Iterator<Item = (&'a Replica<'a>, &'a ClaimAssessment<'a>, &'a PodView)> {
     let set = &snapshot.set;
     let on = set.restart == Restart::WhenNodeExpansionPends && !set.paused && set.status_is_current;
-    let replicas = replicas.iter().filter(move |replica| on && replica.pod_at == At::B);
+    let replicas = replicas
+        .iter()
+        .filter(move |replica| on && replica.pod_at == At::Updated);
     replicas.filter_map(|replica| {
         let pod = replica.pod?;
-        let is_older = |claim: &&Standing<'_>| pending_since(claim).is_some_and(|since| pod.created <= since);
+        let is_older = |claim: &&ClaimAssessment<'_>| pending_since(claim).is_some_and(|since| pod.created <= since);
         let claim = replica.claims.iter().find(is_older)?;
         Some((replica, claim, pod))
     })
 }
 
 /// Since when the node has had the file system of this PVC to grow.
-fn pending_since(claim: &Standing<'_>) -> Option<Seconds> {
+fn pending_since(claim: &ClaimAssessment<'_>) -> Option<Seconds> {
     let view = claim.claim.filter(|_| claim.state == ClaimState::NodeExpanding)?;
     time::read(view.file_system_resize_pending.as_ref()?)
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::action::ApplyClaim;
 use super::budget::AtOnce;
 use super::order::{Order, WaitsFor};
-use super::replica::{Replica, Standing};
+use super::replica::{ClaimAssessment, Replica};
 use super::snapshot::{Seconds, Snapshot};
 use super::target::Target;
 use super::time;
@@ -73,7 +73,7 @@ impl Spending {
     }
 
     /// Why this one has to wait; where it need not, its place is taken.
-    fn spend(&mut self, snapshot: &Snapshot, target: &Target<'_>, standing: &Standing<'_>) -> Option<Waits> {
+    fn spend(&mut self, snapshot: &Snapshot, target: &Target<'_>, standing: &ClaimAssessment<'_>) -> Option<Waits> {
         let claim = standing.claim?;
         let class = claim.storage_class_name()?;
         let budget = snapshot.budgets.classes.get(class)?;

@@ -37,7 +37,9 @@ fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
             web.set.update_policy = Some(UpdatePolicy::ReCreate);
         }),
         ("TooManyClaims", |web| web.set.replicas = u32::MAX),
-        ("RecordUnsound", |web| web.set.live = vec![template("data", "3Gi")]),
+        ("StagedChangeNotAllowed", |web| {
+            web.set.live = vec![template("data", "3Gi")]
+        }),
     ];
     for (reason, change) in rows {
         let mut web = fixture();
@@ -137,7 +139,7 @@ fn a_forged_record_is_not_honoured() {
         let mut web = fixture();
         web.stage(templates);
         let plan = plan(&web);
-        assert_eq!(plan.progress.stalled.reason, "RecordUnsound", "{path}");
+        assert_eq!(plan.progress.stalled.reason, "StagedChangeNotAllowed", "{path}");
         assert!(
             plan.progress.stalled.message.contains(&format!("{path}: ")),
             "{}",
@@ -188,35 +190,35 @@ const RULES: [Rule; 9] = [
         denies: r#"{"maxStorage": {"*": "1Gi"}}"#,
         allows: r#"{"maxStorage": {"*": "2Gi"}}"#,
         change: |_| {},
-        reason: "RecordUnsound",
+        reason: "StagedChangeNotAllowed",
         words: "expected at most 1Gi, but found 2Gi",
     },
     Rule {
         denies: r#"{"allowedVolumeAttributesClasses": ["silver"]}"#,
         allows: r#"{"allowedVolumeAttributesClasses": ["gold"]}"#,
         change: |web| staged(web, |data| data.volume_attributes_class_name = Some("gold".to_owned())),
-        reason: "RecordUnsound",
+        reason: "StagedChangeNotAllowed",
         words: "expected one of silver, but found gold",
     },
     Rule {
         denies: r#"{"metadataOnlyChanges": "Deny"}"#,
         allows: r#"{"metadataOnlyChanges": "Rollout"}"#,
         change: labelled,
-        reason: "RecordUnsound",
+        reason: "StagedChangeNotAllowed",
         words: "metadataOnlyChanges is not Rollout",
     },
     Rule {
         denies: r#"{"metadataOnlyChanges": "Ignore"}"#,
         allows: "{}",
         change: labelled,
-        reason: "RecordUnsound",
+        reason: "StagedChangeNotAllowed",
         words: "metadataOnlyChanges is not Rollout",
     },
     Rule {
         denies: r#"{"reservedKeyPrefixes": ["example.com/"]}"#,
         allows: r#"{"reservedKeyPrefixes": []}"#,
         change: labelled,
-        reason: "RecordUnsound",
+        reason: "StagedChangeNotAllowed",
         words: "metadata.labels[example.com/x]: is reserved",
     },
     Rule {
@@ -242,7 +244,7 @@ const RULES: [Rule; 9] = [
                 web.stage(vec![template("data", "500Mi")]);
             }
         },
-        reason: "RecordUnsound",
+        reason: "StagedChangeNotAllowed",
         words: "cannot shrink, expected at least 1Gi, but found 500Mi",
     },
 ];

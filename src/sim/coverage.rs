@@ -19,7 +19,7 @@ pub(crate) struct Coverage {
     reasons: u32,
 }
 
-const AT: [At; 3] = [At::Absent, At::A, At::B];
+const AT: [At; 3] = [At::Absent, At::Outdated, At::Updated];
 const ACTIONS: [&str; 6] = [
     "ApplyClaim",
     "ApplyClaim that takes back",

@@ -42,7 +42,7 @@ fn a_wish_takes_no_more_writes_than_it_must() {
             replicas,
             claim_writes: log.writes[..SLOTS].iter().map(|writes| u32::from(*writes)).sum(),
             ready_writes: log.writes[SLOTS].into(),
-            record_writes: log.writes[SLOTS + 1].into(),
+            staged_change_writes: log.writes[SLOTS + 1].into(),
             report_writes: log.reports().into(),
         };
         assert_eq!(s12_writes(&tally), Ok(()), "{name}");

@@ -1,14 +1,14 @@
 //! Which claims have to wait because they were modified often enough in 24 hours.
 
-use super::course::Standing;
+use super::forecast::ForecastClaim;
 use super::inputs::Inputs;
 use crate::rollout::spending::{self, Waits};
 use crate::rollout::{ClaimState, Snapshot};
 use crate::templates::keys;
 
 /// What is noted of each, in the order of the rollout.
-pub(super) fn waits(inputs: &Inputs<'_>, snapshot: &Snapshot, standings: &[Standing]) -> Vec<String> {
-    let pending = standings
+pub(super) fn waits(inputs: &Inputs<'_>, snapshot: &Snapshot, claims_of: &[ForecastClaim]) -> Vec<String> {
+    let pending = claims_of
         .iter()
         .filter(|standing| standing.state == ClaimState::Pending);
     let waits = pending.filter_map(|standing| {

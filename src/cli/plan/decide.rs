@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use super::budgets;
-use super::course::{AT_LAST, course, standings};
+use super::forecast::{AT_LAST, claims_of, forecast};
 use super::inputs::Inputs;
 use super::report::{Outcome, Pods, Report, Verdict, WishReport};
 use super::request;
@@ -186,10 +186,10 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Val
     if first.reason == ReadyReason::WouldExceedQuota.as_str() {
         report.obstacles.push(first.message);
     }
-    let before = standings(&snapshot);
+    let before = claims_of(&snapshot);
     report.notes.extend(budgets::waits(inputs, &snapshot, &before));
-    let course = course(snapshot, |apply| judge.refuses(apply));
-    report.claims = rows::rows(&before, &course, &judge, report.pods);
+    let forecast = forecast(snapshot, |apply| judge.refuses(apply));
+    report.claims = rows::rows(&before, &forecast, &judge, report.pods);
     Ok(())
 }
 

@@ -6,14 +6,14 @@
 //! | [`request`] | the request, and what the policy answers |
 //! | [`gather`] | what the cluster knows; the only part that asks anybody |
 //! | [`decide`] | from these to the report |
-//! | [`course`] | the order: the controller's decision, asked again and again |
+//! | [`forecast`] | the order: the controller's decision, asked again and again |
 //! | [`rows`], [`ceilings`], [`budgets`] | what stands in the way of each claim |
 //! | [`report`], [`render`] | what is said, as data and as text |
 
 mod budgets;
 mod ceilings;
-mod course;
 mod decide;
+mod forecast;
 mod gather;
 mod inputs;
 mod manifest;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::ceilings::{Ceilings, Growth};
-use super::course::{Course, Refused, Standing, Step, standings};
+use super::forecast::{Forecast, ForecastClaim, Refused, Step, claims_of};
 use super::report::{Action, ClaimReport, Pods, State};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
@@ -125,19 +125,19 @@ pub(crate) fn is_stuck(claim: &ClaimReport) -> bool {
     matches!(claim.action, Action::Blocked | Action::NotReached) || !claim.obstacles.is_empty()
 }
 
-/// The rows of a course, in its order.
-pub(crate) fn rows(before: &[Standing], course: &Course, judge: &Judge<'_>, pods: Pods) -> Vec<ClaimReport> {
-    let after = standings(&course.end);
+/// The rows of a forecast, in its order.
+pub(crate) fn rows(before: &[ForecastClaim], forecast: &Forecast, judge: &Judge<'_>, pods: Pods) -> Vec<ClaimReport> {
+    let after = claims_of(&forecast.end);
     let rows = before.iter().map(|standing| {
         let end = after.iter().find(|end| end.name == standing.name).unwrap_or(standing);
-        row(standing, end, course, judge, pods)
+        row(standing, end, forecast, judge, pods)
     });
     rows.collect()
 }
 
-fn row(start: &Standing, end: &Standing, course: &Course, judge: &Judge<'_>, pods: Pods) -> ClaimReport {
+fn row(start: &ForecastClaim, end: &ForecastClaim, forecast: &Forecast, judge: &Judge<'_>, pods: Pods) -> ClaimReport {
     let set = &judge.set;
-    let mut writes = course.steps.iter().filter_map(|step| match step {
+    let mut writes = forecast.steps.iter().filter_map(|step| match step {
         Step::Claim(name) => Some(name),
         Step::Pod(_) => None,
     });
@@ -178,7 +178,7 @@ fn row(start: &Standing, end: &Standing, course: &Course, judge: &Judge<'_>, pod
             .map(|(object, apply)| changed_keys(object, apply))
             .unwrap_or_default(),
         pod_replaced: match pods {
-            Pods::AfterTheirClaims => course.steps.contains(&Step::Pod(start.ordinal)),
+            Pods::AfterTheirClaims => forecast.steps.contains(&Step::Pod(start.ordinal)),
             Pods::ByThemselves => !set.is_below_partition(start.ordinal),
             Pods::KeepRunning | Pods::WhenDeleted => false,
         },
@@ -186,9 +186,9 @@ fn row(start: &Standing, end: &Standing, course: &Course, judge: &Judge<'_>, pod
     }
 }
 
-/// What stands in the way of a claim: what became of it in the course, and, for one that is to be written, what the
+/// What stands in the way of a claim: what became of it in the forecast, and, for one that is to be written, what the
 /// judge says whenever its turn is.
-fn obstacles(end: &Standing, written: bool, judge: &Judge<'_>) -> Vec<String> {
+fn obstacles(end: &ForecastClaim, written: bool, judge: &Judge<'_>) -> Vec<String> {
     let mut obstacles = Vec::new();
     if is_blocked(end.state) {
         obstacles.push(end.message.clone());
@@ -211,8 +211,8 @@ const fn is_blocked(state: ClaimState) -> bool {
     )
 }
 
-/// What would be done with a claim that is never written in the course.
-fn action(set: &SetView, start: &Standing, end: &Standing) -> Action {
+/// What would be done with a claim that is never written in the forecast.
+fn action(set: &SetView, start: &ForecastClaim, end: &ForecastClaim) -> Action {
     match end.state {
         ClaimState::Done if start.state == ClaimState::Done => Action::UpToDate,
         ClaimState::Missing | ClaimState::Terminating => Action::Create,

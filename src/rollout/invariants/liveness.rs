@@ -18,7 +18,7 @@ pub struct Tally {
     /// Writes of what is ready.
     pub ready_writes: u32,
     /// Writes of the record.
-    pub record_writes: u32,
+    pub staged_change_writes: u32,
     /// Writes of the ClaimRollout.
     pub report_writes: u32,
 }
@@ -130,7 +130,7 @@ pub fn s12_writes(tally: &Tally) -> Result<(), Broken> {
     const REPORTS: u32 = 6;
     let quiet = tally.claim_writes <= tally.claims
         && tally.ready_writes <= tally.replicas
-        && tally.record_writes <= 1
+        && tally.staged_change_writes <= 1
         && tally.report_writes <= REPORTS * (tally.replicas + 1);
     if quiet {
         return Ok(());

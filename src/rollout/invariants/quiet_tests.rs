@@ -11,14 +11,14 @@ fn s12_is_broken_by_one_write_more_than_it_takes() {
         replicas: 3,
         claim_writes: 3,
         ready_writes: 3,
-        record_writes: 1,
+        staged_change_writes: 1,
         report_writes: 24,
     };
     assert_eq!(s12_writes(&most), Ok(()));
     let more: [fn(&mut Tally); 4] = [
         |it| it.claim_writes += 1,
         |it| it.ready_writes += 1,
-        |it| it.record_writes += 1,
+        |it| it.staged_change_writes += 1,
         |it| it.report_writes += 1,
     ];
     for change in more {

@@ -133,7 +133,7 @@ fn a_claim_that_has_not_grown_is_being_modified_only_where_its_class_is_another_
 fn every_state_of_a_claim_wherever_its_pod_is() {
     let mut table = String::from("\n    claim            | Pod    | it alone | all Pods | told\n");
     for (name, change) in STATES {
-        for pod in [At::Absent, At::A, At::B] {
+        for pod in [At::Absent, At::Outdated, At::Updated] {
             let mut notices = Vec::new();
             let cells = [&[][..], &[1, 0]].map(|old| {
                 let (ordered, events) = cell(change, pod, old, PodManagement::OrderedReady);

@@ -3,7 +3,7 @@
 
 use super::{done, old_pods, put_pod};
 use crate::rollout::fixtures::web;
-use crate::rollout::replica::At::{self, A, Absent, B};
+use crate::rollout::replica::At::{self, Absent, Outdated as A, Updated as B};
 use crate::rollout::snapshot::Snapshot;
 
 fn put_claim(web: &mut Snapshot, at: At) {

@@ -63,8 +63,8 @@ fn put_pod(web: &mut Snapshot, at: At) {
     let name = "web-2";
     match at {
         At::Absent => _ = web.pods.remove(name),
-        At::A => web.pods.get_mut(name).expect("a Pod").revision = "web-0".to_owned(),
-        At::B => web.pods.get_mut(name).expect("a Pod").revision = "web-1".to_owned(),
+        At::Outdated => web.pods.get_mut(name).expect("a Pod").revision = "web-0".to_owned(),
+        At::Updated => web.pods.get_mut(name).expect("a Pod").revision = "web-1".to_owned(),
     }
 }
 

@@ -152,7 +152,7 @@ fn a_record_below_the_live_templates_is_not_honoured_whatever_the_setting() {
         let mut web = failed(shrink);
         web.stage(vec![template("data", "500Mi")]);
         assert_eq!(writes(&web), []);
-        assert_eq!(plan(&web).progress.stalled.reason, "RecordUnsound");
+        assert_eq!(plan(&web).progress.stalled.reason, "StagedChangeNotAllowed");
     }
 }
 

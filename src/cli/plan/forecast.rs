@@ -1,4 +1,4 @@
-//! The course that a rollout would take in a cluster where all goes well: the decision itself is asked again and again, and
+//! The forecast that a rollout would take in a cluster where all goes well: the decision itself is asked again and again, and
 //! what it wants done is done in the snapshot.
 //!
 //! So the order is the controller's own. What is assumed: volumes grow, Pods that are replaced become Ready, nobody
@@ -32,15 +32,15 @@ pub(crate) struct Refused {
 
 /// What would happen.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Course {
+pub(crate) struct Forecast {
     /// In this order.
     pub(crate) steps: Vec<Step>,
     /// What the cluster would look like then.
     pub(crate) end: Snapshot,
 }
 
-/// The course from this snapshot. `judge` is asked about each write in its turn.
-pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) -> Result<(), Refused>) -> Course {
+/// The forecast from this snapshot. `judge` is asked about each write in its turn.
+pub(crate) fn forecast(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) -> Result<(), Refused>) -> Forecast {
     snapshot.now = AT_LAST;
     let mut steps = Vec::new();
     // Every round writes a claim, lets a Pod go, or is one of the few at the end.
@@ -74,7 +74,7 @@ pub(crate) fn course(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) 
         }
         steps.extend(replaced);
     }
-    Course { steps, end: snapshot }
+    Forecast { steps, end: snapshot }
 }
 
 /// What is under way comes to its end.
@@ -173,7 +173,7 @@ fn replace(snapshot: &mut Snapshot) -> Option<Step> {
 }
 
 /// The claims of a snapshot that the rollout is about, by ordinal and name: highest ordinal first.
-pub(crate) fn standings(snapshot: &Snapshot) -> Vec<Standing> {
+pub(crate) fn claims_of(snapshot: &Snapshot) -> Vec<ForecastClaim> {
     let Ok(target) = Target::of(&snapshot.set, &snapshot.settings) else {
         return Vec::new();
     };
@@ -182,7 +182,7 @@ pub(crate) fn standings(snapshot: &Snapshot) -> Vec<Standing> {
     for ordinal in snapshot.set.ordinals() {
         let replica = Replica::assess(snapshot, &target, &mounted, ordinal);
         for claim in &replica.claims {
-            all.push(Standing {
+            all.push(ForecastClaim {
                 ordinal,
                 name: claim.name.to_string(),
                 template: claim.template.name.clone(),
@@ -198,7 +198,7 @@ pub(crate) fn standings(snapshot: &Snapshot) -> Vec<Standing> {
 
 /// How one claim stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Standing {
+pub(crate) struct ForecastClaim {
     pub(crate) ordinal: u32,
     pub(crate) name: String,
     /// The name of its template.

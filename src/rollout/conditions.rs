@@ -7,7 +7,7 @@ use super::lag;
 use super::order::{Order, WaitsFor};
 use super::quota::Held;
 use super::readiness::ClaimState;
-use super::replica::{At, Replica, Standing};
+use super::replica::{At, ClaimAssessment, Replica};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::target::Target;
 use crate::api::ReadyReason;
@@ -34,14 +34,14 @@ pub struct Condition {
 
 /// Whether a rollout goes on, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Course {
+pub struct RolloutState {
     /// Why, as one word; it says whether it goes on.
     pub reason: ReadyReason,
     /// What it does, waits for, or has come to.
     pub message: String,
 }
 
-impl Course {
+impl RolloutState {
     /// Why nothing is rolled out. A set that is going is not ready: its wish was not reached.
     #[must_use]
     pub fn idle(idle: &Idle) -> Self {
@@ -155,10 +155,10 @@ pub fn deadline(snapshot: &Snapshot) -> Option<Seconds> {
 }
 
 /// The first claim that somebody has to do something about: one that was written, or refused, or whose turn it is.
-fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a Standing<'a>> {
+fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a ClaimAssessment<'a>> {
     let reached = order.reached.iter().flat_map(|replica| &replica.claims);
     let written = replicas.iter().flat_map(|replica| &replica.claims);
-    let written = written.filter(|claim| claim.at == At::B || claim.retry_at.is_some());
+    let written = written.filter(|claim| claim.at == At::Updated || claim.retry_at.is_some());
     reached.chain(written).find(|claim| claim.state.is_stalled())
 }
 
@@ -192,12 +192,12 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
 /// Which claim the next replica waits for: the one that does not let it pass, or else the first that is not done. The Pod
 /// may be waiting for it, too.
 fn claims(set: &SetView, replica: &Replica<'_>) -> Option<String> {
-    let keeps = |claim: &&Standing<'_>| !claim.lets_pass(set);
-    let behind = |claim: &&Standing<'_>| claim.state != ClaimState::Done;
+    let keeps = |claim: &&ClaimAssessment<'_>| !claim.lets_pass(set);
+    let behind = |claim: &&ClaimAssessment<'_>| claim.state != ClaimState::Done;
     let mut claims = replica.claims.iter();
     let claim = replica.claims.iter().find(keeps).or_else(|| claims.find(behind))?;
     let mut message = format!("{} is {}: {}", claim.name, claim.state, claim.message);
-    if claim.keeps_pod && replica.pod_at == At::A && set.sync == Sync::LockStep {
+    if claim.keeps_pod && replica.pod_at == At::Outdated && set.sync == Sync::LockStep {
         message = format!(
             "{message}; Pod {}-{} is replaced when it is ready",
             set.name, replica.ordinal
@@ -227,7 +227,7 @@ fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
 /// The Pod that keeps Kubernetes from replacing this one: the lowest other one that is not Ready.
 fn other_not_ready<'a>(snapshot: &'a Snapshot, replica: &Replica<'_>) -> Option<(u32, &'a PodView)> {
     let set = &snapshot.set;
-    if replica.pod_at == At::B {
+    if replica.pod_at == At::Updated {
         return None;
     }
     let others = set.ordinals().filter(|ordinal| *ordinal != replica.ordinal);
