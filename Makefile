@@ -32,6 +32,8 @@ WASM := hack/cargo-wasm
 # The module alone: beside an rlib it would be linked without what link-time optimisation takes out of it.
 WASM_BUILD := $(WASM) rustc --lib --profile policy --crate-type cdylib
 SDK_GUEST := benches/sdk-guest
+# Packages with a lock file of their own: what they need gets into nothing that ships.
+OTHER_PACKAGES := benches/Cargo.toml $(SDK_GUEST)/Cargo.toml fuzz/Cargo.toml hack/oci/Cargo.toml
 # Where cargo builds: a setting of its user.
 TARGET_FOLDER = $(shell $(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 PLATFORM ?= linux-amd64
@@ -66,8 +68,9 @@ annotated-policy.wasm: needs-cargo FORCE ## The policy, annotated by kwctl inste
 	  kwctl annotate -m policy-metadata.yml $(if $(wildcard README.md),-u README.md) -o $@ "$$built.small"
 
 .PHONY: check
-check: lint ## The quick loop: format, lints, unit tests
+check: lint ## The quick loop: format, lints, unit tests, the admission table
 	$(LINTED) test --lib --bins
+	$(LINTED) test -p e2e-tests --no-default-features --test offline
 
 # The control plane is compiled beside the rest: together they take little longer than the slower of the two.
 .PHONY: test
@@ -104,11 +107,13 @@ mutants: needs-cargo ## Change the decisions in small ways and see a test fail e
 
 .PHONY: e2e
 e2e: policy.wasm control-plane ## The end-to-end tests against a real control plane, K8S=1.33 or newer
-	$(LINTED) test --test e2e
+	$(LINTED) build --bin claim-rollout
+	$(LINTED) test -p e2e-tests --test e2e
 
 .PHONY: scale
 scale: policy.wasm control-plane ## 1,000 sets rolled at once beside the bare writes, 10,000 idle, 1,000 namespaces: a quarter of an hour, on a quiet machine
-	$(CARGO) test --profile bench --test e2e -- --ignored --nocapture --test-threads=1 scale::
+	$(CARGO) build --profile bench --bin claim-rollout
+	$(CARGO) test -p e2e-tests --profile bench --test e2e -- --ignored --nocapture --test-threads=1 scale::
 
 .PHONY: fuzz
 fuzz: needs-cargo ## Inputs that nobody thought of, FUZZ_SECONDS=60 for each target
@@ -151,15 +156,16 @@ sbom: needs-cargo ## What is in the binary, as CycloneDX in dist/
 
 .PHONY: playground
 playground: policy.wasm control-plane
-	@$(CARGO) build --bin claim-rollout --example playground
+	@$(CARGO) build --bin claim-rollout
+	@$(CARGO) build -p e2e-tests --bin playground
 
 .PHONY: cluster
 cluster: playground ## A control plane with claim-rollout in it, to play with
-	@$(CARGO) run --quiet --example playground -- up
+	@$(CARGO) run --quiet -p e2e-tests --bin playground -- up
 
 .PHONY: demo
 demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster running
-	@$(CARGO) run --quiet --example playground -- demo $(if $(KEEP),--keep)
+	@$(CARGO) run --quiet -p e2e-tests --bin playground -- demo $(if $(KEEP),--keep)
 
 .PHONY: bench
 bench: policy.wasm ## The policy beside one made with the SDK, and beside other engines: answers, speed, size
@@ -182,17 +188,14 @@ artifacthub: needs-cargo ## Write artifacthub-pkg.yml anew, after a change of po
 
 .PHONY: fmt
 fmt: needs-cargo ## Format the code
-	$(CARGO) fmt
-	$(CARGO) fmt --manifest-path benches/Cargo.toml
-	$(CARGO) fmt --manifest-path $(SDK_GUEST)/Cargo.toml
-	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
-	$(CARGO) fmt --manifest-path hack/oci/Cargo.toml
+	$(CARGO) fmt --all
+	for manifest in $(OTHER_PACKAGES); do $(CARGO) fmt --manifest-path $$manifest || exit; done
 
 .PHONY: lint
 lint: needs-cargo ## Format and lints, native and wasm32
-	$(CARGO) fmt --check
-	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
-	$(CARGO) fmt --check --manifest-path hack/oci/Cargo.toml
+	$(CARGO) fmt --all --check
+	for manifest in $(OTHER_PACKAGES); do $(CARGO) fmt --check --manifest-path $$manifest || exit; done
+	hack/words
 	@command -v clippy-driver >/dev/null || { echo 'clippy is missing: rustup component add clippy' >&2; exit 2; }
 	$(LINTED) build --all-targets
 	$(WASM) clippy --lib -- -D warnings
@@ -208,7 +211,7 @@ features: needs-cargo ## Each feature by itself, and the documentation without a
 .PHONY: deny
 deny: needs-cargo ## Licences, advisories and sources of all dependencies
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo 'cargo-deny is missing: cargo install --locked cargo-deny' >&2; exit 2; }
-	$(CARGO) deny check
+	for manifest in Cargo.toml $(OTHER_PACKAGES); do $(CARGO) deny --manifest-path $$manifest check --config deny.toml || exit; done
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's cache outside the tree stays

@@ -59,7 +59,7 @@ pub(crate) fn ask_both(
             let _ = std::fs::write(&file, &payload);
             let file = file.display();
             format!(
-                "{origin}; the payload is in {file}; again with: SEED={seed} {}=1 cargo test --test e2e {test}",
+                "{origin}; the payload is in {file}; again with: SEED={seed} {}=1 cargo test -p e2e-tests --test e2e {test}",
                 count.0
             )
         })

@@ -1,8 +1,8 @@
 //! A document that shows commands, and what they print: its commands in their order, and what is not printed as it is shown.
 
-use std::path::Path;
-
 use anyhow::{Context as _, ensure};
+
+use crate::repository::root;
 
 /// A command, and what the document says that it prints.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl Command {
 
 /// A document of the repository.
 pub(crate) fn text(file: &str) -> anyhow::Result<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let path = root().join(file);
     std::fs::read_to_string(path).with_context(|| file.to_owned())
 }
 

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::book::text;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use crate::repository::root;
 
 /// README.md, CONTRIBUTING.md, CHANGELOG.md, those in docs/ and examples/README.md.
 fn documents() -> anyhow::Result<Vec<PathBuf>> {

@@ -46,7 +46,7 @@ fn doubled(manifest: &str) -> anyhow::Result<String> {
 impl<'a> Example<'a> {
     /// Applies the example and waits until its three replicas are there.
     async fn start(stage: &'a Stage, name: &'static str) -> anyhow::Result<Self> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.yaml"));
+        let path = crate::repository::root().join(format!("examples/{name}.yaml"));
         let manifest = std::fs::read_to_string(path)?;
         let scene = stage.scene(&format!("example-{name}")).await?;
         scene.target(&manifest).await?;
@@ -208,7 +208,7 @@ mod play {
 
 #[test]
 fn every_example_is_listed_and_played() -> anyhow::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let folder = crate::repository::root().join("examples");
     let list = std::fs::read_to_string(folder.join("README.md"))?;
     let mut count = 0;
     for entry in std::fs::read_dir(&folder)? {

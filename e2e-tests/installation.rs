@@ -281,13 +281,12 @@ async fn succeed(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The built binary: for a test cargo says where it is, beside an example it is in the folder above.
+/// The built binary. Cargo puts it beside the playground, and one folder above a test.
 pub(crate) fn binary() -> anyhow::Result<PathBuf> {
-    if let Some(path) = option_env!("CARGO_BIN_EXE_claim-rollout") {
-        return Ok(path.into());
-    }
     let this = std::env::current_exe()?;
-    let path = this.ancestors().nth(2).context("a folder")?.join("claim-rollout");
+    let folder = this.parent().context("a folder")?;
+    let folder = folder.parent().filter(|_| folder.ends_with("deps")).unwrap_or(folder);
+    let path = folder.join("claim-rollout");
     let missing = || {
         format!(
             "expected {}: `cargo build --bin claim-rollout` makes it",

@@ -88,7 +88,7 @@ impl Report {
             Err(_) => "it panicked, see above".to_owned(),
         };
         self.say(&format!("FAILED  {name}"));
-        let again = format!("SCENARIO={name} cargo test --test e2e");
+        let again = format!("SCENARIO={name} cargo test -p e2e-tests --test e2e");
         self.failures
             .push_str(&format!("\n{name}: {failure}\nto play it again: {again}\n"));
     }

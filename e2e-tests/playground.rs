@@ -1,14 +1,15 @@
 //! A real control plane with claim-rollout in it, in the foreground, to look at or to play with:
 //!
 //! ```text
-//! cargo run --example playground -- demo
-//! cargo run --example playground -- up --k8s 1.34
+//! cargo run -p e2e-tests --bin playground -- demo
+//! cargo run -p e2e-tests --bin playground -- up --k8s 1.34
 //! ```
 
 mod cluster;
 mod demo;
 mod installation;
 mod policy_host;
+mod repository;
 mod reviews_capture;
 
 use std::io::{IsTerminal as _, Read as _, stdin};

@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use base64::Engine as _;
-use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
 use claim_rollout::webhook::Review;
 use claim_rollout::webhook::engine::payload;
 use claim_rollout::wire;
@@ -24,7 +23,9 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::host_is_faithful::policy;
+use crate::installation::binary;
 use crate::policy_host::{Api, Capabilities, GetResource, Module, Resource, Subject, run};
+use crate::recorded::Recorded;
 
 /// What stands beside a review.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -52,7 +53,7 @@ pub(crate) struct Fixture {
 
 /// Where they are.
 pub(crate) fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/e2e-tests/reviews"))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/reviews"))
 }
 
 /// All of them, in the order of their names.
@@ -104,7 +105,7 @@ impl Fixture {
             let path = scratch.path().join(name);
             std::fs::write(&path, value.to_string()).map(|()| path)
         };
-        let output = Command::new(env!("CARGO_BIN_EXE_claim-rollout"))
+        let output = Command::new(binary()?)
             .arg("review")
             .arg("--settings")
             .arg(write("settings.json", &self.expected.settings)?)
@@ -154,10 +155,6 @@ const READABLE: [(&str, &str); 4] = [
     ("storage.k8s.io/v1", "VolumeAttributesClass"),
 ];
 
-/// Answers from the objects beside a review: to the guest through its host, to the native code directly.
-#[derive(Clone)]
-pub(crate) struct Recorded(pub(crate) Vec<Value>);
-
 impl Recorded {
     /// For the guest.
     pub(crate) fn host(&self) -> Capabilities {
@@ -167,23 +164,6 @@ impl Recorded {
         };
         let readable = READABLE.into_iter().map(resource).collect();
         Capabilities::new(vec!["kubernetes/*".to_owned()], readable, Arc::new(self.clone()))
-    }
-
-    /// The object of this kind and name, if anything is recorded; without a record nobody can be asked.
-    fn find(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<&Value>, String> {
-        if self.0.is_empty() {
-            return Err("no list of objects was given (--claims)".to_owned());
-        }
-        let found = self.0.iter().find(|object| {
-            object["apiVersion"] == api_version && object["kind"] == kind && object["metadata"]["name"] == name
-        });
-        Ok(found)
-    }
-
-    fn allows(&self, user: &str) -> Result<bool, String> {
-        let review = self.0.iter().find(|review| review["spec"]["user"] == user);
-        let allowed = review.and_then(|review| review["status"]["allowed"].as_bool());
-        allowed.ok_or_else(|| "no SubjectAccessReview with a status was given for this user".to_owned())
     }
 }
 
@@ -203,25 +183,6 @@ impl Api for Recorded {
     fn can_i(&self, question: &Subject) -> Result<Value, String> {
         self.allows(&question.user).map(|allowed| json!({"allowed": allowed}))
     }
-}
-
-impl Lookups for Recorded {
-    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
-        // In the words in which a guest hears of it: then the answers can be compared byte for byte.
-        self.allows(question.user).map_err(heard)
-    }
-
-    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
-        let found = self
-            .find(question.api_version, question.kind, question.name)
-            .map_err(heard)?;
-        Ok(found.map(Value::to_string))
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
-fn heard(error: String) -> CannotAsk {
-    CannotAsk(format!("Host error: Callback evaluation failure: {error}"))
 }
 
 /// What is wrong with the answers to one review, if anything.

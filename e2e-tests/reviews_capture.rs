@@ -1,7 +1,7 @@
 //! Asks a real API server the questions that `reviews/` holds, and writes down how it puts them to the policy:
 //!
 //! ```text
-//! cargo run --example playground -- capture && UPDATE_EXPECTED=1 cargo test --test e2e reviews
+//! cargo run -p e2e-tests --bin playground -- capture && UPDATE_EXPECTED=1 cargo test -p e2e-tests --test e2e reviews
 //! ```
 
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::cluster::{Cluster, Options, eventually};
 use crate::policy_host::{KubeApi, PolicyHost, Runtime, Shipped};
 
 /// Where the reviews are.
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e-tests/reviews");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reviews");
 /// The manifest of a set `web` with two templates.
 const MANIFEST: &str = include_str!("reviews/web.yaml");
 const CONTROLLER: [&str; 2] = [

@@ -1,7 +1,7 @@
 //! Twenty thousand reviews that nobody wrote, each whole and meant: every operation, kind and setting, records valid and
 //! forged, claims there and not. Whatever comes, policy.wasm gives the answer of the native code, byte for byte.
 //!
-//! `GENERATED=2000000 cargo test --test e2e reviews_generated` is a deeper run; a failure says how to repeat the one case.
+//! `GENERATED=2000000 cargo test -p e2e-tests --test e2e reviews_generated` is a deeper run; a failure says how to repeat the one case.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What users and controllers do to sets and claims, and what the API server makes of it with the policy behind its
 //! webhooks: one file per behaviour. All stand side by side in one cluster, each with a policy-server of its own for its
-//! namespaces, so that what one is asked can be counted; `SCENARIO=verbs cargo test --test e2e admission` plays those
+//! namespaces, so that what one is asked can be counted; `SCENARIO=verbs cargo test -p e2e-tests --test e2e admission` plays those
 //! with `verbs` in their names.
 
 mod gate;

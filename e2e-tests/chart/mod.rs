@@ -12,7 +12,7 @@ use crate::cluster::{Cluster, Output};
 
 /// The folder of the chart.
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/claim-rollout")
+    crate::repository::root().join("charts/claim-rollout")
 }
 
 /// `helm COMMAND… claim-rollout CHART` in the namespace of the controller, with these values.

@@ -355,7 +355,7 @@ impl Drop for Cluster {
 
 /// Builds the programs of this minor version, which after the first time means finding them, and returns their folder.
 async fn build(minor: &str) -> anyhow::Result<PathBuf> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e-tests/cluster/go/build.sh");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/cluster/go/build.sh");
     let output = tokio::process::Command::new(script)
         .arg(minor)
         .stderr(Stdio::inherit())

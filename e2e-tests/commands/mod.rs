@@ -1,5 +1,5 @@
 //! The commands of `claim-rollout` against a real cluster: what they say is compared with what happens. All plays stand side
-//! by side in one cluster; `SCENARIO=plans cargo test --test e2e commands` runs those with `plans` in their names.
+//! by side in one cluster; `SCENARIO=plans cargo test -p e2e-tests --test e2e commands` runs those with `plans` in their names.
 
 mod documented;
 mod files;

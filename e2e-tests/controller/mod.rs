@@ -1,5 +1,5 @@
 //! The controller as a program in a cluster: what it keeps, what it waits for, who leads. All plays stand side by side in
-//! one cluster; `SCENARIO=history cargo test --test e2e controller` runs those with `history` in their names.
+//! one cluster; `SCENARIO=history cargo test -p e2e-tests --test e2e controller` runs those with `history` in their names.
 
 mod history;
 mod inquire;

@@ -143,7 +143,7 @@ impl Stage {
 
     /// A command of a user in the folder of the project.
     async fn typed(&self, line: &str) -> anyhow::Result<()> {
-        let output = typed(&self.cluster, Path::new(env!("CARGO_MANIFEST_DIR")), line).await?;
+        let output = typed(&self.cluster, crate::repository::root(), line).await?;
         ensure!(output.success, "{line}: {output:?}");
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What GitOps tools make of a change of templates. They are not run: here is sent what they send, to the real API server
 //! through the policy, and compared what they compare, by functions that are named after theirs. The table in `docs/gitops.md`
-//! is what comes of it. `SCENARIO=flux cargo test --test e2e gitops` plays the rows with `flux` in their names.
+//! is what comes of it. `SCENARIO=flux cargo test -p e2e-tests --test e2e gitops` plays the rows with `flux` in their names.
 
 mod argo;
 mod beside;

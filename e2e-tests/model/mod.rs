@@ -2,7 +2,7 @@
 //! hold the same afterwards, request by request.
 //!
 //! Nobody but the test writes: there is no controller, so what controllers do is asked for as well. `SEED=7` asks the
-//! sequence of that seed alone, `SEEDS=500` so many, counted from `FIRST`; `STAGED_CHANGE=1` writes down what the server answered,
+//! sequence of that seed alone, `SEEDS=500` so many, counted from `FIRST`; `RECORD=1` writes down what the server answered,
 //! which the unit tests ask the model again.
 
 mod admission;
@@ -123,7 +123,7 @@ fn told(seed: u64, lines: &[Line], disagreement: &Disagreement) -> String {
     let story: Vec<String> = lines[..disagreement.number].iter().map(Line::to_string).collect();
     let request = serde_json::to_string(&lines[disagreement.number].request).unwrap_or_default();
     format!(
-        "{}\nthen {request}\n  the model:  {}\n  the server: {}\nagain: SEED={seed} cargo test --test e2e model::",
+        "{}\nthen {request}\n  the model:  {}\n  the server: {}\nagain: SEED={seed} cargo test -p e2e-tests --test e2e model::",
         story.join("\n"),
         disagreement.model.join("; "),
         disagreement.server.join("; "),
@@ -203,10 +203,10 @@ async fn the_model_and_a_real_api_server_answer_the_same() -> anyhow::Result<()>
 /// Writes down what was asked and answered.
 fn change(parts: &[Result<Part, String>]) -> anyhow::Result<()> {
     let mut text = String::from(
-        "# What a real API server 1.37 was asked, what it answered, and what had changed then. Written by RECORD=1 cargo test --test e2e model::\n",
+        "# What a real API server 1.37 was asked, what it answered, and what had changed then. Written by RECORD=1 cargo test -p e2e-tests --test e2e model::\n",
     );
     let recorded = parts.iter().flatten().filter(|part| part.seed < RECORDED);
     text.extend(recorded.map(Part::to_string));
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sim/dialogue/transcript.txt");
+    let path = crate::repository::root().join("src/sim/dialogue/transcript.txt");
     std::fs::write(&path, text).with_context(|| path.display().to_string())
 }

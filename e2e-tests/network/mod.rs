@@ -3,7 +3,7 @@
 //! own, by a controller of its own, through a proxy of its own; something goes wrong in the middle of it, and then no longer.
 //! Whatever it was, the end is that of a rollout which nothing happened to, and everything was written once.
 //!
-//! `SCENARIO=seed- cargo test --test e2e network` plays those with `seed-` in their names.
+//! `SCENARIO=seed- cargo test -p e2e-tests --test e2e network` plays those with `seed-` in their names.
 
 mod asked;
 mod leaders;

@@ -109,10 +109,8 @@ impl Module {
 
 /// The policy that ships: the file that `CLAIM_ROLLOUT_POLICY` names, or `policy.wasm`.
 pub(crate) fn policy_bytes() -> anyhow::Result<Vec<u8>> {
-    let path = std::env::var_os("CLAIM_ROLLOUT_POLICY").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("policy.wasm"),
-        PathBuf::from,
-    );
+    let path = std::env::var_os("CLAIM_ROLLOUT_POLICY")
+        .map_or_else(|| crate::repository::root().join("policy.wasm"), PathBuf::from);
     std::fs::read(&path).with_context(|| format!("{}: expected a policy: `make policy.wasm` makes it", path.display()))
 }
 

@@ -66,7 +66,7 @@ impl Shipped {
 
 /// What is in `deploy/`.
 pub(crate) fn deployed(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(file)
+    crate::repository::root().join("deploy").join(file)
 }
 
 /// The objects in a file of `deploy/`.

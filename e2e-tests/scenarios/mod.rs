@@ -1,5 +1,5 @@
 //! What a user sees of claim-rollout on a real cluster, one file per subject. All stand side by side in one cluster, each
-//! in a namespace of its own with a controller of its own; `SCENARIO=grow cargo test --test e2e scenarios` runs those
+//! in a namespace of its own with a controller of its own; `SCENARIO=grow cargo test -p e2e-tests --test e2e scenarios` runs those
 //! with `grow` in their names.
 
 mod absent;

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use super::notation::{self, Found};
 use super::objects::{Object, SET_CONTROLLER, put, remove, web};
-use crate::policy_host::{Capabilities, Module, run};
-use crate::reviews::Recorded;
+use crate::recorded::Recorded;
 
 /// One case.
 #[derive(Clone, Debug)]
@@ -28,9 +27,12 @@ pub(super) struct Case {
     pub(super) expected: String,
 }
 
+/// How policy.wasm answers a payload in a cluster.
+pub(crate) type Guest<'g> = dyn Fn(&[u8], &Cluster) -> Result<Vec<u8>, String> + Sync + 'g;
+
 /// Who answers the policy's questions.
 #[derive(Clone, Debug)]
-pub(super) enum Cluster {
+pub(crate) enum Cluster {
     /// These objects; without any there is nobody to ask.
     Of(Vec<Value>),
     /// The host, which grants nothing.
@@ -186,30 +188,28 @@ impl Case {
         self.payload.clone().unwrap_or_else(whole)
     }
 
-    /// Asks the policy and the native code; both must say the same.
-    pub(super) fn answer(&self, module: &Module) -> Result<Answer, String> {
+    /// Asks the native code, and the guest where there is one; both must give the same bytes.
+    pub(super) fn answer(&self, guest: Option<&Guest<'_>>) -> Result<Answer, String> {
         let payload = self.bytes();
         let mut asked = Vec::new();
         let native = match &self.cluster {
             Cluster::Of(objects) => wire::validate(&payload, &mut Noting(Recorded(objects.clone()), &mut asked)),
             Cluster::NothingGranted => wire::validate(&payload, &mut Noting(Refusing, &mut asked)),
         };
-        let host = match &self.cluster {
-            Cluster::Of(objects) => Recorded(objects.clone()).host(),
-            Cluster::NothingGranted => Capabilities::none(),
-        };
-        let wasm = run(module, &payload, host)?;
-        if wasm != native {
-            let [wasm, native] = [wasm, native].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            return Err(format!("policy.wasm: {wasm}; native: {native}"));
+        if let Some(guest) = guest {
+            let wasm = guest(&payload, &self.cluster)?;
+            if wasm != native {
+                let [wasm, native] = [wasm, native].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                return Err(format!("policy.wasm: {wasm}; native: {native}"));
+            }
         }
         let told = serde_json::from_slice(&native).map_err(|error| error.to_string())?;
         Ok(Answer { told, asked })
     }
 
     /// What was found, or what is wrong with it.
-    pub(super) fn check(&self, module: &Module) -> Result<Found, String> {
-        let found = notation::found(self, &self.answer(module)?)?;
+    pub(super) fn check(&self, guest: Option<&Guest<'_>>) -> Result<Found, String> {
+        let found = notation::found(self, &self.answer(guest)?)?;
         let fault = notation::compare(&self.expected, &found);
         fault.map_or(Ok(()), Err)?;
         Ok(found)

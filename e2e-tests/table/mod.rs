@@ -50,11 +50,9 @@ use std::thread;
 use anyhow::ensure;
 
 use case::Case;
+pub(crate) use case::{Cluster, Guest};
 use coverage::Seen;
 use notation::Found;
-
-use crate::host_is_faithful::policy;
-use crate::policy_host::Module;
 
 /// As many as have to be there at least.
 const LEAST: usize = 400;
@@ -80,11 +78,11 @@ fn cases() -> Vec<Case> {
 }
 
 /// Every case beside what was found, or what is wrong with it. On all cores: most of the time goes to fresh instances.
-fn answered<'c>(module: &Module, cases: &'c [Case]) -> Vec<(&'c Case, Result<Found, String>)> {
+fn answered<'c>(guest: Option<&Guest<'_>>, cases: &'c [Case]) -> Vec<(&'c Case, Result<Found, String>)> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let part = |offset: usize| {
         let part = cases.iter().skip(offset).step_by(threads);
-        part.map(|case| (case, case.check(module))).collect::<Vec<_>>()
+        part.map(|case| (case, case.check(guest))).collect::<Vec<_>>()
     };
     thread::scope(|scope| {
         let part = &part;
@@ -96,11 +94,10 @@ fn answered<'c>(module: &Module, cases: &'c [Case]) -> Vec<(&'c Case, Result<Fou
     })
 }
 
-#[test]
-fn every_row_setting_and_field_is_answered_as_the_rule_says_by_the_policy_and_by_the_native_code_alike()
--> anyhow::Result<()> {
-    let (module, cases) = (policy(), cases());
-    let outcomes = answered(&module, &cases);
+/// Checks every case with the native code, and with the guest where there is one.
+pub(crate) fn check(guest: Option<&Guest<'_>>) -> anyhow::Result<()> {
+    let cases = cases();
+    let outcomes = answered(guest, &cases);
     let (mut report, mut seen) = (String::new(), Seen::default());
     for (case, outcome) in &outcomes {
         match outcome {

@@ -2,7 +2,7 @@
 
 use super::{Part, Request, sequence};
 
-/// Written by `STAGED_CHANGE=1 cargo test --test e2e model::`, from the answers of a real API server.
+/// Written by `RECORD=1 cargo test -p e2e-tests --test e2e model::`, from the answers of a real API server.
 const TRANSCRIPT: &str = include_str!("transcript.txt");
 
 #[test]
