@@ -1,4 +1,5 @@
-# The controller and the shell, for deploy/controller/deployment.yaml: docker build -t registry.example.com/claim-rollout/claim-rollout:0.1.0 .
+# The controller and the commands, for deploy/controller/deployment.yaml: docker build -t
+# registry.example.com/claim-rollout/claim-rollout:0.1.0 .
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY . .
@@ -6,7 +7,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
     cargo build --locked --release --bin claim-rollout && cp target/release/claim-rollout /claim-rollout
 
-# Debian's C library and CA certificates: no shell, no package manager. A test compares what the binary needs with it.
+# Debian's C library and CA certificates; no shell, no package manager. A test checks that the binary needs nothing
+# else.
 FROM gcr.io/distroless/cc-debian12:nonroot
 COPY --from=build /claim-rollout /claim-rollout
 USER 65532:65532

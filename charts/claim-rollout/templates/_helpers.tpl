@@ -10,7 +10,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
-{{- /* The settings document, the same for all parts: the account of the controller is the one that this chart makes. */}}
+{{- /* The settings document for all parts. Its default for controllerAccounts is the account that this chart creates. */}}
 {{- define "claim-rollout.settings" -}}
 {{- $account := printf "system:serviceaccount:%s:claim-rollout-controller" .Release.Namespace -}}
 {{- $default := "system:serviceaccount:claim-rollout:claim-rollout-controller" -}}
@@ -21,13 +21,13 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ toJson $settings }}
 {{- end }}
 
-{{- /* The accounts of controllers, as a list in CEL: the one that this chart makes, and those of the settings. */}}
+{{- /* The accounts of controllers, as a list in CEL: the account that this chart creates, and those of the settings. */}}
 {{- define "claim-rollout.accounts" -}}
 {{- $account := printf "system:serviceaccount:%s:claim-rollout-controller" .Release.Namespace -}}
 {{ prepend (.Values.policy.settings.controllerAccounts | default list) $account | uniq | toJson }}
 {{- end }}
 
-{{- /* At the end of the names of objects of the cluster. */}}
+{{- /* The suffix for the names of cluster-scoped objects. */}}
 {{- define "claim-rollout.suffix" -}}
 {{- with .Values.onlyNamespace }}-{{ . }}{{ end }}
 {{- end }}
@@ -40,12 +40,12 @@ namespaceSelector:
 {{- end }}
 {{- end }}
 
-{{- /* Off, unless the settings say otherwise. */}}
+{{- /* The setting retention; Off if it is not set. */}}
 {{- define "claim-rollout.retention" -}}
 {{- .Values.policy.settings.retention | default "Off" }}
 {{- end }}
 
-{{- /* Where a policy is asked. With its own certificate the webhook writes that itself: nobody else knows the secret. */}}
+{{- /* The path of a policy. With its own certificate the webhook writes the path, because only the webhook knows the secret. */}}
 {{- define "claim-rollout.path" -}}
 {{- $webhook := (index . 0).Values.webhook -}}
 {{- if $webhook.certificateSecret -}}
