@@ -71,7 +71,7 @@ pub(super) fn create(
     }
 }
 
-/// Splits the name of a claim into stem and ordinal.
+/// Splits the name of a claim into stem and ordinal; `None` if the ordinal has leading zeros.
 fn stem_and_ordinal(claim: &str) -> Option<(&str, u32)> {
     let (stem, digits) = claim.rsplit_once('-')?;
     let ordinal: u32 = digits.parse().ok()?;

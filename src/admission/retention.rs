@@ -36,15 +36,15 @@ pub(super) fn update(
     }
     let policy = policy(new)?;
     let before = ordinals(old, old.replicas())?;
-    let mut going = removed(&before, &ordinals(new, new.replicas())?);
+    let mut scaled_down = removed(&before, &ordinals(new, new.replicas())?);
     let existing = fields::existing_replicas(old).map_err(malformed)?;
     if policy != self::policy(old)? {
-        going.extend(removed(&ordinals(old, existing)?, &before));
+        scaled_down.extend(removed(&ordinals(old, existing)?, &before));
     }
     if policy.when_scaled == retention::Retention::Retain && policy == self::policy(old)? {
         return Ok(Vec::new());
     }
-    Question::of_scale_down(review, settings, old, policy).answer(&going, lookups)
+    Question::of_scale_down(review, settings, old, policy).answer(&scaled_down, lookups)
 }
 
 /// A scale-down through the subresource `scale`; the set is looked up.
@@ -72,8 +72,8 @@ pub(super) fn scale(
     }
     let before = ordinals(&set, old.spec.replicas.unwrap_or(0))?;
     let after = ordinals(&set, new.spec.replicas.unwrap_or(0))?;
-    let going = removed(&before, &after);
-    Question::of_scale_down(review, settings, &set, policy).answer(&going, lookups)
+    let scaled_down = removed(&before, &after);
+    Question::of_scale_down(review, settings, &set, policy).answer(&scaled_down, lookups)
 }
 
 /// The deletion of a set.
