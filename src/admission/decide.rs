@@ -78,7 +78,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
 }
 
-/// Rows U0 to U5, N1, and R1 beside them.
+/// Rows U0 to U5, N1 and R1.
 fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     let [old, new] = both(review)?;
     if is_by_controller(review, settings) {

@@ -22,7 +22,7 @@ const MAX_DENIAL: usize = 2048;
 /// Room for the line with the number of warnings left out.
 const ROOM_FOR_REST: usize = 96;
 
-/// Room beside a list: the words around it, and the number of items left out.
+/// Room around a list: the words before and after it, and the number of items left out.
 const ROOM_FOR_COUNT: usize = 48;
 
 /// The longest error of the cluster in a message.
