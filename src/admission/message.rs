@@ -157,7 +157,7 @@ pub(super) fn withdrawn(diff: &Diff, revision: &Revision, taken_back: bool) -> S
         summary(diff)
     };
     let rest = if taken_back {
-        "growth that PVCs have not reached is undone"
+        "sizes that PVCs have not reached are taken back"
     } else {
         "updated PVCs stay as they are"
     };

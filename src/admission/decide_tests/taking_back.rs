@@ -107,7 +107,7 @@ fn u1_withdrawn_growth_is_undone_if_allowed() {
         let (edits, warnings, asked) = decided(&withdrawal(&old), settings, Ok(true));
         assert_eq!(edits, if expected { taken_back() } else { dropped() }, "{sentence}");
         assert_eq!(asked.len(), usize::from(expected), "{sentence}: {asked:?}");
-        let end = "growth that PVCs have not reached is undone";
+        let end = "sizes that PVCs have not reached are taken back";
         assert_eq!(warnings[0].ends_with(end), expected, "{sentence}: {warnings:?}");
         assert_eq!(warnings.len(), 1 + usize::from(expected), "{sentence}: {warnings:?}");
     }
