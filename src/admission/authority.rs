@@ -1,4 +1,4 @@
-//! Whether the requester may do by hand what the request comes to.
+//! Whether the requester has the rights to do by hand what the request causes.
 
 use super::lookups::{CanI, Lookups};
 use super::message;
@@ -8,16 +8,16 @@ use super::verdict::Denial;
 use crate::templates::UpdatePolicy;
 use crate::templates::show::{cut, shown};
 
-/// The longest part of what the cluster answers.
+/// The longest error of the cluster in a message.
 const MAX_ANSWER: usize = 160;
 
-/// Something that RBAC allows or not, and why the request comes to it.
+/// A right that RBAC grants, and what needs it.
 pub(super) struct Right {
     verb: &'static str,
     group: &'static str,
     resource: &'static str,
     subresource: &'static str,
-    why: &'static str,
+    needed_by: &'static str,
 }
 
 const PATCH_CLAIMS: Right = Right {
@@ -25,37 +25,36 @@ const PATCH_CLAIMS: Right = Right {
     group: "",
     resource: "persistentvolumeclaims",
     subresource: "",
-    why: "a change of volumeClaimTemplates changes them",
+    needed_by: "a change of volumeClaimTemplates",
 };
 const DELETE_CLAIMS: Right = Right {
     verb: "delete",
-    why: "the update policy ReCreate deletes them",
+    needed_by: "the update policy ReCreate",
     ..PATCH_CLAIMS
 };
 const EVICT_PODS: Right = Right {
     verb: "create",
     resource: "pods",
     subresource: "eviction",
-    why: "the update policy ReCreate evicts Pods",
-    ..PATCH_CLAIMS
+    ..DELETE_CLAIMS
 };
 const DELETE_SETS: Right = Right {
     verb: "delete",
     group: "apps",
     resource: "statefulsets",
     subresource: "",
-    why: "replace-set: WhenComplete deletes the StatefulSet and creates it anew",
+    needed_by: "replace-set: WhenComplete",
 };
 const CREATE_SETS: Right = Right {
     verb: "create",
     ..DELETE_SETS
 };
 
-/// What `replace-set: WhenComplete` comes to.
+/// The rights for `replace-set: WhenComplete`.
 pub(super) const REPLACE: &[Right] = &[DELETE_SETS, CREATE_SETS];
 
-/// What a change of templates comes to under an update policy. One that waits for PVCs to come can reach existing ones
-/// as soon as somebody switches, so it takes the same right.
+/// The rights for a change of templates under an update policy. Under `OnClaimDelete`, a later switch of the policy
+/// applies the change to existing claims, so it needs the same right as `InPlace`.
 pub(super) const fn rollout(policy: UpdatePolicy) -> &'static [Right] {
     match policy {
         UpdatePolicy::OnClaimDelete | UpdatePolicy::InPlace => &[PATCH_CLAIMS],
@@ -63,7 +62,7 @@ pub(super) const fn rollout(policy: UpdatePolicy) -> &'static [Right] {
     }
 }
 
-/// Denies the request unless its requester has all of these rights in the namespace (`authority`).
+/// Denies the request unless its requester has all these rights in the namespace (setting `authority`).
 pub(super) fn check(
     review: &Review<'_>,
     settings: &Settings,
@@ -91,14 +90,14 @@ pub(super) fn check(
         let message = match lookups.can_i(&question) {
             Ok(true) => continue,
             Ok(false) => format!(
-                "user {user} cannot {what} in namespace {}, and {}; grant that (ClusterRole edit has it), or set \
-                 authority: TrustSetEditors in the policy's settings",
+                "user {user} cannot {what} in namespace {}, which {} needs; grant that (ClusterRole edit has it), or \
+                 set authority: TrustSetEditors in the policy's settings",
                 shown(question.namespace),
-                right.why
+                right.needed_by
             ),
             Err(error) => format!(
-                "cannot ask whether user {user} may {what} ({}); grant the policy the host capability kubernetes/can_i, \
-                 or set authority: TrustSetEditors in its settings",
+                "failed to check whether user {user} may {what} ({}); grant the policy the host capability \
+                 kubernetes/can_i, or set authority: TrustSetEditors in its settings",
                 cut(&error.0, MAX_ANSWER)
             ),
         };

@@ -1,4 +1,4 @@
-//! Why claims would not follow a wish.
+//! Why claims cannot be updated.
 
 /// A cause, and the claims that it concerns.
 pub(super) struct Cause {

@@ -1,11 +1,11 @@
-//! Would the claims that exist follow a wish? Looked up by name, never listed, and no more than is allowed.
+//! Checks whether existing claims can be updated. Claims are read by name, never listed, and at most `maxPVCLookups`.
 
+use super::asked_change::AskedChange;
 use super::cause::Cause;
 use super::fields;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::settings::{PvcChecks, Settings};
-use super::target::Target;
 use super::verdict::Denial;
 use crate::claims::compatible::{changes_class, recoverable};
 use crate::claims::retention::PodUid;
@@ -13,20 +13,20 @@ use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, StorageClas
 use crate::json::Error;
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
 
-/// What keeps claims from following the wish: one warning for each cause, or a refusal.
-pub(super) fn of(target: &Target<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Denial> {
-    let settings = target.settings;
-    let applied = target.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
+/// Why claims cannot be updated: one warning for each cause, or a denial.
+pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Denial> {
+    let settings = change.settings;
+    let applied = change.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
     let recovers = takes_back(diff);
     if !(applied || recovers) {
         return Ok(Vec::new());
     }
     let fault = |error: Error| Denial::malformed(message::denial(&format!("request.object.spec: {}", error.fault)));
-    let labels = fields::match_labels(target.new).map_err(fault)?;
+    let labels = fields::match_labels(change.new).map_err(fault)?;
     let labels: Vec<(&str, &str)> = labels.iter().map(|(key, value)| (&**key, &**value)).collect();
-    let first = fields::first_ordinal(target.new).map_err(fault)?;
+    let first = fields::first_ordinal(change.new).map_err(fault)?;
     let mut checks = Checks {
-        target,
+        change,
         scope: if applied { Scope::Everything } else { Scope::Capacity },
         match_labels: &labels,
         lookups,
@@ -35,38 +35,38 @@ pub(super) fn of(target: &Target<'_>, diff: &Diff, lookups: &mut dyn Lookups) ->
         causes: Vec::new(),
         reached: Vec::new(),
     };
-    let asked = checks.look(diff, first);
+    let unchecked = checks.run(diff, first);
     let Checks { causes, reached, .. } = checks;
     if !reached.is_empty() {
-        return Err(Denial::forbidden(message::claims_refused(&reached)));
+        return Err(Denial::forbidden(message::claims_denied(&reached)));
     }
     if !applied {
         return Ok(Vec::new());
     }
-    verdict(settings, &causes, asked)
+    verdict(settings, &causes, unchecked)
 }
 
-/// What the setting makes of what was found.
-fn verdict(settings: &Settings, causes: &[Cause], asked: Result<i64, CannotAsk>) -> Result<Vec<String>, Denial> {
+/// The verdict according to the setting `pvcChecks`.
+fn verdict(settings: &Settings, causes: &[Cause], unchecked: Result<i64, CannotAsk>) -> Result<Vec<String>, Denial> {
     let mut warnings = Vec::new();
     if settings.pvc_checks == PvcChecks::Deny {
         if !causes.is_empty() {
-            return Err(Denial::forbidden(message::claims_refused(causes)));
+            return Err(Denial::forbidden(message::claims_denied(causes)));
         }
-        if let Err(error) = &asked {
-            return Err(Denial::forbidden(message::claims_unknown_refused(error)));
+        if let Err(error) = &unchecked {
+            return Err(Denial::forbidden(message::claims_unknown_denied(error)));
         }
     }
     warnings.extend(causes.iter().map(message::claims_warned));
-    match asked {
+    match unchecked {
         Err(error) => warnings.push(message::claims_unknown(&error)),
         Ok(0) => {}
-        Ok(unchecked) => warnings.push(message::claims_unchecked(unchecked, settings.max_pvc_lookups)),
+        Ok(count) => warnings.push(message::claims_unchecked(count, settings.max_pvc_lookups)),
     }
     Ok(warnings)
 }
 
-/// True iff a size gets smaller.
+/// True iff a size decreases.
 pub(super) fn takes_back(diff: &Diff) -> bool {
     diff.changed.iter().flat_map(|change| &change.changes).any(is_smaller)
 }
@@ -75,20 +75,20 @@ fn is_smaller(change: &Change) -> bool {
     matches!(change, Change::Storage { from: Some(from), to: Some(to) } if to < from)
 }
 
-/// What is asked of each claim.
+/// What is checked of each claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
-    /// Whether it would follow.
+    /// Whether the claim can be updated.
     Everything,
-    /// Only whether it has reached the growth that is to be taken back; its classes do not matter.
+    /// Only whether the claim has reached the growth that is to be undone; the classes do not matter.
     Capacity,
 }
 
-/// What was found under a name, by name.
+/// Objects that were read, by name.
 type Cache<T> = Vec<(String, Known<T>)>;
 
 struct Checks<'c, 'w> {
-    target: &'c Target<'w>,
+    change: &'c AskedChange<'w>,
     scope: Scope,
     match_labels: &'c [(&'c str, &'c str)],
     lookups: &'c mut dyn Lookups,
@@ -99,12 +99,12 @@ struct Checks<'c, 'w> {
 }
 
 impl Checks<'_, '_> {
-    /// Looks at the claims of the changed templates, those of the highest ordinal first, until there are no look-ups
-    /// left or nobody answers; how many claims were not looked at.
-    fn look(&mut self, diff: &Diff, first: i64) -> Result<i64, CannotAsk> {
-        let replicas = self.target.new.replicas().max(0);
+    /// Checks the claims of the changed templates, the highest ordinal first, until no lookups are left or one fails.
+    /// Returns the number of claims that were not checked.
+    fn run(&mut self, diff: &Diff, first: i64) -> Result<i64, CannotAsk> {
+        let replicas = self.change.new.replicas().max(0);
         let templates = i64::try_from(diff.changed.len()).unwrap_or(i64::MAX);
-        let mut left = i64::from(self.target.settings.max_pvc_lookups);
+        let mut left = i64::from(self.change.settings.max_pvc_lookups);
         let unchecked = replicas.saturating_mul(templates).saturating_sub(left).max(0);
         for ordinal in (0..replicas).rev().map(|index| first.saturating_add(index)) {
             for change in &diff.changed {
@@ -113,7 +113,7 @@ impl Checks<'_, '_> {
                 }
                 left -= 1;
                 let template = self
-                    .target
+                    .change
                     .asked
                     .iter()
                     .find(|template| template.name == change.template);
@@ -126,14 +126,14 @@ impl Checks<'_, '_> {
         Ok(0)
     }
 
-    /// A claim that is larger than the wish has reached it, unless the wish is to take back what it has.
+    /// A claim that is larger than its template has reached the template, unless the change undoes that growth.
     fn check(&mut self, template: &ClaimTemplate, ordinal: u32, takes_back: bool) -> Result<(), CannotAsk> {
-        let set = &self.target.new.metadata.name;
-        // Names that cannot be made were refused with the wish.
+        let set = &self.change.new.metadata.name;
+        // A change with invalid names was denied before.
         let Ok(name) = ClaimName::new(&template.name, set, ordinal) else {
             return Ok(());
         };
-        let question = Get::claim(self.target.review.namespace(), name.as_str());
+        let question = Get::claim(self.change.review.namespace(), name.as_str());
         let Some(text) = self.lookups.get(&question)? else {
             return Ok(());
         };
@@ -149,7 +149,7 @@ impl Checks<'_, '_> {
         }
         let (storage, attributes) = self.classes(template, &claim)?;
         let belongs = Belongs {
-            set_uid: &self.target.old.metadata.uid,
+            set_uid: &self.change.old.metadata.uid,
             pod: &format!("{set}-{ordinal}"),
             pod_uid: PodUid::NotAsked,
             match_labels: self.match_labels,
@@ -164,7 +164,7 @@ impl Checks<'_, '_> {
         Ok(())
     }
 
-    /// The classes that a claim needs for what it is to become. Each is looked up once.
+    /// The classes that a claim needs for the update. Each class is read once.
     fn classes(
         &mut self,
         template: &ClaimTemplate,
@@ -208,7 +208,7 @@ impl Checks<'_, '_> {
     }
 }
 
-/// What cannot be read counts as unknown: the API server judges the claim itself.
+/// A class that cannot be decoded counts as unknown: the API server judges the update itself.
 fn known<T>(text: Option<&str>, read: impl Fn(&str) -> Result<T, Error>) -> Known<T> {
     match text.map(read) {
         None => Known::Missing,

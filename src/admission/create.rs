@@ -1,12 +1,12 @@
 //! Row C1: a StatefulSet is created.
 //!
-//! A staged change that comes along was copied: from a backup that is restored, or from another cluster. Its PVCs are
-//! still to be made, so there is nothing to roll out: the new StatefulSet simply gets the templates.
+//! A staged change on a new StatefulSet is a copy, from a backup or another cluster. There are no PVCs yet, so there is
+//! nothing to roll out: the new StatefulSet gets the staged templates.
 
 use super::asked::policy;
 use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
-use super::ours::{OURS, put_back};
+use super::ours::{OURS, restore_annotations};
 use super::review::{Object, Review};
 use super::settings::{Mode, Settings};
 use super::verdict::{Denial, Edit, Remarks, Verdict};
@@ -26,7 +26,7 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
         user_keys::check_authority(review, None, new, settings, lookups)?;
     }
     if is_skipped || settings.mode == Mode::ValidateOnly {
-        return put_back(settings, None, new, &|key, _| OURS.contains(&key));
+        return restore_annotations(settings, None, new, &|key, _| OURS.contains(&key));
     }
     let mut remarks = Remarks::default();
     let mut edits = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
                 write_list(&templates, &mut text);
                 edits.push(Edit::SetTemplates(text));
             }
-            Err(why) => remarks.warnings.push(message::not_restored(&why)),
+            Err(why) => remarks.warnings.push(message::staged_removed(&why)),
         }
     }
     remarks.warnings.extend(user_keys::warnings(None, new));
@@ -52,8 +52,8 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
     Ok(Verdict::with(edits, remarks))
 }
 
-/// The templates of a staged change that came along, and how they differ from those that the request asks for; nothing
-/// if they do not.
+/// The templates of the copied staged change, and their difference to the templates of the request; `None` if they are
+/// equal.
 fn restored(new: &Object<'_>, settings: &Settings, text: &str) -> Result<Option<(Vec<ClaimTemplate>, Diff)>, String> {
     let change = StagedChange::read_of_any(text).map_err(|error| error.to_string())?;
     let asked = ClaimTemplate::read_list(new.templates()).map_err(|error| error.to_string())?;
@@ -72,8 +72,8 @@ fn restored(new: &Object<'_>, settings: &Settings, text: &str) -> Result<Option<
     Ok(Some((change.templates, diff)))
 }
 
-/// True iff this is Kubewarden's audit scanner, which shows a stored object as if it were being created. What is there
-/// already is never judged: rows are about changes.
+/// True iff the request is from Kubewarden's audit scanner, which sends a stored object as a CREATE. Stored objects are
+/// never judged.
 fn is_audit(review: &Review<'_>, object: &Object<'_>) -> bool {
     let metadata = &object.metadata;
     review.user.is_empty()

@@ -1,44 +1,44 @@
 //! The table of decision one, in its order.
 //!
-//! *live* = the old object's templates, *asked* = the new object's, *staged* = the valid record in the old object,
-//! *current* = staged, else live.
+//! *live* = the templates of the old object, *asked* = those of the new object, *staged* = those of the valid staged
+//! change in the old object, *current* = staged, else live.
 //!
 //! | # | request | verdict |
 //! |---|---|---|
-//! | C1 | CREATE | what only the policy may write is removed; templates that were staged in a backup are the templates; user keys are checked |
-//! | C2 | UPDATE by one of the controller's accounts | Pass |
-//! | C3 | other kinds and subresources, CONNECT, a set that another controller owns before and after | Pass; what only the policy may write is put back, and while a change is staged so is what could make it roll out |
-//! | S1 | UPDATE of the status | our annotations are put back; if the owner is taken away, authority is asked as for U5 |
-//! | U0 | asked = live, nothing staged | Pass; a forged record is removed, with a warning if it was there before |
-//! | U1 | asked = live, staged | the record is kept as it was; or withdrawn, if the request goes back on purpose, and with `shrink: Recover` the live templates are staged in its place; one of a newer version is kept, whatever is asked |
-//! | U2 | asked = staged: the same wish again | live restored, record kept |
-//! | U3 | asked is a new wish | `diff(current, asked)` allowed: Stage; else Deny |
-//! | U5 | what is staged would roll out from now on, or the update policy does with nothing staged | authority is asked as for U3; the live templates are staged |
-//! | P1 | a claim is made for a replica at or above the partition, with a record | it is born as wished, if the settings still allow that |
-//! | G1 | the StatefulSet controller deletes a Pod | denied while its claims are to be ready first: the [gate](crate::gate) |
-//! | R1 | claims are about to be deleted (KEP-1847) | a warning or a denial names them |
-//! | K1 | OpenKruise's StatefulSet | as U3, but nothing is staged |
-//! | N1 | `mode: ValidateOnly` | as U3, but what is allowed passes; who writes what only the policy may write is denied |
+//! | C1 | CREATE | annotations that only the policy may write are removed; the templates of a staged change from a backup become the templates; user keys are checked |
+//! | C2 | UPDATE by an account of the controller | Pass |
+//! | C3 | other kinds and subresources, CONNECT, a set that another controller owns before and after | Pass; annotations that only the policy may write are restored; while a change is staged, also those that could roll it out |
+//! | S1 | UPDATE of the status | our annotations are restored; if the owner is removed, authority is checked as for U5 |
+//! | U0 | asked = live, nothing staged | Pass; a forged staged change is removed, with a warning if it existed before the request |
+//! | U1 | asked = live, staged | the staged change is kept; if the request returns to the live templates on purpose, the staged change is withdrawn, and with `shrink: Recover` the live templates are staged instead; a staged change of a newer version is always kept |
+//! | U2 | asked = staged | live restored, staged change kept |
+//! | U3 | other templates | `diff(current, asked)` allowed: Stage; else Deny |
+//! | U5 | the request makes a staged change roll out, or switches to an update policy that rolls out while nothing is staged | authority is checked as for U3; if nothing was staged, the live templates are staged |
+//! | P1 | a claim is created for a replica at or above the partition, and a change is staged | the claim is created from the desired template, if the settings still allow that |
+//! | G1 | the StatefulSet controller deletes a Pod | denied until its claims are ready: the [gate](crate::gate) |
+//! | R1 | the retention policy (KEP-1847) would delete claims | a warning or a denial names them |
+//! | K1 | a StatefulSet of OpenKruise | as U3, but nothing is staged |
+//! | N1 | `mode: ValidateOnly` | as U3, but allowed changes pass; writing annotations that only the policy may write is denied |
 
 use super::create::create;
 use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
-use super::message::{self, SPEAKER};
+use super::message::{self, PREFIX};
 use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, Settings};
 use super::update::{self, Update};
 use super::verdict::{Denial, Verdict};
 use super::{gate, new_claims, ours, retention, validate};
 
-/// Decides what becomes of a request.
+/// Returns the verdict on a request.
 ///
-/// Total and deterministic. It asks `lookups` only where a row says so, by name and within `maxPVCLookups`.
+/// Total and deterministic. It uses `lookups` only in rows that need them, by name and within `maxPVCLookups`.
 ///
 /// # Guarantees
 /// * S14: a request that changes no template and leaves our annotations alone passes, without any edit.
-/// * S15: what is staged is the semantic difference and nothing else; a frozen field, a shrink, an added or removed
-///   template is refused.
-/// * S16: what is inconsistent is refused.
+/// * S15: only the semantic difference is staged; a change of a frozen field, a shrink, an added or removed template is
+///   denied.
+/// * S16: an inconsistent request is denied.
 #[must_use]
 pub fn admit(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Verdict {
     let mut verdict = decide(review, settings, lookups).unwrap_or_else(Verdict::Deny);
@@ -51,7 +51,7 @@ pub fn admit(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups
 fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     let operation = review.operation().ok_or_else(|| {
         Denial::malformed(format!(
-            "{SPEAKER}request.operation: expected CREATE, UPDATE, DELETE or CONNECT"
+            "{PREFIX}request.operation: expected CREATE, UPDATE, DELETE or CONNECT"
         ))
     })?;
     let about = review.about();
@@ -78,15 +78,15 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
 }
 
-/// Rows U0 to U5, N1, and R1 beside them.
+/// Rows U0 to U5, N1 and R1.
 fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     let [old, new] = both(review)?;
     if is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
     }
-    // A request that takes the owner away is judged as if there had been none.
+    // A request that removes the owner is judged as if there had been no owner.
     if is_skipped(old, settings) && is_skipped(new, settings) {
-        return ours::put_back(settings, Some(old), new, &ours::of_another_controller(old));
+        return ours::restore_annotations(settings, Some(old), new, &ours::of_another_controller(old));
     }
     let warnings = retention::update(review, settings, [old, new], lookups)?;
     let verdict = match settings.mode {
@@ -104,7 +104,7 @@ fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
 
 /// Row R1.
 fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
-    // Nothing but row R1 reads what goes.
+    // Only row R1 reads the deleted object.
     if !retention::is_on(settings) {
         return Ok(Verdict::PASS);
     }
@@ -126,7 +126,7 @@ fn scale(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) ->
     Ok(Verdict::PASS.warning(warnings))
 }
 
-/// Row S1: an update of the status stores annotations and owners as well, and asks for no right to update StatefulSets.
+/// Row S1: an update of the status also stores annotations and owners, without the right to update StatefulSets.
 fn status(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     if is_by_controller(review, settings) {
         return Ok(Verdict::PASS);
@@ -135,7 +135,7 @@ fn status(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     if settings.mode == Mode::Stage && is_skipped(old, settings) && !is_skipped(new, settings) {
         update::check_freed(review, settings, old, lookups)?;
     }
-    ours::put_back(settings, Some(old), new, &|_, _| true)
+    ours::restore_annotations(settings, Some(old), new, &|_, _| true)
 }
 
 fn both<'r, 'a>(review: &'r Review<'a>) -> Result<[&'r Object<'a>; 2], Denial> {

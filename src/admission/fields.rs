@@ -1,4 +1,4 @@
-//! Fields that only some rows read, decoded from their bytes when such a row is reached.
+//! Fields that only some rows need, decoded from their bytes on demand.
 
 use super::object::Read;
 use super::review::{Object, Text};
@@ -6,8 +6,8 @@ use crate::json::{Fault, Map, Once, Reader};
 
 /// `spec.updateStrategy` of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Strategy {
-    /// How Pods are replaced.
+pub(super) struct PodStrategy {
+    /// `type`
     pub(super) kind: StrategyType,
     /// `rollingUpdate.partition`
     pub(super) partition: i64,
@@ -16,12 +16,12 @@ pub(super) struct Strategy {
 /// `spec.updateStrategy.type`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum StrategyType {
-    /// One after the other, down to the partition.
+    /// One Pod after the other, down to the partition.
     #[default]
     RollingUpdate,
-    /// All at once.
+    /// All Pods at once.
     Recreate,
-    /// In another way: `OnDelete`.
+    /// `OnDelete`, or unknown.
     Other,
 }
 
@@ -31,8 +31,8 @@ const MAX_PARTITION: i64 = i32::MAX as i64;
 /// A map of strings.
 pub(super) type Strings<'a> = Map<Text<'a>>;
 
-impl Strategy {
-    /// The strategy of a set; what is absent has Kubernetes' default.
+impl PodStrategy {
+    /// The strategy of a set, with the defaults of Kubernetes.
     pub(super) fn of(set: &Object<'_>) -> Read<Self> {
         let mut strategy = Self::default();
         let (mut once, mut inner) = (Once::default(), Once::default());
@@ -57,7 +57,7 @@ impl Strategy {
                         }
                         inner.mark(0, reader)?;
                         strategy.partition = if reader.null()? { 0 } else { reader.integer()? };
-                        // An int32 in the API: more could be neither written nor read back.
+                        // An int32 in the API.
                         if (0..=MAX_PARTITION).contains(&strategy.partition) {
                             return Ok(());
                         }
@@ -91,12 +91,12 @@ pub(super) fn match_labels<'a>(set: &Object<'a>) -> Read<Strings<'a>> {
     strings(labels)
 }
 
-/// `status.replicas`: those that exist.
+/// `status.replicas`: the existing replicas.
 pub(super) fn existing_replicas(set: &Object<'_>) -> Read<i64> {
     integer(set.status, "replicas")
 }
 
-/// A number in an object; 0 where there is none.
+/// A number in an object; 0 if absent.
 fn integer(text: Option<&str>, of: &str) -> Read<i64> {
     let mut found = 0;
     let mut once = Once::default();
@@ -111,7 +111,7 @@ fn integer(text: Option<&str>, of: &str) -> Read<i64> {
     Ok(found)
 }
 
-/// `type` of OpenKruise's `spec.volumeClaimUpdateStrategy`; empty where there is none.
+/// `type` of OpenKruise's `spec.volumeClaimUpdateStrategy`; empty if absent.
 pub(super) fn claim_update_strategy<'a>(set: &Object<'a>) -> Read<Text<'a>> {
     let mut found = Text::default();
     let mut once = Once::default();
@@ -125,7 +125,7 @@ pub(super) fn claim_update_strategy<'a>(set: &Object<'a>) -> Read<Text<'a>> {
     Ok(found)
 }
 
-/// `whenDeleted` and `whenScaled` of `spec.persistentVolumeClaimRetentionPolicy`; empty where they are absent.
+/// `whenDeleted` and `whenScaled` of `spec.persistentVolumeClaimRetentionPolicy`; empty if absent.
 pub(super) fn retention<'a>(set: &Object<'a>) -> Read<(Text<'a>, Text<'a>)> {
     let (mut deleted, mut scaled) = (Text::default(), Text::default());
     let mut once = Once::default();
@@ -140,7 +140,7 @@ pub(super) fn retention<'a>(set: &Object<'a>) -> Read<(Text<'a>, Text<'a>)> {
     Ok((deleted, scaled))
 }
 
-/// A map of strings; empty for nothing and `null`.
+/// Decodes a map of strings; empty if absent or `null`.
 pub(super) fn strings(text: Option<&str>) -> Read<Strings<'_>> {
     let mut reader = Reader::new(text.unwrap_or("null"));
     if reader.null()? {
@@ -154,7 +154,7 @@ pub(super) fn strings(text: Option<&str>) -> Read<Strings<'_>> {
     Map::from_unsorted(members).ok_or_else(|| reader.error(Fault::Duplicate))
 }
 
-/// Calls `member` with each member of an object; nothing and `null` have none.
+/// Calls `member` for each member of an object; for none if absent or `null`.
 pub(super) fn members<'a>(
     text: Option<&'a str>,
     mut member: impl FnMut(&mut Reader<'a>, &str) -> Read<()>,

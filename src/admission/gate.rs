@@ -1,7 +1,7 @@
-//! Row G1: the StatefulSet controller deletes a Pod, whose claims may not be ready.
+//! Row G1: the StatefulSet controller deletes a Pod whose claims may not be ready.
 //!
-//! Nothing but the gate itself denies: where the set or a claim cannot be looked up or read, the Pod goes its way, and the
-//! controller brings its claims to what is staged all the same.
+//! Only the gate denies. If the set or a claim cannot be read, the deletion is allowed; the controller updates the
+//! claims anyway.
 
 use super::judged::consistent;
 use super::lookups::{CannotAsk, Get, Lookups};
@@ -14,7 +14,7 @@ use super::verdict::{Denial, Verdict};
 use crate::claims::Claim;
 use crate::gate::{Gate, Pod};
 
-/// Whether the Pod may be deleted.
+/// Whether the Pod may be deleted now.
 pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     if !settings.stateful_set_controller_accounts.contains(&review.user) {
         return Ok(Verdict::PASS);
@@ -32,7 +32,7 @@ pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
     }
 }
 
-/// Why the Pod waits, if it does. One look-up for a Pod of a set that rolls nothing out, one more for each claim else.
+/// Why the Pod waits, if it does. Reads the set, and the claims of the Pod only if a change rolls out.
 fn waits(
     review: &Review<'_>,
     settings: &Settings,

@@ -1,17 +1,17 @@
-//! What admission may ask the cluster, as a border: the decision knows this trait and nothing behind it.
+//! How admission reads from the cluster: the decision knows only this trait.
 
-/// Answers from the cluster. The policy asks policy-server, the webhook the API server, `review` a file.
+/// Reads from the cluster. The policy asks policy-server, the webhook asks the API server, `review` reads a file.
 pub trait Lookups {
-    /// May the user of the request do this?
+    /// Whether the user of the request has a right.
     ///
     /// # Errors
-    /// [`CannotAsk`] if there is nobody who can answer; it says why in one short sentence.
+    /// [`CannotAsk`] if the cluster cannot answer, with the cause in one short sentence.
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk>;
 
-    /// The JSON text of an object; nothing if there is none of this name.
+    /// The JSON text of an object, or `None` if it does not exist.
     ///
     /// # Errors
-    /// [`CannotAsk`] if there is nobody who can answer, or nobody may know.
+    /// [`CannotAsk`] if the cluster cannot answer, or the caller may not read the object.
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk>;
 }
 
@@ -22,26 +22,26 @@ pub struct Get<'a> {
     pub api_version: &'a str,
     /// `StatefulSet`
     pub kind: &'a str,
-    /// The namespace; nothing for what has none.
+    /// The namespace; `None` for cluster-scoped objects.
     pub namespace: Option<&'a str>,
     /// The name.
     pub name: &'a str,
 }
 
 impl<'a> Get<'a> {
-    /// About the set of this name.
+    /// The set of this name.
     #[must_use]
     pub const fn set(namespace: &'a str, name: &'a str) -> Self {
         Self::object("apps/v1", "StatefulSet", Some(namespace), name)
     }
 
-    /// About the claim of this name.
+    /// The claim of this name.
     #[must_use]
     pub const fn claim(namespace: &'a str, name: &'a str) -> Self {
         Self::object("v1", "PersistentVolumeClaim", Some(namespace), name)
     }
 
-    /// About any object.
+    /// Any object.
     #[must_use]
     pub const fn object(api_version: &'a str, kind: &'a str, namespace: Option<&'a str>, name: &'a str) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl<'a> Get<'a> {
     }
 }
 
-/// A question of authority: a SubjectAccessReview of the requester.
+/// A SubjectAccessReview of the requester.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CanI<'a> {
     /// `userInfo.username`
@@ -62,7 +62,7 @@ pub struct CanI<'a> {
     pub uid: &'a str,
     /// `userInfo.groups`
     pub groups: Vec<&'a str>,
-    /// `userInfo.extra` as it is written: a token may be for less than its user may do (OpenShift's scopes).
+    /// `userInfo.extra` as JSON: a token may have fewer rights than its user (scopes of OpenShift).
     pub extra: Option<&'a str>,
     /// The namespace.
     pub namespace: &'a str,
@@ -70,18 +70,18 @@ pub struct CanI<'a> {
     pub group: &'a str,
     /// The plural resource, such as `persistentvolumeclaims`.
     pub resource: &'a str,
-    /// Such as `eviction`; empty for the resource itself.
+    /// The subresource, such as `eviction`; empty for the resource itself.
     pub subresource: &'a str,
     /// The verb, such as `patch`.
     pub verb: &'a str,
 }
 
-/// The question could not be put.
+/// The cluster could not be asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CannotAsk(pub String);
 
-/// Lookups where there is no cluster: nothing can be asked.
+/// Lookups without a cluster: every question fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCluster;
 
@@ -100,7 +100,7 @@ mod tests {
     use super::{CanI, CannotAsk, Get, Lookups, NoCluster};
 
     #[test]
-    fn where_there_is_no_cluster_nothing_is_answered() {
+    fn lookups_without_cluster_return_errors() {
         let unknown = CannotAsk("there is no cluster to ask".to_owned());
         let may = CanI {
             user: "alice",

@@ -1,4 +1,4 @@
-//! What the user reads: one line each, of bounded length, nothing of the payload but names, paths and two values.
+//! The texts for users: one line each, of bounded length, with nothing of the payload but names, paths and two values.
 
 use std::fmt::Write;
 
@@ -7,96 +7,88 @@ use super::lookups::CannotAsk;
 use crate::templates::show::{cut, in_short, printable, shown};
 use crate::templates::{Diff, Fault, Revision, UpdatePolicy, keys, rules};
 
-/// The API server cuts a warning here.
+/// The API server cuts longer warnings.
 pub(super) const MAX_WARNING: usize = 256;
 
-/// The API server shows no more than this many characters of all warnings of a request together.
+/// The API server shows at most this many characters of all warnings of a request.
 const MAX_WARNINGS: usize = 4096;
 
-/// What every line begins with, so that a user sees who speaks.
-pub(super) const SPEAKER: &str = "claim-rollout: ";
+/// The beginning of every line, so that a user sees its source.
+pub(super) const PREFIX: &str = "claim-rollout: ";
 
-/// The longest refusal; it may name many paths.
+/// The longest denial; it may name many paths.
 const MAX_DENIAL: usize = 2048;
 
-/// The line that says how many warnings were left out.
+/// Room for the line with the number of warnings left out.
 const ROOM_FOR_REST: usize = 96;
 
-/// Beside a list: the words around it, and how many more there are.
+/// Room around a list: the words before and after it, and the number of items left out.
 const ROOM_FOR_COUNT: usize = 48;
 
-/// The longest part of an answer of the cluster.
+/// The longest error of the cluster in a message.
 const MAX_ANSWER: usize = 120;
 
-/// What may change, as refusals end; labels and annotations where the setting lets them.
-const ALLOWED: &str = "what can change is spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, \
+/// The end of a denial. Labels and annotations depend on the setting `metadataOnlyChanges`.
+const ALLOWED: &str = "allowed changes: spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, \
                        metadata.labels and metadata.annotations";
 const ALLOWED_IN_SPEC: &str =
-    "what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
+    "allowed changes: spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
 
-/// What becomes of PVCs under an update policy that nothing carries out.
-const NOT_RECREATED: &str = "; existing claims stay as they are: this version does not carry out ReCreate";
+/// The effect of an update policy that is not implemented.
+const NOT_RECREATED: &str = "; existing PVCs stay as they are: this version does not support ReCreate";
 
-/// The denial of a request that writes an annotation which only the policy and the controller write.
+/// The denial of a request that writes an annotation of the policy or the controller.
 pub(super) fn ours_only(key: &str) -> String {
     denial(&format!(
-        "annotation {}: is written by claim-rollout alone, expected no change; leave it out",
+        "annotation {}: only claim-rollout may change it; leave it out",
         shown(key)
     ))
 }
 
-/// The line about an annotation of our domain that means nothing.
+/// The warning about an unknown annotation of our domain.
 pub(super) fn unknown_key(key: &str) -> String {
     warning(&format!("annotation {} is not known and has no effect", shown(key)))
 }
 
-/// The line about a replacement that does not happen.
+/// The warning about a replacement that does not happen.
 pub(super) fn not_replaced() -> String {
     warning("annotation claim-rollout.io/replace-set: this version does not replace StatefulSets")
 }
 
-/// The line about a staged change that came along with a new StatefulSet, and became its templates.
+/// The warning that a new StatefulSet gets the templates of the staged change that it was created with.
 pub(super) fn restored(set: &str, diff: &Diff) -> String {
     warning(&format!(
-        "StatefulSet {} gets the templates that were staged where it comes from: {}",
+        "StatefulSet {} gets the staged templates it was created with: {}",
         shown(set),
         summary(diff)
     ))
 }
 
-/// The line about one that did not.
-pub(super) fn not_restored(why: &str) -> String {
-    warning(&format!(
-        "the annotation {} that came along is removed: {why}",
-        keys::STAGED
-    ))
-}
-
-/// The line about a staged change of this StatefulSet that is none.
-pub(super) fn unreadable(why: &str) -> String {
+/// The warning that a staged change is removed, because it cannot be read or the rules do not allow it.
+pub(super) fn staged_removed(why: &str) -> String {
     warning(&format!("the annotation {} is removed: {why}", keys::STAGED))
 }
 
-/// The denial where what is staged is not ours to replace.
+/// The denial of other templates while a staged change of a newer version exists.
 pub(super) fn newer() -> String {
     denial(
-        "spec.volumeClaimTemplates: expected no change, because a newer version of claim-rollout has staged a change, which this \
-         one cannot read; update the policy",
+        "spec.volumeClaimTemplates: cannot change, because a newer version of claim-rollout has staged a change; \
+         update the policy",
     )
 }
 
-/// A refusal, in one line and cut to a bounded length, whatever names it quotes.
+/// A denial in one line of bounded length, whatever names it contains.
 pub(super) fn denial(text: &str) -> String {
-    cut(&printable(&format!("{SPEAKER}{text}")), MAX_DENIAL)
+    cut(&printable(&format!("{PREFIX}{text}")), MAX_DENIAL)
 }
 
-/// A warning, cut to where the API server would cut it.
+/// A warning of bounded length.
 pub(super) fn warning(text: &str) -> String {
-    let text = text.strip_prefix(SPEAKER).unwrap_or(text);
-    cut(&format!("{SPEAKER}{text}"), MAX_WARNING)
+    let text = text.strip_prefix(PREFIX).unwrap_or(text);
+    cut(&format!("{PREFIX}{text}"), MAX_WARNING)
 }
 
-/// Leaves out the last warnings where all together are longer than the API server lets through, and says how many.
+/// Leaves out the last warnings if all together are longer than the API server shows, and adds their number.
 pub(super) fn bound(warnings: &mut Vec<String>) {
     let (mut used, mut kept) = (0, 0);
     for line in &*warnings {
@@ -108,25 +100,25 @@ pub(super) fn bound(warnings: &mut Vec<String>) {
     if used > MAX_WARNINGS {
         let left_out = warnings.len() - kept;
         warnings.truncate(kept);
-        warnings.push(warning(&format!("warnings that have no room here: {left_out}")));
+        warnings.push(warning(&format!("warnings left out: {left_out}")));
     }
 }
 
-/// Every fault of a wish in one line.
+/// The denial of templates, with all faults in one line.
 pub(super) fn faults(faults: &[Fault], metadata: rules::Metadata) -> String {
     let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
     let allowed = match metadata {
         rules::Metadata::MayChange => ALLOWED,
         rules::Metadata::Fixed => ALLOWED_IN_SPEC,
     };
-    // A name that is cut off could be another: as many as have room, and how many more there are.
-    let room = MAX_DENIAL - SPEAKER.len() - allowed.len() - ROOM_FOR_COUNT;
+    // Items are left out rather than cut: a name that is cut could be another name.
+    let room = MAX_DENIAL - PREFIX.len() - allowed.len() - ROOM_FOR_COUNT;
     denial(&format!("{}; {allowed}", some(&faults, room, "; ", "; and ")))
 }
 
-/// The line that says what was staged and what will happen.
+/// The warning with the staged change and its effect.
 pub(super) fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy) -> String {
-    let mut line = format!("{SPEAKER}staged {}", summary(diff));
+    let mut line = format!("{PREFIX}staged {}", summary(diff));
     match policy {
         UpdatePolicy::InPlace => {
             let templates = i64::try_from(diff.changed.len()).unwrap_or(i64::MAX);
@@ -134,30 +126,30 @@ pub(super) fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy
             line.push_str(&in_place(set, templates.saturating_mul(replicas.max(0))));
         }
         UpdatePolicy::OnClaimDelete => line.push_str(
-            "; existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
+            "; existing PVCs stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
         ),
         UpdatePolicy::ReCreate => line.push_str(NOT_RECREATED),
     }
     cut(&line, MAX_WARNING)
 }
 
-/// The line that says that existing claims will be brought to the templates that the set has.
+/// The warning that existing claims will be updated to the live templates.
 pub(super) fn switched(set: &str, claims: i64, policy: UpdatePolicy) -> String {
     warning(&match policy {
-        UpdatePolicy::InPlace => format!("staged the templates as they are; {}", in_place(set, claims)),
-        _ => format!("staged the templates as they are{NOT_RECREATED}"),
+        UpdatePolicy::InPlace => format!("staged the live templates; {}", in_place(set, claims)),
+        _ => format!("staged the live templates{NOT_RECREATED}"),
     })
 }
 
 fn in_place(set: &str, claims: i64) -> String {
-    let plural = if claims == 1 { "claim" } else { "claims" };
+    let plural = if claims == 1 { "PVC" } else { "PVCs" };
     format!(
         "{claims} {plural} will be updated in place, highest ordinal first (kubectl claim-rollout status {})",
         shown(set)
     )
 }
 
-/// The line that says what was withdrawn.
+/// The warning with the withdrawn change.
 pub(super) fn withdrawn(diff: &Diff, revision: &Revision, taken_back: bool) -> String {
     let what = if diff.is_empty() {
         revision.to_string()
@@ -165,20 +157,20 @@ pub(super) fn withdrawn(diff: &Diff, revision: &Revision, taken_back: bool) -> S
         summary(diff)
     };
     let rest = if taken_back {
-        "what claims have not reached of it is taken back"
+        "sizes that PVCs have not reached are taken back"
     } else {
-        "claims that were updated already stay as they are"
+        "updated PVCs stay as they are"
     };
     warning(&format!("withdrew {what}; {rest}"))
 }
 
-/// The line that says that nothing is taken back, and why.
+/// The warning that a growth is not undone, with the cause.
 pub(super) fn not_taken_back(why: &str) -> String {
-    let why = why.strip_prefix(SPEAKER).unwrap_or(why);
-    warning(&format!("claims keep asking for what they ask for: {why}"))
+    let why = why.strip_prefix(PREFIX).unwrap_or(why);
+    warning(&format!("PVC requests stay as they are: {why}"))
 }
 
-/// The line about a withdrawal by which nothing was withdrawn, and what is staged nevertheless.
+/// The warning that the annotation `withdraw` had no effect.
 pub(super) fn not_withdrawn(asked: &str, staged: Option<&Revision>) -> String {
     warning(&match staged {
         None => "nothing was withdrawn: nothing is staged".to_owned(),
@@ -189,7 +181,7 @@ pub(super) fn not_withdrawn(asked: &str, staged: Option<&Revision>) -> String {
     })
 }
 
-/// The line about labels and annotations that the setting ignores; none where there are none.
+/// The warning about labels and annotations that the setting ignores, if any.
 pub(super) fn ignored(templates: &[String]) -> Option<String> {
     let names: Vec<String> = templates.iter().map(|name| shown(name)).collect();
     (!names.is_empty()).then(|| {
@@ -200,14 +192,14 @@ pub(super) fn ignored(templates: &[String]) -> Option<String> {
     })
 }
 
-/// What keeps claims from following a wish, as a warning.
+/// The warning that claims cannot be updated.
 pub(super) fn claims_warned(cause: &Cause) -> String {
     let rest = cut(&cause.what, MAX_ANSWER);
     warning(&format!("{}: {rest}", some_of(&cause.claims, MAX_WARNING - MAX_ANSWER)))
 }
 
-/// The same, as a refusal.
-pub(super) fn claims_refused(causes: &[Cause]) -> String {
+/// The denial because claims cannot be updated.
+pub(super) fn claims_denied(causes: &[Cause]) -> String {
     let causes: Vec<String> = causes
         .iter()
         .map(|cause| {
@@ -218,80 +210,80 @@ pub(super) fn claims_refused(causes: &[Cause]) -> String {
             )
         })
         .collect();
-    let room = MAX_DENIAL - SPEAKER.len() - ROOM_FOR_COUNT;
+    let room = MAX_DENIAL - PREFIX.len() - ROOM_FOR_COUNT;
     denial(&format!(
-        "claims would not follow: {}",
+        "PVCs cannot be updated: {}",
         some(&causes, room, "; ", "; and ")
     ))
 }
 
-/// Nobody says what the claims are, as a warning.
+/// The warning that claims cannot be read.
 pub(super) fn claims_unknown(error: &CannotAsk) -> String {
-    warning(&format!("the claims could not be checked ({})", answer(error)))
+    warning(&format!("failed to check the PVCs ({})", answer(error)))
 }
 
-/// The same, as a refusal.
-pub(super) fn claims_unknown_refused(error: &CannotAsk) -> String {
+/// The denial because claims cannot be read.
+pub(super) fn claims_unknown_denied(error: &CannotAsk) -> String {
     denial(&format!(
-        "the claims cannot be checked ({}); grant the policy get on persistentvolumeclaims, storageclasses and \
+        "failed to check the PVCs ({}); grant the policy get on persistentvolumeclaims, storageclasses and \
          volumeattributesclasses, or set pvcChecks: Warn in its settings",
         answer(error)
     ))
 }
 
-/// Claims beyond the bound.
+/// The warning about claims beyond `maxPVCLookups`.
 pub(super) fn claims_unchecked(claims: i64, most: u32) -> String {
-    let plural = if claims == 1 { "claim was" } else { "claims were" };
+    let plural = if claims == 1 { "PVC was" } else { "PVCs were" };
     warning(&format!(
         "{claims} more {plural} not checked (setting maxPVCLookups: {most})"
     ))
 }
 
-/// OpenKruise applies less than its webhook accepts.
+/// The warning that OpenKruise applies less than its webhook accepts.
 pub(super) fn kruise_applies_sizes_only() -> String {
-    warning("OpenKruise applies only spec.resources.requests.storage to existing claims; the rest reaches new ones")
+    warning("OpenKruise applies only spec.resources.requests.storage to existing PVCs; new PVCs get the rest")
 }
 
-/// A claim whose set cannot be asked for.
+/// The warning about a new claim whose name fits too many sets.
 pub(super) fn new_claim_of_too_many(claim: &str, sets: usize) -> String {
     warning(&format!(
-        "{} is created from the live template: its name could be of {sets} StatefulSets",
+        "{} is created from the live template: its name fits {sets} StatefulSets",
         shown(claim)
     ))
 }
 
-/// The line about a claim that is born from the live template because its set cannot be looked up.
+/// The warning about a new claim whose set cannot be read.
 pub(super) fn new_claim_unknown(claim: &str, error: &CannotAsk) -> String {
     warning(&format!(
-        "claim {} is made from the live template: its set cannot be read ({})",
+        "{} is created from the live template: failed to read its StatefulSet ({})",
         shown(claim),
         answer(error)
     ))
 }
 
-/// Claims that a request deletes.
-pub(super) fn claims_go(claims: &[String], why: &str) -> String {
+/// The warning about claims that a request deletes.
+pub(super) fn claims_deleted(claims: &[String], why: &str) -> String {
     warning(&format!("{} deletes {}", policy(why), some_of(claims, 160)))
 }
 
-/// Claims that a request deletes unless the StatefulSet controller is faster.
-pub(super) fn claims_may_go(claims: &[String], why: &str) -> String {
+/// The warning about claims that a request deletes unless the StatefulSet controller acts first.
+pub(super) fn claims_maybe_deleted(claims: &[String], why: &str) -> String {
     warning(&format!("{} may delete {}", policy(why), some_of(claims, 160)))
 }
 
-/// The refusal of such a request.
-pub(super) fn claims_kept(lines: &[String], why: &str) -> String {
-    let lines: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix(SPEAKER)).collect();
+/// The denial of a request that deletes claims.
+pub(super) fn deletion_denied(lines: &[String], why: &str) -> String {
+    let lines: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix(PREFIX)).collect();
     denial(&format!(
-        "{}; to keep them set {why}: Retain first, to delete them delete them by name (setting retention: Deny)",
+        "{}; set {why}: Retain to keep them, or delete them by name first (setting retention: Deny)",
         lines.join("; ")
     ))
 }
 
-/// Nobody says which claims would go.
+/// The denial or warning because claims cannot be read.
 pub(super) fn retention_unknown(error: &CannotAsk) -> String {
     denial(&format!(
-        "cannot say which claims would be deleted ({}); grant the policy get on statefulsets and persistentvolumeclaims",
+        "failed to find the PVCs to be deleted ({}); grant the policy get on statefulsets and persistentvolumeclaims",
         answer(error)
     ))
 }
@@ -304,18 +296,18 @@ fn answer(error: &CannotAsk) -> String {
     cut(&error.0, MAX_ANSWER)
 }
 
-/// As many names as have room, at least one, and how many more there are.
+/// Names up to `room` characters, at least one, and the number of names left out.
 fn some_of(names: &[String], room: usize) -> String {
     let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
     some(&names, room, ", ", " and ")
 }
 
-/// The changes in a few words each, as many as have room.
+/// The changes in a few words each.
 fn summary(diff: &Diff) -> String {
     some(&in_short(diff), 96, ", ", ", and ")
 }
 
-/// Where all do not fit, the first few and a count say more than a line that breaks off.
+/// Items up to `room` characters, at least one, and the number of items left out.
 fn some(items: &[String], room: usize, separator: &str, last: &str) -> String {
     let mut line = String::new();
     let mut used = 0;

@@ -1,6 +1,5 @@
 use super::{
-    ALLOWED, MAX_DENIAL, MAX_WARNING, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_refused, faults, some, staged,
-    warning,
+    ALLOWED, MAX_DENIAL, MAX_WARNING, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_denied, faults, some, staged, warning,
 };
 use crate::admission::cause::Cause;
 use crate::templates::rules::Metadata;
@@ -19,25 +18,25 @@ fn growth(template: &str) -> TemplateChange {
 }
 
 #[test]
-fn the_warning_says_what_was_staged_and_what_will_happen() {
+fn staged_warning_names_change_and_effect() {
     let diff = Diff {
         changed: vec![growth("data")],
         ..Diff::default()
     };
     assert_eq!(
         staged("web", &diff, 3, UpdatePolicy::InPlace),
-        "claim-rollout: staged data 10Gi -> 20Gi; 3 claims will be updated in place, highest ordinal first \
+        "claim-rollout: staged data 10Gi -> 20Gi; 3 PVCs will be updated in place, highest ordinal first \
          (kubectl claim-rollout status web)"
     );
     assert_eq!(
         staged("web", &diff, 3, UpdatePolicy::OnClaimDelete),
-        "claim-rollout: staged data 10Gi -> 20Gi; existing claims stay as they are \
+        "claim-rollout: staged data 10Gi -> 20Gi; existing PVCs stay as they are \
          (annotation claim-rollout.io/update-policy: InPlace updates them)"
     );
 }
 
 #[test]
-fn a_warning_is_never_longer_than_the_api_server_lets_through() {
+fn warning_is_cut_to_api_server_limit() {
     let changed: Vec<_> = (0..50)
         .map(|index| growth(&format!("a-template-with-a-long-name-{index}")))
         .collect();
@@ -53,7 +52,7 @@ fn a_warning_is_never_longer_than_the_api_server_lets_through() {
 }
 
 #[test]
-fn a_refusal_names_what_has_room_counts_the_rest_and_still_says_what_to_do() {
+fn long_denial_counts_rest_and_keeps_advice() {
     let fault = |index| Fault {
         template: format!("a-template-with-a-long-name-{index}"),
         kind: FaultKind::Added,
@@ -72,14 +71,14 @@ fn a_refusal_names_what_has_room_counts_the_rest_and_still_says_what_to_do() {
         claims: vec!["data-web-0".to_owned(); 20],
     };
     let causes: Vec<Cause> = (0..50).map(cause).collect();
-    let line = claims_refused(&causes);
+    let line = claims_denied(&causes);
     assert!(line.chars().count() <= MAX_DENIAL, "{line}");
     assert!(line.contains("; and ") && line.ends_with(" more"), "{line}");
 }
 
 #[test]
-fn warnings_are_together_never_longer_than_the_api_server_lets_through() {
-    // How many lines, how long each, and how many of them stay.
+fn all_warnings_fit_api_server_limit() {
+    // The number of lines, their length, and the number of lines kept.
     let table = [
         (0, 256, 0),
         (1, 256, 1),
@@ -90,7 +89,7 @@ fn warnings_are_together_never_longer_than_the_api_server_lets_through() {
         (103, 40, 100),
     ];
     for (count, length, stay) in table {
-        // A character of two bytes: the API server counts characters.
+        // A character of two bytes, because the API server counts characters.
         let all: Vec<String> = (0..count)
             .map(|index| warning(&format!("{index:é<width$}", width = length - 15)))
             .collect();
@@ -101,14 +100,14 @@ fn warnings_are_together_never_longer_than_the_api_server_lets_through() {
         let mut expected = all[..stay].to_vec();
         if stay < count {
             let left_out = count - stay;
-            expected.push(format!("claim-rollout: warnings that have no room here: {left_out}"));
+            expected.push(format!("claim-rollout: warnings left out: {left_out}"));
         }
         assert_eq!(kept, expected, "{count} of {length}");
     }
 }
 
 #[test]
-fn a_refusal_of_any_length_ends_with_how_many_more_there_are() {
+fn denial_of_any_length_ends_with_count() {
     for length in 10..120 {
         let cause = Cause {
             what: "x".repeat(length),
@@ -120,7 +119,7 @@ fn a_refusal_of_any_length_ends_with_how_many_more_there_are() {
                 claims: cause.claims.clone(),
             })
             .collect();
-        let line = claims_refused(&causes);
+        let line = claims_denied(&causes);
         assert!(line.chars().count() <= MAX_DENIAL && line.ends_with(" more"), "{line}");
         let fault = |_| Fault {
             template: "data".to_owned(),
@@ -129,14 +128,14 @@ fn a_refusal_of_any_length_ends_with_how_many_more_there_are() {
         let line = faults(&(0..200).map(fault).collect::<Vec<_>>(), Metadata::MayChange);
         assert!(line.chars().count() <= MAX_DENIAL, "{line}");
         assert!(line.ends_with("metadata.labels and metadata.annotations"), "{line}");
-        let (named, _) = line.split_once("; and ").expect("more than are named");
+        let (named, _) = line.split_once("; and ").expect("a count");
         let room = MAX_DENIAL - ALLOWED.len() - ROOM_FOR_COUNT;
-        assert!(named.chars().count() <= room, "no room for any number: {line}");
+        assert!(named.chars().count() <= room, "no room for the count: {line}");
     }
 }
 
 #[test]
-fn as_many_are_named_as_have_room_and_at_least_one() {
+fn list_names_at_least_one_item_and_counts_rest() {
     let items = ["abc", "def", "ghi"].map(str::to_owned);
     let table = [
         (1, "abc and 2 more"),

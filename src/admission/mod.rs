@@ -1,27 +1,27 @@
-//! Decision one: what becomes of a request that touches a StatefulSet, or a claim or Pod of one.
+//! Decision one: the verdict on a request for a StatefulSet, or for a claim or Pod of one.
 //!
-//! Pure: no I/O, no clock. What the cluster knows comes through [`Lookups`]. A reader begins with [`decide`], which
-//! holds the table; [`review`] is what it reads and [`verdict`] what it says.
+//! Pure: no I/O, no clock. [`Lookups`] reads the cluster. Start with [`decide`], which contains the table of requests;
+//! [`review`] is the input and [`verdict`] the output.
 //!
-//! | file | holds |
+//! | file | contains |
 //! |---|---|
-//! | [`review`], `object`, `fields` | the request, and how it is read |
-//! | [`settings`](crate::api::settings) | what an administrator may set |
-//! | [`decide`] | the table: which row a request is |
-//! | `judged` | whether a request is judged: who sends it, whose StatefulSet it is |
-//! | `asked`, `target` | what it asks for |
+//! | [`review`], `object`, `fields` | the request, and how it is decoded |
+//! | [`settings`](crate::api::settings) | the settings of the administrator |
+//! | [`decide`] | the table: finds the row of a request |
+//! | `judged` | whether a request is judged: its sender, the owner of the StatefulSet |
+//! | `asked`, `asked_change` | the templates and the update policy that a request asks for |
 //! | `create` | row C1 |
-//! | `ours` | what becomes of our annotations in rows C3, S1 and N1 |
+//! | `ours` | our annotations in rows C3, S1 and N1 |
 //! | `update`, `withdraw` | rows U0 to U5 |
-//! | `newer` | the same beside a staged change of a newer version |
-//! | `stage`, `authority`, `checks`, `cause`, `user_keys` | what is asked before a wish is staged |
+//! | `newer` | the same for a staged change of a newer version |
+//! | `stage`, `authority`, `checks`, `cause`, `user_keys` | the checks before a change is staged |
 //! | `new_claims` | row P1 |
 //! | `gate` | row G1 |
-//! | `seen` | what other decisions read of an object |
+//! | `seen` | converts objects to the input of the other decisions |
 //! | `retention` | row R1 |
 //! | `validate` | rows N1 and K1 |
-//! | [`lookups`] | what may be asked of the cluster |
-//! | [`verdict`], `message` | what is said |
+//! | [`lookups`] | reads from the cluster |
+//! | [`verdict`], `message` | the answer and its texts |
 
 pub mod decide;
 pub mod lookups;
@@ -29,6 +29,7 @@ pub mod review;
 pub mod verdict;
 
 mod asked;
+mod asked_change;
 mod authority;
 mod cause;
 mod checks;
@@ -44,7 +45,6 @@ mod ours;
 mod retention;
 mod seen;
 mod stage;
-mod target;
 mod update;
 mod user_keys;
 mod validate;

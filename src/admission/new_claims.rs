@@ -1,8 +1,8 @@
-//! Row P1: a claim that the StatefulSet controller makes for a set with a record is born as wished.
+//! Row P1: the StatefulSet controller creates a claim for a set with a staged change.
 //!
-//! The StatefulSet controller makes claims from the live templates, which a staged change leaves as they were. Without
-//! this row a new replica would begin with the old size. Nothing here refuses: if something cannot be asked or is not
-//! certain, the claim is born from the live template, and the controller brings it to the wish afterwards.
+//! The StatefulSet controller creates claims from the live templates, which a staged change does not alter. Without
+//! this row, a new replica would start with the old size. This row never denies: if a lookup fails or the set is
+//! ambiguous, the claim is created from the live template, and our controller updates it later.
 
 use super::fields::{self, Strings};
 use super::lookups::{CannotAsk, Get, Lookups};
@@ -16,14 +16,14 @@ use crate::json::Error;
 use crate::rollout::{self, SetView};
 use crate::templates::{ClaimTemplate, Revision, keys};
 
-/// A claim whose name could be of more sets than this is born from the live template. Each is a look-up, and all of
-/// them together must fit into a policy-server's two seconds.
+/// A claim whose name fits more sets is created from the live template. Each set is a lookup, and all lookups must fit
+/// into the two seconds of a policy-server.
 const MAX_SETS: usize = 20;
 
-/// The longest name of a template: that of a volume.
+/// The longest name of a template, which is also the name of a volume.
 const MAX_TEMPLATE_NAME: usize = 63;
 
-/// The claim as it is born.
+/// Creates the claim from the desired template.
 pub(super) fn create(
     review: &Review<'_>,
     settings: &Settings,
@@ -71,40 +71,40 @@ pub(super) fn create(
     }
 }
 
-/// A claim's name without its ordinal, and the ordinal as the StatefulSet controller writes it.
+/// Splits the name of a claim into stem and ordinal; `None` if the ordinal has leading zeros.
 fn stem_and_ordinal(claim: &str) -> Option<(&str, u32)> {
     let (stem, digits) = claim.rsplit_once('-')?;
     let ordinal: u32 = digits.parse().ok()?;
     (ordinal.to_string() == digits).then_some((stem, ordinal))
 }
 
-/// The templates and sets that could have given this name to a claim: `<template>-<set>-<ordinal>` can be cut at each
-/// dash before the ordinal. A template's name is a label, so longer ones are none.
+/// The pairs of template and set that fit the name of a claim: `<template>-<set>-<ordinal>` can be split at each dash
+/// before the ordinal. The name of a template is a DNS label, so longer names are skipped.
 fn possible_sets(stem: &str) -> Vec<(&str, &str)> {
     let cuts = stem.match_indices('-').map(|(at, _)| (&stem[..at], &stem[at + 1..]));
     cuts.filter(|(template, set)| !template.is_empty() && template.len() <= MAX_TEMPLATE_NAME && !set.is_empty())
         .collect()
 }
 
-/// What a claim is to be born as. The templates are without the labels of the selector: those stay what they are.
-struct Target {
+/// The target of a new claim. Its templates are without the labels of the selector, which do not change.
+struct ClaimTarget {
     template: ClaimTemplate,
     live: ClaimTemplate,
     revision: Revision,
 }
 
-/// The claim that is created.
+/// The claim to be created.
 struct NewClaim<'b> {
     review: &'b Review<'b>,
     settings: &'b Settings,
-    /// A tenant can make them so many that they are read only once.
+    /// Decoded once: a tenant can create very many labels.
     labels: &'b Strings<'b>,
     ordinal: u32,
 }
 
 impl NewClaim<'_> {
-    /// The wish of the one set that the claim can be of; nothing if there is none, or more than one.
-    fn target(&self, sets: &[(&str, &str)], lookups: &mut dyn Lookups) -> Result<Option<Target>, CannotAsk> {
+    /// The target for the claim; `None` unless exactly one set fits.
+    fn target(&self, sets: &[(&str, &str)], lookups: &mut dyn Lookups) -> Result<Option<ClaimTarget>, CannotAsk> {
         let mut found = None;
         let mut claimants = 0;
         for (template, set) in sets {
@@ -122,9 +122,9 @@ impl NewClaim<'_> {
         Ok(found.filter(|_| claimants == 1))
     }
 
-    /// The wish of a set for the claims of one of its templates: if its staged change counts, its selector selects the
-    /// claim, and the replica is one that the rollout reaches. Keys of the selector keep the selector's values.
-    fn of_set(&self, set: &SetView, template: &str) -> Option<Target> {
+    /// The target for a claim of this set and template, if the staged change is valid, the selector of the set selects
+    /// the claim, and the rollout reaches the replica. Keys of the selector keep their values.
+    fn of_set(&self, set: &SetView, template: &str) -> Option<ClaimTarget> {
         let target = rollout::Target::staged(set, self.settings).ok()?;
         if self.ordinal < set.first_ordinal || set.is_below_partition(self.ordinal) {
             return None;
@@ -137,7 +137,7 @@ impl NewClaim<'_> {
             template.labels.retain(|key, _| !set.match_labels.contains_key(key));
             Some(template)
         };
-        Some(Target {
+        Some(ClaimTarget {
             template: of_name(&target.change.templates)?,
             live: of_name(&set.live)?,
             revision: target.revision,
@@ -145,12 +145,12 @@ impl NewClaim<'_> {
     }
 }
 
-impl Target {
-    /// What makes the claim what is wished: its size (never a smaller one), its class, and the wish's labels and
-    /// annotations in place of the live template's.
+impl ClaimTarget {
+    /// The edits that bring the claim to its target: the size (never a smaller one), the class, and labels and
+    /// annotations in place of those of the live template.
     fn edits(&self, claim: &Object<'_>, labels: &Strings<'_>) -> Result<Vec<Edit>, Error> {
         let mut edits = Vec::new();
-        // Without its metadata: labels can be so many that making values of them takes longer than all the rest.
+        // The spec without the metadata: decoding very many labels would take longer than all the rest.
         let asks = format!(r#"{{"metadata":{{"name":"-"}},"spec":{}}}"#, claim.spec.text);
         let asks = ClaimTemplate::read(&asks).ok();
         let has = asks.as_ref().and_then(|asks| asks.storage);

@@ -1,5 +1,5 @@
-//! A staged change that a newer version of the policy wrote: it is kept, and nothing is judged beside it that would need to know
-//! what it says.
+//! A staged change that a newer version of the policy wrote. It is kept, and only what does not depend on its content
+//! is judged.
 
 use super::asked::read_templates;
 use super::judged::is_skipped;
@@ -10,7 +10,7 @@ use super::verdict::{Denial, Verdict};
 use super::{authority, message, ours};
 use crate::templates::{Diff, StagedChange, UpdatePolicy, keys};
 
-/// True iff the StatefulSet has one.
+/// True iff the set has a staged change of a newer version.
 pub(super) fn is_on(set: &Object<'_>) -> bool {
     set.metadata
         .annotations
@@ -18,8 +18,8 @@ pub(super) fn is_on(set: &Object<'_>) -> bool {
         .is_some_and(StagedChange::is_newer)
 }
 
-/// An UPDATE: a change of the templates is denied, because what is staged would be lost; whatever could make that roll out is
-/// for who may patch PVCs; what only we write is put back.
+/// Judges an UPDATE. A change of the templates is denied, because the staged change would be lost. A request that could
+/// roll the staged change out needs the right to patch claims. Annotations that only the policy may write are restored.
 pub(super) fn update(
     review: &Review<'_>,
     settings: &Settings,
@@ -40,5 +40,5 @@ pub(super) fn update(
     if policy != UpdatePolicy::OnClaimDelete && (is_freed || annotation(old) != annotation(new)) {
         authority::check(review, settings, authority::rollout(policy), lookups)?;
     }
-    ours::put_back(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))
+    ours::restore_annotations(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))
 }

@@ -1,10 +1,10 @@
-//! How an object is read: of a request, or one that was looked up. One pass, and what nobody asks for is skipped.
+//! Decodes an object of a request or a lookup in one pass, and skips all fields that are not needed.
 
-use super::review::{Annotations, Metadata, Object, Owner, Spec};
+use super::review::{Annotations, Object, ObjectMeta, OwnerRef, Spec};
 use crate::json::{Error, Fault, Once, Reader};
 use crate::templates::keys;
 
-/// There are seven that mean something.
+/// A bound for annotations of our domain. Each is compared with all before it.
 const MAX_OURS: usize = 64;
 
 pub(crate) type Read<T> = Result<T, Error>;
@@ -12,7 +12,7 @@ pub(crate) type Read<T> = Result<T, Error>;
 /// The annotation in which client-side `kubectl apply` keeps what it applied.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// An object that was looked up, if the text is one.
+/// Decodes an object that was looked up.
 #[must_use]
 pub(crate) fn read(text: &str) -> Option<Object<'_>> {
     let mut reader = Reader::new(text);
@@ -20,8 +20,8 @@ pub(crate) fn read(text: &str) -> Option<Object<'_>> {
     read.ok().flatten()
 }
 
-/// An object; nothing for `null`. Most of an object is as another was that stands beside it in the request, if that has been
-/// read before.
+/// Decodes an object; `None` for `null`. `other` is the other object of the request, if already decoded: most bytes of
+/// the two are equal.
 pub(crate) fn object<'a>(reader: &mut Reader<'a>, other: Option<&Object<'_>>) -> Read<Option<Object<'a>>> {
     if reader.null()? {
         return Ok(None);
@@ -42,7 +42,7 @@ pub(crate) fn object<'a>(reader: &mut Reader<'a>, other: Option<&Object<'_>>) ->
         }
         Ok(())
     })?;
-    // The API server writes both, always; what has to be edited must be there.
+    // The API server always writes both, and the edits need them.
     if object.metadata.text.is_empty() {
         return Err(reader.error(Fault::Missing("metadata")));
     }
@@ -53,9 +53,9 @@ pub(crate) fn object<'a>(reader: &mut Reader<'a>, other: Option<&Object<'_>>) ->
     Ok(Some(object))
 }
 
-fn metadata<'a>(reader: &mut Reader<'a>, other: &Metadata<'_>) -> Read<Metadata<'a>> {
+fn metadata<'a>(reader: &mut Reader<'a>, other: &ObjectMeta<'_>) -> Read<ObjectMeta<'a>> {
     let place = reader.place();
-    let mut metadata = Metadata::default();
+    let mut metadata = ObjectMeta::default();
     let mut once = Once::default();
     reader.object(|reader, key| {
         match &*key {
@@ -84,7 +84,7 @@ fn metadata<'a>(reader: &mut Reader<'a>, other: &Metadata<'_>) -> Read<Metadata<
     Ok(metadata)
 }
 
-fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut Metadata<'a>) -> Read<()> {
+fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut ObjectMeta<'a>) -> Read<()> {
     let mut ours = Annotations::default();
     if reader.null()? {
         return Ok(());
@@ -92,7 +92,6 @@ fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut Metadata<'a>) -> Read
     let mut once = Once::default();
     reader.object(|reader, key| {
         if key.starts_with(keys::PREFIX) {
-            // Each is compared with all before it.
             if ours.0.len() == MAX_OURS {
                 return Err(reader.error(Fault::Expected("at most 64 annotations of claim-rollout.io")));
             }
@@ -111,14 +110,14 @@ fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut Metadata<'a>) -> Read
     Ok(())
 }
 
-/// The owner that is marked as the controller; the API server lets at most one be.
-fn controller<'a>(reader: &mut Reader<'a>) -> Read<Option<Owner<'a>>> {
+/// The owner that is the controller; the API server allows at most one.
+fn controller<'a>(reader: &mut Reader<'a>) -> Read<Option<OwnerRef<'a>>> {
     let mut found = None;
     if reader.null()? {
         return Ok(found);
     }
     reader.list(|reader| {
-        let (mut owner, mut is_controller) = (Owner::default(), false);
+        let (mut owner, mut is_controller) = (OwnerRef::default(), false);
         let mut once = Once::default();
         reader.object(|reader, key| {
             match &*key {

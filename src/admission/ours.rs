@@ -1,4 +1,4 @@
-//! The annotations of our domain in a request that may not write them (rows C3, S1 and N1).
+//! Annotations of our domain in requests that may not write them (rows C3, S1 and N1).
 
 use super::message;
 use super::review::{Annotations, Object};
@@ -6,20 +6,20 @@ use super::settings::{Mode, Settings};
 use super::verdict::{Denial, Edit, Remarks, Verdict};
 use crate::templates::{UpdatePolicy, keys};
 
-/// Whether a value that an annotation is to get, or nothing where it is to go, concerns the row.
+/// Whether the row restores an annotation with this new value; `None` if the request removes it.
 type Concerns<'c> = &'c dyn Fn(&str, Option<&str>) -> bool;
 
-/// What only the policy and the controller write.
+/// The annotations that only the policy and the controller write.
 pub(super) const OURS: [&str; 3] = [keys::STAGED, keys::PHASE, keys::READY];
 
-/// What is put back on a StatefulSet of another controller: what only we write, and while a change is staged also what
-/// could make it roll out. An escape is let through.
+/// The annotations to restore on a set of another controller: those that only the policy may write and, while a change
+/// is staged, those that could roll it out. Annotations that stop a rollout are allowed.
 pub(super) fn of_another_controller(old: &Object<'_>) -> impl Fn(&str, Option<&str>) -> bool {
     let is_staged = old.metadata.annotations.get(keys::STAGED).is_some();
     move |key, value| OURS.contains(&key) || is_staged && !is_escape(key, value)
 }
 
-/// True iff the annotation stops a rollout, or drops it.
+/// True iff the annotation stops or withdraws a rollout.
 fn is_escape(key: &str, value: Option<&str>) -> bool {
     match key {
         keys::UPDATE_POLICY => value.is_some_and(|text| text.parse() == Ok(UpdatePolicy::OnClaimDelete)),
@@ -28,9 +28,9 @@ fn is_escape(key: &str, value: Option<&str>) -> bool {
     }
 }
 
-/// Puts the annotations that the row concerns back to what the old object has; where nothing may be mutated, denies the
-/// request that brings or changes one.
-pub(super) fn put_back(
+/// Restores the annotations that concern the row to those of the old object. In mode `ValidateOnly`, denies a request
+/// that adds or changes one.
+pub(super) fn restore_annotations(
     settings: &Settings,
     old: Option<&Object<'_>>,
     new: &Object<'_>,

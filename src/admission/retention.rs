@@ -1,7 +1,7 @@
-//! Row R1: claims that a request would delete by the set's own retention policy (KEP-1847).
+//! Row R1: claims that a request would delete through the retention policy of the set (KEP-1847).
 //!
-//! Kubernetes deletes them without asking. With the setting `retention` the user is told their names first, or the
-//! request is refused. Nothing is mutated.
+//! Kubernetes deletes them without a warning. With the setting `retention`, a warning names them first, or the request
+//! is denied. Nothing is mutated.
 
 use std::ops::Range;
 
@@ -19,12 +19,12 @@ use crate::claims::{Claim, retention};
 use crate::json::Error;
 use crate::templates::{ClaimName, ClaimTemplate};
 
-/// True iff the setting asks for it.
+/// True iff the setting `retention` is not `Off`.
 pub(super) fn is_on(settings: &Settings) -> bool {
     settings.retention != Retention::Off
 }
 
-/// A scale-down, or another policy while one is in progress.
+/// A scale-down, or a change of the policy during a scale-down.
 pub(super) fn update(
     review: &Review<'_>,
     settings: &Settings,
@@ -36,18 +36,18 @@ pub(super) fn update(
     }
     let policy = policy(new)?;
     let before = ordinals(old, old.replicas())?;
-    let mut going = removed(&before, &ordinals(new, new.replicas())?);
+    let mut scaled_down = removed(&before, &ordinals(new, new.replicas())?);
     let existing = fields::existing_replicas(old).map_err(malformed)?;
     if policy != self::policy(old)? {
-        going.extend(removed(&ordinals(old, existing)?, &before));
+        scaled_down.extend(removed(&ordinals(old, existing)?, &before));
     }
     if policy.when_scaled == retention::Retention::Retain && policy == self::policy(old)? {
         return Ok(Vec::new());
     }
-    Question::of_scale_down(review, settings, old, policy).answer(&going, lookups)
+    Question::of_scale_down(review, settings, old, policy).answer(&scaled_down, lookups)
 }
 
-/// A scale-down through the subresource: the set is looked up.
+/// A scale-down through the subresource `scale`; the set is looked up.
 pub(super) fn scale(
     review: &Review<'_>,
     settings: &Settings,
@@ -62,7 +62,7 @@ pub(super) fn scale(
         Ok(None) => return Ok(Vec::new()),
         Err(error) => return unknown(settings, &error),
     };
-    let set = read(&text).ok_or_else(|| Denial::malformed(message::denial("the set cannot be read")))?;
+    let set = read(&text).ok_or_else(|| Denial::malformed(message::denial("the StatefulSet cannot be read")))?;
     if is_skipped(&set, settings) {
         return Ok(Vec::new());
     }
@@ -72,8 +72,8 @@ pub(super) fn scale(
     }
     let before = ordinals(&set, old.spec.replicas.unwrap_or(0))?;
     let after = ordinals(&set, new.spec.replicas.unwrap_or(0))?;
-    let going = removed(&before, &after);
-    Question::of_scale_down(review, settings, &set, policy).answer(&going, lookups)
+    let scaled_down = removed(&before, &after);
+    Question::of_scale_down(review, settings, &set, policy).answer(&scaled_down, lookups)
 }
 
 /// The deletion of a set.
@@ -113,7 +113,7 @@ fn ordinals(set: &Object<'_>, replicas: i64) -> Result<Range<i64>, Denial> {
     Ok(first..first.saturating_add(replicas.max(0)))
 }
 
-/// The ordinals that are in the one range and not in the other, the higher ones first.
+/// The ordinals of `before` that are not in `after`, the higher ones first.
 fn removed(before: &Range<i64>, after: &Range<i64>) -> Vec<Range<i64>> {
     let above = before.start.max(after.end)..before.end;
     let below = before.start..before.end.min(after.start);
@@ -128,7 +128,7 @@ fn unknown(settings: &Settings, error: &CannotAsk) -> Result<Vec<String>, Denial
     }
 }
 
-/// Which claims go?
+/// Which claims a request would delete.
 struct Question<'q> {
     review: &'q Review<'q>,
     settings: &'q Settings,
@@ -138,19 +138,20 @@ struct Question<'q> {
     why: &'static str,
 }
 
-/// The names of the claims that go, or may go; and how many were not looked at.
+/// The names of the claims that are deleted, and of those that may be deleted.
 #[derive(Default)]
-struct Going {
+struct Deleted {
     claims: Vec<String>,
-    may: Vec<String>,
+    maybe: Vec<String>,
+    /// The number of claims that were not checked.
     unchecked: i64,
 }
 
-impl Going {
+impl Deleted {
     fn add(&mut self, claim: &ClaimName, fate: Option<Fate>) {
         match fate {
             Some(Fate::Goes) => self.claims.push(claim.to_string()),
-            Some(Fate::MayGo) => self.may.push(claim.to_string()),
+            Some(Fate::MayGo) => self.maybe.push(claim.to_string()),
             Some(Fate::Stays | Fate::IsGoing) | None => {}
         }
     }
@@ -177,43 +178,44 @@ impl<'q> Question<'q> {
         if ordinals.iter().all(Range::is_empty) && self.event != Event::DeleteSet {
             return Ok(Vec::new());
         }
-        let going = match self.look(ordinals, lookups)? {
-            Ok(going) => going,
+        let deleted = match self.find(ordinals, lookups)? {
+            Ok(deleted) => deleted,
             Err(error) => return unknown(self.settings, &error),
         };
         let mut lines = Vec::new();
-        if !going.claims.is_empty() {
-            lines.push(message::claims_go(&going.claims, self.why));
+        if !deleted.claims.is_empty() {
+            lines.push(message::claims_deleted(&deleted.claims, self.why));
         }
-        if !going.may.is_empty() {
-            lines.push(message::claims_may_go(&going.may, self.why));
+        if !deleted.maybe.is_empty() {
+            lines.push(message::claims_maybe_deleted(&deleted.maybe, self.why));
         }
         let found = !lines.is_empty();
-        if going.unchecked > 0 {
+        if deleted.unchecked > 0 {
             lines.push(message::claims_unchecked(
-                going.unchecked,
+                deleted.unchecked,
                 self.settings.max_pvc_lookups,
             ));
         }
         if found && self.settings.retention == Retention::Deny {
-            return Err(Denial::forbidden(message::claims_kept(&lines, self.why)));
+            return Err(Denial::forbidden(message::deletion_denied(&lines, self.why)));
         }
         Ok(lines.iter().map(|line| message::warning(line)).collect())
     }
 
-    /// Looks at the claims of the highest ordinals first, until there are no look-ups left: replicas may be any number.
-    fn look(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Result<Going, CannotAsk>, Denial> {
+    /// Finds the claims to be deleted, the highest ordinal first, until no lookups are left: replicas may be any
+    /// number.
+    fn find(&self, ordinals: &[Range<i64>], lookups: &mut dyn Lookups) -> Result<Result<Deleted, CannotAsk>, Denial> {
         let templates = read_templates(self.set, "oldObject")?;
-        let mut going = Going::default();
+        let mut deleted = Deleted::default();
         if templates.is_empty() {
-            return Ok(Ok(going));
+            return Ok(Ok(deleted));
         }
         let each = i64::try_from(templates.len()).unwrap_or(i64::MAX);
         let replicas = ordinals
             .iter()
             .fold(0_i64, |sum, range| sum.saturating_add(range.end - range.start));
         let most = i64::from(self.settings.max_pvc_lookups);
-        going.unchecked = replicas.saturating_mul(each).saturating_sub(most).max(0);
+        deleted.unchecked = replicas.saturating_mul(each).saturating_sub(most).max(0);
         let names = ordinals.iter().flat_map(|range| range.clone().rev());
         let names = names.flat_map(|ordinal| templates.iter().map(move |template| (ordinal, &template.name)));
         for (ordinal, template) in names.take(self.settings.max_pvc_lookups as usize) {
@@ -222,25 +224,25 @@ impl<'q> Question<'q> {
                 continue;
             };
             match self.fate(name.as_str(), ordinal, Ordinal::InRange, lookups) {
-                Ok(fate) => going.add(&name, fate),
+                Ok(fate) => deleted.add(&name, fate),
                 Err(error) => return Ok(Err(error)),
             }
         }
         let left = most.saturating_sub(replicas.saturating_mul(each)).max(0);
         let end = ordinals.iter().map(|range| range.end).max().unwrap_or(0);
-        let leftovers = self.leftovers(&templates, end, left, lookups, &mut going);
-        Ok(leftovers.map(|()| going))
+        let leftovers = self.leftovers(&templates, end, left, lookups, &mut deleted);
+        Ok(leftovers.map(|()| deleted))
     }
 
-    /// Claims that a scale-down left behind go with the set, too. Nobody says how many there are: looked at are those
-    /// above the range, until a replica has none.
+    /// Finds the claims of previous scale-downs, which are deleted with the set. Their number is unknown: reads the
+    /// ordinals above the range until a replica has no claims.
     fn leftovers(
         &self,
         templates: &[ClaimTemplate],
         end: i64,
         mut left: i64,
         lookups: &mut dyn Lookups,
-        going: &mut Going,
+        deleted: &mut Deleted,
     ) -> Result<(), CannotAsk> {
         let are_left = self.policy.when_scaled == retention::Retention::Retain;
         if self.event != Event::DeleteSet || !are_left {
@@ -261,7 +263,7 @@ impl<'q> Question<'q> {
                 left -= 1;
                 let fate = self.fate(name.as_str(), ordinal, Ordinal::ScaledDown, lookups)?;
                 found |= fate.is_some();
-                going.add(&name, fate);
+                deleted.add(&name, fate);
             }
             if !found {
                 return Ok(());
@@ -270,12 +272,12 @@ impl<'q> Question<'q> {
         }
     }
 
-    /// What becomes of a claim; nothing if there is none of this name.
+    /// The fate of a claim; `None` if it does not exist.
     fn fate(
         &self,
         claim: &str,
         ordinal: i64,
-        stands: Ordinal,
+        position: Ordinal,
         lookups: &mut dyn Lookups,
     ) -> Result<Option<Fate>, CannotAsk> {
         let Some(text) = lookups.get(&Get::claim(self.review.namespace(), claim))? else {
@@ -292,12 +294,12 @@ impl<'q> Question<'q> {
             },
             pod: Pod {
                 name: &pod,
-                uid: match stands {
+                uid: match position {
                     Ordinal::InRange => PodUid::NotAsked,
                     Ordinal::ScaledDown => PodUid::NoPod,
                 },
             },
-            ordinal: stands,
+            ordinal: position,
         };
         Ok(Some(ownership.fate(self.event)))
     }

@@ -1,46 +1,46 @@
-//! What the decision reads of an AdmissionRequest: borrowed from its bytes, nothing else kept.
+//! The parts of an AdmissionRequest that the decision reads, borrowed from its bytes.
 
 use std::borrow::Cow;
 
-/// A text that is borrowed unless the JSON escapes something in it.
+/// A text that is borrowed unless it contains JSON escapes.
 pub type Text<'a> = Cow<'a, str>;
 
 /// An AdmissionRequest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Review<'a> {
-    /// The request's own uid. The audit scanner puts the object's there.
+    /// The uid of the request. The audit scanner sends the uid of the object.
     pub uid: Text<'a>,
-    /// The kind of the object, as the request says.
-    pub kind: Kind<'a>,
-    /// The resource that is asked for: a Scale belongs to one.
+    /// The kind of the object.
+    pub kind: GroupVersionKind<'a>,
+    /// The resource of the request; for a Scale, the resource that is scaled.
     pub resource: Resource<'a>,
-    /// Empty for the object itself.
+    /// The subresource; empty for the object itself.
     pub sub_resource: Text<'a>,
-    /// `metadata.name`; may be empty when it is generated.
+    /// `metadata.name`; may be empty if the name is generated.
     pub name: Text<'a>,
     /// `metadata.namespace`
     pub namespace: Text<'a>,
-    /// What is done.
+    /// The operation, such as `UPDATE`.
     pub operation: Text<'a>,
-    /// Who does it; empty where the request does not say (as the audit scanner's).
+    /// The name of the requester; empty if absent, as in requests of the audit scanner.
     pub user: Text<'a>,
-    /// The user's uid, if the API server knows one.
+    /// The uid of the requester, if the API server knows it.
     pub user_uid: Text<'a>,
-    /// The groups that the user is in.
+    /// The groups of the requester.
     pub groups: Vec<Text<'a>>,
-    /// What else the authenticator said of the user, as it is written.
+    /// `userInfo.extra` as JSON.
     pub user_extra: Option<&'a str>,
-    /// What the client says about how to do it.
+    /// The options of the operation.
     pub options: Options<'a>,
-    /// The object as it would become.
+    /// The object after the request.
     pub object: Option<Object<'a>>,
-    /// The object as it is.
+    /// The object before the request.
     pub old_object: Option<Object<'a>>,
 }
 
 /// A GroupVersionKind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kind<'a> {
+pub struct GroupVersionKind<'a> {
     /// `apps`
     pub group: Text<'a>,
     /// `v1`
@@ -58,40 +58,40 @@ pub struct Resource<'a> {
     pub resource: Text<'a>,
 }
 
-/// What the decision reads of CreateOptions, UpdateOptions and DeleteOptions.
+/// Fields of CreateOptions, UpdateOptions and DeleteOptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options<'a> {
-    /// The field manager that the client named, or nothing.
+    /// The field manager that the client named, or empty.
     pub field_manager: Text<'a>,
-    /// `Orphan`, `Background`, `Foreground`, or nothing.
+    /// `Orphan`, `Background`, `Foreground`, or empty.
     pub propagation_policy: Text<'a>,
-    /// The older way of saying `Orphan`.
+    /// The deprecated form of `Orphan`.
     pub orphan_dependents: bool,
 }
 
-/// What the decision reads of an object, and where in the request it stands, for whoever edits it.
+/// An object, with the bytes of its parts, which the edits need.
 ///
-/// One type for every kind: the bytes are read before it is certain what they are about.
+/// One type for all kinds: objects are decoded before their kind is certain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Object<'a> {
-    /// The whole object as it is written.
+    /// The object as JSON.
     pub text: &'a str,
     /// `apps/v1`
     pub api_version: Text<'a>,
     /// `StatefulSet`
     pub kind: Text<'a>,
     /// The metadata.
-    pub metadata: Metadata<'a>,
+    pub metadata: ObjectMeta<'a>,
     /// The spec.
     pub spec: Spec<'a>,
-    /// The status as it is written, if there is one.
+    /// The status as JSON.
     pub status: Option<&'a str>,
 }
 
-/// What the decision reads of `metadata`.
+/// Fields of `metadata`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Metadata<'a> {
-    /// The metadata as it is written.
+pub struct ObjectMeta<'a> {
+    /// The metadata as JSON.
     pub text: &'a str,
     /// The name.
     pub name: Text<'a>,
@@ -99,62 +99,62 @@ pub struct Metadata<'a> {
     pub namespace: Text<'a>,
     /// The uid.
     pub uid: Text<'a>,
-    /// The resourceVersion: a stored object has one, an object that is being created has none.
+    /// The resourceVersion; empty for an object that is being created.
     pub resource_version: Text<'a>,
-    /// The labels as they are written, if there are any.
+    /// The labels as JSON.
     pub labels: Option<&'a str>,
-    /// The annotations as they are written, if there are any.
+    /// The annotations as JSON.
     pub annotations_text: Option<&'a str>,
     /// The annotations of this project.
     pub annotations: Annotations<'a>,
-    /// `kubectl.kubernetes.io/last-applied-configuration` as it is written: a JSON string that holds JSON.
+    /// `kubectl.kubernetes.io/last-applied-configuration`: a JSON string that contains JSON.
     pub last_applied: Option<&'a str>,
-    /// `managedFields` as they are written, if there are any.
+    /// `managedFields` as JSON.
     pub managed_fields: Option<&'a str>,
-    /// The controller that owns the object, if one does.
-    pub controller: Option<Owner<'a>>,
+    /// The owner that is the controller of the object.
+    pub controller: Option<OwnerRef<'a>>,
     /// `deletionTimestamp` is set.
     pub terminating: bool,
 }
 
-/// An owner of an object, as its `ownerReferences` name it.
+/// An entry of `ownerReferences`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Owner<'a> {
+pub struct OwnerRef<'a> {
     /// `monitoring.coreos.com/v1`
     pub api_version: Text<'a>,
     /// `Prometheus`
     pub kind: Text<'a>,
-    /// Its name.
+    /// The name of the owner.
     pub name: Text<'a>,
-    /// Its uid.
+    /// The uid of the owner.
     pub uid: Text<'a>,
 }
 
-impl Owner<'_> {
-    /// True iff one of these names its kind as `group/Kind`.
+impl OwnerRef<'_> {
+    /// True iff the kind of the owner is in this list of `group/Kind`.
     #[must_use]
     pub fn is_one_of(&self, kinds: &[String]) -> bool {
-        let names_it = |name: &String| name.split_once('/') == Some((self.group(), &*self.kind));
-        kinds.iter().any(names_it)
+        let is_named = |name: &String| name.split_once('/') == Some((self.group(), &*self.kind));
+        kinds.iter().any(is_named)
     }
 
-    /// The group of its kind; empty for the core group.
+    /// The group of the owner's kind; empty for the core group.
     #[must_use]
     pub fn group(&self) -> &str {
         self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
     }
 }
 
-/// What the decision reads of `spec`, all of it as it is written.
+/// Fields of `spec`, as JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec<'a> {
-    /// The spec itself.
+    /// The spec as JSON.
     pub text: &'a str,
-    /// The replicas of a set or a Scale, if the spec names them.
+    /// `replicas` of a set or a Scale.
     pub replicas: Option<i64>,
-    /// `volumeClaimTemplates`: most updates leave their bytes as they are.
+    /// `volumeClaimTemplates`
     pub templates: Option<&'a str>,
-    /// `template`: the Pods'.
+    /// `template`: the template of the Pods.
     pub pod_template: Option<&'a str>,
     /// `updateStrategy`
     pub update_strategy: Option<&'a str>,
@@ -164,7 +164,7 @@ pub struct Spec<'a> {
     pub ordinals: Option<&'a str>,
     /// `selector`
     pub selector: Option<&'a str>,
-    /// `volumeClaimUpdateStrategy`: OpenKruise's.
+    /// `volumeClaimUpdateStrategy` of OpenKruise.
     pub claim_update_strategy: Option<&'a str>,
     /// `resources` of a claim.
     pub resources: Option<&'a str>,
@@ -183,27 +183,27 @@ impl Annotations<'_> {
         self.0.iter().find(|(found, _)| found == key).map(|(_, value)| &**value)
     }
 
-    /// True iff there is none of ours.
+    /// True iff there is no annotation of our domain.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// What is done to the object.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// The object is new.
+    /// The object is created.
     Create,
-    /// The object changes.
+    /// The object is updated.
     Update,
-    /// The object goes.
+    /// The object is deleted.
     Delete,
     /// A connection to a subresource.
     Connect,
 }
 
-/// What a request is about, as far as there is something to decide.
+/// The subject of a request, if rows exist for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// An `apps/v1` StatefulSet.
@@ -212,7 +212,7 @@ pub enum About {
     KruiseSet,
     /// The scale of an `apps/v1` StatefulSet.
     Scale,
-    /// The status of an `apps/v1` StatefulSet, by which annotations can be written.
+    /// The status of an `apps/v1` StatefulSet; such a request can also write annotations.
     Status,
     /// A PersistentVolumeClaim.
     Claim,
@@ -223,9 +223,9 @@ pub enum About {
 }
 
 impl About {
-    /// What a request is about, as it says itself.
+    /// The subject of a request for this kind and resource.
     #[must_use]
-    pub fn of(kind: &Kind<'_>, resource: &Resource<'_>, sub_resource: &str) -> Self {
+    pub fn of(kind: &GroupVersionKind<'_>, resource: &Resource<'_>, sub_resource: &str) -> Self {
         if !sub_resource.is_empty() {
             let of_sets = resource.group == "apps" && resource.resource == "statefulsets";
             return match sub_resource {
@@ -243,7 +243,7 @@ impl About {
         }
     }
 
-    /// The `apiVersion` and `kind` of its objects.
+    /// The `apiVersion` and `kind` of the objects.
     #[must_use]
     pub const fn object_kind(self) -> (&'static str, &'static str) {
         match self {
@@ -258,7 +258,7 @@ impl About {
 }
 
 impl Review<'_> {
-    /// The operation, if it is one that exists.
+    /// The operation; `None` if unknown.
     #[must_use]
     pub fn operation(&self) -> Option<Operation> {
         match &*self.operation {
@@ -270,13 +270,13 @@ impl Review<'_> {
         }
     }
 
-    /// What it is about.
+    /// The subject of the request.
     #[must_use]
     pub fn about(&self) -> About {
         About::of(&self.kind, &self.resource, &self.sub_resource)
     }
 
-    /// The namespace: the request's, or the object's where the request leaves it out (as one given to `review` may).
+    /// The namespace of the request, else of the object: a request given to `review` may lack it.
     #[must_use]
     pub fn namespace(&self) -> &str {
         if !self.namespace.is_empty() {
@@ -288,13 +288,13 @@ impl Review<'_> {
 }
 
 impl Object<'_> {
-    /// The JSON text of `spec.volumeClaimTemplates`; `null` where there is none.
+    /// The JSON text of `spec.volumeClaimTemplates`; `null` if absent.
     #[must_use]
     pub fn templates(&self) -> &str {
         self.spec.templates.unwrap_or("null")
     }
 
-    /// The number of replicas that the set asks for.
+    /// The desired number of replicas; 1 by default.
     #[must_use]
     pub fn replicas(&self) -> i64 {
         self.spec.replicas.unwrap_or(1)

@@ -1,22 +1,21 @@
-//! From the bytes of objects to what the other decisions read.
+//! Converts objects to the input of the other decisions.
 
 use std::borrow::Cow;
 
-use super::fields::{self, Strategy, StrategyType, members};
+use super::fields::{self, PodStrategy, StrategyType, members};
 use super::object::Read;
-use super::review::{Object, Owner as Named};
+use super::review::{Object, OwnerRef};
 use crate::claims::Owner;
 use crate::gate::Pod;
 use crate::json::{Map, Once};
 use crate::rollout::snapshot::{self, SetView};
 use crate::templates::ClaimTemplate;
 
-/// A set, as far as it decides whether its staged change counts and whom it reaches; nothing if it cannot be read.
-///
-/// Of Pods, of their management and of the status it says nothing.
+/// The fields of a set that decide whether its staged change is valid and which replicas it reaches; `None` if the set
+/// cannot be decoded. Pods, Pod management and status are not set.
 pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
     let metadata = &set.metadata;
-    let strategy = Strategy::of(set).ok()?;
+    let strategy = PodStrategy::of(set).ok()?;
     let labels = fields::match_labels(set).ok()?;
     let labels = labels.into_iter().map(|(key, value)| (key, value.into_owned()));
     Some(SetView {
@@ -38,11 +37,11 @@ pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
     })
 }
 
-/// A Pod that is to be deleted.
+/// A Pod to be deleted.
 pub(super) fn pod(pod: &Object<'_>) -> Read<Pod> {
     let controller = pod.metadata.controller.as_ref();
     let set = controller.filter(|owner| owner.kind == "StatefulSet" && owner.group() == "apps");
-    let text = |of: fn(&Named<'_>) -> String| set.map(of).unwrap_or_default();
+    let text = |of: fn(&OwnerRef<'_>) -> String| set.map(of).unwrap_or_default();
     let mut seen = Pod {
         name: pod.metadata.name.to_string(),
         set_name: text(|set| set.name.to_string()),
@@ -86,12 +85,12 @@ pub(super) fn pod(pod: &Object<'_>) -> Read<Pod> {
     Ok(seen)
 }
 
-fn owner(named: &Named<'_>) -> Owner {
+fn owner(owner: &OwnerRef<'_>) -> Owner {
     Owner {
-        api_version: named.api_version.to_string(),
-        kind: named.kind.to_string(),
-        name: named.name.to_string(),
-        uid: named.uid.to_string(),
+        api_version: owner.api_version.to_string(),
+        kind: owner.kind.to_string(),
+        name: owner.name.to_string(),
+        uid: owner.uid.to_string(),
         controller: true,
         block_owner_deletion: false,
     }

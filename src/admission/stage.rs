@@ -1,75 +1,76 @@
-//! Row U3, and U5 where it stages: is a wish allowed, may this user make it, would the claims follow it; then the record.
+//! Rows U3 and U5: checks a change (is it allowed, does the requester have the rights, can the claims follow) and
+//! stages it.
 
+use super::asked_change::AskedChange;
 use super::lookups::Lookups;
-use super::message::{self, SPEAKER};
-use super::target::Target;
+use super::message::{self, PREFIX};
 use super::verdict::{Denial, Remarks};
 use super::{authority, checks};
 use crate::templates::show::path;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, StagedChange, keys};
 
-/// The record of a new wish and its text, if the difference that it makes is allowed.
+/// Stages other templates: the staged change and its text.
 pub(super) fn stage(
-    target: Target<'_>,
+    change: AskedChange<'_>,
     diff: &Diff,
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
 ) -> Result<(StagedChange, String), Denial> {
-    judge(&target, diff)?;
-    check_names(&target)?;
+    judge(&change, diff)?;
+    check_names(&change)?;
     authority::check(
-        target.review,
-        target.settings,
-        authority::rollout(target.policy),
+        change.review,
+        change.settings,
+        authority::rollout(change.policy),
         lookups,
     )?;
-    let checked = checks::of(&target, diff, lookups)?;
-    let set = &target.new.metadata.name;
+    let checked = checks::of(&change, diff, lookups)?;
+    let set = &change.new.metadata.name;
     remarks
         .warnings
-        .push(message::staged(set, diff, target.new.replicas(), target.policy));
+        .push(message::staged(set, diff, change.new.replicas(), change.policy));
     remarks.warnings.extend(checked);
-    staged_change(target, remarks)
+    staged_change(change, remarks)
 }
 
-/// The record of the templates that the set has, because its claims are to be brought to them.
+/// Stages the live templates, so that existing claims are updated to them.
 pub(super) fn switch(
-    target: Target<'_>,
+    change: AskedChange<'_>,
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
 ) -> Result<(StagedChange, String), Denial> {
-    check_names(&target)?;
+    check_names(&change)?;
     authority::check(
-        target.review,
-        target.settings,
-        authority::rollout(target.policy),
+        change.review,
+        change.settings,
+        authority::rollout(change.policy),
         lookups,
     )?;
-    let claims = target.new.replicas().saturating_mul(count(target.live));
+    let claims = change.new.replicas().saturating_mul(count(change.live));
     remarks
         .warnings
-        .push(message::switched(&target.new.metadata.name, claims, target.policy));
-    staged_change(target, remarks)
+        .push(message::switched(&change.new.metadata.name, claims, change.policy));
+    staged_change(change, remarks)
 }
 
 fn count(templates: &[ClaimTemplate]) -> i64 {
     i64::try_from(templates.len()).unwrap_or(i64::MAX)
 }
 
-/// Refuses the wish unless all of the difference that it makes is allowed.
-pub(super) fn judge(target: &Target<'_>, diff: &Diff) -> Result<(), Denial> {
-    let rules = target.settings.rules(target.policy);
-    let faults = rules.faults(diff, &target.asked, target.live);
+/// Denies the change unless the whole difference is allowed.
+pub(super) fn judge(change: &AskedChange<'_>, diff: &Diff) -> Result<(), Denial> {
+    let rules = change.settings.rules(change.policy);
+    let faults = rules.faults(diff, &change.asked, change.live);
     if faults.is_empty() {
         return Ok(());
     }
     Err(Denial::forbidden(message::faults(&faults, rules.metadata)))
 }
 
-/// Every claim that a replica could have must have a valid name, or the wish could never be reached.
-fn check_names(target: &Target<'_>) -> Result<(), Denial> {
-    let set = &target.new.metadata.name;
-    for template in &target.asked {
+/// Each claim of a replica must have a valid name, or the target revision could never be reached.
+fn check_names(change: &AskedChange<'_>) -> Result<(), Denial> {
+    let set = &change.new.metadata.name;
+    for template in &change.asked {
         if let Err(error) = ClaimName::new(&template.name, set, 0) {
             let path = path(&template.name, "metadata.name");
             return Err(Denial::forbidden(message::denial(&format!("{path}: {error}"))));
@@ -78,24 +79,24 @@ fn check_names(target: &Target<'_>) -> Result<(), Denial> {
     Ok(())
 }
 
-fn staged_change(target: Target<'_>, remarks: &mut Remarks) -> Result<(StagedChange, String), Denial> {
+fn staged_change(asked: AskedChange<'_>, remarks: &mut Remarks) -> Result<(StagedChange, String), Denial> {
     let change = StagedChange {
-        by: target.review.user.to_string(),
-        manager: target.review.options.field_manager.to_string(),
+        by: asked.review.user.to_string(),
+        manager: asked.review.options.field_manager.to_string(),
         phase: Phase::RollingOut,
-        templates: in_order_of(target.live, target.asked),
-        uid: target.old.metadata.uid.to_string(),
-        update_policy: target.policy,
+        templates: in_order_of(asked.live, asked.asked),
+        uid: asked.old.metadata.uid.to_string(),
+        update_policy: asked.policy,
     };
     if change.uid.is_empty() {
         return Err(Denial::malformed(format!(
-            "{SPEAKER}request.oldObject: expected metadata.uid"
+            "{PREFIX}request.oldObject: expected metadata.uid"
         )));
     }
     let revision = change.revision();
     let text = change.write_as(&revision).map_err(|error| {
         Denial::forbidden(message::denial(&format!(
-            "the wanted templates do not fit the annotation {}: {error}; shorten their labels and annotations",
+            "the templates do not fit the annotation {}: {error}; shorten their labels and annotations",
             keys::STAGED
         )))
     })?;
@@ -103,8 +104,8 @@ fn staged_change(target: Target<'_>, remarks: &mut Remarks) -> Result<(StagedCha
     Ok((change, text))
 }
 
-/// The asked templates in the order of the live ones, the only one that the API server accepts. None is added or removed:
-/// that is refused before.
+/// The asked templates in the order of the live templates, the only order that the API server accepts. Both have the
+/// same names: an added or removed template is denied before.
 fn in_order_of(live: &[ClaimTemplate], asked: Vec<ClaimTemplate>) -> Vec<ClaimTemplate> {
     if live.iter().map(|one| &one.name).eq(asked.iter().map(|one| &one.name)) {
         return asked;

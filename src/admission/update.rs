@@ -1,21 +1,21 @@
-//! An UPDATE of a set that is looked after: rows U0 to U5.
+//! An UPDATE of a managed StatefulSet: rows U0 to U5.
 
 use std::mem;
 
-use super::asked::{policy, read_templates, take_back_metadata};
+use super::asked::{policy, read_templates, restore_metadata};
+use super::asked_change::AskedChange;
 use super::judged::is_skipped;
 use super::lookups::Lookups;
 use super::message;
 use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage;
-use super::target::Target;
 use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::{authority, checks, newer, user_keys, withdraw};
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, StagedChange, UpdatePolicy, keys};
 
-/// The request.
+/// The request and its settings.
 pub(super) struct Update<'r, 'a> {
     pub(super) review: &'r Review<'a>,
     pub(super) settings: &'r Settings,
@@ -23,24 +23,24 @@ pub(super) struct Update<'r, 'a> {
     pub(super) new: &'r Object<'a>,
 }
 
-/// What the request says about the templates.
-enum Asked {
-    /// The live ones, in their order.
+/// The templates that the request asks for.
+enum AskedTemplates {
+    /// The live templates, in their order.
     Live,
-    /// The live ones in another order, which the API server would refuse.
+    /// The live templates in another order, which the API server denies.
     Reordered,
-    /// The live ones but for labels and annotations of these, which the setting ignores.
+    /// The live templates; the changed labels and annotations of these templates are ignored (`metadataOnlyChanges`).
     Ignored(Vec<String>),
-    /// The staged ones.
+    /// The staged templates.
     Staged,
-    /// Something new, and how it differs from the live ones.
+    /// Other templates, and their difference to the live templates.
     New(Vec<ClaimTemplate>, Diff),
 }
 
-/// What is known once the templates have been judged.
+/// The result of judging the templates.
 #[derive(Default)]
 struct Outcome {
-    /// The record after the request, and its text.
+    /// The staged change after the request, and its text.
     change: Option<(StagedChange, String)>,
     edits: Vec<Edit>,
     remarks: Remarks,
@@ -65,7 +65,7 @@ impl Update<'_, '_> {
             .and_then(|read| read.as_ref().err())
             .map(ToString::to_string);
         let staged = read.and_then(Result::ok);
-        // Where nothing hangs on the live templates they may be what they are: the API server takes more than is read here.
+        // Templates that nothing depends on are not read: the API server accepts more than we can read.
         let unread = untouched && staged.is_none() && !self.is_switched_on(None);
         let live = if unread {
             Vec::new()
@@ -73,65 +73,65 @@ impl Update<'_, '_> {
             read_templates(self.old, "oldObject")?
         };
         let asked = if untouched {
-            Asked::Live
+            AskedTemplates::Live
         } else {
             self.asked(&live, staged.as_ref())?
         };
 
         let mut outcome = match asked {
-            Asked::Live => self.unchanged(&live, staged, lookups)?,
-            Asked::Reordered => {
+            AskedTemplates::Live => self.unchanged(&live, staged, lookups)?,
+            AskedTemplates::Reordered => {
                 let mut outcome = self.unchanged(&live, staged, lookups)?;
                 outcome.edits.push(Edit::RestoreTemplates);
                 outcome
             }
-            Asked::Ignored(templates) => {
+            AskedTemplates::Ignored(templates) => {
                 let mut outcome = self.unchanged(&live, staged, lookups)?;
                 outcome.edits.push(Edit::RestoreTemplates);
                 outcome.remarks.warnings.extend(message::ignored(&templates));
                 outcome
             }
-            Asked::Staged => {
+            AskedTemplates::Staged => {
                 let mut outcome = self.kept(&live, staged, lookups)?;
                 outcome.edits.push(Edit::RestoreTemplates);
                 outcome
             }
-            Asked::New(asked, diff) => self.new_target(&live, asked, diff, staged, lookups)?,
+            AskedTemplates::New(asked, diff) => self.new_templates(&live, asked, diff, staged, lookups)?,
         };
         outcome
             .remarks
             .warnings
             .extend(user_keys::warnings(Some(self.old), self.new));
         if let Some(why) = unreadable.filter(|_| self.new.metadata.annotations.get(keys::STAGED) == text) {
-            outcome.remarks.warnings.push(message::unreadable(&why));
+            outcome.remarks.warnings.push(message::staged_removed(&why));
         }
         self.annotate(&mut outcome);
         Ok(Verdict::with(outcome.edits, outcome.remarks))
     }
 
-    fn asked(&self, live: &[ClaimTemplate], staged: Option<&(StagedChange, String)>) -> Result<Asked, Denial> {
+    fn asked(&self, live: &[ClaimTemplate], staged: Option<&(StagedChange, String)>) -> Result<AskedTemplates, Denial> {
         let asked = read_templates(self.new, "object")?;
         let diff = Diff::between(live, &asked);
         if diff.is_empty() {
             let names = |list: &[ClaimTemplate]| list.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
             return Ok(if names(live) == names(&asked) {
-                Asked::Live
+                AskedTemplates::Live
             } else {
-                Asked::Reordered
+                AskedTemplates::Reordered
             });
         }
         if self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore {
             let mut plain = asked.clone();
-            let ignored = take_back_metadata(live, &mut plain);
+            let ignored = restore_metadata(live, &mut plain);
             if Diff::between(live, &plain).is_empty() {
-                return Ok(Asked::Ignored(ignored));
+                return Ok(AskedTemplates::Ignored(ignored));
             }
         }
-        let same_target = staged.is_some_and(|(change, _)| Diff::between(&change.templates, &asked).is_empty());
-        Ok(if same_target {
-            Asked::Staged
+        let is_staged = staged.is_some_and(|(change, _)| Diff::between(&change.templates, &asked).is_empty());
+        Ok(if is_staged {
+            AskedTemplates::Staged
         } else {
-            Asked::New(asked, diff)
+            AskedTemplates::New(asked, diff)
         })
     }
 
@@ -154,15 +154,15 @@ impl Update<'_, '_> {
             let remarks = &mut outcome.remarks;
             remarks.audit.push(("withdrawn", revision.to_string()));
             remarks.audit.push(("withdrawn-by", reason.as_str().to_owned()));
-            outcome.change = self.taken_back(live, &change, &revision, lookups, remarks);
+            outcome.change = self.withdraw(live, &change, &revision, lookups, remarks);
             return Ok(outcome);
         }
         self.kept(live, Some((change, text)), lookups)
     }
 
-    /// The record that takes back what claims have not reached, where the setting allows that and the requester may patch
-    /// claims: the live templates are staged. Whatever speaks against it, the wish is withdrawn.
-    fn taken_back(
+    /// A withdrawal. With `shrink: Recover`, and if the requester may patch claims, the live templates are staged,
+    /// which undoes a growth that claims have not reached. The withdrawal itself never depends on that.
+    fn withdraw(
         &self,
         live: &[ClaimTemplate],
         change: &StagedChange,
@@ -184,7 +184,7 @@ impl Update<'_, '_> {
             .ok()
     }
 
-    /// The record of the templates that the set has, under the policy in force beside the record that was there.
+    /// Stages the live templates, under the update policy in force with the staged change that existed before.
     fn stage_live(
         &self,
         live: &[ClaimTemplate],
@@ -193,12 +193,12 @@ impl Update<'_, '_> {
         remarks: &mut Remarks,
     ) -> Result<(StagedChange, String), Denial> {
         let policy = self.policy_after(before);
-        let target = self.target(live, live.to_vec(), live);
-        stage::switch(Target { policy, ..target }, lookups, remarks)
+        let change = self.change(live, live.to_vec(), live);
+        stage::switch(AskedChange { policy, ..change }, lookups, remarks)
     }
 
-    /// The record as it was, whatever the request says about templates. What was staged while claims stayed as they are
-    /// may reach them now: that is for who may change claims.
+    /// Keeps the staged change. If the request makes the staged change roll out, its requester must be allowed to
+    /// change claims.
     fn kept(
         &self,
         live: &[ClaimTemplate],
@@ -223,7 +223,7 @@ impl Update<'_, '_> {
     }
 
     /// Row U3.
-    fn new_target(
+    fn new_templates(
         &self,
         live: &[ClaimTemplate],
         mut asked: Vec<ClaimTemplate>,
@@ -235,7 +235,7 @@ impl Update<'_, '_> {
         let mut outcome = Outcome::default();
         let ignores = self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore;
         if ignores {
-            let ignored = take_back_metadata(current, &mut asked);
+            let ignored = restore_metadata(current, &mut asked);
             outcome.remarks.warnings.extend(message::ignored(&ignored));
         }
         if ignores || staged.is_some() {
@@ -248,18 +248,18 @@ impl Update<'_, '_> {
             outcome.remarks.warnings.extend(kept.remarks.warnings);
             return Ok(outcome);
         }
-        let target = self.target(current, asked, live);
-        outcome.change = Some(stage::stage(target, &diff, lookups, &mut outcome.remarks)?);
+        let change = self.change(current, asked, live);
+        outcome.change = Some(stage::stage(change, &diff, lookups, &mut outcome.remarks)?);
         Ok(outcome)
     }
 
-    fn target<'w>(
+    fn change<'w>(
         &'w self,
         current: &'w [ClaimTemplate],
         asked: Vec<ClaimTemplate>,
         live: &'w [ClaimTemplate],
-    ) -> Target<'w> {
-        Target {
+    ) -> AskedChange<'w> {
+        AskedChange {
             review: self.review,
             settings: self.settings,
             old: self.old,
@@ -271,13 +271,14 @@ impl Update<'_, '_> {
         }
     }
 
-    /// The update policy in force after the request: the annotation, else the record's, else the setting.
+    /// The update policy in force after the request.
     fn policy_after(&self, change: Option<&StagedChange>) -> UpdatePolicy {
         policy(self.new, change, self.settings)
     }
 
-    /// True iff what is staged reaches existing claims from this request on: the update policy in force changes, or an
-    /// owner goes that kept the set from being staged. With nothing staged only an annotation that is set is such a wish.
+    /// True iff the staged change reaches existing claims because of this request: the update policy in force changes,
+    /// or the request removes the owner that kept the set from being staged. While nothing is staged, only setting the
+    /// annotation counts.
     fn is_switched_on(&self, change: Option<&StagedChange>) -> bool {
         let annotation = |set: &Object<'_>| set.metadata.annotations.get(keys::UPDATE_POLICY).map(str::to_owned);
         if change.is_none() && (annotation(self.new).is_none() || annotation(self.old) == annotation(self.new)) {
@@ -292,10 +293,10 @@ impl Update<'_, '_> {
         touches_claims(after, self.settings) && before != after
     }
 
-    /// Puts the annotations that are not the user's to what they have to be.
+    /// Corrects the annotations that users may not write.
     fn annotate(&self, outcome: &mut Outcome) {
         let found = |key: &str| self.new.metadata.annotations.get(key);
-        // What was said of the staged change stays with it, and goes with it.
+        // `phase` and `ready` are kept and removed together with the staged change.
         let was = |key: &str| self.old.metadata.annotations.get(key);
         let change = outcome.change.as_ref();
         let is_kept = change.is_some_and(|(_, text)| was(keys::STAGED) == Some(text));
@@ -303,7 +304,7 @@ impl Update<'_, '_> {
         let phase = phase.filter(|_| !is_kept || was(keys::PHASE).is_some());
         let ready = was(keys::READY).filter(|_| is_kept);
         match &mut outcome.change {
-            // Nobody asks for the text any more.
+            // The text is not used again.
             Some((_, text)) if found(keys::STAGED) != Some(text) => {
                 outcome.edits.push(Edit::annotation(keys::STAGED, mem::take(text)));
             }
@@ -321,7 +322,7 @@ impl Update<'_, '_> {
             return;
         };
         outcome.edits.push(Edit::no_annotation(keys::WITHDRAW));
-        // It is consumed whatever it names; a user who meant something is told that it was not done.
+        // The annotation is always removed; a warning reports that nothing was withdrawn.
         if outcome.remarks.audit.iter().all(|(key, _)| *key != "withdrawn") {
             let staged = outcome.change.as_ref().map(|(change, _)| change.revision());
             let line = message::not_withdrawn(withdrawn, staged.as_ref());
@@ -339,7 +340,7 @@ fn touches_claims(policy: UpdatePolicy, settings: &Settings) -> bool {
     }
 }
 
-/// Row U5 where nothing changes but that the owner goes which kept the set from being staged.
+/// Row U5 for a request that only removes the owner that kept the set from being staged.
 pub(super) fn check_freed(
     review: &Review<'_>,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! The annotations that users write, and the values that they may give them.
+//! The annotations that users write, and their allowed values.
 
 use super::lookups::Lookups;
 use super::review::{Object, Review};
@@ -9,11 +9,11 @@ use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey, Values};
 use crate::templates::{ReplaceSet, keys};
 
-/// The update policies where `ReCreate` is not enabled.
+/// The update policies without `ReCreate`.
 const WITHOUT_RECREATE: Values = Values::OneOf(&["OnClaimDelete", "InPlace"]);
 
-/// Denies an unknown value. Only values that the request sets or changes are judged: a set that was there before the
-/// policy can still be scaled.
+/// Denies unknown values. Only values that the request sets or changes are judged: a set that is older than the policy
+/// can still be scaled.
 pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Settings) -> Result<(), Denial> {
     for UserKey { key, mut values } in USER_KEYS {
         if key == keys::UPDATE_POLICY && settings.recreate != ReCreate::Allowed {
@@ -33,14 +33,14 @@ pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Setti
     Ok(())
 }
 
-/// True iff the request gives the annotation a value that it did not have.
+/// True iff the request sets or changes the annotation.
 fn is_written(old: Option<&Object<'_>>, new: &Object<'_>, key: &str) -> bool {
     let before = old.and_then(|old| old.metadata.annotations.get(key));
     let now = new.metadata.annotations.get(key);
     now.is_some() && now != before
 }
 
-/// Whoever has the StatefulSet replaced must be able to replace it.
+/// Denies `replace-set: WhenComplete` unless the requester has the rights to replace the set.
 pub(super) fn check_authority(
     review: &Review<'_>,
     old: Option<&Object<'_>>,
@@ -55,7 +55,7 @@ pub(super) fn check_authority(
     Ok(())
 }
 
-/// A line for each annotation of our domain that the request writes and nobody reads, and for what is not carried out.
+/// Warnings about annotations that the request writes and that are unknown or not implemented.
 pub(super) fn warnings(old: Option<&Object<'_>>, new: &Object<'_>) -> Vec<String> {
     let is_known = |key: &str| {
         key == keys::WITHDRAW || USER_KEYS.iter().any(|known| known.key == key) || ours::OURS.contains(&key)

@@ -1,6 +1,7 @@
-//! Rows N1 and K1: where templates are mutable, a change is judged and passes as it is.
+//! Rows N1 and K1: templates are mutable, so an allowed change passes unchanged.
 
 use super::asked::read_templates;
+use super::asked_change::AskedChange;
 use super::fields;
 use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
@@ -8,13 +9,12 @@ use super::message;
 use super::review::{Object, Review};
 use super::settings::{PvcChecks, Settings};
 use super::stage;
-use super::target::Target;
 use super::verdict::{Denial, Remarks, Verdict};
 use super::{authority, checks, ours, user_keys};
 use crate::json::Error;
 use crate::templates::{Change, Diff, UpdatePolicy};
 
-/// What OpenKruise calls the strategy under which claims follow their templates.
+/// The strategy of OpenKruise under which claims follow their templates.
 const ON_POD_ROLLING_UPDATE: &str = "OnPodRollingUpdate";
 
 /// Row N1.
@@ -24,12 +24,12 @@ pub(super) fn update(
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
 ) -> Result<Verdict, Denial> {
-    ours::put_back(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))?;
+    ours::restore_annotations(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))?;
     user_keys::check(Some(old), new, settings)?;
     judge(review, settings, [old, new], lookups).map(|(_, remarks)| Verdict::Pass(remarks))
 }
 
-/// Row K1: an unknown value of a user key is denied here as well.
+/// Row K1: unknown values of user keys are denied.
 pub(super) fn create_of_kruise(review: &Review<'_>, settings: &Settings) -> Result<Verdict, Denial> {
     let new = consistent(review, review.object.as_ref(), "object")?;
     if !is_skipped(new, settings) && !is_by_controller(review, settings) {
@@ -38,8 +38,8 @@ pub(super) fn create_of_kruise(review: &Review<'_>, settings: &Settings) -> Resu
     Ok(Verdict::PASS)
 }
 
-/// Row K1: judged if claims followed their templates before the request, or do after it. Looking at one of the two
-/// would let a switch of the strategy carry any change along.
+/// Row K1: the change is judged if claims follow their templates before or after the request. Otherwise a switch of the
+/// strategy could carry any change along.
 pub(super) fn update_of_kruise(
     review: &Review<'_>,
     settings: &Settings,
@@ -81,7 +81,7 @@ fn judge(
         return Ok((Diff::default(), remarks));
     }
     let live = read_templates(old, "oldObject")?;
-    let target = Target {
+    let change = AskedChange {
         review,
         settings,
         old,
@@ -91,11 +91,11 @@ fn judge(
         live: &live,
         asked: read_templates(new, "object")?,
     };
-    let diff = Diff::between(target.current, &target.asked);
-    stage::judge(&target, &diff)?;
+    let diff = Diff::between(change.current, &change.asked);
+    stage::judge(&change, &diff)?;
     if !diff.is_empty() {
-        authority::check(review, settings, authority::rollout(target.policy), lookups)?;
-        remarks.warnings = checks::of(&target, &diff, lookups)?;
+        authority::check(review, settings, authority::rollout(change.policy), lookups)?;
+        remarks.warnings = checks::of(&change, &diff, lookups)?;
     }
     Ok((diff, remarks))
 }

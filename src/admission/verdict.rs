@@ -1,43 +1,43 @@
-//! What the decision says.
+//! The verdict on a request.
 
 use std::borrow::Cow;
 
 use crate::templates::Quantity;
 
-/// What becomes of a request.
+/// The verdict on a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It goes on as it came, byte for byte.
+    /// The request is accepted unchanged, byte for byte.
     Pass(Remarks),
-    /// It goes on with these edits, never none, and nothing else changed.
+    /// The request is accepted with these edits (at least one) and no other change.
     Stage(Vec<Edit>, Remarks),
-    /// It is denied.
+    /// The request is denied.
     Deny(Denial),
 }
 
-/// What is said about a request that goes on.
+/// Warnings and audit entries for an accepted request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remarks {
-    /// Lines for the user, each at most 256 characters and all together at most 4096: the API server shows no more.
+    /// Lines for the user. The API server shows at most 256 characters of each, and at most 4096 characters in total.
     pub warnings: Vec<String>,
     /// Entries for the audit log, `(key, value)`.
     pub audit: Vec<(&'static str, String)>,
 }
 
-/// One edit of the request's object. Whatever no edit names stays as it came.
+/// One edit of the object in the request. All other bytes stay as they are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
-    /// `spec.volumeClaimTemplates` becomes what the old object has, byte for byte.
+    /// `spec.volumeClaimTemplates` becomes that of the old object, byte for byte.
     RestoreTemplates,
     /// `spec.volumeClaimTemplates` becomes this JSON text.
     SetTemplates(String),
     /// An annotation gets this value.
     SetAnnotation(Cow<'static, str>, String),
-    /// An annotation goes.
+    /// An annotation is removed.
     RemoveAnnotation(Cow<'static, str>),
     /// A label of a claim gets this value.
     SetLabel(Cow<'static, str>, String),
-    /// A label of a claim goes.
+    /// A label of a claim is removed.
     RemoveLabel(Cow<'static, str>),
     /// `spec.resources.requests.storage` of a claim.
     SetStorage(Quantity),
@@ -48,21 +48,21 @@ pub enum Edit {
 /// Why a request is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// The HTTP status: 400 for what cannot be understood, else 403. On 409 and 422 `kubectl apply --force`, Flux, Argo CD
-    /// and kapp delete the StatefulSet.
+    /// The HTTP status: 400 for malformed input, else 403. On 409 and 422, `kubectl apply --force`, Flux, Argo CD and
+    /// kapp delete the StatefulSet.
     pub code: u16,
-    /// One line: which field, what was expected, what was found, what to do.
+    /// One line: the field, the cause, and what to do.
     pub message: String,
 }
 
 impl Verdict {
-    /// Nothing to change and nothing to say.
+    /// No edit, no warning.
     pub const PASS: Self = Self::Pass(Remarks {
         warnings: Vec::new(),
         audit: Vec::new(),
     });
 
-    /// The request with these edits; without any it passes.
+    /// Stage with these edits, or Pass if there are none.
     #[must_use]
     pub fn with(edits: Vec<Edit>, remarks: Remarks) -> Self {
         if edits.is_empty() {
@@ -72,7 +72,7 @@ impl Verdict {
         }
     }
 
-    /// The same verdict with more to say; a refusal says enough.
+    /// The verdict with more warnings; a denial has none.
     #[must_use]
     pub fn warning(mut self, warnings: Vec<String>) -> Self {
         if let Self::Pass(remarks) | Self::Stage(_, remarks) = &mut self {
@@ -83,13 +83,13 @@ impl Verdict {
 }
 
 impl Edit {
-    /// An annotation with a value that it has to have.
+    /// Sets an annotation.
     #[must_use]
     pub fn annotation(key: &'static str, value: String) -> Self {
         Self::SetAnnotation(Cow::Borrowed(key), value)
     }
 
-    /// An annotation that has to go.
+    /// Removes an annotation.
     #[must_use]
     pub const fn no_annotation(key: &'static str) -> Self {
         Self::RemoveAnnotation(Cow::Borrowed(key))
@@ -97,7 +97,7 @@ impl Edit {
 }
 
 impl Denial {
-    /// The request cannot be understood.
+    /// A denial of malformed input, with code 400.
     #[must_use]
     pub fn malformed(message: impl Into<String>) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Denial {
         }
     }
 
-    /// What is asked for may not be, or not by this requester.
+    /// A denial of a change that is not allowed, or not for this requester, with code 403.
     #[must_use]
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self {

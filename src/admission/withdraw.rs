@@ -1,25 +1,25 @@
-//! Row U1: is a request that asks for the live templates a request to go back, or an unrelated edit?
+//! Row U1: whether a request for the live templates withdraws the staged change or is an unrelated edit.
 
-use super::asked::take_back_metadata;
+use super::asked::restore_metadata;
 use super::object::{Read, read};
 use super::review::{Object, Review, Text};
 use super::settings::{MetadataOnlyChanges, Settings};
 use crate::json::{Once, Reader};
 use crate::templates::{ClaimTemplate, Diff, StagedChange, keys};
 
-/// Why a staged change is dropped.
+/// Why a staged change is withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
-    /// The annotation `withdraw` names its revision.
+pub(super) enum WithdrawReason {
+    /// The annotation `withdraw` names the target revision.
     Asked,
-    /// Client-side apply went back to the live templates.
+    /// Client-side apply returned to the live templates.
     ClientSideApply,
-    /// Server-side apply did.
+    /// Server-side apply returned to the live templates.
     ServerSideApply,
 }
 
-impl Reason {
-    /// The reason as the audit log has it.
+impl WithdrawReason {
+    /// The reason in the audit log.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Asked => "annotation",
@@ -29,33 +29,33 @@ impl Reason {
     }
 }
 
-/// Whether the request, which asks for the live templates, goes back on purpose.
+/// Why the request, which asks for the live templates, withdraws the staged change; `None` for an unrelated edit.
 pub(super) fn reason(
     review: &Review<'_>,
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
     change: &StagedChange,
     live: &[ClaimTemplate],
-) -> Option<Reason> {
+) -> Option<WithdrawReason> {
     let asked = new.metadata.annotations.get(keys::WITHDRAW);
     if asked.is_some_and(|revision| revision == change.revision().as_str()) {
-        return Some(Reason::Asked);
+        return Some(WithdrawReason::Asked);
     }
-    // Where the live templates are what is staged, asking for them takes nothing back.
+    // If the live templates are staged, a request for them withdraws nothing.
     if Diff::between(live, &change.templates).is_empty() {
         return None;
     }
-    if went_back_client_side(settings, old, new, live) {
-        return Some(Reason::ClientSideApply);
+    if returned_client_side(settings, old, new, live) {
+        return Some(WithdrawReason::ClientSideApply);
     }
     let manager = &*review.options.field_manager;
     let same_manager = !manager.is_empty() && manager == change.manager;
-    (same_manager && went_back_server_side(old, new, manager)).then_some(Reason::ServerSideApply)
+    (same_manager && returned_server_side(old, new, manager)).then_some(WithdrawReason::ServerSideApply)
 }
 
-/// What was applied before had other templates; what is applied now has the live ones. Where labels and annotations are
-/// ignored they are here, too: a chart that goes back comes with another version in them.
-fn went_back_client_side(settings: &Settings, old: &Object<'_>, new: &Object<'_>, live: &[ClaimTemplate]) -> bool {
+/// True iff the previous apply had other templates, and this apply has the live templates. With `metadataOnlyChanges:
+/// Ignore`, labels and annotations do not count: a chart that returns writes another version into them.
+fn returned_client_side(settings: &Settings, old: &Object<'_>, new: &Object<'_>, live: &[ClaimTemplate]) -> bool {
     let (before, now) = (old.metadata.last_applied, new.metadata.last_applied);
     if before == now {
         return false;
@@ -63,23 +63,23 @@ fn went_back_client_side(settings: &Settings, old: &Object<'_>, new: &Object<'_>
     let is_live = |applied: Option<&str>| {
         let mut templates = applied_templates(applied?)?;
         if settings.metadata_only_changes == MetadataOnlyChanges::Ignore {
-            take_back_metadata(live, &mut templates);
+            restore_metadata(live, &mut templates);
         }
         Some(Diff::between(live, &templates).is_empty())
     };
     is_live(before) == Some(false) && is_live(now) == Some(true)
 }
 
-/// The templates in a last-applied configuration: a JSON string that holds the manifest.
+/// The templates in a last-applied configuration: a JSON string that contains the manifest.
 fn applied_templates(annotation: &str) -> Option<Vec<ClaimTemplate>> {
     let manifest = Reader::new(annotation).string().ok()?;
     let manifest = read(&manifest)?;
     ClaimTemplate::read_list(manifest.spec.templates?).ok()
 }
 
-/// The manager's apply owns the templates, so what it applied says live; and the request is an apply of that manager, or
-/// changes nothing at all. A plain update under the same name is an unrelated edit.
-fn went_back_server_side(old: &Object<'_>, new: &Object<'_>, manager: &str) -> bool {
+/// True iff the `Apply` entry of the manager owns the templates, so that the manager applied the live templates, and
+/// the request is an apply of that manager or changes nothing. A plain update by the same manager is an unrelated edit.
+fn returned_server_side(old: &Object<'_>, new: &Object<'_>, manager: &str) -> bool {
     let applies = |set| entries(set, manager, "Apply");
     let updates = |set| entries(set, manager, "Update");
     let (Some(applied), Some(updated)) = (applies(new), updates(new)) else {
@@ -88,22 +88,22 @@ fn went_back_server_side(old: &Object<'_>, new: &Object<'_>, manager: &str) -> b
     if !matches!(applied[..], [entry] if entry.owns_templates) {
         return false;
     }
-    // What an update changes it owns as an update; an apply leaves that as it was. Entries alone do not tell an apply from
-    // none: their time is that of a second, so the next apply within it may leave the same one.
+    // An update changes the `Update` entry of the manager; an apply does not. An unchanged `Apply` entry proves
+    // nothing: times are in seconds, so a second apply within one second may leave the same entry.
     let is_apply = updated.is_empty()
         || updates(old).as_ref() == Some(&updated) && applies(old).is_some_and(|before| before != applied);
-    is_apply || apart_from_managers(old) == apart_from_managers(new)
+    is_apply || without_managed_fields(old) == without_managed_fields(new)
 }
 
 /// An entry of `metadata.managedFields`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Entry<'a> {
+struct ManagedEntry<'a> {
     text: &'a str,
     owns_templates: bool,
 }
 
-/// The entries of a manager for one kind of operation on the object itself; nothing if they cannot be read.
-fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<Entry<'a>>> {
+/// The entries of a manager for one operation on the object itself; `None` if they cannot be decoded.
+fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<ManagedEntry<'a>>> {
     let mut found = Vec::new();
     let Some(managed) = set.metadata.managed_fields else {
         return Some(found);
@@ -129,14 +129,14 @@ fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<Entry<'a
         })?;
         if name == manager && operation == of && subresource.is_empty() {
             let text = reader.since(place);
-            found.push(Entry { text, owns_templates });
+            found.push(ManagedEntry { text, owns_templates });
         }
         Ok(())
     });
     read.ok().map(|()| found)
 }
 
-/// Whether a set of fields has `f:spec`/`f:volumeClaimTemplates`.
+/// Whether a field set contains `f:spec`/`f:volumeClaimTemplates`.
 fn owns(reader: &mut Reader<'_>) -> Read<bool> {
     let mut owns = false;
     if reader.null()? {
@@ -154,8 +154,8 @@ fn owns(reader: &mut Reader<'_>) -> Read<bool> {
     Ok(owns)
 }
 
-/// The object before and after its managedFields.
-fn apart_from_managers<'a>(set: &Object<'a>) -> (&'a str, &'a str) {
+/// The bytes of the object before and after `managedFields`.
+fn without_managed_fields<'a>(set: &Object<'a>) -> (&'a str, &'a str) {
     let Some(managed) = set.metadata.managed_fields else {
         return (set.text, "");
     };

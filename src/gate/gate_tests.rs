@@ -1,4 +1,4 @@
-//! The gate as a table: what is the matter, and what keeps the Pod.
+//! The gate as tables: the state, and why the Pod waits.
 
 use super::{Pod, gate};
 use crate::api::Settings;
@@ -7,7 +7,7 @@ use crate::rollout::fixtures::{owner, template, trouble, web};
 use crate::rollout::snapshot::{Modify, Resize, Strategy};
 use crate::templates::{Phase, Ready, Revision, Sync, UpdatePolicy};
 
-/// The Pod of the highest ordinal, whose claim has not been written yet.
+/// The Pod of the highest ordinal, whose claim is outdated.
 fn pod() -> Pod {
     Pod {
         name: "web-2".to_owned(),
@@ -22,10 +22,10 @@ fn answer(web: &Snapshot, pod: &Pod, settings: &Settings) -> Option<String> {
     gate(pod, &web.set, settings, |name| web.claims.get(name.as_str()))
 }
 
-type Change = fn(&mut Snapshot, &mut Pod);
+type GateSetup = fn(&mut Snapshot, &mut Pod);
 
 #[track_caller]
-fn table(rows: &[(&str, Change, Option<&str>)]) {
+fn table(rows: &[(&str, GateSetup, Option<&str>)]) {
     for (row, change, expected) in rows {
         let (mut web, mut pod) = (web(), pod());
         change(&mut web, &mut pod);
@@ -38,27 +38,27 @@ const BEHIND: Option<&str> =
     Some("data-web-2 is not yet at revision 9jjhnzsfjj; Pod web-2 is replaced when it is ready");
 
 #[test]
-fn pod_waits_for_each_claim_that_is_not_ready() {
+fn pod_waits_for_claim_that_is_not_ready() {
     let grows: Option<&str> =
         Some("data-web-2 is Expanding: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready");
     let applied = Some("data-web-2 is Applied: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready");
     let modifying =
         Some("data-web-2 is Modifying: attributes class none, expected fast; Pod web-2 is replaced when it is ready");
     table(&[
-        ("not written yet", |_, _| {}, BEHIND),
-        ("written", |web, _| _ = web.applied("data-web-2"), applied),
+        ("outdated", |_, _| {}, BEHIND),
+        ("updated", |web, _| _ = web.applied("data-web-2"), applied),
         (
             "expanding",
             |web, _| web.applied("data-web-2").resize = Some(Resize::ControllerInProgress),
             grows,
         ),
         (
-            "the driver cannot",
+            "infeasible for the driver",
             |web, _| web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible),
             Some("data-web-2 is Infeasible: the driver cannot do it; Pod web-2 is replaced when it is ready"),
         ),
         (
-            "large enough, and its class is being changed",
+            "large enough, while the class changes",
             |web, _| {
                 web.done("data-web-2");
                 let claim = web.claim("data-web-2");
@@ -67,7 +67,7 @@ fn pod_waits_for_each_claim_that_is_not_ready() {
             modifying,
         ),
         (
-            "the node expands it, and its class is being changed",
+            "expanded by the node, while the class changes",
             |web, _| {
                 let claim = web.applied("data-web-2");
                 (claim.class, claim.resize) = (Some("fast".to_owned()), Some(Resize::NodePending));
@@ -91,26 +91,26 @@ fn pod_waits_for_each_claim_that_is_not_ready() {
                 web.done("data-web-2");
             },
             Some(
-                "the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on",
+                "the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced after the pause",
             ),
         ),
     ]);
 }
 
 #[test]
-fn pod_goes_whose_claims_are_ready_or_may_need_a_new_one() {
+fn pod_with_ready_claims_or_needed_remount_is_deleted() {
     table(&[
         ("ready", |web, _| web.done("data-web-2"), None),
         ("absent", |web, _| _ = web.claims.remove("data-web-2"), None),
         ("terminating", |web, _| web.claim("data-web-2").terminating = true, None),
         ("not bound", |web, _| web.claim("data-web-2").bound = false, None),
         (
-            "the node expands it when a Pod mounts it",
+            "the node expands it at the next mount",
             |web, _| web.applied("data-web-2").resize = Some(Resize::NodePending),
             None,
         ),
         (
-            "the node tried, and failed as kubelets do for what needs a new mount",
+            "the node failed, because the expansion needs a new mount",
             |web, _| {
                 let claim = web.applied("data-web-2");
                 (claim.resize, claim.file_system_resize_pending) = (Some(Resize::NodeInProgress), Some(String::new()));
@@ -119,12 +119,12 @@ fn pod_goes_whose_claims_are_ready_or_may_need_a_new_one() {
             None,
         ),
         (
-            "the node says that it cannot",
+            "infeasible for the node",
             |web, _| web.applied("data-web-2").resize = Some(Resize::NodeInfeasible),
             None,
         ),
         (
-            "the file system is pending, from before there was a status for it",
+            "the file system is pending, without a resize status",
             |web, _| web.applied("data-web-2").file_system_resize_pending = Some(String::new()),
             None,
         ),
@@ -132,13 +132,13 @@ fn pod_goes_whose_claims_are_ready_or_may_need_a_new_one() {
 }
 
 #[test]
-fn pod_goes_that_is_not_deleted_to_be_replaced() {
+fn pod_not_being_replaced_is_deleted() {
     table(&[
         ("out of range: scale-down", |web, _| web.set.replicas = 2, None),
         ("below the first ordinal", |web, _| web.set.first_ordinal = 3, None),
         ("ended", |_, pod| pod.has_ended = true, None),
-        ("on its way out", |_, pod| pod.terminating = true, None),
-        ("a drain takes it away", |_, pod| pod.disrupted = true, None),
+        ("terminating", |_, pod| pod.terminating = true, None),
+        ("being evicted", |_, pod| pod.disrupted = true, None),
         ("without claims", |_, pod| pod.mounts_claims = false, None),
         (
             "of a set that was deleted",
@@ -151,7 +151,7 @@ fn pod_goes_that_is_not_deleted_to_be_replaced() {
 }
 
 #[test]
-fn pod_goes_where_no_rollout_reaches_it() {
+fn pod_outside_rollout_is_deleted() {
     table(&[
         ("nothing is staged", |web, _| web.set.staged = None, None),
         ("complete", |web, _| web.phase(Phase::Complete), None),
@@ -170,7 +170,7 @@ fn pod_goes_where_no_rollout_reaches_it() {
             None,
         ),
         (
-            "what the rules forbid",
+            "forbidden by the rules",
             |web, _| web.stage(vec![template("data", "512Mi")]),
             None,
         ),
@@ -183,7 +183,7 @@ fn pod_goes_where_no_rollout_reaches_it() {
 }
 
 #[test]
-fn pod_goes_where_the_settings_forbid_what_is_staged() {
+fn pod_with_forbidden_staged_change_is_deleted() {
     for (settings, expected) in [
         ("{}", BEHIND),
         (r#"{"maxStorage":{"*":"1Gi"}}"#, None),
@@ -199,8 +199,8 @@ fn pod_goes_where_the_settings_forbid_what_is_staged() {
 }
 
 #[test]
-fn pods_that_are_replaced_together_wait_for_all_claims() {
-    let together = Some("the Pods of web are replaced together, when all of its PersistentVolumeClaims are ready");
+fn pods_under_recreate_wait_for_all_claims() {
+    let together = Some("the Pods of web are replaced together, when all its PVCs are ready");
     fn recreate(web: &mut Snapshot) {
         web.set.strategy = Strategy::Recreate;
         web.done("data-web-2");
@@ -210,15 +210,15 @@ fn pods_that_are_replaced_together_wait_for_all_claims() {
         web.set.ready = Some(Ready { revision, ordinal: 0 });
     }
     table(&[
-        ("its own are ready", |web, _| recreate(web), together),
-        ("all are ready", |web, _| ready(web, web.target()), None),
+        ("the claims of the Pod are ready", |web, _| recreate(web), together),
+        ("all claims are ready", |web, _| ready(web, web.target()), None),
         (
-            "all were ready for another revision",
+            "all claims were ready for another revision",
             |web, _| ready(web, Revision::from_text("another")),
             together,
         ),
         (
-            "its own is not any more",
+            "the claim of the Pod is outdated again",
             |web, _| {
                 ready(web, web.target());
                 web.claim("data-web-2").labels.remove("claim-rollout.io/revision");

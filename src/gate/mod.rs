@@ -1,10 +1,9 @@
-//! Decision three: may the StatefulSet controller delete this Pod now?
+//! Decision three: whether the StatefulSet controller may delete a Pod now.
 //!
-//! A Pod that is to be replaced waits until its claims are what was asked for and ready (KEP-4650, "Updated Reconciliation
-//! Logic"): the policy denies its deletion until then. Nothing else of the set is touched, so whoever takes the policy away
-//! opens the gate.
+//! The policy denies the deletion of a Pod until its claims are updated and ready (KEP-4650, "Updated Reconciliation
+//! Logic"). The set is not changed, so removing the policy opens the gate.
 //!
-//! Pure: no I/O, no clock. [`Gate::of`] needs the Pod and its set alone and says whether claims have to be looked up at all.
+//! Pure: no I/O, no clock. [`Gate::of`] needs only the Pod and its set, and decides whether claims must be read at all.
 
 use crate::api::Settings;
 use crate::claims::Claim;
@@ -18,7 +17,7 @@ use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, Sync, keys};
 pub struct Pod {
     /// `metadata.name`
     pub name: String,
-    /// The name of the StatefulSet that controls it; empty where none does.
+    /// The name of the StatefulSet that controls the Pod; empty if none does.
     pub set_name: String,
     /// The uid of that StatefulSet.
     pub set_uid: String,
@@ -26,18 +25,18 @@ pub struct Pod {
     pub terminating: bool,
     /// `status.phase` is `Failed` or `Succeeded`.
     pub has_ended: bool,
-    /// The condition `DisruptionTarget` is true: somebody else is taking it away.
+    /// The condition `DisruptionTarget` is true: the Pod is being evicted.
     pub disrupted: bool,
-    /// It mounts a PersistentVolumeClaim.
+    /// The Pod mounts a PersistentVolumeClaim.
     pub mounts_claims: bool,
 }
 
 impl Pod {
-    /// True iff its deletion may be denied at all, so that its set has to be looked up.
+    /// True iff the deletion of the Pod may be denied, so that its set must be read.
     #[must_use]
     pub const fn may_wait(&self) -> bool {
-        let goes_anyway = self.terminating || self.has_ended || self.disrupted;
-        self.mounts_claims && !goes_anyway && !self.set_uid.is_empty()
+        let is_ending = self.terminating || self.has_ended || self.disrupted;
+        self.mounts_claims && !is_ending && !self.set_uid.is_empty()
     }
 
     fn ordinal(&self) -> Option<u32> {
@@ -46,7 +45,7 @@ impl Pod {
     }
 }
 
-/// What a Pod waits for.
+/// A Pod that waits unless its claims are ready.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate<'s> {
     set: &'s SetView,
@@ -55,11 +54,11 @@ pub struct Gate<'s> {
 }
 
 impl<'s> Gate<'s> {
-    /// What the Pod waits for, if its claims are not ready; nothing if it may go whatever they are.
+    /// The gate of a Pod; `None` if the Pod may be deleted in any case.
     ///
-    /// It may go if no staged change counts, none is rolled out, or none reaches this replica; if Pods do not wait
-    /// (`sync: Async`); and if it does not go to be replaced: its ordinal is out of range, it has ended, or somebody else is
-    /// taking it away.
+    /// The gate is open if no valid staged change rolls out or reaches this replica, if Pods do not wait (`sync:
+    /// Async`), and if the Pod is not deleted to be replaced: its ordinal is out of range, it has ended, or it is being
+    /// evicted.
     #[must_use]
     pub fn of(pod: &Pod, set: &'s SetView, settings: &Settings) -> Option<Self> {
         let ordinal = pod.ordinal().filter(|ordinal| set.has(*ordinal))?;
@@ -72,32 +71,30 @@ impl<'s> Gate<'s> {
         waits.then_some(Self { set, target, ordinal })
     }
 
-    /// The claims of the Pod, by name, and what they are to become.
+    /// The names of the Pod's claims, and their desired templates.
     pub fn claims(&self) -> impl Iterator<Item = (ClaimName, &'s ClaimTemplate)> {
         let (set, ordinal) = (self.set, self.ordinal);
         let templates = self.target.change.templates.iter();
         templates.filter_map(move |template| Some((ClaimName::new(&template.name, &set.name, ordinal).ok()?, template)))
     }
 
-    /// Why the Pod waits although nothing is known of its claims.
+    /// Why the Pod waits whatever the state of its claims.
     #[must_use]
     pub fn waits_anyway(&self) -> Option<String> {
         let (set, ordinal) = (&self.set.name, self.ordinal);
         if self.set.paused {
             return Some(format!(
-                "the rollout is paused by the annotation {}; Pod {set}-{ordinal} is replaced when it goes on",
+                "the rollout is paused by the annotation {}; Pod {set}-{ordinal} is replaced after the pause",
                 keys::PAUSED
             ));
         }
-        // One that is deleted takes all others with it, and the controller has seen the claims of all.
+        // All Pods are deleted together: `ready` means that the controller has checked all claims.
         let is_open = |ready: &Ready| ready.revision == self.target.revision;
         let waits = self.set.strategy == Strategy::Recreate && !self.set.ready.as_ref().is_some_and(is_open);
-        waits.then(|| {
-            format!("the Pods of {set} are replaced together, when all of its PersistentVolumeClaims are ready")
-        })
+        waits.then(|| format!("the Pods of {set} are replaced together, when all its PVCs are ready"))
     }
 
-    /// Why the Pod waits for this claim; nothing if it does not, or there is no such claim.
+    /// Why the Pod waits for this claim; `None` if it does not wait, or the claim does not exist.
     #[must_use]
     pub fn waits_for(&self, claim: Option<&Claim>, template: &ClaimTemplate) -> Option<String> {
         let claim = claim.filter(|claim| readiness::keeps_pod(claim, template, &self.target.revision))?;
@@ -117,7 +114,7 @@ impl<'s> Gate<'s> {
     }
 }
 
-/// Why the Pod may not be deleted now; nothing if it may. `claims` holds those that are there.
+/// Why the Pod may not be deleted now; `None` if it may. `claims` returns existing claims.
 #[must_use]
 pub fn gate<'c>(
     pod: &Pod,

@@ -1,13 +1,12 @@
-//! The entry points. With the metadata, the one place in the crate with an unsafe attribute: a waPC host finds
-//! `wapc_init` by its name.
+//! The entry points. This module needs an unsafe attribute, because a waPC host finds `wapc_init` by its name.
 
 use wapc_guest::{CallResult, register_function};
 
 use super::host::Host;
 use crate::wire;
 
-/// Registers the operations of a Kubewarden policy. Called by the host once per instance, and an instance lives for one
-/// request, so nothing else is done here.
+/// Registers the operations of a Kubewarden policy. The host calls it for each instance, and an instance serves one
+/// request, so it does nothing else.
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
 pub(super) extern "C" fn wapc_init() {
@@ -26,7 +25,7 @@ fn validate_settings(payload: &[u8]) -> CallResult {
     Ok(wire::validate_settings(payload))
 }
 
-/// The protocol that the SDK of Kubewarden speaks.
+/// The protocol version of the Kubewarden SDK.
 #[allow(clippy::unnecessary_wraps)]
 fn protocol_version(_: &[u8]) -> CallResult {
     Ok(br#""v1""#.to_vec())
@@ -40,13 +39,13 @@ mod tests {
     use super::{protocol_version, validate, validate_settings};
 
     #[wasm_bindgen_test]
-    fn the_guest_speaks_the_protocol_of_the_sdk() {
+    fn protocol_version_equals_sdk_version() {
         let sdk = serde_json::to_vec(&ProtocolVersion::V1).expect("JSON");
         assert_eq!(protocol_version(b"").expect("an answer"), sdk);
     }
 
     #[wasm_bindgen_test]
-    fn an_operation_answers_what_it_cannot_understand() {
+    fn operation_on_malformed_input_returns_answer() {
         assert_eq!(
             validate_settings(b"\xff").expect("an answer"),
             br#"{"valid":false,"message":"settings: expected UTF-8"}"#

@@ -1,18 +1,18 @@
-//! The guest's allocator: memory is handed out front to back, and only what was handed out last is ever taken back.
+//! The allocator of the guest: it allocates memory front to back and frees only the last block.
 //!
-//! An instance lives for one call, so nothing has to be reused, and an allocator that could is the largest function of
-//! a guest and a third of the time of a divert. No crate that is looked after does this little without a lock or more
-//! code. How much a call takes is bounded by what the readers keep: the end-to-end tests measure it.
+//! An instance serves one call, so memory need not be reused. An allocator that reuses memory is the largest function
+//! of a guest and takes a third of the time of a staging request. No maintained crate does this little without a lock
+//! or more code. The decoders bound the memory of a call; the end-to-end tests measure it.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::arch::wasm32::{memory_grow, memory_size};
 use std::cell::Cell;
 use std::ptr;
 
-/// What memory grows by.
+/// The unit in which memory grows.
 const PAGE: usize = 65_536;
 
-/// Addresses: what is free lies between `next` and `end`; both are 0 before the first allocation.
+/// Free memory is between the addresses `next` and `end`; both are 0 before the first allocation.
 struct Heap {
     next: Cell<usize>,
     end: Cell<usize>,
@@ -29,15 +29,15 @@ mod unsafety {
     use super::{GlobalAlloc, Heap, Layout, PAGE, memory_size, ptr};
 
     unsafe extern "C" {
-        /// Where the linker's own data end; only its address means something.
+        /// The address of this symbol is the end of the static data.
         static __heap_base: u8;
     }
 
     // SAFETY: wasm32-unknown-unknown without atomics has one thread.
     unsafe impl Sync for Heap {}
 
-    // SAFETY: every block lies between __heap_base and the end of memory, is aligned as asked, and overlaps no other that
-    // has not been freed: `next` only goes back to the beginning of the last block when that one is freed or shrunk.
+    // SAFETY: every block is between __heap_base and the end of memory, is aligned as requested, and overlaps no block
+    // in use: `next` only decreases to the start of the last block, when that block is freed or shrunk.
     unsafe impl GlobalAlloc for Heap {
         #[inline]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -56,7 +56,7 @@ mod unsafety {
         }
 
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-            // SAFETY: as the caller's. What was freed and is handed out again is not zero.
+            // SAFETY: the contract of the caller. A reused block is not zero.
             let block = unsafe { self.alloc(layout) };
             if !block.is_null() {
                 // SAFETY: the block is ours and this long.
@@ -66,7 +66,7 @@ mod unsafety {
         }
 
         unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-            // SAFETY: the caller says that the new size is valid for this alignment.
+            // SAFETY: the caller guarantees that the new size is valid for this alignment.
             let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
             if block as usize + layout.size() == self.next.get() {
                 return self.take(block as usize, wanted);
@@ -87,7 +87,7 @@ mod unsafety {
 }
 
 impl Heap {
-    /// The first aligned block of this layout from an address on that is free; null if memory cannot grow so far.
+    /// Allocates the first aligned block of this layout from a free address on; null if memory cannot grow enough.
     #[inline]
     fn take(&self, from: usize, layout: Layout) -> *mut u8 {
         let Some(start) = from.checked_next_multiple_of(layout.align()) else {
@@ -103,7 +103,7 @@ impl Heap {
         start as *mut u8
     }
 
-    /// Grows memory to hold this address, by no more than that takes; false if it cannot.
+    /// Grows memory up to this address and no further; false if that fails.
     #[cold]
     fn grow(&self, next: usize) -> bool {
         let missing = (next - self.end.get()).div_ceil(PAGE);
@@ -120,7 +120,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test;
 
     #[wasm_bindgen_test]
-    fn blocks_do_not_overlap_and_keep_their_content_while_they_grow() {
+    fn growing_blocks_keep_their_content() {
         let mut texts: Vec<String> = vec![String::new(); 7];
         for round in 0..2000_usize {
             let index = round * 5 % texts.len();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[wasm_bindgen_test]
-    fn blocks_are_aligned_and_zeroed_where_that_is_asked() {
+    fn blocks_are_aligned_and_zeroed_on_request() {
         let odd = vec![1_u8; 3];
         let aligned = vec![0_u128; 5];
         assert_eq!(aligned.as_ptr() as usize % align_of::<u128>(), 0);

@@ -1,4 +1,4 @@
-//! Look-ups through the policy's host.
+//! Look-ups through the host of the policy.
 
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::json::{Reader, write_string};
@@ -9,7 +9,7 @@ pub(super) struct Host;
 impl Lookups for Host {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
         let answer = call("can_i", &can_i_request(question)).map_err(CannotAsk)?;
-        allowed(&answer).ok_or_else(|| CannotAsk("the host's answer is no SubjectAccessReviewStatus".to_owned()))
+        allowed(&answer).ok_or_else(|| CannotAsk("the host's answer is not a SubjectAccessReviewStatus".to_owned()))
     }
 
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
@@ -21,27 +21,27 @@ impl Lookups for Host {
     }
 }
 
-/// Asks the host; the error is what it says.
+/// Calls the host.
 fn call(operation: &str, payload: &str) -> Result<String, String> {
     let answer = wapc_guest::host_call("kubewarden", "kubernetes", operation, payload.as_bytes())
         .map_err(|error| error.to_string())?;
-    String::from_utf8(answer).map_err(|_| "the host's answer is no UTF-8".to_owned())
+    String::from_utf8(answer).map_err(|_| "the host's answer is not UTF-8".to_owned())
 }
 
-/// The host answers only with words. These are its words for an object that does not exist; what it says where it may
-/// not look, or does not know the kind, is different.
+/// True iff an object does not exist. The host returns errors only as text; the texts for a missing right or an unknown
+/// kind differ from this one.
 fn is_not_found(error: &str) -> bool {
-    holds(error, "Cannot find ") && holds(error, " named '")
+    contains(error, "Cannot find ") && contains(error, " named '")
 }
 
-/// True iff a text holds a part. The search of the standard library is 2 KB of the guest, for two short words.
-fn holds(text: &str, part: &str) -> bool {
+/// True iff a text contains a part. The search of the standard library takes 2 KB of the guest.
+fn contains(text: &str, part: &str) -> bool {
     text.as_bytes()
         .windows(part.len())
         .any(|window| window == part.as_bytes())
 }
 
-/// What a SubjectAccessReviewStatus says.
+/// `allowed` of a SubjectAccessReviewStatus.
 fn allowed(status: &str) -> Option<bool> {
     let mut allowed = None;
     let mut reader = Reader::new(status);
@@ -68,13 +68,13 @@ fn get_resource_request(question: &Get<'_>) -> String {
         Some(namespace) => write_string(namespace, &mut json),
         None => json.push_str("null"),
     }
-    // A claim that grew, or a wish that was staged, less than five seconds ago is what this request is about.
+    // The cache is five seconds old, and the request depends on claims and staged changes that changed within them.
     json.push_str(",\"disable_cache\":true}");
     json
 }
 
-/// Kubewarden's CanIRequest. The SDK's own type comes with the whole of k8s-openapi. It has no field for `extra` and the
-/// uid: what a scoped token may do is seen by the guard.
+/// Kubewarden's CanIRequest. The type of the SDK needs all of k8s-openapi. It has no field for `extra` and the uid:
+/// only the guard checks the scopes of a token.
 fn can_i_request(question: &CanI<'_>) -> String {
     let mut json = String::from("{\"subject_access_review\":{\"groups\":[");
     for (index, group) in question.groups.iter().enumerate() {
@@ -91,8 +91,8 @@ fn can_i_request(question: &CanI<'_>) -> String {
         ("subresource", question.subresource),
         ("verb", question.verb),
     ];
-    let is_said = |(key, value): &(&str, &str)| *key != "subresource" || !value.is_empty();
-    for (index, (key, value)) in attributes.into_iter().filter(is_said).enumerate() {
+    let is_present = |(key, value): &(&str, &str)| *key != "subresource" || !value.is_empty();
+    for (index, (key, value)) in attributes.into_iter().filter(is_present).enumerate() {
         json.push(if index == 0 { '{' } else { ',' });
         write_string(key, &mut json);
         json.push(':');
@@ -100,7 +100,7 @@ fn can_i_request(question: &CanI<'_>) -> String {
     }
     json.push_str("},\"user\":");
     write_string(question.user, &mut json);
-    // A right that was just taken away must not be used for another five seconds.
+    // A right that was just revoked must not be valid for five more seconds.
     json.push_str("},\"disable_cache\":true}");
     json
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[wasm_bindgen_test]
-    fn the_question_is_a_can_i_request_of_kubewarden() {
+    fn right_is_asked_with_can_i_request() {
         let attributes = json!({
             "group": "", "namespace": "shop", "resource": "persistentvolumeclaims", "verb": "patch",
         });
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[wasm_bindgen_test]
-    fn the_question_about_an_object_is_a_get_resource_request_of_kubewarden() {
+    fn object_is_asked_with_get_resource_request() {
         let ask = |namespace| {
             let question = Get {
                 api_version: "v1",
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[wasm_bindgen_test]
-    fn what_does_not_exist_is_told_from_what_may_not_be_read() {
+    fn not_found_differs_from_forbidden() {
         let missing =
             "Host error: Cannot find v1/PersistentVolumeClaim named 'data-web-0' inside of namespace 'Some(\"shop\")'";
         assert!(is_not_found(missing));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[wasm_bindgen_test]
-    fn names_are_escaped_and_no_groups_are_an_empty_list() {
+    fn names_are_escaped_and_missing_groups_are_empty_list() {
         let odd = "a\"b\\c\n\u{1}\u{7f}é\u{2028}";
         let review = &request(odd, &[])["subject_access_review"];
         assert_eq!(review["user"], odd);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[wasm_bindgen_test]
-    fn of_the_answer_only_the_verdict_is_read_and_without_one_there_is_no_answer() {
+    fn answer_without_valid_verdict_is_none() {
         assert_eq!(
             allowed(r#"{"reason":"RBAC","allowed":true,"denied":false,"evaluationError":{"a":[1]}}"#),
             Some(true)

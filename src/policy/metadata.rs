@@ -1,8 +1,8 @@
-//! policy-metadata.yml as the custom section that policy-server and kwctl read, so that a plain build is ready to load.
+//! policy-metadata.yml as the custom section that policy-server and kwctl read, so that every build can be loaded.
 //!
 //! `kwctl annotate` adds a section of its own, and only one may exist: `CLAIM_ROLLOUT_METADATA=none` builds without.
 
-/// build.rs makes the file; its length is only known here.
+/// The file that build.rs writes.
 const JSON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/metadata.json"));
 
 #[allow(unsafe_code)]
@@ -24,7 +24,7 @@ mod tests {
     use super::METADATA;
 
     #[wasm_bindgen_test]
-    fn the_section_says_what_the_file_says() {
+    fn section_equals_metadata_file() {
         let section: Value = serde_json::from_slice(&METADATA).expect("JSON");
         let file = include_str!("../../policy-metadata.yml");
         let in_file: BTreeSet<&str> = file

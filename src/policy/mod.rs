@@ -1,6 +1,7 @@
-//! The waPC face: what policy-server loads. Built for wasm32 only.
+//! The waPC policy that policy-server loads. Built for wasm32 only.
 //!
-//! Everything it decides is decided in [`crate::wire`]; here are only the entry points, the metadata and the host's look-ups.
+//! [`crate::wire`] makes the decisions; this module contains the entry points, the metadata and the lookups through the
+//! host.
 
 mod exports;
 mod heap;

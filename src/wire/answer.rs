@@ -1,4 +1,4 @@
-//! Bytes out: Kubewarden's ValidationResponse, written by hand so that the object goes into it as it is.
+//! Output: Kubewarden's ValidationResponse, written by hand so that the object is copied byte for byte.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::splice::Edited;
 use crate::admission::{Remarks, Verdict};
 use crate::json::write_string;
 
-/// The answer to `validate`. Fields that say nothing are left out.
+/// The answer to `validate`, without empty fields.
 pub(super) fn encode((verdict, object): &(Verdict, Option<Edited<'_>>)) -> Vec<u8> {
     let mut text = String::with_capacity(512 + object.as_ref().map_or(0, Edited::capacity));
     match verdict {

@@ -1,8 +1,8 @@
-//! What is refused before anything is decoded.
+//! Limits that are checked before anything is decoded.
 
 use crate::admission::Denial;
 
-/// The longest payload: two objects of 3 MiB and what surrounds them.
+/// The longest payload: two objects of 3 MiB and the rest of the request.
 const MAX_PAYLOAD: usize = 6 * 1024 * 1024 + 64 * 1024;
 
 /// The payload as text, if it is UTF-8 and not too long.

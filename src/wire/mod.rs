@@ -1,5 +1,5 @@
-//! Between bytes and decision one: decodes a request, encodes the answer. The guest, the webhook and `review` all go
-//! through here, so they give the same answer byte for byte.
+//! Decodes a request, calls decision one and encodes the answer. The guest, the webhook and `review` all use this
+//! module, so their answers are equal byte for byte.
 
 mod answer;
 mod limits;
@@ -13,8 +13,8 @@ use crate::admission::{Denial, Lookups, Settings, Verdict, admit};
 /// ValidationResponse out.
 ///
 /// # Guarantees
-/// Never fails and never panics: what cannot be understood is refused in the answer, which shows nothing of the
-/// payload but names. Time and memory are linear in the payload.
+/// Never fails and never panics: malformed input is denied, and the answer contains nothing of the payload but names.
+/// Time and memory are linear in the payload.
 #[must_use]
 pub fn validate(payload: &[u8], lookups: &mut dyn Lookups) -> Vec<u8> {
     let outcome = decide(payload, lookups);

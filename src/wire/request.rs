@@ -1,14 +1,14 @@
-//! Bytes in: an AdmissionRequest and the settings, decoded in one pass over the payload.
+//! Input: an AdmissionRequest and the settings, decoded in one pass over the payload.
 
 use crate::admission::object::{Read, object};
-use crate::admission::review::{About, Kind, Options, Resource, Text};
+use crate::admission::review::{About, GroupVersionKind, Options, Resource, Text};
 use crate::admission::{Denial, Review};
 use crate::json::{Error, Fault, Once, Reader};
 
-/// Nobody is in more groups, and each takes memory.
+/// A bound on memory; real users are in fewer groups.
 const MAX_GROUPS: usize = 4096;
 
-/// The request and the text of the settings; `None` for a request about something else, whose objects may have any
+/// The request and the text of the settings; `None` for a request that no row exists for, whose objects may have any
 /// shape.
 pub(crate) fn decode(payload: &str) -> Result<Option<(Review<'_>, &str)>, Denial> {
     match whole(payload) {
@@ -75,8 +75,8 @@ fn request<'a>(reader: &mut Reader<'a>) -> Read<Review<'a>> {
     Ok(review)
 }
 
-fn kind<'a>(reader: &mut Reader<'a>) -> Read<Kind<'a>> {
-    let mut kind = Kind::default();
+fn kind<'a>(reader: &mut Reader<'a>) -> Read<GroupVersionKind<'a>> {
+    let mut kind = GroupVersionKind::default();
     let mut once = Once::default();
     reader.object(|reader, key| {
         match &*key {
@@ -157,10 +157,10 @@ fn options<'a>(reader: &mut Reader<'a>) -> Read<Options<'a>> {
     Ok(options)
 }
 
-/// True iff the request says that it is about something that nothing is decided about.
+/// True iff no row exists for the request.
 fn is_about_something_else(payload: &str) -> bool {
     let mut reader = Reader::new(payload);
-    let (mut about, mut of, mut sub_resource) = (Kind::default(), Resource::default(), Text::default());
+    let (mut about, mut of, mut sub_resource) = (GroupVersionKind::default(), Resource::default(), Text::default());
     let head = reader.object(|reader, key| match &*key {
         "request" => reader.object(|reader, key| {
             match &*key {

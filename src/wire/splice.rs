@@ -1,5 +1,4 @@
-//! The edited object, spliced out of the request's own bytes: what no edit touches stays as it came, fields that nobody
-//! here knows included.
+//! Applies edits to the bytes of an object. Bytes that no edit names do not change, unknown fields included.
 
 use std::ops::Range;
 
@@ -11,28 +10,28 @@ use crate::json::{Error, Fault, Map, Reader, with_member, write_string};
 struct Splice {
     range: Range<usize>,
     text: String,
-    place: Place,
+    place: SplicePlace,
 }
 
-/// What is replaced.
+/// The place of a splice.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// A value that is there.
+enum SplicePlace {
+    /// Replaces an existing value.
     Value,
-    /// Nothing: a member is put before the others of an object.
+    /// Inserts a member before the others of an object.
     Member,
-    /// Nothing: a member is put into an empty object.
+    /// Inserts a member into an empty object.
     OnlyMember,
 }
 
-/// The JSON text of `request.object` with edits that are still to be applied: it is written once, into the answer.
+/// The JSON text of `request.object` with its edits. They are applied when the answer is written.
 pub(super) struct Edited<'a> {
     text: &'a str,
-    /// By place; they never overlap.
+    /// In order of place, without overlaps.
     splices: Vec<Splice>,
 }
 
-/// The object with the edits; nothing if there is no object.
+/// The object with the edits; `null` without an object.
 pub(super) fn edited_object<'a>(review: &Review<'a>, edits: &[Edit]) -> Result<Edited<'a>, Error> {
     let mut splices = Vec::with_capacity(edits.len());
     let Some(object) = &review.object else {
@@ -58,13 +57,13 @@ pub(super) fn edited_object<'a>(review: &Review<'a>, edits: &[Edit]) -> Result<E
 }
 
 impl Edited<'_> {
-    /// At most how many bytes are written.
+    /// An upper bound of the bytes written.
     pub(super) fn capacity(&self) -> usize {
         let added: usize = self.splices.iter().map(|splice| splice.text.len() + 1).sum();
         self.text.len() + added
     }
 
-    /// Appends the text. JSON has no order, so the order of what is put into an object is by place.
+    /// Appends the edited text.
     pub(super) fn write(&self, answer: &mut String) {
         let mut done = 0;
         let mut splices = self.splices.iter().peekable();
@@ -75,7 +74,7 @@ impl Edited<'_> {
             let next_is_here = splices
                 .peek()
                 .is_some_and(|next| next.range.start == splice.range.start);
-            if splice.place == Place::Member || (splice.place == Place::OnlyMember && next_is_here) {
+            if splice.place == SplicePlace::Member || (splice.place == SplicePlace::OnlyMember && next_is_here) {
                 answer.push(',');
             }
         }
@@ -83,7 +82,8 @@ impl Edited<'_> {
     }
 }
 
-/// The same by place; at the same place they keep their order. There are a handful, and a sort is 4 KB of the guest.
+/// Sorts splices by place and keeps the order of equal places. There are few, and the sort of the standard library
+/// takes 4 KB of the guest.
 fn in_order(splices: Vec<Splice>) -> Vec<Splice> {
     let mut sorted: Vec<Splice> = Vec::with_capacity(splices.len());
     for splice in splices {
@@ -93,7 +93,7 @@ fn in_order(splices: Vec<Splice>) -> Vec<Splice> {
     sorted
 }
 
-/// The edit of a field of `spec`, if it is one.
+/// The splice for an edit of `spec`; `None` for other edits.
 fn in_spec(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Option<Splice>, Error> {
     let spec = &object.spec;
     let (key, there, value) = match edit {
@@ -113,13 +113,13 @@ fn in_spec(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Opti
     Ok(Some(member(object.text, spec.text, key, there, value)))
 }
 
-/// A member of an object: its value where it is there, else the whole of it.
+/// The splice for a member of an object: replaces its value, or inserts the member.
 fn member(text: &str, object: &str, key: &str, there: Option<&str>, value: String) -> Splice {
     if let Some(there) = there {
         return Splice {
             range: range_in(text, there),
             text: value,
-            place: Place::Value,
+            place: SplicePlace::Value,
         };
     }
     let start = range_in(text, object).start + 1;
@@ -127,11 +127,15 @@ fn member(text: &str, object: &str, key: &str, there: Option<&str>, value: Strin
     Splice {
         range: start..start,
         text: format!("\"{key}\":{value}"),
-        place: if empty { Place::OnlyMember } else { Place::Member },
+        place: if empty {
+            SplicePlace::OnlyMember
+        } else {
+            SplicePlace::Member
+        },
     }
 }
 
-/// Where a text lies in another that it was borrowed from.
+/// The range of a text within the text that it was borrowed from.
 fn range_in(outer: &str, inner: &str) -> Range<usize> {
     let start = inner.as_ptr() as usize - outer.as_ptr() as usize;
     start..start + inner.len()
@@ -143,14 +147,14 @@ fn quoted(string: &str) -> String {
     text
 }
 
-/// A key of a map of strings, and the value that it gets, if any.
-type Entry<'e> = (&'e str, Option<&'e str>);
+/// A key of a map of strings, and its new value; `None` removes the key.
+type MapEdit<'e> = (&'e str, Option<&'e str>);
 
-fn maps<'e>(edits: &'e [Edit], entry: impl Fn(&'e Edit) -> Option<Entry<'e>>) -> Vec<Entry<'e>> {
+fn maps<'e>(edits: &'e [Edit], entry: impl Fn(&'e Edit) -> Option<MapEdit<'e>>) -> Vec<MapEdit<'e>> {
     edits.iter().filter_map(entry).collect()
 }
 
-fn annotation(edit: &Edit) -> Option<Entry<'_>> {
+fn annotation(edit: &Edit) -> Option<MapEdit<'_>> {
     match edit {
         Edit::SetAnnotation(key, value) => Some((key, Some(value))),
         Edit::RemoveAnnotation(key) => Some((key, None)),
@@ -158,7 +162,7 @@ fn annotation(edit: &Edit) -> Option<Entry<'_>> {
     }
 }
 
-fn label(edit: &Edit) -> Option<Entry<'_>> {
+fn label(edit: &Edit) -> Option<MapEdit<'_>> {
     match edit {
         Edit::SetLabel(key, value) => Some((key, Some(value))),
         Edit::RemoveLabel(key) => Some((key, None)),
@@ -166,13 +170,13 @@ fn label(edit: &Edit) -> Option<Entry<'_>> {
     }
 }
 
-/// A map of strings with the edits applied: in place where the key is there, else at the end.
+/// The splice for a map of strings: existing keys are edited in place, new keys are added at the end.
 fn map(
     object: &Object<'_>,
     metadata: &str,
     key: &str,
     there: Option<&str>,
-    edits: &[Entry<'_>],
+    edits: &[MapEdit<'_>],
 ) -> Result<Splice, Error> {
     let mut text = String::from("{");
     let mut done = vec![false; edits.len()];
@@ -216,7 +220,7 @@ fn write_key(key: &str, map: &mut String) {
     map.push(':');
 }
 
-fn write_set((key, value): Entry<'_>, map: &mut String) {
+fn write_set((key, value): MapEdit<'_>, map: &mut String) {
     if let Some(value) = value {
         write_key(key, map);
         write_string(value, map);

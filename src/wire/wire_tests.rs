@@ -4,7 +4,7 @@ use super::{validate, validate_settings};
 use crate::admission::NoCluster;
 use crate::templates::keys;
 
-/// A set with parts that nobody here knows, spelt in ways that a re-serialised object would lose.
+/// A set with unknown fields, in a form that decoding and encoding would change.
 const SET: &str = r#"{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"web","namespace":"shop","uid":"u-1",
   "annotations":{"a\u0062":"\u00e9","claim-rollout.io/update-policy":"InPlace"}, "managedFields":[{"x":1.50}]},
   "spec":{"newField":[1e2,{"deep":null}],"replicas":3,"volumeClaimTemplates":[{"metadata":{"name":"data"},
@@ -23,7 +23,7 @@ fn answer(payload: &str) -> Value {
 }
 
 #[test]
-fn nothing_changed_is_accepted_without_an_object() {
+fn unchanged_object_is_accepted_without_mutation() {
     assert_eq!(answer(&payload(SET, SET)), json!({"accepted": true}));
 }
 
@@ -33,7 +33,7 @@ fn staged_object_differs_only_in_templates_and_our_annotations() {
     let answer = answer(&payload(SET, &new));
     let mut object = answer["mutated_object"].clone();
     let annotations = object["metadata"]["annotations"].as_object_mut().expect("annotations");
-    let change = annotations.remove(keys::STAGED).expect("a record");
+    let change = annotations.remove(keys::STAGED).expect("a staged change");
     assert!(change.as_str().is_some_and(|text| text.contains("20Gi")));
     assert_eq!(annotations.remove(keys::PHASE), Some("RollingOut".into()));
     assert_eq!(object, serde_json::from_str::<Value>(SET).expect("valid"));
@@ -42,7 +42,7 @@ fn staged_object_differs_only_in_templates_and_our_annotations() {
 }
 
 #[test]
-fn what_no_edit_touches_stays_byte_for_byte() {
+fn unedited_parts_stay_byte_for_byte() {
     let new = SET.replace("10Gi", "20Gi");
     let bytes = validate(payload(SET, &new).as_bytes(), &mut NoCluster);
     let text = String::from_utf8(bytes).expect("UTF-8");
@@ -57,7 +57,7 @@ fn what_no_edit_touches_stays_byte_for_byte() {
 }
 
 #[test]
-fn annotations_are_made_where_there_are_none() {
+fn missing_annotations_are_created() {
     let bare = |size: &str| {
         format!(
             r#"{{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{{"name":"web","uid":"u-1"ANNOTATIONS}},"spec":{{"volumeClaimTemplates":[{{"metadata":{{"name":"data"}},"spec":{{"resources":{{"requests":{{"storage":"{size}"}}}}}}}}]}}}}"#
@@ -78,7 +78,7 @@ fn annotations_are_made_where_there_are_none() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_refused_without_showing_it() {
+fn malformed_payload_is_denied_without_its_content() {
     let secret = "s3cr3t";
     let good = payload(SET, SET);
     let table = [
@@ -135,7 +135,7 @@ fn what_cannot_be_understood_is_refused_without_showing_it() {
 }
 
 #[test]
-fn a_request_about_another_kind_passes_whatever_its_object_looks_like() {
+fn other_kind_with_any_object_passes() {
     let other =
         payload(SET, r#"{"metadata":1,"spec":"x"}"#).replace("\"kind\":\"StatefulSet\"}", "\"kind\":\"Widget\"}");
     assert_eq!(answer(&other), json!({"accepted": true}));
@@ -145,7 +145,7 @@ fn a_request_about_another_kind_passes_whatever_its_object_looks_like() {
 }
 
 #[test]
-fn nesting_beyond_128_is_refused_wherever_it_is() {
+fn nesting_beyond_128_is_denied() {
     let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let with = |depth: usize| payload(SET, &SET.replace("1e2", &deep(depth)));
     assert_eq!(answer(&with(100)), json!({"accepted": true}));
@@ -156,7 +156,7 @@ fn nesting_beyond_128_is_refused_wherever_it_is() {
             "{message}"
         );
     }
-    // Brackets in strings do not nest, also behind an escaped quote.
+    // Brackets in strings do not nest, also after an escaped quote.
     let text = format!(r#""\"{}""#, "[".repeat(1000));
     assert_eq!(
         answer(&payload(SET, &SET.replace("1e2", &text))),
@@ -165,14 +165,14 @@ fn nesting_beyond_128_is_refused_wherever_it_is() {
 }
 
 #[test]
-fn six_megabytes_get_an_answer() {
+fn payload_of_six_megabytes_gets_answer() {
     let huge = |bytes: usize| payload(SET, &SET.replace("1e2", &format!("\"{}\"", "x".repeat(bytes))));
     assert_eq!(answer(&huge(5 << 20)), json!({"accepted": true}));
     assert_eq!(answer(&huge(7 << 20))["code"], 400);
 }
 
 #[test]
-fn settings_are_read_with_the_request_and_their_faults_refused() {
+fn settings_with_fault_are_denied() {
     let wrong = payload(SET, SET).replace("TrustSetEditors", "Nobody");
     assert_eq!(
         answer(&wrong)["message"],
@@ -191,7 +191,7 @@ fn settings_are_read_with_the_request_and_their_faults_refused() {
 }
 
 #[test]
-fn an_object_without_the_parts_that_would_be_edited_is_refused() {
+fn object_without_metadata_or_spec_is_denied() {
     for part in ["metadata", "spec"] {
         let mut new: Value = serde_json::from_str(&SET.replace("10Gi", "20Gi")).expect("valid");
         new.as_object_mut().expect("an object").remove(part);

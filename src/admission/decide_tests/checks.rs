@@ -1,8 +1,8 @@
-//! Would the claims follow? What is looked up, and what becomes of the answers.
+//! Checks whether claims can be updated: the lookups, and the warnings or the denial.
 
 use serde_json::{Value, json};
 
-use super::{Cluster, decide_with, denial, edits, set, template, update};
+use super::{FakeCluster, decide_with, denial, edits, set, template, update};
 use crate::admission::{CannotAsk, Verdict};
 
 fn claim(name: &str, class: &str) -> Value {
@@ -22,7 +22,7 @@ fn storage_class(name: &str, expansion: Option<bool>) -> Value {
         "provisioner": "csi.example.com", "allowVolumeExpansion": expansion})
 }
 
-fn grow(settings: &str, cluster: &mut Cluster) -> Verdict {
+fn grow(settings: &str, cluster: &mut FakeCluster) -> Verdict {
     let settings = format!(r#"{{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace",{settings}}}"#);
     let [old, new] = ["10Gi", "20Gi"].map(|size| set(&[template("data", size)]));
     decide_with(&update(&old, &new), &settings, cluster)
@@ -36,10 +36,10 @@ fn warnings(verdict: Verdict) -> Vec<String> {
 }
 
 #[test]
-fn claims_are_looked_up_by_name_the_highest_ordinal_first_and_their_class_once() {
+fn claims_are_read_by_name_highest_ordinal_first_class_once() {
     let mut objects = claims("fast");
     objects.push(storage_class("fast", Some(true)));
-    let mut cluster = Cluster::of(objects);
+    let mut cluster = FakeCluster::of(objects);
     assert_eq!(
         warnings(grow(r#""pvcChecks":"Warn""#, &mut cluster)),
         Vec::<String>::new()
@@ -52,7 +52,7 @@ fn claims_are_looked_up_by_name_the_highest_ordinal_first_and_their_class_once()
     ];
     assert_eq!(cluster.asked, asked.map(|what| format!("get {what}")));
 
-    let mut cluster = Cluster::of(vec![]);
+    let mut cluster = FakeCluster::of(vec![]);
     assert_eq!(
         warnings(grow(r#""pvcChecks":"Off""#, &mut cluster)),
         Vec::<String>::new()
@@ -61,41 +61,47 @@ fn claims_are_looked_up_by_name_the_highest_ordinal_first_and_their_class_once()
 }
 
 #[test]
-fn one_warning_for_each_cause_or_one_refusal_for_all() {
+fn causes_are_one_warning_each_or_one_denial() {
     let mut objects = claims("slow");
     objects[0]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     objects.push(storage_class("slow", None));
     let slow = "data-web-2, data-web-1: storage class slow does not have allowVolumeExpansion: true";
-    let dying = "data-web-0: being deleted";
-    let warned = warnings(grow(r#""pvcChecks":"Warn""#, &mut Cluster::of(objects.clone())));
+    let terminating = "data-web-0: being deleted";
+    let warned = warnings(grow(r#""pvcChecks":"Warn""#, &mut FakeCluster::of(objects.clone())));
     assert_eq!(
         warned,
-        [format!("claim-rollout: {slow}"), format!("claim-rollout: {dying}")]
+        [
+            format!("claim-rollout: {slow}"),
+            format!("claim-rollout: {terminating}")
+        ]
     );
-    let refused = denial(grow(r#""pvcChecks":"Deny""#, &mut Cluster::of(objects)));
+    let denied = denial(grow(r#""pvcChecks":"Deny""#, &mut FakeCluster::of(objects)));
     assert_eq!(
-        refused,
-        (403, format!("claim-rollout: claims would not follow: {slow}; {dying}"))
+        denied,
+        (
+            403,
+            format!("claim-rollout: PVCs cannot be updated: {slow}; {terminating}")
+        )
     );
 }
 
 #[test]
-fn a_claim_that_does_not_exist_is_no_obstacle() {
+fn missing_claim_is_no_obstacle() {
     assert_eq!(
-        warnings(grow(r#""pvcChecks":"Deny""#, &mut Cluster::of(vec![]))),
+        warnings(grow(r#""pvcChecks":"Deny""#, &mut FakeCluster::of(vec![]))),
         Vec::<String>::new()
     );
 }
 
 #[test]
-fn beyond_the_bound_claims_are_named_as_unchecked_and_never_refused() {
+fn claims_beyond_max_lookups_are_unchecked_and_not_denied() {
     let mut objects = claims("fast");
     objects.push(storage_class("fast", Some(true)));
-    let mut cluster = Cluster::of(objects);
+    let mut cluster = FakeCluster::of(objects);
     let warned = warnings(grow(r#""pvcChecks":"Deny","maxPVCLookups":1"#, &mut cluster));
     assert_eq!(
         warned,
-        ["claim-rollout: 2 more claims were not checked (setting maxPVCLookups: 1)"]
+        ["claim-rollout: 2 more PVCs were not checked (setting maxPVCLookups: 1)"]
     );
     assert_eq!(
         cluster.asked,
@@ -104,26 +110,26 @@ fn beyond_the_bound_claims_are_named_as_unchecked_and_never_refused() {
 }
 
 #[test]
-fn where_nobody_answers_the_setting_says_what_follows_and_nobody_is_asked_twice() {
-    let silent = || Cluster {
+fn failed_lookup_follows_setting_and_is_not_repeated() {
+    let failing = || FakeCluster {
         objects: Err(CannotAsk("not granted".to_owned())),
-        ..Cluster::of(vec![])
+        ..FakeCluster::of(vec![])
     };
-    let mut cluster = silent();
+    let mut cluster = failing();
     let warned = warnings(grow(r#""pvcChecks":"Warn""#, &mut cluster));
-    assert_eq!(warned, ["claim-rollout: the claims could not be checked (not granted)"]);
+    assert_eq!(warned, ["claim-rollout: failed to check the PVCs (not granted)"]);
     assert_eq!(cluster.asked.len(), 1);
-    let (code, message) = denial(grow(r#""pvcChecks":"Deny""#, &mut silent()));
+    let (code, message) = denial(grow(r#""pvcChecks":"Deny""#, &mut failing()));
     assert_eq!(code, 403);
     assert!(
         message.contains("grant the policy get on persistentvolumeclaims"),
         "{message}"
     );
-    assert_eq!(edits(grow(r#""pvcChecks":"Off""#, &mut silent())).len(), 3);
+    assert_eq!(edits(grow(r#""pvcChecks":"Off""#, &mut failing())).len(), 3);
 }
 
 #[test]
-fn replicas_without_end_are_looked_at_no_longer_than_the_bound() {
+fn checks_of_endless_replicas_stop_at_max_lookups() {
     let huge = |size: &str| {
         let mut set = set(&[template("data", size)]);
         set["spec"]["replicas"] = json!(i64::MAX);
@@ -133,27 +139,27 @@ fn replicas_without_end_are_looked_at_no_longer_than_the_bound() {
     let verdict = decide_with(
         &update(&huge("10Gi"), &huge("20Gi")),
         settings,
-        &mut Cluster::of(vec![]),
+        &mut FakeCluster::of(vec![]),
     );
-    assert!(warnings(verdict)[0].starts_with("claim-rollout: 9223372036854774807 more claims were not checked"));
+    assert!(warnings(verdict)[0].starts_with("claim-rollout: 9223372036854774807 more PVCs were not checked"));
 }
 
 #[test]
-fn a_claim_that_somebody_has_grown_beyond_the_wish_follows_it() {
+fn claim_larger_than_target_gets_no_warning() {
     let mut larger = claim("data-web-2", "fast");
     larger["spec"]["resources"]["requests"]["storage"] = "30Gi".into();
     larger["status"]["capacity"]["storage"] = "30Gi".into();
     for setting in [r#""pvcChecks":"Warn""#, r#""pvcChecks":"Deny""#] {
-        let mut cluster = Cluster::of(vec![larger.clone()]);
+        let mut cluster = FakeCluster::of(vec![larger.clone()]);
         assert_eq!(warnings(grow(setting, &mut cluster)), Vec::<String>::new(), "{setting}");
     }
 }
 
 #[test]
-fn as_many_causes_as_claims_fill_no_more_than_the_api_server_shows_and_the_rest_is_counted() {
+fn many_causes_fit_in_warnings_and_rest_is_counted() {
     let objects = |count: usize| {
         (0..count)
-            .map(|ordinal| claim(&format!("data-web-{ordinal}"), &format!("gone-{ordinal}")))
+            .map(|ordinal| claim(&format!("data-web-{ordinal}"), &format!("missing-{ordinal}")))
             .collect()
     };
     let many = |size: &str, replicas: usize| {
@@ -164,7 +170,7 @@ fn as_many_causes_as_claims_fill_no_more_than_the_api_server_shows_and_the_rest_
     let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","maxPVCLookups":200}"#;
     for replicas in [10, 200] {
         let review = update(&many("10Gi", replicas), &many("20Gi", replicas));
-        let verdict = decide_with(&review, settings, &mut Cluster::of(objects(replicas)));
+        let verdict = decide_with(&review, settings, &mut FakeCluster::of(objects(replicas)));
         let Verdict::Stage(_, remarks) = verdict else {
             panic!("expected Stage, but found {verdict:?}");
         };
@@ -175,22 +181,25 @@ fn as_many_causes_as_claims_fill_no_more_than_the_api_server_shows_and_the_rest_
             lines[0].starts_with("claim-rollout: staged data 10Gi -> 20Gi"),
             "{lines:?}"
         );
-        let told = lines.iter().filter(|line| line.contains("storage class gone-")).count();
-        let rest = format!("claim-rollout: warnings that have no room here: {}", replicas - told);
-        assert_eq!(told < replicas, replicas == 200, "{replicas} replicas: {told} told");
+        let shown = lines
+            .iter()
+            .filter(|line| line.contains("storage class missing-"))
+            .count();
+        let rest = format!("claim-rollout: warnings left out: {}", replicas - shown);
+        assert_eq!(shown < replicas, replicas == 200, "{replicas} replicas: {shown} shown");
         assert_eq!(
             lines.last() == Some(&rest),
-            told < replicas,
+            shown < replicas,
             "{replicas} replicas: {lines:?}"
         );
     }
 }
 
 #[test]
-fn what_only_new_claims_would_notice_needs_no_class() {
+fn change_of_labels_reads_no_class() {
     let mut labelled = template("data", "10Gi");
     labelled["metadata"]["labels"] = json!({"tier": "gold"});
-    let mut cluster = Cluster::of(claims("fast"));
+    let mut cluster = FakeCluster::of(claims("fast"));
     let review = update(&set(&[template("data", "10Gi")]), &set(&[labelled]));
     let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","pvcChecks":"Deny"}"#;
     assert_eq!(edits(decide_with(&review, settings, &mut cluster)).len(), 3);
@@ -199,7 +208,7 @@ fn what_only_new_claims_would_notice_needs_no_class() {
 }
 
 #[test]
-fn an_attributes_class_is_looked_up_once_and_ordinals_begin_where_the_set_says() {
+fn attributes_class_is_read_once_from_first_ordinal() {
     let mut gold = template("data", "10Gi");
     gold["spec"]["volumeAttributesClassName"] = "gold".into();
     let [old, new] = [template("data", "10Gi"), gold].map(|template| {
@@ -211,7 +220,7 @@ fn an_attributes_class_is_looked_up_once_and_ordinals_begin_where_the_set_says()
         .map(|ordinal| claim(&format!("data-web-{ordinal}"), "fast"))
         .collect();
     objects.push(storage_class("fast", None));
-    let mut cluster = Cluster::of(objects);
+    let mut cluster = FakeCluster::of(objects);
     let settings = r#"{"authority":"TrustSetEditors","defaultUpdatePolicy":"InPlace","pvcChecks":"Warn"}"#;
     let warned = warnings(decide_with(&update(&old, &new), settings, &mut cluster));
     let missing = "claim-rollout: data-web-7, data-web-6, data-web-5: volume attributes class gold does not exist";

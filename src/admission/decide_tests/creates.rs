@@ -1,4 +1,4 @@
-//! Rows C1 to C3: new sets, the controller's own requests, and what is none of our business.
+//! Rows C1 to C3: new sets, requests of the controller, and unrelated requests.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::admission::{Edit, Verdict};
 use crate::templates::{Phase, keys};
 
 #[test]
-fn c1_what_only_the_policy_may_write_is_removed_from_a_new_set() {
+fn c1_policy_annotations_on_new_set_are_removed() {
     let new = set(&[template("data", "10Gi")]);
     assert_eq!(decide(&review("CREATE", None, Some(&new))), Verdict::PASS);
     for key in [keys::STAGED, keys::READY, keys::WITHDRAW] {
@@ -20,8 +20,8 @@ fn c1_what_only_the_policy_may_write_is_removed_from_a_new_set() {
 }
 
 #[test]
-fn c1_what_is_new_to_nobody_is_left_as_it_is() {
-    let shown = |user: &str, uid_of_request: &str, uid: &str, version: &str| {
+fn c1_requests_of_scanner_and_controller_pass() {
+    let create = |user: &str, uid_of_request: &str, uid: &str, version: &str| {
         let mut new = annotated(set(&[template("data", "10Gi")]), keys::STAGED, "x");
         new["metadata"]["uid"] = uid.into();
         new["metadata"]["resourceVersion"] = version.into();
@@ -31,21 +31,13 @@ fn c1_what_is_new_to_nobody_is_left_as_it_is() {
         decide(&review)
     };
     let controller = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT;
-    assert_eq!(
-        shown("", "u-1", "u-1", "7"),
-        Verdict::PASS,
-        "the audit scanner shows it"
-    );
-    assert_eq!(
-        shown(controller, "r-1", "", ""),
-        Verdict::PASS,
-        "the controller makes it"
-    );
+    assert_eq!(create("", "u-1", "u-1", "7"), Verdict::PASS, "by the audit scanner");
+    assert_eq!(create(controller, "r-1", "", ""), Verdict::PASS, "by the controller");
     for (sentence, verdict) in [
-        ("a user makes it", shown("alice", "u-1", "u-1", "7")),
-        ("the request has a uid of its own", shown("", "r-1", "u-1", "7")),
-        ("it has no uid", shown("", "", "", "7")),
-        ("it has no version", shown("", "u-1", "u-1", "")),
+        ("by a user", create("alice", "u-1", "u-1", "7")),
+        ("the request has another uid", create("", "r-1", "u-1", "7")),
+        ("the set has no uid", create("", "", "", "7")),
+        ("the set has no resourceVersion", create("", "u-1", "u-1", "")),
     ] {
         assert_eq!(edits(verdict), [Edit::no_annotation(keys::STAGED)], "{sentence}");
     }
@@ -55,12 +47,12 @@ fn c1_what_is_new_to_nobody_is_left_as_it_is() {
     assert_eq!(
         edits(decide(&review("CREATE", None, Some(&owned)))),
         removed,
-        "of another controller"
+        "owned by another controller"
     );
 }
 
 #[test]
-fn c2_the_controllers_own_updates_pass() {
+fn c2_updates_of_controller_pass() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
@@ -74,14 +66,14 @@ fn c2_the_controllers_own_updates_pass() {
     let mut review = update(&old, &new);
     assert!(
         matches!(decide(&review), Verdict::Stage(..)),
-        "by somebody else the record is put back"
+        "by others, the staged change is restored"
     );
     review["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
     assert_eq!(decide(&review), Verdict::PASS);
 }
 
 #[test]
-fn c3_what_is_none_of_our_business_passes() {
+fn c3_unrelated_requests_pass() {
     let old = set(&[template("data", "10Gi")]);
     let new = set(&[template("data", "20Gi")]);
     for subresource in ["status", "scale", "eviction"] {

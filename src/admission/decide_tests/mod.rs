@@ -1,8 +1,9 @@
-//! Each test is a row of the table in `decide`, or an edge of one; those of row U3 are in `targets`.
+//! Each test is a row of the table in `decide`, or an edge case of a row.
 
 mod checks;
 mod creates;
 mod going_back;
+mod metadata_only;
 mod new_claims;
 mod newer;
 mod pods;
@@ -22,14 +23,14 @@ use crate::wire::request::decode;
 
 const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
 
-/// Answers every question of authority in one way, looks objects up in a list, and notes what it is asked.
-struct Cluster {
+/// Gives one answer to all checks of authority, finds objects in a list, and stores the questions.
+struct FakeCluster {
     answer: Result<bool, CannotAsk>,
     objects: Result<Vec<Value>, CannotAsk>,
     asked: Vec<String>,
 }
 
-impl Cluster {
+impl FakeCluster {
     fn of(objects: Vec<Value>) -> Self {
         Self {
             answer: Ok(true),
@@ -39,7 +40,7 @@ impl Cluster {
     }
 }
 
-impl Lookups for Cluster {
+impl Lookups for FakeCluster {
     fn can_i(&mut self, q: &CanI<'_>) -> Result<bool, CannotAsk> {
         self.asked.push(format!(
             "{} {} {} {}/{}{}{}",
@@ -95,7 +96,7 @@ fn update(old: &Value, new: &Value) -> Value {
     review("UPDATE", Some(old), Some(new))
 }
 
-/// What is edited where this record is staged under `InPlace`.
+/// The edits when this change is staged under `InPlace`.
 fn staged(text: String) -> [Edit; 3] {
     [
         Edit::RestoreTemplates,
@@ -149,13 +150,13 @@ fn denial(verdict: Verdict) -> (u16, String) {
 }
 
 #[test]
-fn u0_an_update_that_leaves_the_templates_alone_passes() {
+fn u0_update_with_same_templates_passes() {
     let old = set(&[template("data", "10Gi")]);
     let scaled = json!({"replicas": 5, "volumeClaimTemplates": [template("data", "10Gi")]});
     let mut new = old.clone();
     new["spec"] = scaled;
     assert_eq!(decide(&update(&old, &new)), Verdict::PASS);
-    // Another spelling and what the API server adds.
+    // Another form of the size, and fields that the API server adds.
     let mut spelt = template("data", "10240Mi");
     spelt["status"] = json!({"phase": "Pending"});
     spelt["spec"]["volumeMode"] = "Filesystem".into();
@@ -163,7 +164,7 @@ fn u0_an_update_that_leaves_the_templates_alone_passes() {
 }
 
 #[test]
-fn u0_templates_that_cannot_be_read_are_nobodys_business_until_they_change() {
+fn u0_unreadable_templates_are_denied_only_on_change() {
     let twice = annotated(
         set(&[template("data", "10Gi"), template("data", "10Gi")]),
         keys::UPDATE_POLICY,
@@ -177,7 +178,7 @@ fn u0_templates_that_cannot_be_read_are_nobodys_business_until_they_change() {
 }
 
 #[test]
-fn u0_annotations_of_ours_that_concern_nothing_are_removed() {
+fn u0_our_annotations_without_staged_change_are_removed() {
     let old = set(&[template("data", "10Gi")]);
     let foreign = staged_change(&[template("data", "99Gi")], Phase::RollingOut).replace(UID, "another-uid");
     for (key, value) in [
@@ -193,7 +194,7 @@ fn u0_annotations_of_ours_that_concern_nothing_are_removed() {
             [Edit::no_annotation(key_of(key))],
             "{key}={value}"
         );
-        // Also if it was there before: it never becomes valid by age.
+        // Also if the annotation existed before.
         assert_eq!(
             edits(decide(&update(&new, &new))),
             [Edit::no_annotation(key_of(key))],
@@ -210,7 +211,7 @@ fn key_of(key: &str) -> &'static str {
 }
 
 #[test]
-fn u1_an_unrelated_edit_keeps_the_record_as_it_was() {
+fn u1_unrelated_edit_keeps_staged_change() {
     let text = staged_change(&[template("data", "20Gi")], Phase::RollingOut);
     let plain = set(&[template("data", "10Gi")]);
     let old = annotated(plain.clone(), keys::STAGED, &text);
@@ -226,7 +227,7 @@ fn u1_an_unrelated_edit_keeps_the_record_as_it_was() {
 }
 
 #[test]
-fn u2_the_same_wish_again_restores_the_live_templates_and_keeps_the_record() {
+fn u2_staged_templates_again_keep_staged_change() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
@@ -234,19 +235,19 @@ fn u2_the_same_wish_again_restores_the_live_templates_and_keeps_the_record() {
     );
     let mut again = old.clone();
     again["spec"]["volumeClaimTemplates"][0] = template("data", "20480Mi");
-    // Nobody is asked: nothing new is staged.
+    // No lookup: nothing new is staged.
     let verdict = decide_with(&update(&old, &again), "{}", &mut NoCluster);
     assert_eq!(verdict, Verdict::with(vec![Edit::RestoreTemplates], Remarks::default()));
 }
 
 #[test]
-fn authority_is_asked_for_the_requester_and_only_when_something_is_staged() {
+fn authority_is_checked_for_requester_only_when_staging() {
     let old = set(&[template("data", "10Gi")]);
     let new = set(&[template("data", "20Gi")]);
     let ask = |review: &Value, answer: Result<bool, CannotAsk>| {
-        let mut cluster = Cluster {
+        let mut cluster = FakeCluster {
             answer,
-            ..Cluster::of(vec![])
+            ..FakeCluster::of(vec![])
         };
         let verdict = decide_with(review, "{}", &mut cluster);
         (verdict, cluster.asked)
@@ -285,23 +286,23 @@ fn authority_is_asked_for_the_requester_and_only_when_something_is_staged() {
 }
 
 #[test]
-fn authority_is_asked_for_in_the_namespace_of_the_request_or_else_of_the_object() {
+fn authority_is_checked_in_namespace_of_request_or_object() {
     let [mut old, new] = ["10Gi", "20Gi"].map(|size| set(&[template("data", size)]));
     let asked = |request: &Value| {
-        let mut cluster = Cluster::of(vec![]);
+        let mut cluster = FakeCluster::of(vec![]);
         decide_with(request, r#"{"pvcChecks":"Off"}"#, &mut cluster);
         cluster.asked
     };
     let question = ["alice dev,ops patch shop/persistentvolumeclaims"];
     let mut nowhere = update(&old, &new);
     nowhere["namespace"] = Value::Null;
-    assert_eq!(asked(&nowhere), question, "only the object says it");
+    assert_eq!(asked(&nowhere), question, "only the object has a namespace");
     old["metadata"]["namespace"] = Value::Null;
-    assert_eq!(asked(&update(&old, &new)), question, "only the request says it");
+    assert_eq!(asked(&update(&old, &new)), question, "only the request has a namespace");
 }
 
 #[test]
-fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
+fn invalid_user_key_is_denied_only_when_written() {
     let plain = set(&[template("data", "10Gi")]);
     for (key, value, allowed) in [
         (keys::UPDATE_POLICY, "inplace", "OnClaimDelete, InPlace"),
@@ -313,12 +314,12 @@ fn user_keys_are_refused_only_when_the_request_sets_or_changes_them() {
         let expected = format!("claim-rollout: annotation {key}: expected one of {allowed}, but found {value}");
         assert_eq!(denial(decide(&update(&plain, &wrong))), (403, expected.clone()));
         assert_eq!(denial(decide(&review("CREATE", None, Some(&wrong)))), (403, expected));
-        assert_eq!(decide(&update(&wrong, &wrong)), Verdict::PASS, "{key} was there before");
+        assert_eq!(decide(&update(&wrong, &wrong)), Verdict::PASS, "{key} existed before");
     }
 }
 
 #[test]
-fn what_is_inconsistent_is_refused() {
+fn inconsistent_request_is_denied() {
     let old = set(&[template("data", "10Gi")]);
     let with = |path: &str, value: Value| {
         let mut review = update(&old, &old);
@@ -340,19 +341,19 @@ fn what_is_inconsistent_is_refused() {
         ),
         (
             with("/object/kind", "Deployment".into()),
-            "request.object: expected an object of the kind that request.kind says",
+            "request.object: expected an object of request.kind",
         ),
         (
             with("/oldObject/apiVersion", "apps/v1beta1".into()),
-            "request.oldObject: expected an object of the kind that request.kind says",
+            "request.oldObject: expected an object of request.kind",
         ),
         (
             with("/object/metadata/name", "db".into()),
-            "request.object: expected the name that request.name says",
+            "request.object: expected the name in request.name",
         ),
         (
             with("/object/metadata/namespace", "x".into()),
-            "request.object: expected the namespace that request.namespace says",
+            "request.object: expected the namespace in request.namespace",
         ),
     ];
     for (review, message) in table {

@@ -1,8 +1,8 @@
-//! Row P1: claims at birth.
+//! Row P1: new claims.
 
 use serde_json::{Value, json};
 
-use super::{Cluster, annotated, decide_with, set, staged_change, template};
+use super::{FakeCluster, annotated, decide_with, set, staged_change, template};
 use crate::admission::{CannotAsk, Edit, Verdict};
 use crate::templates::{Phase, StagedChange, keys};
 use crate::wire::request::decode;
@@ -24,7 +24,7 @@ fn named(name: &str, templates: &[Value], desired: &[Value]) -> Value {
     set
 }
 
-/// A set whose template has a label and an annotation of its own.
+/// A set whose live template has labels and an annotation.
 fn web() -> Value {
     let mut live = template("data", "10Gi");
     live["metadata"]["labels"] = json!({"tier": "bronze", "old": "yes"});
@@ -39,11 +39,11 @@ fn claim(name: &str) -> Value {
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}})
 }
 
-fn new_claims(claim: &Value, user: &str, cluster: &mut Cluster) -> Verdict {
+fn created(claim: &Value, user: &str, cluster: &mut FakeCluster) -> Verdict {
     created_with(claim, user, "{}", cluster)
 }
 
-fn created_with(claim: &Value, user: &str, settings: &str, cluster: &mut Cluster) -> Verdict {
+fn created_with(claim: &Value, user: &str, settings: &str, cluster: &mut FakeCluster) -> Verdict {
     let review = json!({
         "kind": {"group": "", "version": "v1", "kind": "PersistentVolumeClaim"}, "operation": "CREATE",
         "namespace": "shop", "name": claim["metadata"]["name"], "userInfo": {"username": user}, "object": claim,
@@ -52,9 +52,9 @@ fn created_with(claim: &Value, user: &str, settings: &str, cluster: &mut Cluster
 }
 
 #[test]
-fn p1_a_claim_is_born_with_the_wish_in_place_of_the_live_template() {
-    let mut cluster = Cluster::of(vec![web()]);
-    let Verdict::Stage(edits, remarks) = new_claims(&claim("data-web-3"), CONTROLLER, &mut cluster) else {
+fn p1_new_claim_is_created_from_desired_template() {
+    let mut cluster = FakeCluster::of(vec![web()]);
+    let Verdict::Stage(edits, remarks) = created(&claim("data-web-3"), CONTROLLER, &mut cluster) else {
         panic!()
     };
     let text = staged_change(&[target()], Phase::Complete);
@@ -77,12 +77,12 @@ fn p1_a_claim_is_born_with_the_wish_in_place_of_the_live_template() {
 }
 
 #[test]
-fn p1_only_what_differs_is_written() {
+fn p1_new_claim_gets_only_differences() {
     let edits = |target: &Value, claim: &Value| {
         let mut live = template("data", "10Gi");
         live["metadata"]["annotations"] = json!({"before": "x"});
         let set = named("web", &[live], std::slice::from_ref(target));
-        match new_claims(claim, CONTROLLER, &mut Cluster::of(vec![set])) {
+        match created(claim, CONTROLLER, &mut FakeCluster::of(vec![set])) {
             Verdict::Stage(edits, _) => edits,
             other => panic!("expected Stage, but found {other:?}"),
         }
@@ -95,16 +95,28 @@ fn p1_only_what_differs_is_written() {
     let labelled = |target: &Value| Edit::SetLabel(keys::REVISION.into(), revision(target).to_string());
 
     let same = template("data", "20Gi");
-    assert_eq!(edits(&same, &plain), [labelled(&same)], "the size is that of the wish");
+    assert_eq!(
+        edits(&same, &plain),
+        [labelled(&same)],
+        "the size is already the desired size"
+    );
     let mut kept = same.clone();
     kept["metadata"]["annotations"] = json!({"before": "x", "backup": "daily"});
     let mut had = plain.clone();
     had["metadata"]["annotations"] = json!({"before": "x", "backup": "daily"});
-    assert_eq!(edits(&kept, &had), [labelled(&kept)], "the wish keeps the annotation");
+    assert_eq!(
+        edits(&kept, &had),
+        [labelled(&kept)],
+        "the desired template keeps the annotation"
+    );
     let mut empty = same.clone();
     empty["metadata"]["annotations"] = json!({"note": ""});
     let note = Edit::SetAnnotation("note".into(), String::new());
-    assert_eq!(edits(&empty, &plain), [labelled(&empty), note], "absent is not empty");
+    assert_eq!(
+        edits(&empty, &plain),
+        [labelled(&empty), note],
+        "absent differs from empty"
+    );
     let mut strange = same.clone();
     strange["metadata"]["annotations"] = json!({"note": "xyzzy"});
     let note = Edit::SetAnnotation("note".into(), "xyzzy".to_owned());
@@ -112,7 +124,7 @@ fn p1_only_what_differs_is_written() {
 }
 
 #[test]
-fn p1_what_is_edited_in_a_claim_is_found_in_it() {
+fn p1_fields_to_edit_are_decoded() {
     let mut gold = claim("data-web-3");
     gold["spec"]["volumeAttributesClassName"] = "gold".into();
     let payload = json!({"request": {"operation": "CREATE", "userInfo": {}, "object": gold,
@@ -130,18 +142,18 @@ fn p1_what_is_edited_in_a_claim_is_found_in_it() {
 }
 
 #[test]
-fn p1_each_set_that_may_have_given_the_name_is_looked_up() {
+fn p1_each_set_that_fits_the_name_is_read() {
     for (name, asked) in [
         // data of one-web, and data-one of web.
         ("data-one-web-3".to_owned(), 2),
         (format!("data{}-web-3", "-a".repeat(19)), 20),
         (format!("data{}-web-3", "-a".repeat(20)), 0),
-        // No template has a name of more than 63 characters.
+        // The name of a template has at most 63 characters.
         (format!("{}-b{}-web-3", "a".repeat(61), "-c".repeat(20)), 2),
         ("data-web-03".to_owned(), 0),
         ("data-web-99999999999999999999".to_owned(), 0),
     ] {
-        let mut cluster = Cluster::of(vec![]);
+        let mut cluster = FakeCluster::of(vec![]);
         let verdict = created_with(&claim(&name), CONTROLLER, r#"{"maxPVCLookups":1}"#, &mut cluster);
         let Verdict::Pass(remarks) = verdict else {
             panic!("{name}")
@@ -156,21 +168,21 @@ fn p1_each_set_that_may_have_given_the_name_is_looked_up() {
 }
 
 #[test]
-fn p1_below_the_partition_a_claim_is_born_from_the_live_template() {
+fn p1_new_claim_below_partition_is_created_from_live_template() {
     let strategy = |kind: &str, partition: u32| json!({"type": kind, "rollingUpdate": {"partition": partition}});
     for (sentence, strategy, start, new_claim) in [
         ("no partition", json!({}), 0, true),
         ("at the partition", strategy("RollingUpdate", 3), 0, true),
-        ("below it", strategy("RollingUpdate", 4), 0, false),
+        ("below the partition", strategy("RollingUpdate", 4), 0, false),
         ("ordinals begin later", strategy("RollingUpdate", 3), 1, false),
-        ("no strategy that has one", strategy("OnDelete", 9), 0, true),
+        ("a strategy without a partition", strategy("OnDelete", 9), 0, true),
         ("all at once", strategy("Recreate", 9), 0, true),
-        ("one that cannot be read", strategy("RollingUpdate", u32::MAX), 0, false),
+        ("an invalid partition", strategy("RollingUpdate", u32::MAX), 0, false),
     ] {
         let mut set = web();
         set["spec"]["updateStrategy"] = strategy;
         set["spec"]["ordinals"] = json!({"start": start});
-        let verdict = new_claims(&claim("data-web-3"), CONTROLLER, &mut Cluster::of(vec![set]));
+        let verdict = created(&claim("data-web-3"), CONTROLLER, &mut FakeCluster::of(vec![set]));
         assert_eq!(
             matches!(verdict, Verdict::Stage(..)),
             new_claim,
@@ -180,7 +192,7 @@ fn p1_below_the_partition_a_claim_is_born_from_the_live_template() {
 }
 
 #[test]
-fn p1_what_the_settings_do_not_allow_any_more_is_not_born() {
+fn p1_new_claim_denied_by_settings_keeps_live_template() {
     for (settings, new_claim) in [
         ("{}", true),
         (r#"{"maxStorage":{"*":"20Gi"}}"#, true),
@@ -189,7 +201,7 @@ fn p1_what_the_settings_do_not_allow_any_more_is_not_born() {
         (r#"{"metadataOnlyChanges":"Deny"}"#, false),
         (r#"{"mode":"ValidateOnly"}"#, false),
     ] {
-        let mut cluster = Cluster::of(vec![web()]);
+        let mut cluster = FakeCluster::of(vec![web()]);
         let verdict = created_with(&claim("data-web-3"), CONTROLLER, settings, &mut cluster);
         assert_eq!(
             matches!(verdict, Verdict::Stage(..)),
@@ -200,8 +212,8 @@ fn p1_what_the_settings_do_not_allow_any_more_is_not_born() {
 }
 
 #[test]
-fn p1_where_templates_are_mutable_a_claim_is_born_as_it_is() {
-    let mut cluster = Cluster::of(vec![web()]);
+fn p1_new_claim_in_validate_only_passes() {
+    let mut cluster = FakeCluster::of(vec![web()]);
     let verdict = created_with(
         &claim("data-web-3"),
         CONTROLLER,
@@ -212,10 +224,10 @@ fn p1_where_templates_are_mutable_a_claim_is_born_as_it_is() {
 }
 
 #[test]
-fn p1_a_claim_is_never_born_smaller_than_it_was_asked_for() {
+fn p1_new_claim_never_gets_smaller() {
     let mut large = claim("data-web-3");
     large["spec"]["resources"]["requests"]["storage"] = "99Gi".into();
-    let Verdict::Stage(edits, _) = new_claims(&large, CONTROLLER, &mut Cluster::of(vec![web()])) else {
+    let Verdict::Stage(edits, _) = created(&large, CONTROLLER, &mut FakeCluster::of(vec![web()])) else {
         panic!()
     };
     assert!(
@@ -225,7 +237,7 @@ fn p1_a_claim_is_never_born_smaller_than_it_was_asked_for() {
 }
 
 #[test]
-fn p1_any_other_claim_passes_without_a_question_where_that_is_possible() {
+fn p1_other_claims_pass_with_fewest_lookups() {
     let mut plain = web();
     plain["metadata"]["annotations"] = Value::Null;
     let mut owned = web();
@@ -235,8 +247,8 @@ fn p1_any_other_claim_passes_without_a_question_where_that_is_possible() {
     let mut another = web();
     another["metadata"]["uid"] = "made-again".into();
     let table = [
-        ("somebody else makes it", claim("data-web-3"), "alice", vec![web()], 0),
-        ("there is no such set", claim("data-db-0"), CONTROLLER, vec![web()], 1),
+        ("created by a user", claim("data-web-3"), "alice", vec![web()], 0),
+        ("the set does not exist", claim("data-db-0"), CONTROLLER, vec![web()], 1),
         (
             "the set has no such template",
             claim("log-web-0"),
@@ -252,15 +264,9 @@ fn p1_any_other_claim_passes_without_a_question_where_that_is_possible() {
             vec![owned],
             1,
         ),
+        ("the selector does not match", stranger, CONTROLLER, vec![web()], 1),
         (
-            "its labels are not the selector's",
-            stranger,
-            CONTROLLER,
-            vec![web()],
-            1,
-        ),
-        (
-            "the record is of a set that is gone",
+            "the staged change is of a deleted set",
             claim("data-web-3"),
             CONTROLLER,
             vec![another],
@@ -268,43 +274,43 @@ fn p1_any_other_claim_passes_without_a_question_where_that_is_possible() {
         ),
     ];
     for (sentence, claim, user, sets, asked) in table {
-        let mut cluster = Cluster::of(sets);
-        assert_eq!(new_claims(&claim, user, &mut cluster), Verdict::PASS, "{sentence}");
+        let mut cluster = FakeCluster::of(sets);
+        assert_eq!(created(&claim, user, &mut cluster), Verdict::PASS, "{sentence}");
         assert_eq!(cluster.asked.len(), asked, "{sentence}");
     }
 }
 
 #[test]
-fn p1_a_name_that_no_set_could_have_given_is_not_looked_up() {
+fn p1_claim_name_without_set_reads_nothing() {
     for name in ["data", "data-3", "data--3", "-web-3", "data-web-", "data-web-x"] {
-        let mut cluster = Cluster::of(vec![web()]);
-        let verdict = new_claims(&claim(name), CONTROLLER, &mut cluster);
+        let mut cluster = FakeCluster::of(vec![web()]);
+        let verdict = created(&claim(name), CONTROLLER, &mut cluster);
         assert_eq!((verdict, cluster.asked), (Verdict::PASS, vec![]), "{name}");
     }
 }
 
 #[test]
-fn p1_a_name_that_two_sets_give_is_left_alone() {
+fn p1_claim_name_of_two_sets_passes() {
     // data of web-1 at 0, and data-web of 1 at 0.
     let one = named("web-1", &[template("data", "10Gi")], &[target()]);
     let mut target = target();
     target["metadata"]["name"] = "data-web".into();
     let other = named("1", &[template("data-web", "10Gi")], &[target]);
-    let new_claim = |sets: Vec<Value>| new_claims(&claim("data-web-1-0"), CONTROLLER, &mut Cluster::of(sets));
+    let new_claim = |sets: Vec<Value>| created(&claim("data-web-1-0"), CONTROLLER, &mut FakeCluster::of(sets));
     assert!(matches!(new_claim(vec![one.clone()]), Verdict::Stage(..)));
     assert_eq!(new_claim(vec![one, other]), Verdict::PASS);
 }
 
 #[test]
-fn p1_a_claim_is_born_from_the_live_template_rather_than_not_at_all() {
-    let mut silent = Cluster {
+fn p1_new_claim_after_failed_lookup_passes_with_warning() {
+    let mut failing = FakeCluster {
         objects: Err(CannotAsk("not granted".to_owned())),
-        ..Cluster::of(vec![])
+        ..FakeCluster::of(vec![])
     };
-    let Verdict::Pass(remarks) = new_claims(&claim("data-web-3"), CONTROLLER, &mut silent) else {
+    let Verdict::Pass(remarks) = created(&claim("data-web-3"), CONTROLLER, &mut failing) else {
         panic!()
     };
     let expected =
-        "claim-rollout: claim data-web-3 is made from the live template: its set cannot be read (not granted)";
+        "claim-rollout: data-web-3 is created from the live template: failed to read its StatefulSet (not granted)";
     assert_eq!(remarks.warnings, [expected]);
 }

@@ -1,17 +1,17 @@
-//! What is staged and cannot be read: of a newer version, or no staged change at all.
+//! Staged changes that cannot be decoded: invalid, or of a newer version.
 
 use super::status::status;
 use super::trust::{ASKED, by_bob, owned, plain, staged_under, waiting};
-use super::{Cluster, annotated, decide_with, denial, edits, set, template, update};
+use super::{FakeCluster, annotated, decide_with, denial, edits, set, template, update};
 use crate::admission::{Edit, Verdict};
 use crate::templates::{UpdatePolicy, keys};
 
 const NEWER: &str = r#"{"rings":[1],"version":2}"#;
 
 #[test]
-fn what_is_no_staged_change_is_removed_with_a_warning() {
+fn unreadable_staged_change_is_removed_with_warning() {
     let text = staged_under(UpdatePolicy::InPlace, "20Gi");
-    for (sentence, unreadable, says) in [
+    for (sentence, unreadable, cause) in [
         (
             "an unknown field",
             text.replace("\"version\":1", "\"version\":1,\"x\":1"),
@@ -49,10 +49,10 @@ fn what_is_no_staged_change_is_removed_with_a_warning() {
         assert_eq!(found, [Edit::no_annotation(keys::STAGED)], "{sentence}");
         let warning = remarks.warnings.join("\n");
         assert!(
-            warning.contains("annotation claim-rollout.io/staged is removed") && warning.contains(says),
+            warning.contains("annotation claim-rollout.io/staged is removed") && warning.contains(cause),
             "{warning}"
         );
-        // Whoever brings it, or takes it away, is not told.
+        // No warning for a request that adds or removes the annotation.
         let brought = by_bob(update(&plain(), &old), "{}").0;
         assert_eq!(edits(brought), [Edit::no_annotation(keys::STAGED)], "{sentence}");
         assert_eq!(by_bob(update(&old, &plain()), "{}").0, Verdict::PASS, "{sentence}");
@@ -60,7 +60,7 @@ fn what_is_no_staged_change_is_removed_with_a_warning() {
 }
 
 #[test]
-fn what_a_newer_version_staged_is_kept_as_it_is() {
+fn newer_staged_change_is_kept() {
     let old = annotated(annotated(plain(), keys::STAGED, NEWER), keys::PHASE, "Halted");
     let put_back = |key, value: &str| Edit::annotation(key, value.to_owned());
     let mut without = plain();
@@ -75,12 +75,12 @@ fn what_a_newer_version_staged_is_kept_as_it_is() {
             vec![],
         ),
         (
-            "it goes",
+            "the staged change is removed",
             without,
             vec![put_back(keys::PHASE, "Halted"), put_back(keys::STAGED, NEWER)],
         ),
         (
-            "it changes",
+            "the staged change is edited",
             annotated(old.clone(), keys::STAGED, "{}"),
             vec![put_back(keys::STAGED, NEWER)],
         ),
@@ -98,38 +98,41 @@ fn what_a_newer_version_staged_is_kept_as_it_is() {
     assert_eq!(
         edits(brought),
         [Edit::no_annotation(keys::STAGED)],
-        "only a request brought it"
+        "added by the request"
     );
 }
 
 #[test]
-fn what_a_newer_version_staged_is_not_replaced() {
+fn newer_staged_change_is_not_replaced() {
     let old = annotated(plain(), keys::STAGED, NEWER);
     let grown = annotated(set(&[template("data", "20Gi")]), keys::STAGED, NEWER);
-    let mut cluster = Cluster::of(vec![]);
+    let mut cluster = FakeCluster::of(vec![]);
     let (code, message) = denial(decide_with(&update(&old, &grown), "{}", &mut cluster));
     assert_eq!((code, message.contains("a newer version")), (403, true), "{message}");
 }
 
 #[test]
-fn what_a_newer_version_staged_rolls_out_only_for_the_allowed() {
+fn newer_staged_change_rolls_out_only_with_right() {
     let old = annotated(plain(), keys::STAGED, NEWER);
     let in_place = annotated(old.clone(), keys::UPDATE_POLICY, "InPlace");
     let stopped = annotated(old.clone(), keys::UPDATE_POLICY, "OnClaimDelete");
     for (sentence, review) in [
         ("the annotation is set", update(&old, &in_place)),
-        ("it goes", update(&stopped, &old)),
-        ("the owner goes", update(&owned(old.clone()), &old)),
-        ("the owner goes by the status", status(&owned(old.clone()), &old)),
+        ("the annotation is removed", update(&stopped, &old)),
+        ("the owner is removed", update(&owned(old.clone()), &old)),
+        (
+            "the owner is removed in a status update",
+            status(&owned(old.clone()), &old),
+        ),
     ] {
         let (verdict, asked) = by_bob(review.clone(), "{}");
         assert_eq!((denial(verdict).0, asked), (403, vec![ASKED.to_owned()]), "{sentence}");
-        let allowed = decide_with(&review, "{}", &mut Cluster::of(vec![]));
+        let allowed = decide_with(&review, "{}", &mut FakeCluster::of(vec![]));
         assert_eq!(allowed, Verdict::PASS, "{sentence}");
     }
     assert_eq!(
         by_bob(update(&waiting(), &waiting()), "{}").0,
         Verdict::PASS,
-        "of this version"
+        "a staged change of this version"
     );
 }

@@ -1,14 +1,14 @@
-//! Row G1: the StatefulSet controller deletes a Pod. What keeps one is in the tests of the gate.
+//! Row G1: the StatefulSet controller deletes a Pod. The tests of the gate cover its reasons.
 
 use serde_json::{Value, json};
 
-use super::{Cluster, UID, annotated, decide_with, set, staged_change, template};
+use super::{FakeCluster, UID, annotated, decide_with, set, staged_change, template};
 use crate::admission::{CannotAsk, Denial, Verdict};
 use crate::templates::{Phase, StagedChange, keys};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
-/// The staged change of a set whose claims are to grow.
+/// A staged growth of both claims.
 fn staged(phase: Phase) -> String {
     staged_change(&[template("data", "20Gi"), template("log", "2Gi")], phase)
 }
@@ -33,7 +33,7 @@ fn pod() -> Value {
     })
 }
 
-/// A claim that was brought to what is staged, with this capacity.
+/// A claim at the target revision, with this capacity.
 fn claim(name: &str, size: &str, capacity: &str) -> Value {
     let revision = StagedChange::read(&staged(Phase::RollingOut), UID)
         .expect("valid")
@@ -53,9 +53,9 @@ fn deletion(pod: &Value, user: &str) -> Value {
     })
 }
 
-/// What is said, and what was looked up for it.
+/// The message of a denial, and the lookups.
 fn delete(pod: &Value, objects: Vec<Value>) -> (Option<String>, Vec<String>) {
-    let mut cluster = Cluster::of(objects);
+    let mut cluster = FakeCluster::of(objects);
     match decide_with(&deletion(pod, CONTROLLER), "{}", &mut cluster) {
         Verdict::Pass(remarks) => {
             assert!(remarks.warnings.is_empty() && remarks.audit.is_empty(), "{remarks:?}");
@@ -71,8 +71,8 @@ const DATA: &str = "get PersistentVolumeClaim/data-web-2";
 const LOG: &str = "get PersistentVolumeClaim/log-web-2";
 
 #[test]
-fn g1_looks_at_the_claims_of_the_pod_until_one_is_not_ready() {
-    // What there is, what is said, and what was looked up.
+fn g1_claims_of_pod_are_read_until_one_is_not_ready() {
+    // Name, objects, message, lookups.
     type Row<'r> = (&'r str, Vec<Value>, Option<&'r str>, &'r [&'r str]);
     let [data, log] = [claim("data-web-2", "20Gi", "20Gi"), claim("log-web-2", "2Gi", "2Gi")];
     let grows = "claim-rollout: data-web-2 is Applied: capacity 10Gi of 20Gi; Pod web-2 is replaced when it is ready";
@@ -83,7 +83,7 @@ fn g1_looks_at_the_claims_of_the_pod_until_one_is_not_ready() {
             None,
             &[SET, DATA, LOG],
         ),
-        ("none is there", vec![rolling()], None, &[SET, DATA, LOG]),
+        ("no claim exists", vec![rolling()], None, &[SET, DATA, LOG]),
         (
             "the first is not ready",
             vec![rolling(), claim("data-web-2", "20Gi", "10Gi"), log.clone()],
@@ -98,33 +98,33 @@ fn g1_looks_at_the_claims_of_the_pod_until_one_is_not_ready() {
         ),
     ];
     for (row, objects, expected, looked_up) in table {
-        let (said, asked) = delete(&pod(), objects);
-        assert_eq!(said.as_deref(), expected, "{row}");
+        let (message, asked) = delete(&pod(), objects);
+        assert_eq!(message.as_deref(), expected, "{row}");
         assert_eq!(asked, looked_up, "{row}");
     }
 }
 
 #[test]
-fn g1_looks_up_no_claim_where_the_set_alone_decides() {
+fn g1_claims_are_not_read_if_set_decides() {
     let behind = claim("data-web-2", "20Gi", "10Gi");
     let unreadable = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}});
-    let paused = "claim-rollout: the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on";
+    let paused = "claim-rollout: the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced after the pause";
     for (row, set, expected) in [
         ("complete", web(&staged(Phase::Complete)), None),
         ("nothing staged", set(&[template("data", "10Gi")]), None),
-        ("a forged record", web("{}"), None),
+        ("a forged staged change", web("{}"), None),
         ("Async", annotated(rolling(), keys::SYNC, "Async"), None),
-        ("a set that cannot be read", unreadable, None),
+        ("an unreadable set", unreadable, None),
         ("paused", annotated(rolling(), keys::PAUSED, "true"), Some(paused)),
     ] {
-        let (said, asked) = delete(&pod(), vec![set, behind.clone()]);
-        assert_eq!(said.as_deref(), expected, "{row}");
+        let (message, asked) = delete(&pod(), vec![set, behind.clone()]);
+        assert_eq!(message.as_deref(), expected, "{row}");
         assert_eq!(asked, [SET], "{row}");
     }
 }
 
 #[test]
-fn g1_looks_up_nothing_where_the_pod_alone_decides() {
+fn g1_nothing_is_read_if_pod_decides() {
     type Row = (&'static str, fn(&mut Value));
     let rows: [Row; 6] = [
         ("no claims", |pod| {
@@ -132,13 +132,13 @@ fn g1_looks_up_nothing_where_the_pod_alone_decides() {
         }),
         ("no volumes", |pod| pod["spec"]["volumes"] = Value::Null),
         ("Failed", |pod| pod["status"]["phase"] = "Failed".into()),
-        ("a drain takes it away", |pod| {
+        ("being evicted", |pod| {
             pod["status"]["conditions"][0] = json!({"type": "DisruptionTarget", "status": "True"});
         }),
-        ("on its way out", |pod| {
+        ("terminating", |pod| {
             pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
         }),
-        ("controlled by somebody else", |pod| {
+        ("owned by another controller", |pod| {
             pod["metadata"]["ownerReferences"][0]["kind"] = "Job".into();
         }),
     ];
@@ -151,7 +151,7 @@ fn g1_looks_up_nothing_where_the_pod_alone_decides() {
 }
 
 #[test]
-fn g1_is_for_the_stateful_set_controller_alone() {
+fn g1_gate_is_only_for_stateful_set_controller() {
     let objects = vec![rolling(), claim("data-web-2", "20Gi", "10Gi")];
     for (user, settings, denied) in [
         (CONTROLLER, "{}", true),
@@ -167,7 +167,7 @@ fn g1_is_for_the_stateful_set_controller_alone() {
         (CONTROLLER, r#"{"statefulSetControllerAccounts":["other"]}"#, false),
         ("other", r#"{"statefulSetControllerAccounts":["other"]}"#, true),
     ] {
-        let verdict = decide_with(&deletion(&pod(), user), settings, &mut Cluster::of(objects.clone()));
+        let verdict = decide_with(&deletion(&pod(), user), settings, &mut FakeCluster::of(objects.clone()));
         assert_eq!(
             matches!(verdict, Verdict::Deny(_)),
             denied,
@@ -177,8 +177,8 @@ fn g1_is_for_the_stateful_set_controller_alone() {
 }
 
 #[test]
-fn g1_what_cannot_be_looked_up_lets_the_pod_go() {
-    let mut cluster = Cluster::of(vec![]);
+fn g1_failed_lookup_allows_deletion() {
+    let mut cluster = FakeCluster::of(vec![]);
     cluster.objects = Err(CannotAsk("no rights".to_owned()));
     let verdict = decide_with(&deletion(&pod(), CONTROLLER), "{}", &mut cluster);
     assert_eq!((verdict, &cluster.asked[..]), (Verdict::PASS, &[SET.to_owned()][..]));
@@ -188,7 +188,7 @@ fn g1_what_cannot_be_looked_up_lets_the_pod_go() {
 }
 
 #[test]
-fn phase_is_written_beside_what_is_staged() {
+fn phase_is_written_with_staged_change() {
     let old = set(&[template("data", "10Gi")]);
     let new = set(&[template("data", "20Gi")]);
     for (policy, phase) in [("InPlace", "RollingOut"), ("OnClaimDelete", "Staged")] {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, UID, decide_with, denial, review, set, template, update};
+use super::{FakeCluster, UID, decide_with, denial, review, set, template, update};
 use crate::admission::{CannotAsk, Verdict};
 use crate::wire::request::decode;
 
@@ -41,7 +41,7 @@ fn of_set(_: u32) -> Option<Value> {
 
 fn ask(review: &Value, setting: &str, claims: Vec<Value>) -> Verdict {
     let settings = format!(r#"{{"mode":"ValidateOnly","retention":"{setting}"}}"#);
-    decide_with(review, &settings, &mut Cluster::of(claims))
+    decide_with(review, &settings, &mut FakeCluster::of(claims))
 }
 
 fn warnings(verdict: Verdict) -> Vec<String> {
@@ -55,20 +55,20 @@ const SCALED: &str =
     "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1";
 
 #[test]
-fn r1_a_scale_down_names_the_claims_that_go_with_it() {
+fn r1_scale_down_names_deleted_claims() {
     let scale = |when: &str, to| update(&web("Retain", when), &replicas(web("Retain", when), to));
     assert_eq!(warnings(ask(&scale("Delete", 1), "Warn", claims(|_| None))), [SCALED]);
-    let refused = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1; to keep \
-                   them set whenScaled: Retain first, to delete them delete them by name (setting retention: Deny)";
+    let denied = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1; \
+                  set whenScaled: Retain to keep them, or delete them by name first (setting retention: Deny)";
     assert_eq!(
         denial(ask(&scale("Delete", 1), "Deny", claims(|_| None))),
-        (403, refused.to_owned())
+        (403, denied.to_owned())
     );
     for (sentence, review, setting) in [
         ("the setting is off", scale("Delete", 1), "Off"),
         ("claims are retained", scale("Retain", 1), "Deny"),
         ("nothing is scaled down", scale("Delete", 3), "Deny"),
-        ("it is scaled up", scale("Delete", 5), "Deny"),
+        ("the set is scaled up", scale("Delete", 5), "Deny"),
     ] {
         assert_eq!(ask(&review, setting, claims(|_| None)), Verdict::PASS, "{sentence}");
     }
@@ -86,7 +86,7 @@ fn r1_a_scale_down_names_the_claims_that_go_with_it() {
 }
 
 #[test]
-fn r1_the_scale_of_a_set_is_judged_like_the_set() {
+fn r1_scale_subresource_is_judged_like_the_set() {
     let scale = |replicas: i64| {
         json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web", "namespace": "shop"},
             "spec": {"replicas": replicas}})
@@ -108,26 +108,26 @@ fn r1_the_scale_of_a_set_is_judged_like_the_set() {
     broken["object"] = Value::Null;
     for (sentence, request, setting) in [
         ("the controller scales", by_controller, "Warn"),
-        ("the setting is off, so nothing is read", broken, "Off"),
+        ("the setting is off: nothing is decoded", broken, "Off"),
     ] {
         let mut objects = claims(|_| None);
         objects.push(web("Retain", "Delete"));
         assert_eq!(ask(&request, setting, objects), Verdict::PASS, "{sentence}");
     }
-    let mut silent = Cluster {
+    let mut failing = FakeCluster {
         objects: Err(CannotAsk("not granted".to_owned())),
-        ..Cluster::of(vec![])
+        ..FakeCluster::of(vec![])
     };
-    let unknown = "claim-rollout: cannot say which claims would be deleted (not granted); grant the policy get on statefulsets \
+    let unknown = "claim-rollout: failed to find the PVCs to be deleted (not granted); grant the policy get on statefulsets \
                    and persistentvolumeclaims";
-    let warned = decide_with(&request, r#"{"retention":"Warn"}"#, &mut silent);
+    let warned = decide_with(&request, r#"{"retention":"Warn"}"#, &mut failing);
     assert_eq!(warnings(warned), [unknown]);
-    let refused = decide_with(&request, r#"{"retention":"Deny"}"#, &mut silent);
-    assert_eq!(denial(refused), (403, unknown.to_owned()));
+    let denied = decide_with(&request, r#"{"retention":"Deny"}"#, &mut failing);
+    assert_eq!(denial(denied), (403, unknown.to_owned()));
 }
 
 #[test]
-fn r1_the_deletion_of_a_set_names_its_claims_unless_they_are_orphaned() {
+fn r1_deletion_of_set_names_claims_unless_orphaned() {
     let delete = |when: &str, options: Value| {
         let mut request = review("DELETE", Some(&web(when, "Retain")), None);
         request["options"] = options;
@@ -143,9 +143,12 @@ fn r1_the_deletion_of_a_set_names_its_claims_unless_they_are_orphaned() {
     owned["oldObject"]["metadata"]["ownerReferences"] = json!([owner("Database", "db", "d-1")]);
     for (sentence, request) in [
         ("by the controller", by_controller),
-        ("with another controller above it", owned),
+        ("owned by another controller", owned),
         ("orphaned", delete("Delete", json!({"propagationPolicy": "Orphan"}))),
-        ("in the old way", delete("Delete", json!({"orphanDependents": true}))),
+        (
+            "orphaned with orphanDependents",
+            delete("Delete", json!({"orphanDependents": true})),
+        ),
         ("retained", delete("Retain", json!({}))),
     ] {
         let found = claims(|_| None);
@@ -154,7 +157,7 @@ fn r1_the_deletion_of_a_set_names_its_claims_unless_they_are_orphaned() {
 }
 
 #[test]
-fn r1_claims_that_a_scale_down_left_behind_go_with_the_set() {
+fn r1_deletion_of_set_names_claims_of_scaled_down_replicas() {
     let request = review("DELETE", Some(&replicas(web("Delete", "Retain"), 1)), None);
     let goes = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes data-web-0, data-web-1, data-web-2";
     assert_eq!(warnings(ask(&request, "Warn", claims(of_set))), [goes]);
@@ -168,7 +171,7 @@ fn r1_claims_that_a_scale_down_left_behind_go_with_the_set() {
 }
 
 #[test]
-fn r1_another_policy_while_a_scale_down_is_in_progress_names_what_is_on_its_way() {
+fn r1_policy_change_during_scale_down_names_claims() {
     let mut old = replicas(web("Retain", "Retain"), 1);
     old["status"] = json!({"replicas": 3});
     let new = replicas(web("Retain", "Delete"), 1);
@@ -177,7 +180,7 @@ fn r1_another_policy_while_a_scale_down_is_in_progress_names_what_is_on_its_way(
     let mut going = other.clone();
     going["status"] = json!({"replicas": 3});
     let verdict = ask(&update(&going, &other), "Deny", claims(|_| None));
-    assert_eq!(verdict, Verdict::PASS, "the policy stays");
+    assert_eq!(verdict, Verdict::PASS, "the policy does not change");
     let of_pod = |ordinal: u32| Some(owner("Pod", &format!("web-{ordinal}"), "p-1"));
     let kept = update(&going, &replicas(web("Retain", "Retain"), 1));
     let may =
@@ -187,19 +190,19 @@ fn r1_another_policy_while_a_scale_down_is_in_progress_names_what_is_on_its_way(
     assert_eq!(
         ask(&update(&old, &new), "Deny", claims(|_| None)),
         Verdict::PASS,
-        "none is in progress"
+        "no scale-down in progress"
     );
 }
 
 #[test]
-fn r1_replicas_without_end_are_no_longer_looked_at_than_the_bound() {
+fn r1_endless_replicas_stop_at_max_lookups() {
     let old = replicas(web("Retain", "Delete"), i64::MAX);
     let lines = warnings(ask(&update(&old, &replicas(old.clone(), 0)), "Warn", claims(|_| None)));
-    assert!(lines[0].contains("more claims were not checked"), "{lines:?}");
+    assert!(lines[0].contains("more PVCs were not checked"), "{lines:?}");
 }
 
 #[test]
-fn r1_a_set_without_templates_has_no_claims_however_many_replicas_it_has() {
+fn r1_set_without_templates_has_no_claims() {
     let old = replicas(policy(set(&[]), "Delete", "Delete"), i64::MAX);
     let scale = update(&old, &replicas(old.clone(), 0));
     for request in [scale, review("DELETE", Some(&old), None)] {
@@ -208,27 +211,27 @@ fn r1_a_set_without_templates_has_no_claims_however_many_replicas_it_has() {
 }
 
 #[test]
-fn r1_no_more_claims_are_looked_up_than_the_setting_says() {
+fn r1_max_lookups_bounds_lookups() {
     let asked = |request: &Value, most: u32| {
         let settings = format!(r#"{{"mode":"ValidateOnly","retention":"Warn","maxPVCLookups":{most}}}"#);
-        let mut cluster = Cluster::of(claims(of_set));
+        let mut cluster = FakeCluster::of(claims(of_set));
         let lines = warnings(decide_with(request, &settings, &mut cluster));
         (cluster.asked.len(), lines.len())
     };
     let scale = update(&web("Retain", "Delete"), &replicas(web("Retain", "Delete"), 1));
     assert_eq!(asked(&scale, 2), (2, 1), "two claims, and nothing is left unchecked");
-    assert_eq!(asked(&scale, 1), (1, 2), "one is, which is said");
-    // Claims 1 and 2 were left behind by a scale-down, and there is no claim 3.
+    assert_eq!(asked(&scale, 1), (1, 2), "one is unchecked, with a warning");
+    // Claims 1 and 2 are of scaled-down replicas; claim 3 does not exist.
     let delete = review("DELETE", Some(&replicas(web("Delete", "Retain"), 1)), None);
     for (most, looked_up) in [(1, 1), (2, 2), (3, 3), (4, 4), (9, 4)] {
         assert_eq!(asked(&delete, most), (looked_up, 1), "at most {most}");
     }
     let none_left = review("DELETE", Some(&replicas(web("Delete", "Delete"), 1)), None);
-    assert_eq!(asked(&none_left, 9), (1, 1), "a scale-down leaves none behind");
+    assert_eq!(asked(&none_left, 9), (1, 1), "a scale-down keeps no claims");
 }
 
 #[test]
-fn r1_the_scale_of_anything_else_is_nobodys_business() {
+fn r1_scale_of_other_kinds_is_not_judged() {
     let scale =
         json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web", "namespace": "shop"}});
     for (group, resource) in [("apps", "deployments"), ("apps.kruise.io", "statefulsets")] {

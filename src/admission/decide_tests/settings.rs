@@ -1,8 +1,8 @@
-//! Settings that bound what may be wished, and the rows that nothing is diverted in: N1 and K1.
+//! Settings that limit changes, and the rows without mutation: N1 and K1.
 
 use serde_json::{Value, json};
 
-use super::{Cluster, annotated, decide_with, denial, edits, set, staged_change, template, update};
+use super::{FakeCluster, annotated, decide_with, denial, edits, set, staged_change, template, update};
 use crate::admission::{Edit, NoCluster, Verdict};
 use crate::templates::{Phase, keys};
 
@@ -18,7 +18,7 @@ fn with(field: &str, value: Value) -> Value {
 }
 
 #[test]
-fn max_storage_is_inclusive_by_class_and_for_growth_only() {
+fn max_storage_is_inclusive_per_class_and_only_for_growth() {
     let of = |class: Value, size: &str| {
         let mut one = template("data", size);
         one["spec"]["storageClassName"] = class;
@@ -42,7 +42,7 @@ fn max_storage_is_inclusive_by_class_and_for_growth_only() {
         let expected = format!("requests.storage: is limited, expected at most {most}, but found {size}");
         assert_eq!((code, message.contains(&expected)), (403, true), "{message}");
     }
-    // What is larger already may stay, and change elsewhere.
+    // A template that is already larger may change elsewhere.
     let large = of(json!("slow"), "90Gi");
     let mut other = large.clone();
     other["spec"]["volumeClaimTemplates"][0]["spec"]["volumeAttributesClassName"] = "gold".into();
@@ -50,7 +50,7 @@ fn max_storage_is_inclusive_by_class_and_for_growth_only() {
 }
 
 #[test]
-fn attributes_classes_may_be_limited_and_taking_one_away_needs_no_entry() {
+fn attributes_class_outside_list_is_denied_but_removal_allowed() {
     let class = |name: &str| with("volumeAttributesClassName", name.into());
     let allowed = r#""allowedVolumeAttributesClasses":["gold","silver"]"#;
     assert_eq!(edits(decide(&class("silver"), &class("gold"), allowed)).len(), 3);
@@ -69,7 +69,7 @@ fn attributes_classes_may_be_limited_and_taking_one_away_needs_no_entry() {
 }
 
 #[test]
-fn reserved_keys_are_the_administrators_but_ours_stay_reserved() {
+fn reserved_keys_follow_setting_but_ours_stay_reserved() {
     let labelled = |key: &str| {
         let mut one = template("data", "10Gi");
         one["metadata"]["labels"] = json!({key: "x"});
@@ -100,7 +100,7 @@ fn reserved_keys_are_the_administrators_but_ours_stay_reserved() {
 }
 
 #[test]
-fn frozen_fields_may_change_where_claims_are_made_anew() {
+fn frozen_fields_under_recreate_are_allowed() {
     let recreate = |set: Value| annotated(set, keys::UPDATE_POLICY, "ReCreate");
     let (old, new) = (
         recreate(with("storageClassName", "slow".into())),
@@ -120,7 +120,7 @@ fn claim(ordinal: u32, request: &str, capacity: &str) -> Value {
 }
 
 #[test]
-fn shrink_recover_takes_back_what_was_not_reached() {
+fn shrink_recover_allows_shrink_of_unreached_growth() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
@@ -129,13 +129,13 @@ fn shrink_recover_takes_back_what_was_not_reached() {
     let smaller = set(&[template("data", "20Gi")]);
     let recover = |claims: Vec<Value>, new: &Value| {
         let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","pvcChecks":"Off"}"#;
-        decide_with(&update(&old, new), settings, &mut Cluster::of(claims))
+        decide_with(&update(&old, new), settings, &mut FakeCluster::of(claims))
     };
     assert_eq!(denial(decide(&old, &smaller, r#""shrink":"Deny""#)).0, 403);
     assert_eq!(
         edits(decide(&old, &smaller, r#""shrink":"Recover""#)).len(),
         3,
-        "nobody can be asked"
+        "claims cannot be read"
     );
     assert_eq!(
         edits(recover(
@@ -146,9 +146,9 @@ fn shrink_recover_takes_back_what_was_not_reached() {
         3
     );
     let (code, message) = denial(recover(vec![claim(2, "99Ti", "20Gi")], &smaller));
-    let expected = "claim-rollout: claims would not follow: data-web-2: already has 20Gi, and a volume cannot shrink";
+    let expected = "claim-rollout: PVCs cannot be updated: data-web-2: already has 20Gi, and a volume cannot shrink";
     assert_eq!((code, message.as_str()), (403, expected));
-    // A larger volume than was asked for is nothing to take back.
+    // A volume that is larger than requested does not count.
     assert_eq!(edits(recover(vec![claim(2, "10Gi", "40Gi")], &smaller)).len(), 3);
     let mut as_before = template("data", "10Gi");
     as_before["metadata"]["labels"] = json!({"tier": "gold"});
@@ -166,7 +166,7 @@ fn shrink_recover_takes_back_what_was_not_reached() {
 }
 
 #[test]
-fn shrink_recover_looks_at_capacities_only_where_claims_are_not_checked() {
+fn shrink_recover_without_checks_reads_only_claims() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
@@ -174,7 +174,7 @@ fn shrink_recover_looks_at_capacities_only_where_claims_are_not_checked() {
     );
     let mut growing = claim(2, "10Gi", "10Gi");
     growing["spec"]["storageClassName"] = "fast".into();
-    let mut cluster = Cluster::of(vec![growing, claim(1, "99Ti", "20Gi")]);
+    let mut cluster = FakeCluster::of(vec![growing, claim(1, "99Ti", "20Gi")]);
     let settings = r#"{"authority":"TrustSetEditors","shrink":"Recover","pvcChecks":"Off"}"#;
     let verdict = decide_with(&update(&old, &set(&[template("data", "20Gi")])), settings, &mut cluster);
     assert_eq!(denial(verdict).0, 403);
@@ -183,17 +183,13 @@ fn shrink_recover_looks_at_capacities_only_where_claims_are_not_checked() {
 }
 
 #[test]
-fn n1_where_templates_are_mutable_a_change_is_judged_and_nothing_mutated() {
+fn n1_change_is_judged_without_mutation() {
     let only = r#""mode":"ValidateOnly""#;
     let old = set(&[template("data", "10Gi")]);
     let Verdict::Pass(remarks) = decide(&old, &set(&[template("data", "20Gi")]), only) else {
         panic!()
     };
-    assert_eq!(
-        remarks.warnings.len(),
-        1,
-        "the claims could not be checked: {remarks:?}"
-    );
+    assert_eq!(remarks.warnings.len(), 1, "failed to check the PVCs: {remarks:?}");
     assert_eq!(denial(decide(&old, &set(&[template("data", "5Gi")]), only)).0, 403);
 }
 
@@ -221,7 +217,7 @@ fn k1_openkruise_is_judged_if_claims_follow_before_or_after() {
 }
 
 #[test]
-fn k1_what_openkruise_does_not_apply_is_said() {
+fn k1_fields_that_openkruise_ignores_get_warning() {
     let kruise = |size: &str, class: Value| {
         let mut set = with("volumeAttributesClassName", class);
         set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] = size.into();
@@ -229,24 +225,28 @@ fn k1_what_openkruise_does_not_apply_is_said() {
         set["spec"]["volumeClaimUpdateStrategy"] = json!({"type": "OnPodRollingUpdate"});
         set
     };
-    let said = |new: &Value, checks: &str| {
+    let warnings = |new: &Value, checks: &str| {
         let mut review = update(&kruise("10Gi", Value::Null), new);
         review["kind"] = json!({"group": "apps.kruise.io", "version": "v1beta1", "kind": "StatefulSet"});
         let settings = format!(r#"{{"authority":"TrustSetEditors","pvcChecks":"{checks}"}}"#);
-        match decide_with(&review, &settings, &mut Cluster::of(vec![])) {
+        match decide_with(&review, &settings, &mut FakeCluster::of(vec![])) {
             Verdict::Pass(remarks) => remarks.warnings,
             other => panic!("expected Pass, but found {other:?}"),
         }
     };
     let gold = kruise("10Gi", "gold".into());
-    let rest = "claim-rollout: OpenKruise applies only spec.resources.requests.storage to existing claims; the rest reaches new ones";
-    assert_eq!(said(&gold, "Warn"), [rest]);
-    assert_eq!(said(&gold, "Off"), [""; 0]);
-    assert_eq!(said(&kruise("20Gi", Value::Null), "Warn"), [""; 0], "a size is applied");
+    let rest = "claim-rollout: OpenKruise applies only spec.resources.requests.storage to existing PVCs; new PVCs get the rest";
+    assert_eq!(warnings(&gold, "Warn"), [rest]);
+    assert_eq!(warnings(&gold, "Off"), [""; 0]);
+    assert_eq!(
+        warnings(&kruise("20Gi", Value::Null), "Warn"),
+        [""; 0],
+        "OpenKruise applies the size"
+    );
 }
 
 #[test]
-fn owned_sets_are_looked_after_where_the_setting_says_so() {
+fn owned_set_is_staged_only_with_setting() {
     let owned = |size: &str| {
         let mut set = set(&[template("data", size)]);
         set["metadata"]["ownerReferences"] = json!([{"kind": "Database", "controller": true}]);

@@ -1,9 +1,9 @@
-//! Row S1: what somebody writes through the status.
+//! Row S1: updates of the status.
 
 use serde_json::{Value, json};
 
 use super::trust::{ASKED, by_bob, owned, plain, staged_under, waiting};
-use super::{Cluster, annotated, decide_with, denial, edits, update};
+use super::{FakeCluster, annotated, decide_with, denial, edits, update};
 use crate::admission::{Edit, Verdict};
 use crate::templates::{UpdatePolicy, keys};
 
@@ -15,7 +15,7 @@ pub(super) fn status(old: &Value, new: &Value) -> Value {
 }
 
 #[test]
-fn s1_annotations_written_by_the_status_are_put_back() {
+fn s1_annotations_in_status_update_are_restored() {
     let forged = staged_under(UpdatePolicy::InPlace, "500Ti");
     for (key, value) in [
         (keys::STAGED, forged.as_str()),
@@ -31,31 +31,31 @@ fn s1_annotations_written_by_the_status_are_put_back() {
         assert_eq!(asked, Vec::<String>::new(), "{key}");
         let (verdict, _) = by_bob(status(&came, &plain()), "{}");
         let back = Edit::SetAnnotation(key.to_owned().into(), value.to_owned());
-        assert_eq!(edits(verdict), [back], "{key} goes");
+        assert_eq!(edits(verdict), [back], "{key} removed");
     }
     let (verdict, _) = by_bob(status(&waiting(), &waiting()), "{}");
-    assert_eq!(verdict, Verdict::PASS, "a status that leaves them alone");
+    assert_eq!(verdict, Verdict::PASS, "the status alone");
     let mut by_controller = status(&plain(), &waiting());
     by_controller["userInfo"]["username"] = crate::admission::settings::DEFAULT_CONTROLLER_ACCOUNT.into();
-    let verdict = decide_with(&by_controller, "{}", &mut Cluster::of(vec![]));
+    let verdict = decide_with(&by_controller, "{}", &mut FakeCluster::of(vec![]));
     assert_eq!(verdict, Verdict::PASS, "row C2");
 }
 
 #[test]
-fn s1_whoever_frees_a_set_by_the_status_must_be_allowed_to() {
+fn s1_removal_of_owner_in_status_update_needs_right() {
     let rolling = annotated(plain(), keys::STAGED, &staged_under(UpdatePolicy::InPlace, "20Gi"));
     let switched = annotated(waiting(), keys::UPDATE_POLICY, "InPlace");
     let stopped = annotated(rolling.clone(), keys::UPDATE_POLICY, "OnClaimDelete");
     for (sentence, settings, old, new, is_asked) in [
         (
-            "what was staged rules",
+            "the staged update policy rolls out",
             "{}",
             owned(rolling.clone()),
             rolling.clone(),
             true,
         ),
         (
-            "the annotation rules",
+            "the annotation rolls out",
             "{}",
             owned(switched.clone()),
             switched.clone(),
@@ -70,9 +70,15 @@ fn s1_whoever_frees_a_set_by_the_status_must_be_allowed_to() {
             owned(switched.clone()),
             false,
         ),
-        ("an owner comes", "{}", rolling.clone(), owned(rolling.clone()), false),
         (
-            "it was staged all the same",
+            "an owner is added",
+            "{}",
+            rolling.clone(),
+            owned(rolling.clone()),
+            false,
+        ),
+        (
+            "owned sets are staged",
             r#"{"ownedSets":"Stage"}"#,
             owned(rolling.clone()),
             rolling.clone(),
@@ -90,7 +96,7 @@ fn s1_whoever_frees_a_set_by_the_status_must_be_allowed_to() {
         assert_eq!(asked, vec![ASKED; usize::from(is_asked)], "{sentence}");
         if is_asked {
             assert_eq!(denial(verdict).0, 403, "{sentence}");
-            let mut cluster = Cluster::of(vec![]);
+            let mut cluster = FakeCluster::of(vec![]);
             assert_eq!(
                 decide_with(&status(&old, &new), settings, &mut cluster),
                 Verdict::PASS,

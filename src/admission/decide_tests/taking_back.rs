@@ -1,14 +1,14 @@
-//! Row U1 under `shrink: Recover`: a withdrawal stages the live templates, so that what was not reached is taken back.
+//! Row U1 with `shrink: Recover`: a withdrawal stages the live templates, which undoes a growth that was not reached.
 
 use serde_json::Value;
 
-use super::{Cluster, UID, annotated, decide_with, set, staged_change, template, update};
+use super::{FakeCluster, UID, annotated, decide_with, set, staged_change, template, update};
 use crate::admission::{CannotAsk, Edit, Verdict};
 use crate::templates::{Phase, StagedChange, UpdatePolicy, keys};
 
 const RECOVER: &str = r#"{"shrink":"Recover","defaultUpdatePolicy":"InPlace"}"#;
 const ASKED: &str = "alice dev,ops patch shop/persistentvolumeclaims";
-const STAYS: &str = "claim-rollout: withdrew data 10Gi -> 20Gi; claims that were updated already stay as they are";
+const STAYS: &str = "claim-rollout: withdrew data 10Gi -> 20Gi; updated PVCs stay as they are";
 
 /// A set whose staged change has these sizes of `data` and `log`, in this phase, under this policy.
 fn staged(sizes: [&str; 2], phase: Phase, policy: UpdatePolicy) -> Value {
@@ -28,7 +28,7 @@ fn withdrawal(old: &Value) -> Value {
     update(old, &annotated(old.clone(), keys::WITHDRAW, &revision(old)))
 }
 
-/// The live templates in place of what was staged.
+/// The edits that stage the live templates.
 fn taken_back() -> Vec<Edit> {
     let text = staged_change(&[template("data", "10Gi"), template("log", "1Gi")], Phase::RollingOut);
     vec![
@@ -42,11 +42,11 @@ fn dropped() -> Vec<Edit> {
     vec![Edit::no_annotation(keys::STAGED), Edit::no_annotation(keys::WITHDRAW)]
 }
 
-/// Edits, warnings, and what was asked.
+/// The edits, the warnings and the lookups.
 fn decided(review: &Value, settings: &str, answer: Result<bool, CannotAsk>) -> (Vec<Edit>, Vec<String>, Vec<String>) {
-    let mut cluster = Cluster {
+    let mut cluster = FakeCluster {
         answer,
-        ..Cluster::of(vec![])
+        ..FakeCluster::of(vec![])
     };
     let Verdict::Stage(edits, remarks) = decide_with(review, settings, &mut cluster) else {
         panic!("expected Stage: {review}")
@@ -56,16 +56,30 @@ fn decided(review: &Value, settings: &str, answer: Result<bool, CannotAsk>) -> (
 }
 
 #[test]
-fn u1_withdrawn_growth_is_taken_back_where_all_allows_it() {
+fn u1_withdrawn_growth_is_undone_if_allowed() {
     use Phase::{Complete, RollingOut};
     use UpdatePolicy::{InPlace, OnClaimDelete};
     let deny = r#"{"defaultUpdatePolicy":"InPlace"}"#;
     for (sentence, sizes, phase, policy, settings, expected) in [
-        ("it grows", ["20Gi", "1Gi"], RollingOut, InPlace, RECOVER, true),
-        ("the other grows", ["10Gi", "2Gi"], RollingOut, InPlace, RECOVER, true),
+        (
+            "the first template grows",
+            ["20Gi", "1Gi"],
+            RollingOut,
+            InPlace,
+            RECOVER,
+            true,
+        ),
+        (
+            "the second template grows",
+            ["10Gi", "2Gi"],
+            RollingOut,
+            InPlace,
+            RECOVER,
+            true,
+        ),
         ("the setting is Deny", ["20Gi", "1Gi"], RollingOut, InPlace, deny, false),
         (
-            "every claim has reached it",
+            "the rollout is complete",
             ["20Gi", "1Gi"],
             Complete,
             InPlace,
@@ -73,27 +87,34 @@ fn u1_withdrawn_growth_is_taken_back_where_all_allows_it() {
             false,
         ),
         (
-            "no claim was written",
+            "claims are not updated",
             ["20Gi", "1Gi"],
             RollingOut,
             OnClaimDelete,
             RECOVER,
             false,
         ),
-        ("it is live", ["10Gi", "1Gi"], RollingOut, InPlace, RECOVER, false),
+        (
+            "the live templates are staged",
+            ["10Gi", "1Gi"],
+            RollingOut,
+            InPlace,
+            RECOVER,
+            false,
+        ),
     ] {
         let old = staged(sizes, phase, policy);
         let (edits, warnings, asked) = decided(&withdrawal(&old), settings, Ok(true));
         assert_eq!(edits, if expected { taken_back() } else { dropped() }, "{sentence}");
         assert_eq!(asked.len(), usize::from(expected), "{sentence}: {asked:?}");
-        let told = "what claims have not reached of it is taken back";
-        assert_eq!(warnings[0].ends_with(told), expected, "{sentence}: {warnings:?}");
+        let end = "sizes that PVCs have not reached are taken back";
+        assert_eq!(warnings[0].ends_with(end), expected, "{sentence}: {warnings:?}");
         assert_eq!(warnings.len(), 1 + usize::from(expected), "{sentence}: {warnings:?}");
     }
 }
 
 #[test]
-fn u1_withdrawal_without_the_right_to_patch_claims_is_plain() {
+fn u1_withdrawal_without_right_undoes_nothing() {
     let old = staged(["20Gi", "1Gi"], Phase::RollingOut, UpdatePolicy::InPlace);
     for answer in [Ok(false), Err(CannotAsk("no capability".to_owned()))] {
         let (edits, warnings, asked) = decided(&withdrawal(&old), RECOVER, answer.clone());
@@ -102,15 +123,15 @@ fn u1_withdrawal_without_the_right_to_patch_claims_is_plain() {
             panic!("{warnings:?}")
         };
         assert_eq!(stays, STAYS, "{answer:?}");
-        let keeps = "claim-rollout: claims keep asking for what they ask for: ";
+        let keeps = "claim-rollout: PVC requests stay as they are: ";
         assert!(why.starts_with(keeps) && why.contains("user alice"), "{why}");
     }
 }
 
 #[test]
-fn u1_withdrawal_that_was_made_is_not_made_again() {
+fn u1_withdrawal_is_not_repeated() {
     let old = staged(["10Gi", "1Gi"], Phase::RollingOut, UpdatePolicy::InPlace);
-    let mut cluster = Cluster::of(vec![]);
+    let mut cluster = FakeCluster::of(vec![]);
     let scaled = annotated(old.clone(), "note", "x");
     assert_eq!(
         decide_with(&update(&old, &scaled), RECOVER, &mut cluster),
@@ -120,7 +141,7 @@ fn u1_withdrawal_that_was_made_is_not_made_again() {
 }
 
 #[test]
-fn u1_switch_to_on_claim_delete_beside_a_withdrawal_takes_nothing_back() {
+fn u1_withdrawal_with_on_claim_delete_undoes_nothing() {
     let old = staged(["20Gi", "1Gi"], Phase::RollingOut, UpdatePolicy::InPlace);
     let mut review = withdrawal(&old);
     review["object"] = annotated(review["object"].clone(), keys::UPDATE_POLICY, "OnClaimDelete");

@@ -1,4 +1,4 @@
-//! Row U3: a new wish.
+//! Row U3: other templates.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::admission::{Edit, Verdict};
 use crate::templates::{Phase, StagedChange, UpdatePolicy, keys};
 
 #[test]
-fn u3_a_growth_is_staged_with_who_asked_for_it_and_how() {
+fn u3_growth_is_staged_with_requester_and_manager() {
     let old = set(&[template("data", "10Gi")]);
     let new = set(&[template("data", "20Gi")]);
     let Verdict::Stage(found, remarks) = decide(&update(&old, &new)) else {
@@ -18,14 +18,14 @@ fn u3_a_growth_is_staged_with_who_asked_for_it_and_how() {
     assert_eq!(
         remarks.warnings,
         [
-            "claim-rollout: staged data 10Gi -> 20Gi; 3 claims will be updated in place, highest ordinal first (kubectl claim-rollout status web)"
+            "claim-rollout: staged data 10Gi -> 20Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web)"
         ]
     );
     assert_eq!(remarks.audit.len(), 1);
 }
 
 #[test]
-fn u3_the_annotation_rules_over_the_default_update_policy() {
+fn u3_annotation_overrides_default_update_policy() {
     let old = annotated(set(&[template("data", "10Gi")]), keys::UPDATE_POLICY, "OnDelete");
     let new = annotated(set(&[template("data", "20Gi")]), keys::UPDATE_POLICY, "OnDelete");
     let Verdict::Stage(found, remarks) = decide(&update(&old, &new)) else {
@@ -39,14 +39,14 @@ fn u3_the_annotation_rules_over_the_default_update_policy() {
         UpdatePolicy::OnClaimDelete
     );
     assert!(
-        remarks.warnings[0].contains("existing claims stay as they are"),
+        remarks.warnings[0].contains("existing PVCs stay as they are"),
         "{}",
         remarks.warnings[0]
     );
 }
 
 #[test]
-fn u3_a_second_wish_is_compared_with_the_first_one() {
+fn u3_second_change_is_compared_with_staged_change() {
     let old = annotated(
         set(&[template("data", "10Gi")]),
         keys::STAGED,
@@ -64,7 +64,7 @@ fn u3_a_second_wish_is_compared_with_the_first_one() {
 }
 
 #[test]
-fn u3_templates_that_are_only_reordered_are_put_back_and_nothing_is_staged() {
+fn u3_reordered_templates_are_restored_and_not_staged() {
     let old = set(&[template("data", "10Gi"), template("log", "1Gi")]);
     let new = set(&[template("log", "1Gi"), template("data", "10Gi")]);
     assert_eq!(edits(decide(&update(&old, &new))), [Edit::RestoreTemplates]);
@@ -74,7 +74,7 @@ fn u3_templates_that_are_only_reordered_are_put_back_and_nothing_is_staged() {
 }
 
 #[test]
-fn u3_every_offending_path_is_named_and_what_is_allowed() {
+fn u3_denial_names_each_fault_and_allowed_changes() {
     let mut other = template("data", "5Gi");
     other["spec"]["accessModes"] = json!(["ReadWriteMany"]);
     other["spec"]["storageClassName"] = "fast".into();
@@ -88,13 +88,13 @@ fn u3_every_offending_path_is_named_and_what_is_allowed() {
          spec.volumeClaimTemplates[data].spec.accessModes: cannot change, expected [\"ReadWriteOnce\"], but found [\"ReadWriteMany\"]; \
          spec.volumeClaimTemplates[data].spec.storageClassName: cannot change, expected nothing, but found \"fast\"; \
          spec.volumeClaimTemplates[data].spec.resources.requests.storage: cannot shrink, expected at least 10Gi, but found 5Gi; \
-         what can change is spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, metadata.labels and \
+         allowed changes: spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, metadata.labels and \
          metadata.annotations"
     );
 }
 
 #[test]
-fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not() {
+fn u3_reserved_keys_are_denied_and_chart_keys_allowed() {
     let labelled = |key: &str, value: &str| {
         let mut template = template("data", "10Gi");
         template["metadata"]["labels"] = json!({ key: value });
@@ -117,7 +117,7 @@ fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not()
         assert_eq!(
             decide(&update(&labelled(key, "a"), &labelled(key, "a"))),
             Verdict::PASS,
-            "{key} was there before"
+            "{key} existed before"
         );
     }
     for key in [
@@ -132,7 +132,7 @@ fn u3_keys_that_other_controllers_obey_are_refused_and_those_of_charts_are_not()
 }
 
 #[test]
-fn u3_an_amount_that_no_volume_can_have_is_refused() {
+fn u3_impossible_size_is_denied() {
     let old = set(&[template("data", "10Gi")]);
     for (size, fault) in [
         (
@@ -153,7 +153,7 @@ fn u3_an_amount_that_no_volume_can_have_is_refused() {
 }
 
 #[test]
-fn u3_a_name_that_forms_no_claim_name_and_a_wish_that_does_not_fit_are_refused() {
+fn u3_invalid_claim_name_and_too_long_templates_are_denied() {
     let old = set(&[template("Data", "10Gi")]);
     let (code, message) = denial(decide(&update(&old, &set(&[template("Data", "20Gi")]))));
     assert_eq!(

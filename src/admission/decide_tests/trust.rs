@@ -1,9 +1,9 @@
-//! Rows C1, C3, U5 and N1 where somebody writes what only the policy may write, or makes a staged change roll out.
+//! Rows C1, C3, U5 and N1: requests that write annotations of the policy, or make a staged change roll out.
 
 use serde_json::{Value, json};
 
 use super::status::status;
-use super::{Cluster, UID, annotated, decide_with, denial, edits, review, set, template, update};
+use super::{FakeCluster, UID, annotated, decide_with, denial, edits, review, set, template, update};
 use crate::admission::{Edit, Verdict};
 use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
 
@@ -26,7 +26,7 @@ pub(super) fn plain() -> Value {
     set(&[template("data", LIVE)])
 }
 
-/// A set for which alice staged 20Gi while claims stayed as they are.
+/// A set for which alice staged 20Gi under `OnClaimDelete`.
 pub(super) fn waiting() -> Value {
     annotated(
         plain(),
@@ -40,20 +40,19 @@ pub(super) fn owned(mut set: Value) -> Value {
     set
 }
 
-/// What bob is answered who may change no claim, and what was asked about him.
+/// The verdict for bob, who may not patch claims, and the checks of authority.
 pub(super) fn by_bob(mut review: Value, settings: &str) -> (Verdict, Vec<String>) {
     review["userInfo"]["username"] = "bob".into();
-    let mut cluster = Cluster {
+    let mut cluster = FakeCluster {
         answer: Ok(false),
-        ..Cluster::of(vec![])
+        ..FakeCluster::of(vec![])
     };
     let verdict = decide_with(&review, settings, &mut cluster);
     (verdict, cluster.asked)
 }
 
-/// What bob does to a set that another controller owns and for which a change is staged.
 #[test]
-fn c3_on_an_owned_set_nothing_is_made_to_roll_out() {
+fn c3_owned_set_does_not_start_rollout() {
     let old = owned(waiting());
     let put_back = |key: &'static str| vec![Edit::no_annotation(key)];
     for (key, value, expected) in [
@@ -77,69 +76,65 @@ fn c3_on_an_owned_set_nothing_is_made_to_roll_out() {
     }
     let switched = annotated(owned(plain()), keys::UPDATE_POLICY, "InPlace");
     let (verdict, _) = by_bob(update(&owned(plain()), &switched), "{}");
-    assert_eq!(
-        verdict,
-        Verdict::PASS,
-        "nothing is staged: there is nothing to roll out"
-    );
+    assert_eq!(verdict, Verdict::PASS, "nothing is staged");
 }
 
 #[test]
-fn c3_what_an_owned_set_had_staged_is_put_back() {
+fn c3_staged_change_of_owned_set_is_restored() {
     let text = staged_under(UpdatePolicy::OnClaimDelete, "20Gi");
     let other = annotated(plain(), keys::STAGED, &staged_under(UpdatePolicy::InPlace, "99Gi"));
     for (sentence, old, new, expected) in [
-        ("it comes", plain(), other.clone(), Edit::no_annotation(keys::STAGED)),
+        ("added", plain(), other.clone(), Edit::no_annotation(keys::STAGED)),
         (
-            "it changes",
+            "changed",
             waiting(),
             other,
             Edit::annotation(keys::STAGED, text.clone()),
         ),
-        ("it goes", waiting(), plain(), Edit::annotation(keys::STAGED, text)),
+        ("removed", waiting(), plain(), Edit::annotation(keys::STAGED, text)),
     ] {
         let (verdict, _) = by_bob(update(&owned(old), &owned(new)), "{}");
         assert_eq!(edits(verdict), [expected], "{sentence}");
     }
 }
 
-/// Each last step of the ways by which what waits could reach existing claims.
+/// Each request that could make a staged change reach existing claims.
 #[test]
-fn u5_whoever_makes_a_staged_change_roll_out_must_be_allowed_to() {
+fn u5_start_of_rollout_needs_right() {
     let in_place = |set: Value| annotated(set, keys::UPDATE_POLICY, "InPlace");
     let rolling = annotated(plain(), keys::STAGED, &staged_under(UpdatePolicy::InPlace, "20Gi"));
     let stopped = annotated(rolling.clone(), keys::UPDATE_POLICY, "OnClaimDelete");
     for (sentence, old, new, is_asked) in [
         ("the annotation is set", waiting(), in_place(waiting()), true),
         (
-            "it goes, and what was staged rules",
+            "the annotation is removed, and the staged policy applies",
             stopped.clone(),
             rolling.clone(),
             true,
         ),
         (
-            "it is made valid",
+            "the annotation becomes valid",
             annotated(rolling.clone(), keys::UPDATE_POLICY, "x"),
             in_place(rolling.clone()),
             true,
         ),
-        ("the owner goes", owned(rolling.clone()), rolling.clone(), true),
+        ("the owner is removed", owned(rolling.clone()), rolling.clone(), true),
         (
-            "the owner goes and the annotation comes",
+            "the owner is removed and the annotation is set",
             owned(waiting()),
             in_place(waiting()),
             true,
         ),
         (
-            "the owner goes, and claims stay as they are",
+            "the owner is removed under OnClaimDelete",
             owned(waiting()),
             waiting(),
             false,
         ),
-        ("an owner comes", rolling.clone(), owned(rolling.clone()), false),
-        ("it is stopped", rolling, stopped, false),
+        ("an owner is added", rolling.clone(), owned(rolling.clone()), false),
+        ("the rollout is stopped", rolling, stopped, false),
         (
-            "the annotation of nothing staged goes",
+            "the annotation is removed with nothing staged",
             in_place(plain()),
             plain(),
             false,
@@ -150,8 +145,8 @@ fn u5_whoever_makes_a_staged_change_roll_out_must_be_allowed_to() {
         assert_eq!(asked, expected, "{sentence}");
         if is_asked {
             let (code, message) = denial(verdict);
-            let says = "user bob cannot patch persistentvolumeclaims in namespace shop";
-            assert_eq!((code, message.contains(says)), (403, true), "{sentence}: {message}");
+            let cause = "user bob cannot patch persistentvolumeclaims in namespace shop";
+            assert_eq!((code, message.contains(cause)), (403, true), "{sentence}: {message}");
         } else {
             assert_eq!(verdict, Verdict::PASS, "{sentence}");
         }
@@ -159,9 +154,9 @@ fn u5_whoever_makes_a_staged_change_roll_out_must_be_allowed_to() {
 }
 
 #[test]
-fn u5_recreate_asks_for_all_that_it_comes_to() {
+fn u5_recreate_needs_all_its_rights() {
     let new = annotated(set(&[template("data", "20Gi")]), keys::UPDATE_POLICY, "ReCreate");
-    let mut cluster = Cluster::of(vec![]);
+    let mut cluster = FakeCluster::of(vec![]);
     let verdict = decide_with(
         &update(&plain(), &new),
         r#"{"allowReCreate":true,"pvcChecks":"Off"}"#,
@@ -178,7 +173,7 @@ fn u5_recreate_asks_for_all_that_it_comes_to() {
 }
 
 #[test]
-fn u5_replacing_takes_the_rights_on_statefulsets() {
+fn u5_replace_set_needs_rights_on_stateful_sets() {
     let new = annotated(plain(), keys::REPLACE_SET, "WhenComplete");
     let (verdict, asked) = by_bob(update(&plain(), &new), "{}");
     assert_eq!(
@@ -186,13 +181,17 @@ fn u5_replacing_takes_the_rights_on_statefulsets() {
         (403, ["bob dev,ops delete shop/statefulsets".to_owned()].as_slice())
     );
     let (verdict, asked) = by_bob(update(&new, &new), "{}");
-    assert_eq!((verdict, asked.len()), (Verdict::PASS, 0), "it was there before");
+    assert_eq!(
+        (verdict, asked.len()),
+        (Verdict::PASS, 0),
+        "the annotation existed before"
+    );
 }
 
 #[test]
-fn u1_phase_and_ready_are_ours_and_go_with_the_staged_change() {
-    let told = |set: Value| annotated(annotated(set, keys::PHASE, "Staged"), keys::READY, "a.2");
-    let old = told(waiting());
+fn u1_phase_and_ready_are_restored_or_removed() {
+    let marked = |set: Value| annotated(annotated(set, keys::PHASE, "Staged"), keys::READY, "a.2");
+    let old = marked(waiting());
     let back = [
         Edit::annotation(keys::PHASE, "Staged".to_owned()),
         Edit::annotation(keys::READY, "a.2".to_owned()),
@@ -202,13 +201,13 @@ fn u1_phase_and_ready_are_ours_and_go_with_the_staged_change() {
     let forged = annotated(annotated(old.clone(), keys::PHASE, "Complete"), keys::READY, "a.0");
     let (verdict, _) = by_bob(update(&old, &forged), "{}");
     assert_eq!(edits(verdict), back, "changed");
-    let gone = [keys::PHASE, keys::READY].map(Edit::no_annotation);
-    let (verdict, _) = by_bob(update(&plain(), &told(plain())), "{}");
-    assert_eq!(edits(verdict), gone, "forged, with nothing staged");
+    let removed = [keys::PHASE, keys::READY].map(Edit::no_annotation);
+    let (verdict, _) = by_bob(update(&plain(), &marked(plain())), "{}");
+    assert_eq!(edits(verdict), removed, "forged, with nothing staged");
 }
 
 #[test]
-fn c1_a_staged_change_of_a_backup_becomes_the_templates() {
+fn c1_staged_change_from_backup_becomes_templates() {
     let text = staged_under(UpdatePolicy::InPlace, "20Gi").replace(UID, "another");
     let restored = annotated(annotated(plain(), keys::STAGED, &text), keys::PHASE, "RollingOut");
     let create = |settings: &str, set: &Value| by_bob(review("CREATE", None, Some(set)), settings);
@@ -224,11 +223,10 @@ fn c1_a_staged_change_of_a_backup_becomes_the_templates() {
     let templates = ClaimTemplate::read_list(templates).expect("templates");
     assert_eq!(templates[0].storage.expect("a size").to_string(), "20Gi");
     assert_eq!((rest, asked.len()), (removed.as_slice(), 0));
-    let says =
-        "claim-rollout: StatefulSet web gets the templates that were staged where it comes from: data 10Gi -> 20Gi";
-    assert_eq!(remarks.warnings, [says]);
+    let warning = "claim-rollout: StatefulSet web gets the staged templates it was created with: data 10Gi -> 20Gi";
+    assert_eq!(remarks.warnings, [warning]);
 
-    for (sentence, settings, set, says) in [
+    for (sentence, settings, set, warning) in [
         (
             "beyond a ceiling",
             r#"{"maxStorage":{"*":"15Gi"}}"#,
@@ -239,7 +237,7 @@ fn c1_a_staged_change_of_a_backup_becomes_the_templates() {
             "unreadable",
             "{}",
             annotated(restored.clone(), keys::STAGED, "x"),
-            Some("that came along is removed"),
+            Some("is removed"),
         ),
         (
             "the same templates",
@@ -257,26 +255,26 @@ fn c1_a_staged_change_of_a_backup_becomes_the_templates() {
             panic!("{sentence}: {verdict:?}")
         };
         assert_eq!(found, removed, "{sentence}");
-        assert_eq!(remarks.warnings.len(), usize::from(says.is_some()), "{sentence}");
+        assert_eq!(remarks.warnings.len(), usize::from(warning.is_some()), "{sentence}");
         assert!(
-            says.is_none_or(|says| remarks.warnings[0].contains(says)),
+            warning.is_none_or(|text| remarks.warnings[0].contains(text)),
             "{sentence}: {remarks:?}"
         );
     }
 }
 
 #[test]
-fn n1_what_only_the_policy_writes_is_denied_where_nothing_is_mutated() {
+fn n1_policy_annotations_in_validate_only_are_denied() {
     let only = r#"{"mode":"ValidateOnly"}"#;
     for key in [keys::STAGED, keys::PHASE, keys::READY] {
         let came = annotated(plain(), key, "x");
         let changed = annotated(plain(), key, "y");
         for (sentence, review) in [
             ("created", review("CREATE", None, Some(&came))),
-            ("brought", update(&plain(), &came)),
+            ("added", update(&plain(), &came)),
             ("changed", update(&came, &changed)),
-            ("brought by the status", status(&plain(), &came)),
-            ("brought on an owned set", update(&owned(plain()), &owned(came.clone()))),
+            ("added in a status update", status(&plain(), &came)),
+            ("added on an owned set", update(&owned(plain()), &owned(came.clone()))),
         ] {
             let (verdict, _) = by_bob(review, only);
             let (code, message) = denial(verdict);
@@ -288,8 +286,8 @@ fn n1_what_only_the_policy_writes_is_denied_where_nothing_is_mutated() {
 }
 
 #[test]
-fn an_unknown_key_of_our_domain_gets_a_warning() {
-    for (key, value, says) in [
+fn unknown_key_of_our_domain_gets_warning() {
+    for (key, value, warning) in [
         (
             "claim-rollout.io/updatepolicy",
             "InPlace",
@@ -303,17 +301,17 @@ fn an_unknown_key_of_our_domain_gets_a_warning() {
     ] {
         let new = annotated(plain(), key, value);
         for review in [update(&plain(), &new), review("CREATE", None, Some(&new))] {
-            let mut cluster = Cluster::of(vec![]);
+            let mut cluster = FakeCluster::of(vec![]);
             let Verdict::Pass(remarks) = decide_with(&review, "{}", &mut cluster) else {
                 panic!("{key}")
             };
             assert!(
-                remarks.warnings[0].contains(says) && remarks.warnings.len() == 1,
+                remarks.warnings[0].contains(warning) && remarks.warnings.len() == 1,
                 "{remarks:?}"
             );
         }
-        let mut cluster = Cluster::of(vec![]);
+        let mut cluster = FakeCluster::of(vec![]);
         let again = decide_with(&update(&new, &new), "{}", &mut cluster);
-        assert_eq!(again, Verdict::PASS, "said once: {key}");
+        assert_eq!(again, Verdict::PASS, "only one warning: {key}");
     }
 }

@@ -1,21 +1,21 @@
-//! A wish that may be staged.
+//! A change of the templates that a request asks for.
 
 use super::review::{Object, Review};
 use super::settings::Settings;
 use crate::templates::{ClaimTemplate, UpdatePolicy};
 
-/// A wish that may be staged.
-pub(super) struct Target<'w> {
+/// A change of the templates that a request asks for, before it is staged.
+pub(super) struct AskedChange<'w> {
     pub(super) review: &'w Review<'w>,
     pub(super) settings: &'w Settings,
     pub(super) old: &'w Object<'w>,
     pub(super) new: &'w Object<'w>,
     /// The update policy in force.
     pub(super) policy: UpdatePolicy,
-    /// What was wished before, else what the set has.
+    /// The staged templates, else the live templates.
     pub(super) current: &'w [ClaimTemplate],
-    /// What the set has.
+    /// The live templates.
     pub(super) live: &'w [ClaimTemplate],
-    /// What is wished now.
+    /// The templates of the request.
     pub(super) asked: Vec<ClaimTemplate>,
 }
