@@ -241,7 +241,7 @@ impl Settings {
         let mut seen = Vec::new();
         reader.object(|reader, key| {
             if seen.contains(&key) {
-                return Err(reader.error(crate::json::Fault::Duplicate));
+                return Err(reader.error(crate::json::ErrorKind::Duplicate));
             }
             let value = reader.raw()?;
             match self.read_field(&key, value) {
@@ -390,7 +390,7 @@ fn sizes(value: &str) -> Result<Vec<(String, Quantity)>, String> {
     let mut sizes: Vec<(String, Quantity)> = Vec::new();
     let mut reader = Reader::new(value);
     let read = reader.object(|reader, class| {
-        let no_size = reader.error(crate::json::Fault::Expected("a size"));
+        let no_size = reader.error(crate::json::ErrorKind::Expected("a size"));
         let size = reader.string()?.parse::<Quantity>().map_err(|_| no_size)?;
         let twice = sizes.iter().any(|(other, _)| *other == *class);
         if twice || class.is_empty() || size.bytes().is_err() {

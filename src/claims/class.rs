@@ -1,6 +1,6 @@
 //! Storage classes and VolumeAttributesClasses: the fields that decide whether a PVC can change.
 
-use crate::json::{Error, Fault, Once, Reader};
+use crate::json::{Error, ErrorKind, Once, Reader};
 
 /// The result of a lookup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl AttributesClass {
 /// Returns an error if the class has no driver.
 fn named<T>(nameless: bool, reader: &Reader<'_>, class: T) -> Result<T, Error> {
     if nameless {
-        return Err(reader.error(Fault::Missing("the driver's name")));
+        return Err(reader.error(ErrorKind::Missing("the driver's name")));
     }
     Ok(class)
 }

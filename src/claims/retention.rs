@@ -6,6 +6,8 @@
 
 use super::claim::Owner;
 
+pub use ReplicaPod as Pod;
+
 /// A value of the retention policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetentionType {
@@ -36,7 +38,7 @@ pub struct Set<'a> {
 
 /// The Pod of the replica.
 #[derive(Clone, Copy, Debug)]
-pub struct Pod<'a> {
+pub struct ReplicaPod<'a> {
     /// The name of the Pod: `<set>-<ordinal>`.
     pub name: &'a str,
     /// The uid of the Pod, if it exists.
@@ -73,7 +75,7 @@ pub struct Ownership<'a> {
     /// The StatefulSet.
     pub set: Set<'a>,
     /// The Pod of the replica.
-    pub pod: Pod<'a>,
+    pub pod: ReplicaPod<'a>,
     /// Whether the StatefulSet includes the replica.
     pub ordinal: Ordinal,
 }

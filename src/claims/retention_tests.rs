@@ -1,5 +1,5 @@
 use super::{
-    Event, Fate, Ordinal, Ownership, Pod, PodUid, RetentionPolicy, RetentionType, RightfulOwner, Set, Standing,
+    Event, Fate, Ordinal, Ownership, PodUid, ReplicaPod, RetentionPolicy, RetentionType, RightfulOwner, Set, Standing,
 };
 use crate::claims::Owner;
 
@@ -148,7 +148,7 @@ fn claim(owners: &[Owner], policy: RetentionPolicy, ordinal: Ordinal) -> Ownersh
             name: "web",
             uid: "set",
         },
-        pod: Pod {
+        pod: ReplicaPod {
             name: "web-1",
             uid: PodUid::Is("pod"),
         },

@@ -6,14 +6,14 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The fault.
-    pub fault: Fault,
+    pub fault: ErrorKind,
     /// The offset in bytes.
     pub at: usize,
 }
 
 /// What is wrong with a text. No variant contains the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ErrorKind {
     /// The text is not JSON.
     Syntax,
     /// The text ends too early.
@@ -30,7 +30,7 @@ pub enum Fault {
     Missing(&'static str),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Syntax => f.write_str("expected JSON, but found something else"),

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Error, Fault, Map, Reader, canonical, read, same};
+use super::{Error, ErrorKind, Map, Reader, canonical, read, same};
 
-fn fault(text: &str) -> (Fault, usize) {
+fn fault(text: &str) -> (ErrorKind, usize) {
     let Error { fault, at } = read(text).expect_err(text);
     (fault, at)
 }
@@ -17,43 +17,47 @@ fn canonical_text_is_sorted_and_without_spaces() {
 #[test]
 fn text_not_json_is_an_error_at_its_place() {
     let table = [
-        ("", Fault::End, 0),
-        (" ", Fault::End, 1),
-        ("{", Fault::End, 1),
-        ("[1", Fault::End, 2),
-        ("\"a", Fault::End, 2),
-        ("\"a\\", Fault::End, 3),
-        ("nul", Fault::Syntax, 1),
-        ("x", Fault::Syntax, 0),
-        ("[1 2]", Fault::Syntax, 3),
-        ("[1,]", Fault::Syntax, 3),
-        ("{\"a\"}", Fault::Syntax, 4),
-        ("{\"a\":1,}", Fault::Syntax, 7),
-        ("{1:2}", Fault::Syntax, 1),
-        ("[1}", Fault::Syntax, 2),
-        ("1 1", Fault::Syntax, 2),
-        ("01", Fault::Syntax, 1),
-        ("-", Fault::End, 1),
-        ("+1", Fault::Syntax, 0),
-        ("\"a\nb\"", Fault::Syntax, 2),
-        ("\"a\u{1}\"", Fault::Syntax, 2),
-        ("\"\\x\"", Fault::Syntax, 2),
-        ("\"\\u12g4\"", Fault::Syntax, 5),
-        ("\"\\ud800\"", Fault::Syntax, 1),
-        ("\"\\udc00\\ud800\"", Fault::Syntax, 1),
+        ("", ErrorKind::End, 0),
+        (" ", ErrorKind::End, 1),
+        ("{", ErrorKind::End, 1),
+        ("[1", ErrorKind::End, 2),
+        ("\"a", ErrorKind::End, 2),
+        ("\"a\\", ErrorKind::End, 3),
+        ("nul", ErrorKind::Syntax, 1),
+        ("x", ErrorKind::Syntax, 0),
+        ("[1 2]", ErrorKind::Syntax, 3),
+        ("[1,]", ErrorKind::Syntax, 3),
+        ("{\"a\"}", ErrorKind::Syntax, 4),
+        ("{\"a\":1,}", ErrorKind::Syntax, 7),
+        ("{1:2}", ErrorKind::Syntax, 1),
+        ("[1}", ErrorKind::Syntax, 2),
+        ("1 1", ErrorKind::Syntax, 2),
+        ("01", ErrorKind::Syntax, 1),
+        ("-", ErrorKind::End, 1),
+        ("+1", ErrorKind::Syntax, 0),
+        ("\"a\nb\"", ErrorKind::Syntax, 2),
+        ("\"a\u{1}\"", ErrorKind::Syntax, 2),
+        ("\"\\x\"", ErrorKind::Syntax, 2),
+        ("\"\\u12g4\"", ErrorKind::Syntax, 5),
+        ("\"\\ud800\"", ErrorKind::Syntax, 1),
+        ("\"\\udc00\\ud800\"", ErrorKind::Syntax, 1),
     ];
     for (text, what, at) in table {
         assert_eq!(fault(text), (what, at), "{text:?}");
     }
     for text in ["1.5", "1e3", "18446744073709551616", "-9223372036854775809"] {
-        assert_eq!(fault(text).0, Fault::Expected("a whole number below 2^64"), "{text}");
+        assert_eq!(
+            fault(text).0,
+            ErrorKind::Expected("a whole number below 2^64"),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn duplicate_key_at_any_depth_is_an_error() {
     for text in [r#"{"a":1,"a":1}"#, r#"[{"x":{"a":1,"\u0061":2}}]"#] {
-        assert_eq!(fault(text).0, Fault::Duplicate, "{text}");
+        assert_eq!(fault(text).0, ErrorKind::Duplicate, "{text}");
     }
 }
 
@@ -69,7 +73,7 @@ fn member_is_found_in_any_order() {
         assert_eq!(map.get(key).and_then(super::Value::as_str), Some(key.as_str()));
     }
     let twice = format!("{{{},{}}}", members.join(","), members[50]);
-    assert_eq!(fault(&twice).0, Fault::Duplicate);
+    assert_eq!(fault(&twice).0, ErrorKind::Duplicate);
 }
 
 #[test]

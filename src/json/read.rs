@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::error::{Error, Fault};
+use super::error::{Error, ErrorKind};
 use super::{MAX_DEPTH, MAX_VALUES};
 use super::{escape, like, skip};
 
@@ -29,11 +29,11 @@ impl Once {
     /// Marks a field as read. Fields have numbers below 32.
     ///
     /// # Errors
-    /// [`Fault::Duplicate`] if the field is marked already.
+    /// [`ErrorKind::Duplicate`] if the field is marked already.
     pub fn mark(&mut self, field: u32, reader: &Reader<'_>) -> Result<(), Error> {
         let bit = 1 << field;
         if self.0 & bit != 0 {
-            return Err(reader.error(Fault::Duplicate));
+            return Err(reader.error(ErrorKind::Duplicate));
         }
         self.0 |= bit;
         Ok(())
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
 
     /// An error at the current position.
     #[must_use]
-    pub const fn error(&self, fault: Fault) -> Error {
+    pub const fn error(&self, fault: ErrorKind) -> Error {
         Error { fault, at: self.at }
     }
 
@@ -145,9 +145,9 @@ impl<'a> Reader<'a> {
 
     /// The error for an unexpected byte, or for the end of the text.
     #[cold]
-    pub(super) fn unexpected(&self, fault: Fault) -> Error {
+    pub(super) fn unexpected(&self, fault: ErrorKind) -> Error {
         let ends = self.at >= self.text.len();
-        self.error(if ends { Fault::End } else { fault })
+        self.error(if ends { ErrorKind::End } else { fault })
     }
 
     #[inline]
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
             return Ok(());
         }
-        Err(self.unexpected(Fault::Syntax))
+        Err(self.unexpected(ErrorKind::Syntax))
     }
 
     /// Checks that only white space follows.
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
     pub fn end(&mut self) -> Result<(), Error> {
         self.peek();
         if self.at < self.text.len() {
-            Err(self.error(Fault::Syntax))
+            Err(self.error(ErrorKind::Syntax))
         } else {
             Ok(())
         }
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
     /// One copy for all callers: a generic function would be a quarter of the policy.
     fn members(&mut self, member: &mut Member<'_, 'a>) -> Result<(), Error> {
         if self.peek() != b'{' {
-            return Err(self.unexpected(Fault::Expected("an object")));
+            return Err(self.unexpected(ErrorKind::Expected("an object")));
         }
         self.enter()?;
         if self.peek() == b'}' {
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         }
         loop {
             if self.peek() != b'"' {
-                return Err(self.unexpected(Fault::Syntax));
+                return Err(self.unexpected(ErrorKind::Syntax));
             }
             let key = self.string()?;
             self.expect(b':')?;
@@ -254,7 +254,7 @@ impl<'a> Reader<'a> {
                     self.leave();
                     return Ok(());
                 }
-                _ => return Err(self.unexpected(Fault::Syntax)),
+                _ => return Err(self.unexpected(ErrorKind::Syntax)),
             }
         }
     }
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
 
     fn items(&mut self, item: &mut Item<'_, 'a>) -> Result<(), Error> {
         if self.peek() != b'[' {
-            return Err(self.unexpected(Fault::Expected("a list")));
+            return Err(self.unexpected(ErrorKind::Expected("a list")));
         }
         self.enter()?;
         if self.peek() == b']' {
@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
                     self.leave();
                     return Ok(());
                 }
-                _ => return Err(self.unexpected(Fault::Syntax)),
+                _ => return Err(self.unexpected(ErrorKind::Syntax)),
             }
         }
     }
@@ -293,14 +293,14 @@ impl<'a> Reader<'a> {
     pub(super) fn keep(&mut self) -> Result<(), Error> {
         self.kept += 1;
         if self.kept > MAX_VALUES {
-            return Err(self.error(Fault::Values));
+            return Err(self.error(ErrorKind::Values));
         }
         Ok(())
     }
 
     fn enter(&mut self) -> Result<(), Error> {
         if self.depth == MAX_DEPTH {
-            return Err(self.error(Fault::Depth));
+            return Err(self.error(ErrorKind::Depth));
         }
         self.depth += 1;
         self.at += 1;
@@ -319,7 +319,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'a, str>, Error> {
         if self.peek() != b'"' {
-            return Err(self.unexpected(Fault::Expected("a string")));
+            return Err(self.unexpected(ErrorKind::Expected("a string")));
         }
         let start = self.at + 1;
         let string = skip::string(self.text.as_bytes(), self.at)?;
@@ -327,7 +327,7 @@ impl<'a> Reader<'a> {
         let inside = self.text.get(start..string.end - 1).unwrap_or_default();
         if string.escaped {
             return escape::read(inside).map(Cow::Owned).ok_or(Error {
-                fault: Fault::Syntax,
+                fault: ErrorKind::Syntax,
                 at: start,
             });
         }
@@ -342,7 +342,7 @@ impl<'a> Reader<'a> {
         match self.peek() {
             b't' => self.skip().map(|()| true),
             b'f' => self.skip().map(|()| false),
-            _ => Err(self.unexpected(Fault::Expected("true or false"))),
+            _ => Err(self.unexpected(ErrorKind::Expected("true or false"))),
         }
     }
 
@@ -352,7 +352,7 @@ impl<'a> Reader<'a> {
     /// If the value is not one.
     pub fn integer(&mut self) -> Result<i64, Error> {
         let place = self.place();
-        let error = self.unexpected(Fault::Expected("a whole number"));
+        let error = self.unexpected(ErrorKind::Expected("a whole number"));
         self.raw()?.parse().map_err(|_| Error { at: place, ..error })
     }
 }

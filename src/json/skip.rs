@@ -3,7 +3,7 @@
 use std::slice;
 
 use super::MAX_DEPTH;
-use super::error::{Error, Fault};
+use super::error::{Error, ErrorKind};
 use super::special;
 
 /// The open containers, the innermost one in the lowest bit: 1 for an object, 0 for a list. 128 bits for 128 levels.
@@ -39,7 +39,7 @@ pub(super) fn value(text: &[u8], at: usize, depth: u32) -> Result<usize, Error> 
             }
             b'{' | b'[' => {
                 if levels + depth == MAX_DEPTH {
-                    return Err(scan.error(Fault::Depth));
+                    return Err(scan.error(ErrorKind::Depth));
                 }
                 levels += 1;
                 open = open << 1 | Containers::from(byte == b'{');
@@ -93,7 +93,7 @@ impl<'a> Scan<'a> {
         self.text.len() - self.rest.len()
     }
 
-    fn error(&self, fault: Fault) -> Error {
+    fn error(&self, fault: ErrorKind) -> Error {
         Error {
             fault,
             at: self.place(),
@@ -245,7 +245,11 @@ fn digits(bytes: &[u8], start: usize) -> Result<usize, Error> {
 
 #[cold]
 fn unexpected(bytes: &[u8], at: usize) -> Error {
-    let fault = if at >= bytes.len() { Fault::End } else { Fault::Syntax };
+    let fault = if at >= bytes.len() {
+        ErrorKind::End
+    } else {
+        ErrorKind::Syntax
+    };
     Error {
         fault,
         at: at.min(bytes.len()),

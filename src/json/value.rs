@@ -3,7 +3,7 @@
 //! serde_json has floats, a tree for each object, and the code to print both; these were a third of the policy. And
 //! here, equal text means equal values, whichever features of serde_json another crate of the build enables.
 
-use super::error::{Error, Fault};
+use super::error::{Error, ErrorKind};
 use super::map::Map;
 use super::read::Reader;
 
@@ -136,13 +136,13 @@ impl Reader<'_> {
                     if members.push(key.into_owned(), value) {
                         Ok(())
                     } else {
-                        Err(reader.error(Fault::Duplicate))
+                        Err(reader.error(ErrorKind::Duplicate))
                     }
                 })?;
                 if members.sort() {
                     Ok(Value::Object(members))
                 } else {
-                    Err(self.error(Fault::Duplicate))
+                    Err(self.error(ErrorKind::Duplicate))
                 }
             }
             b'[' => {
@@ -157,12 +157,12 @@ impl Reader<'_> {
             b't' | b'f' => self.bool().map(Value::Bool),
             b'n' => self.skip().map(|()| Value::Null),
             b'-' | b'0'..=b'9' => self.number(),
-            _ => Err(self.unexpected(Fault::Syntax)),
+            _ => Err(self.unexpected(ErrorKind::Syntax)),
         }
     }
 
     fn number(&mut self) -> Result<Value, Error> {
-        let error = self.error(Fault::Expected("a whole number below 2^64"));
+        let error = self.error(ErrorKind::Expected("a whole number below 2^64"));
         let text = self.raw()?;
         if text.parse::<u64>().is_err() && text.parse::<i64>().is_err() {
             return Err(error);
