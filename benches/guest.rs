@@ -102,10 +102,10 @@ fn staged_fault(request: &Value, mutated: &Value) -> Option<String> {
         annotations.remove(key)?.as_str().map(str::to_owned)
     };
     if !removed("claim-rollout.io/staged").is_some_and(|staged| staged.contains("20Gi")) {
-        return Some("the staged change does not hold the growth".to_owned());
+        return Some("the staged change does not have the growth".to_owned());
     }
     if removed("claim-rollout.io/phase").is_none() {
-        return Some("no phase beside the staged change".to_owned());
+        return Some("no phase with the staged change".to_owned());
     }
     let mut expected = request["object"].clone();
     expected["spec"]["volumeClaimTemplates"] = request["oldObject"]["spec"]["volumeClaimTemplates"].clone();

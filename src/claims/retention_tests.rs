@@ -26,7 +26,7 @@ KEP: an owner of the first beta becomes controller
  beta       none       none                  | - -     S S      - P     S P
  beta       controller none                  | - -     S S      - P     S P
  beta       beta       none                  | - -     S S      - P     S P
-upstream: a stale reference, hands off
+upstream: a stale reference is left alone
  none       stale      none                  | = =     = =      = =     = =
  controller stale      none                  | = =     = =      = =     = =
  beta       stale      none                  | = =     = =      = =     = =
@@ -51,9 +51,9 @@ upstream: an owner that is no controller does not matter
  stale      controller owner                 | = =     = =      = =     = =
  stale      beta       owner                 | = =     = =      = =     = =
  stale      stale      owner                 | = =     = =      = =     = =
-KEP: someone else is the controller
+KEP: another controller owns the PVC
  none       none       controller            | = =     = =      = =     = =
-KEP: someone else is the controller, old references of the set and the Pod are removed
+KEP: another controller owns the PVC, old references of the set and the Pod are removed
  none       controller controller            | - -     - -      - -     - -
  none       beta       controller            | - -     - -      - -     - -
  controller none       controller            | - -     - -      - -     - -
@@ -62,7 +62,7 @@ KEP: someone else is the controller, old references of the set and the Pod are r
  beta       none       controller            | - -     - -      - -     - -
  beta       controller controller            | - -     - -      - -     - -
  beta       beta       controller            | - -     - -      - -     - -
-upstream: a stale reference beside another controller, hands off
+upstream: a stale reference and another controller, left alone
  none       stale      controller            | = =     = =      = =     = =
  controller stale      controller            | = =     = =      = =     = =
  beta       stale      controller            | = =     = =      = =     = =
@@ -309,12 +309,12 @@ KEP: from a deletion policy to Retain, not yet seen by the controller
 KEP: from Retain to a deletion policy, not yet seen by the controller
  none       none       none       Retain     Delete      InRange    | stays      ?      stays
  none       none       none       Delete     Delete      ScaledDown | goes       ?      stays
-KEP: someone else is the controller, the policy is ignored
+KEP: another controller owns the PVC, the policy is ignored
  none       none       controller Delete     Delete      InRange    | stays      stays  stays
  controller none       controller Delete     Delete      InRange    | stays      stays  stays
-the garbage collector keeps what somebody else owns, too
+the garbage collector keeps PVCs with another owner
  controller none       owner      Delete     Delete      InRange    | stays      stays  stays
-upstream: a stale reference, the garbage collector has it already
+upstream: a stale reference, the garbage collector deletes the PVC
  stale      none       none       Retain     Retain      InRange    | !          !      !
  none       stale      none       Delete     Delete      InRange    | !          !      !
  none       stale      owner      Delete     Delete      InRange    | stays      stays  stays

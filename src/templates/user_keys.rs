@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn values_in_words_are_those_that_are_allowed() {
+    fn values_in_words_are_the_allowed_ones() {
         let words = |key| {
             USER_KEYS
                 .into_iter()

@@ -17,7 +17,7 @@ use oci_client::secrets::RegistryAuth;
 /// Push the policy or the image to a registry; prints what was pushed, with its digest
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Speak HTTP, to a registry on this machine
+    /// Use HTTP, for a registry on this machine
     #[arg(long)]
     plain_http: bool,
     #[command(subcommand)]
@@ -26,7 +26,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// The policy, in the shape that kwctl pushes
+    /// The policy, in the format of kwctl
     Policy {
         /// policy.wasm
         file: PathBuf,
