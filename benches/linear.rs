@@ -211,7 +211,7 @@ fn run() -> Result<()> {
         // A warm-up: the allocator of the host starts to keep large blocks.
         guests.fresh(&shape.review(LENGTHS[LENGTHS.len() - 1]))?;
     }
-    println!("linear in the input: cost per byte by length; ratio = most expensive byte / cheapest byte of a shorter review");
+    println!("cost per byte by length; ratio = most expensive byte / cheapest byte of a shorter review");
     println!("  instructions: what the guest executes, exact on every machine; above the target is an error");
     println!("  ns: the time of a call in memory that was touched before, so the guest's own work");
     println!(
