@@ -1,7 +1,7 @@
-//! Turns policy-metadata.yml into the JSON that the wasm module carries in its section `io.kubewarden.metadata`.
+//! Converts policy-metadata.yml to JSON for the section `io.kubewarden.metadata` of the wasm module.
 //!
-//! `CLAIM_ROLLOUT_METADATA=none` sets `cfg(claim_rollout_no_metadata)`: a module without the section, because
-//! `kwctl annotate` appends its own and only the first of two would be read.
+//! `CLAIM_ROLLOUT_METADATA=none` sets `cfg(claim_rollout_no_metadata)`: a module without the section. `kwctl annotate`
+//! appends its own section, and of two sections only the first one counts.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 const SOURCE: &str = "policy-metadata.yml";
 const SWITCH: &str = "CLAIM_ROLLOUT_METADATA";
 
-/// A key of the metadata, what its value must be, and whether Kubewarden can do without it.
+/// A key of the metadata, its expected value, and whether Kubewarden requires it.
 struct Key {
     name: &'static str,
     expected: &'static str,
@@ -37,11 +37,11 @@ const KEYS: &[Key] = &[
         true,
     ),
     key("mutating", "true or false", Value::is_boolean, true),
-    // Kubewarden's default is true, which is wrong for this policy: so it has to be said.
+    // The default of Kubewarden is true, which is wrong for this policy.
     key("backgroundAudit", "true or false", Value::is_boolean, true),
     key("executionMode", "kubewarden-wapc", |v| v == "kubewarden-wapc", true),
     key("policyType", "kubernetes", |v| v == "kubernetes", true),
-    // Without it policy-server refuses a waPC module.
+    // Without this key, policy-server does not load a waPC module.
     key("protocolVersion", "v1", |v| v == "v1", true),
     key("contextAwareResources", "a list", Value::is_array, true),
     key("hostCapabilities", "a list", Value::is_array, true),
@@ -81,7 +81,7 @@ fn run() -> Result<(), String> {
     fs::write(Path::new(&out).join("metadata.json"), json).map_err(|error| format!("{out}: {error}"))
 }
 
-/// Every fault at once, in one line.
+/// Returns all faults, in one line.
 fn check(metadata: &Map<String, Value>) -> Result<(), String> {
     let mut faults = Vec::new();
     for Key {
@@ -97,7 +97,7 @@ fn check(metadata: &Map<String, Value>) -> Result<(), String> {
             _ => {}
         }
     }
-    // A misspelt key would be ignored by Kubewarden without a word.
+    // Kubewarden silently ignores unknown keys, so a typo is an error here.
     for name in metadata.keys().filter(|name| KEYS.iter().all(|key| key.name != **name)) {
         faults.push(format!("{name} is not a key of the metadata"));
     }

@@ -1,5 +1,5 @@
-//! A guest in a host of our own, for what policy-server's cannot say: how many instructions a call executes, and how long
-//! it takes where no page of memory is touched for the first time.
+//! A minimal waPC host. Unlike the host of policy-server, it counts the instructions of a call, and it measures a call
+//! whose memory pages were touched before.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,16 @@ use wasmtime_provider::wasmtime::{
 use crate::Result;
 
 const OPERATION: &[u8] = b"validate";
-/// Of a Linux host.
+/// The page size of a Linux host.
 const PAGE: usize = 4096;
-/// Of a guest.
+/// The page size of WebAssembly.
 const WASM_PAGE: usize = 64 << 10;
 
-/// What goes in and what comes out. It is used again for the next call, so that its own memory is old, too.
+/// The input and the output of a call. The next call reuses it, so that its memory was touched before, too.
 #[derive(Default)]
 pub(crate) struct Call {
     payload: Vec<u8>,
-    /// What each look-up finds.
+    /// The result of each lookup.
     found: Vec<u8>,
     answer: Vec<u8>,
 }
@@ -38,7 +38,7 @@ impl Call {
         }
     }
 
-    /// What the guest has answered.
+    /// The answer of the guest.
     pub(crate) fn answer(&self) -> &[u8] {
         &self.answer
     }
@@ -54,13 +54,14 @@ impl Bare {
         linker.func_wrap("wapc", "__host_call", look_up)?;
         linker.func_wrap("wapc", "__host_response_len", found_length)?;
         linker.func_wrap("wapc", "__host_response", found)?;
-        // Errors: nothing that is measured has any.
+        // The guests under test need no other import.
         linker.define_unknown_imports_as_traps(&module)?;
         let guest = linker.instantiate_pre(&module)?;
         Ok(Self { engine, guest })
     }
 
-    /// How many instructions a call executes; memory that is copied or filled counts as one. The configuration has to count.
+    /// The number of instructions of a call; a bulk copy or fill of memory counts as one. The configuration must enable
+    /// fuel.
     pub(crate) fn fuel(&self, call: Call) -> Result<u64> {
         let mut store = Store::new(&self.engine, call);
         store.set_fuel(u64::MAX)?;
@@ -70,11 +71,11 @@ impl Bare {
         Ok(before - store.get_fuel()?)
     }
 
-    /// How long a call of a fresh instance takes whose memory has been touched before.
+    /// The time of a call in a fresh instance, with memory that was touched before.
     pub(crate) fn time(&self, call: &mut Call) -> Result<Duration> {
         let mut store = Store::new(&self.engine, std::mem::take(call));
         store.set_epoch_deadline(2);
-        // Twice of what goes in is more than an answer of half of it takes with what is kept beside both.
+        // Room for twice the input: enough for the answer and the data beside it.
         let data = store.data();
         let room = (data.payload.len() + data.found.len()) * 2 + (1 << 20);
         let guest = self.start(&mut store, room)?;
@@ -85,7 +86,7 @@ impl Bare {
         Ok(time)
     }
 
-    /// A fresh instance with so much more memory, all of it touched.
+    /// A fresh instance with `room` more bytes of memory, all of them touched.
     fn start(&self, store: &mut Store<Call>, room: usize) -> Result<TypedFunc<(u32, u32), u32>> {
         let instance = self.guest.instantiate(&mut *store)?;
         if room > 0 {
@@ -128,7 +129,7 @@ fn response(mut caller: Caller<'_, Call>, answer: u32, length: u32) -> wasmtime:
     Ok(())
 }
 
-/// Whatever is asked for is there.
+/// Every lookup succeeds.
 fn look_up(_: Caller<'_, Call>, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32) -> u32 {
     1
 }

@@ -1,5 +1,5 @@
-//! Policy engines in native code, asked the question that most updates pose: may this request pass, because no template
-//! changes? Each is given the review's bytes, so that decoding counts, and a program that was compiled before.
+//! Policy engines in native code with the most common question: may this request pass, because no template changes?
+//! Each engine gets the bytes of the review, so that decoding counts, and a compiled program.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const CEL: &str = "request.object.spec.volumeClaimTemplates.size() == request.ol
     request.object.spec.volumeClaimTemplates.all(t, request.oldObject.spec.volumeClaimTemplates.exists(o, \
     o.metadata.name == t.metadata.name && o == t))";
 
-/// Rego.
+/// The Rego engine.
 pub(crate) struct Rego(regorus::Engine);
 
 impl Rego {
@@ -44,7 +44,7 @@ impl Rego {
     }
 }
 
-/// CEL.
+/// The CEL engine.
 pub(crate) struct Cel {
     env: Arc<Env>,
     program: Program,

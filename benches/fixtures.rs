@@ -1,8 +1,9 @@
-//! Reviews as policy-server hands them to a guest, at three sizes. Seeded: every run measures the same bytes.
+//! Reviews as a guest gets them from policy-server, in three sizes. They are seeded, so every run measures the same
+//! bytes.
 
 use serde_json::{Map, Value, json};
 
-/// How large a review is, and what fills it.
+/// The size of a review, and its contents.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) name: &'static str,
@@ -10,7 +11,7 @@ pub(crate) struct Size {
     /// Environment variables of each container.
     env: usize,
     managed_fields: bool,
-    /// Bytes of one long annotation, as some operators write them.
+    /// Bytes of one long annotation, as some operators write.
     annotation: usize,
 }
 
@@ -38,16 +39,16 @@ pub(crate) const SIZES: [Size; 3] = [
     },
 ];
 
-/// What an UPDATE asks for.
+/// The change of an UPDATE.
 #[derive(Clone, Copy)]
 pub(crate) enum Edit {
-    /// Another image, the templates as they are: the most common update of all.
+    /// Another image, the same templates: the most common update.
     Image,
-    /// The template's storage from 10Gi to 20Gi, nothing else.
+    /// The storage of the template grows from 10Gi to 20Gi.
     Grow,
 }
 
-/// The payload of `validate` for an UPDATE of a set of this size.
+/// The payload of `validate` for an UPDATE of a StatefulSet of this size.
 pub(crate) fn review(size: Size, edit: Edit) -> Value {
     let old = stateful_set(size);
     let mut new = old.clone();
@@ -75,13 +76,12 @@ pub(crate) fn review(size: Size, edit: Edit) -> Value {
             "dryRun": false,
             "options": {"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions", "fieldManager": "kubectl-edit"},
         },
-        // No look-up: what is measured is the guest, not the host's answers about rights and claims, which the peer does not
-        // ask for either.
+        // Without lookups, the benchmark measures the guest only. The peer makes no lookups either.
         "settings": {"authority": "TrustSetEditors", "pvcChecks": "Off"},
     })
 }
 
-/// Only what a typed round trip keeps as it is: otherwise the peer could not give the right answer.
+/// A StatefulSet that survives a typed round trip: otherwise the peer could not answer correctly.
 fn stateful_set(size: Size) -> Value {
     let mut random = Random(0x5EED);
     let mut annotations = Map::new();
@@ -185,7 +185,7 @@ fn container(n: usize, env: usize, random: &mut Random) -> Value {
     container
 }
 
-/// What the API server keeps about a server-side apply: an entry for every field of every container.
+/// The managed fields of a server-side apply: an entry for each field of each container.
 fn managed_fields(containers: &[Value]) -> Value {
     let each = containers.iter().filter_map(Value::as_object).map(|container| {
         let name = container.get("name").unwrap_or(&Value::Null);
@@ -209,7 +209,7 @@ fn managed_fields(containers: &[Value]) -> Value {
     })
 }
 
-/// xorshift64*: the same everywhere and for ever, which no library promises of its generators.
+/// xorshift64*: stable on all machines and in all versions, unlike the generators of libraries.
 struct Random(u64);
 
 impl Random {

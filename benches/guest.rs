@@ -13,9 +13,9 @@ use crate::fixtures::{Edit, Size, review};
 use crate::module::{self, DEADLINES};
 use crate::pairs::timed;
 
-/// A module, compiled once; every call gets a fresh instance of it.
+/// A compiled module. Every call gets a fresh instance.
 pub(crate) struct Guest {
-    /// The variable that named the file: what messages call it by.
+    /// The environment variable with the path of the module, for messages.
     name: &'static str,
     pub(crate) bytes: Vec<u8>,
     engine: Engine,
@@ -48,14 +48,14 @@ impl Guest {
         Ok(time)
     }
 
-    /// How long a request takes that gets a fresh instance, as each does in policy-server.
+    /// The time of a request with a fresh instance, as in policy-server.
     pub(crate) fn request(&self, payload: &[u8]) -> Result<Duration> {
         let (answer, time) = timed(|| self.start().map(|host| host.call("validate", payload)));
         black_box(answer?.map_err(|error| self.fault(&error))?);
         Ok(time)
     }
 
-    /// The answer of a fresh instance, and how long the call alone took.
+    /// The answer of a fresh instance, and the time of the call alone.
     pub(crate) fn call(&self, payload: &[u8]) -> Result<(Vec<u8>, Duration)> {
         let host = self.start()?;
         let (answer, time) = timed(|| host.call("validate", payload));
@@ -65,9 +65,9 @@ impl Guest {
     /// A fresh instance after `wapc_init`.
     fn start(&self) -> Result<WapcHost> {
         let engine = self.pre.rehydrate(Some(DEADLINES))?;
-        // A guest may take an error for an answer, and the time that it takes for its own.
+        // Not an error: a guest could take it for an answer and go on.
         let no_host_calls = |_, _: &str, _: &str, operation: &str, _: &[u8]| -> Result<Vec<u8>> {
-            panic!("a look-up ({operation}), though the settings ask for none")
+            panic!("a lookup ({operation}), although the settings disable all")
         };
         Ok(WapcHost::new(Box::new(engine), Some(Box::new(no_host_calls)))?)
     }
@@ -76,7 +76,7 @@ impl Guest {
         format!("{}: {error}", self.name)
     }
 
-    /// Err iff the answer is not the one that both must give.
+    /// Returns an error if the answer is not the expected one.
     pub(crate) fn check(&self, size: Size, edit: Edit) -> Result<()> {
         let review = review(size, edit);
         let answer: Value = serde_json::from_slice(&self.call(&serde_json::to_vec(&review)?)?.0)?;
@@ -84,7 +84,7 @@ impl Guest {
         let fault = match (edit, &answer["mutated_object"]) {
             _ if answer["accepted"] != true => Some(format!("not accepted: {}", answer["message"])),
             (Edit::Image, Value::Null) => None,
-            (Edit::Image, _) => Some("mutated, though no template changed".to_owned()),
+            (Edit::Image, _) => Some("mutated, although no template changed".to_owned()),
             (Edit::Grow, mutated) => staged_fault(request, mutated),
         };
         fault.map_or(Ok(()), |fault| {
@@ -93,8 +93,8 @@ impl Guest {
     }
 }
 
-/// What is wrong with an object in which the growth has been staged, if anything: the old templates, the staged
-/// change, its phase, and otherwise what the request asked for.
+/// The first fault of an object with a staged growth: it must have the old templates, the staged change and its phase,
+/// and otherwise be equal to the object of the request.
 fn staged_fault(request: &Value, mutated: &Value) -> Option<String> {
     let mut rest = mutated.clone();
     let mut removed = |key: &str| {
@@ -102,10 +102,10 @@ fn staged_fault(request: &Value, mutated: &Value) -> Option<String> {
         annotations.remove(key)?.as_str().map(str::to_owned)
     };
     if !removed("claim-rollout.io/staged").is_some_and(|staged| staged.contains("20Gi")) {
-        return Some("the staged change does not hold the growth".to_owned());
+        return Some("the staged change does not have the growth".to_owned());
     }
     if removed("claim-rollout.io/phase").is_none() {
-        return Some("no phase beside the staged change".to_owned());
+        return Some("no phase with the staged change".to_owned());
     }
     let mut expected = request["object"].clone();
     expected["spec"]["volumeClaimTemplates"] = request["oldObject"]["spec"]["volumeClaimTemplates"].clone();
@@ -113,7 +113,7 @@ fn staged_fault(request: &Value, mutated: &Value) -> Option<String> {
     Some(format!("differs from the request at {path}"))
 }
 
-/// The first path at which two values differ.
+/// The first path with different values.
 fn difference(expected: &Value, found: &Value, path: &str) -> Option<String> {
     match (expected, found) {
         (Value::Object(expected), Value::Object(found)) => {

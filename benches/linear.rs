@@ -1,20 +1,21 @@
-//! `make bench`: that the cost of an answer is linear in the input, from a usual review to two objects of 3 MiB.
+//! `make bench`: checks that the cost of an answer is linear in the input, from a usual review to two objects of 3 MiB.
 //!
-//! For each shape of a review and each length, in this order:
+//! For each shape of a review and each length, it measures:
 //!
-//! * *instructions* per byte: what the guest executes. Exact, the same on every machine, and so a failure if not linear.
-//! * *time* per byte of a call in a fresh instance whose memory the host has touched before: the work itself.
-//! * *fresh*: the same in policy-server's host, where each page is touched for the first time during the call, and payload
-//!   and answer are copied by the host: what an operating system takes for its pages is no work of the guest, and it takes
-//!   more for each page once a process asks for megabytes at once.
+//! * *instructions* per byte in the guest. The number is the same on every machine; a number that is not linear is an
+//!   error.
+//! * *time* per byte of a call in a fresh instance, with memory that was touched before: the work of the guest.
+//! * *fresh*: the same in the host of policy-server, which copies payload and answer, and where the call touches each
+//!   page for the first time. Part of this time is that of the operating system, which needs more for each page once a
+//!   process requests megabytes at once.
 //!
-//! A ratio is the worst pair of a shorter review and a longer one: the dearer byte of the longer beside the cheaper one of the
-//! shorter. (Shorter ones have dearer bytes: what a call costs whatever its length is spread over fewer.) What lies in parts
-//! that nobody reads, what is read, and what is refused must all be linear: a policy-server stops a guest after two seconds,
-//! and then nobody can update the set.
+//! A ratio is the worst pair of a shorter and a longer review: the cost of a byte of the longer one, divided by that of
+//! the shorter one. (Short reviews cost more per byte, because of the fixed cost of a call.) All parts must be linear:
+//! unread ones, read ones, and denied ones. A policy-server stops a guest after two seconds, and then nobody can update
+//! the StatefulSet.
 //!
-//! Beside them runs a control that compares each line with all others: were it found linear, the judgement would be worth
-//! nothing, and that is an error, too.
+//! A quadratic control compares each line with all others. If the control is found to be linear, the benchmark does not
+//! work, and that is an error.
 
 mod bare;
 mod module;
@@ -34,42 +35,42 @@ use module::DEADLINES;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// In bytes.
+/// The lengths of the reviews, in bytes.
 const LENGTHS: [usize; 6] = [15 << 10, 60 << 10, 250 << 10, 659 << 10, 2 << 20, 6 << 20];
-/// A byte of a longer review beside one of a shorter.
+/// The largest ratio.
 const TARGET: f64 = 1.3;
-/// How long one measurement may take, and the fewest calls it is taken of.
+/// The time for one measurement, and the fewest calls.
 const BUDGET: Duration = Duration::from_millis(100);
 const FEWEST: usize = 5;
-/// All lengths are measured so often, one after the other, and of each the best counts: what slows the machine down for a
-/// second then meets each length in one round at most.
+/// Each round measures all lengths, and the best result of each length counts. A machine that is slow for a second then
+/// spoils at most one round.
 const ROUNDS: usize = 6;
-/// What takes longer than this is not tried with more.
+/// A measurement that takes longer is not repeated with longer reviews.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where the bytes of a review are.
+/// The field that makes a review long.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Annotations,
     /// `spec.volumeClaimTemplates[0].metadata.labels`
     TemplateLabels,
-    /// `metadata.managedFields`, of a set with a staged change: is it withdrawn?
+    /// `metadata.managedFields` of a StatefulSet with a staged change, which the policy reads to detect a withdrawal.
     Managers,
     /// `metadata.ownerReferences`
     Owners,
     /// `spec.selector.matchLabels`
     Selector,
-    /// `metadata.labels` of a claim that is created, and `spec.selector.matchLabels` of its set.
+    /// `metadata.labels` of a PVC that is created, and `spec.selector.matchLabels` of its StatefulSet.
     ClaimLabels,
 }
 
-/// A review that is filled in one place.
+/// A review with many entries in one field.
 struct Shape {
     name: &'static str,
     place: Place,
     /// One entry; `{n}` is its number.
     item: &'static str,
-    /// What the new template asks for; the old one has 10Gi.
+    /// The size in the new template; the old one has 10Gi.
     target: &'static str,
 }
 
@@ -91,8 +92,8 @@ const SHAPES: [Shape; 10] = [
         r#""claim-rollout.io/{n}":"some text that somebody has written here""#,
         "20Gi",
     ),
-    shape("grow, labels (refused)", Place::TemplateLabels, LABEL, "20Gi"),
-    shape("refused for its end", Place::Annotations, TEXT, "20Gi\""),
+    shape("grow, labels (denied)", Place::TemplateLabels, LABEL, "20Gi"),
+    shape("error at the end", Place::Annotations, TEXT, "20Gi\""),
     shape(
         "staged, managers",
         Place::Managers,
@@ -118,7 +119,7 @@ const fn shape(name: &'static str, place: Place, item: &'static str, target: &'s
     }
 }
 
-/// What a guest is asked, and what each of its look-ups finds.
+/// The payload, and the result of each lookup.
 struct Review {
     text: String,
     found: String,
@@ -130,7 +131,7 @@ impl Review {
     }
 }
 
-/// The staged change of 20Gi, as an annotation.
+/// A staged change of 20Gi, as an annotation.
 fn staged() -> String {
     let templates = r#"[{"metadata":{"name":"data"},"spec":{"resources":{"requests":{"storage":"20Gi"}}}}]"#;
     let change = StagedChange {
@@ -207,14 +208,14 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let guests = Guests::load()?;
     for shape in &SHAPES {
-        // The host's allocator learns from its first large blocks to keep them.
+        // A warm-up: the allocator of the host starts to keep large blocks.
         guests.fresh(&shape.review(LENGTHS[LENGTHS.len() - 1]))?;
     }
-    println!("linear in the input: cost per byte by length; ratio = dearest byte / cheapest byte of a shorter review");
+    println!("cost per byte by length; ratio = most expensive byte / cheapest byte of a shorter review");
     println!("  instructions: what the guest executes, exact on every machine; above the target is an error");
     println!("  ns: the time of a call in memory that was touched before, so the guest's own work");
     println!(
-        "  ns, fresh: as in policy-server, with the host's copies and its operating system's time for new pages: no target"
+        "  ns, fresh: as in policy-server, with copies by the host and page faults of its operating system: no target"
     );
     many_labels(&guests)?;
     control()?;
@@ -231,10 +232,10 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-/// A claim with so many labels that a tenant can make the StatefulSet controller create, and how long it may take.
+/// A PVC with many labels, which a tenant can make the StatefulSet controller create, and the time limit.
 const LABELS: usize = 40_000;
 const LABELS_MS: f64 = 30.0;
-/// Exact on every machine; more is an error.
+/// The limit of instructions, which are equal on every machine. More is an error.
 const LABELS_INSTRUCTIONS: u64 = 220_000_000;
 
 fn many_labels(guests: &Guests) -> Result<()> {
@@ -259,7 +260,7 @@ fn many_labels(guests: &Guests) -> Result<()> {
     Ok(())
 }
 
-/// Errs if work that is quadratic were taken for linear.
+/// Returns an error if quadratic work is found to be linear.
 fn control() -> Result<()> {
     let texts = [15 << 10, 60 << 10, 250 << 10].map(|length| SHAPES[0].review(length));
     let costs = Costs::take(&texts, |review| {
@@ -273,19 +274,19 @@ fn control() -> Result<()> {
     })?;
     costs.print("control, quadratic", "ns", Judged::Yes);
     if costs.ratio() <= TARGET {
-        return Err("the control was found linear: the judgement is worth nothing".into());
+        return Err("the quadratic control was found to be linear, so the benchmark does not work".into());
     }
     Ok(())
 }
 
-/// Whether a ratio is held against the target.
+/// Whether the target applies to a ratio.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Judged {
     Yes,
     No,
 }
 
-/// What a byte costs, by length, shortest first.
+/// The cost per byte, by length, shortest first.
 struct Costs(Vec<(usize, f64)>);
 
 impl Costs {
@@ -326,11 +327,11 @@ impl Costs {
 
 /// The same module in three hosts.
 struct Guests {
-    /// policy-server's.
+    /// The host of policy-server.
     pre: WasmtimeEngineProviderPre,
-    /// One that counts instructions.
+    /// A host that counts instructions.
     counted: Bare,
-    /// One that touches memory before.
+    /// A host that touches memory before the call.
     touched: Bare,
 }
 
@@ -351,13 +352,13 @@ impl Guests {
         })
     }
 
-    /// Nanoseconds of a call, in memory that has been touched.
+    /// The time of a call in nanoseconds, with memory that was touched before.
     fn touched(&self, review: &Review) -> Result<f64> {
         let mut call = review.call();
         quartile(|| self.touched.time(&mut call))
     }
 
-    /// Nanoseconds of a call, as in policy-server.
+    /// The time of a call in nanoseconds, as in policy-server.
     fn fresh(&self, review: &Review) -> Result<f64> {
         quartile(|| {
             let engine = self.pre.rehydrate(Some(DEADLINES))?;
@@ -371,7 +372,7 @@ impl Guests {
     }
 }
 
-/// The lowest quartile of several times, in nanoseconds: what else runs here only adds to it.
+/// The lowest quartile of several times, in nanoseconds: other load on the machine only adds to a time.
 fn quartile(mut time: impl FnMut() -> Result<Duration>) -> Result<f64> {
     let mut times = Vec::new();
     let begin = Instant::now();

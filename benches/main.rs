@@ -1,13 +1,13 @@
-//! `make bench`: policy.wasm beside its peers.
+//! `make bench`: compares policy.wasm with its peers.
 //!
-//! * A policy made with the SDK (sdk-guest), each run as policy-server runs it: a fresh instance for every request. Both
-//!   the call alone and the whole request with its instance are shown: the host's part is the same for both guests.
-//! * Policy engines in native code, against our wasm and against our native code.
+//! * A policy made with the SDK (sdk-guest). Both run as in policy-server, with a fresh instance for every request. The
+//!   call alone and the whole request are measured; the part of the host is the same for both guests.
+//! * Policy engines in native code, compared with our wasm and with our native code.
 //! * Another parser of quantities.
 //!
-//! First answers are compared: on the same question, a faster wrong answer is no result, and the exit code says so. Then
-//! both are timed in turns (A B A B …), so that a busy machine slows both. A line is `name ratio (ours, peer)`; the
-//! ratio is peer ÷ ours and the median over pairs, with its quartiles. Missing a target is reported and fails nothing.
+//! The answers are compared first: different answers are an error. Then both sides are timed in turns (A B A B …), so
+//! that a busy machine slows both. A line is `name ratio (ours, peer)`. The ratio is peer ÷ ours, the median over
+//! pairs, with its quartiles. A missed target is reported and is not an error.
 
 mod engines;
 mod fixtures;
@@ -29,7 +29,7 @@ use pairs::{Pairs, timed, verdict};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// What a set that is really used weighs.
+/// The size of a usual StatefulSet.
 const USUAL: Size = SIZES[1];
 
 fn main() -> ExitCode {
@@ -63,7 +63,7 @@ fn run() -> Result<()> {
     quantities::run()
 }
 
-/// What the modules cost before they are called.
+/// The size of the modules, and the time to compile them.
 fn modules(ours: &Guest, peer: &Guest) -> Result<()> {
     let [small, large] = [ours, peer].map(|guest| guest.bytes.len());
     let ratio = large as f64 / small as f64;
@@ -76,9 +76,9 @@ fn modules(ours: &Guest, peer: &Guest) -> Result<()> {
     Ok(())
 }
 
-/// The same request to both guests: the call alone, and with the instance that it gets.
+/// The same request to both guests: the call alone, and with its instance.
 fn calls(ours: &Guest, peer: &Guest, size: Size, edit: Edit) -> Result<()> {
-    // With 4 KB it is the fixed cost of a call that is measured.
+    // At 4 KB, the fixed cost of a call dominates.
     let (what, target) = match (edit, size.name) {
         (Edit::Image, "4 KB") => ("unchanged", None),
         (Edit::Grow, "4 KB") => ("divert", None),

@@ -1,14 +1,14 @@
-//! Times taken in turns, and the line that they become.
+//! Pairs of times, measured in turns, and their output line.
 
 use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// How long one line may take, and the fewest pairs a median is taken of.
+/// The time for one line, and the fewest pairs for a median.
 const BUDGET: Duration = Duration::from_secs(2);
 const FEWEST_PAIRS: usize = 5;
 
-/// Times of ours and the peer's, in seconds.
+/// Our times and those of the peer, in seconds.
 pub(crate) struct Pairs(Vec<[f64; 2]>);
 
 impl Pairs {
@@ -22,7 +22,7 @@ impl Pairs {
         Ok(Self(pairs))
     }
 
-    /// The same pairs, when each time was that of so many runs.
+    /// The times of a single run, if each pair is the time of `runs` runs.
     pub(crate) fn each(self, runs: u32) -> Self {
         Self(
             self.0
@@ -60,7 +60,7 @@ pub(crate) fn verdict(ratio: f64, target: Option<f64>) -> String {
     })
 }
 
-/// What something returns, and how long it took.
+/// The result of a function, and its time.
 pub(crate) fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let result = run();

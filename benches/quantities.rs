@@ -1,4 +1,4 @@
-//! Quantities beside those of crate `kube_quantity`: a text is parsed and compared with the one before.
+//! Parses quantities and compares each with the previous one, with our code and with the crate `kube_quantity`.
 
 use std::cmp::Ordering;
 use std::hint::black_box;
@@ -10,8 +10,8 @@ use kube_quantity::ParsedQuantity;
 use crate::Result;
 use crate::pairs::{Pairs, timed, verdict};
 
-/// What stands in templates. Both crates and Kubernetes agree on all of these; on `1E`, `1Ei` and fractions of 10⁻⁹ they
-/// do not, so those are left out.
+/// Texts as in templates. Both crates and Kubernetes agree on all of these. They differ on `1E`, `1Ei` and fractions of
+/// 10⁻⁹, which are left out.
 const TEXTS: [&str; 16] = [
     "10Gi",
     "20Gi",
@@ -31,10 +31,10 @@ const TEXTS: [&str; 16] = [
     "1536Mi",
 ];
 
-/// Rounds of one measurement: a clock is too coarse for one text.
+/// Rounds of one measurement: a clock cannot measure one text.
 const ROUNDS: u32 = 500;
 
-/// The longest that one parse and one comparison may take.
+/// The longest time of one parse and one comparison.
 const MOST: f64 = 30e-9;
 
 pub(crate) fn run() -> Result<()> {

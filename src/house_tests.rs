@@ -1,7 +1,7 @@
-//! The plan of the house: which folder may import which, and that no files of a folder import each other in a circle.
+//! The structure of the crate: which folder may import which, and no circles between the files of a folder.
 //!
-//! The imports are read from the sources: `use` declarations, and paths that begin with `crate` or `super`. Tests are not part
-//! of the house.
+//! The imports come from the sources: `use` declarations, and paths that begin with `crate` or `super`. Tests are left
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,7 +9,9 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
-/// What each folder may import. `templates` and `json` are inmost; who is missing here imports nothing.
+mod names;
+
+/// The folders that each folder may import. A folder that is not listed imports nothing.
 const PLAN: [(&str, &[&str]); 11] = [
     ("templates", &["json"]),
     ("api", &["json", "templates"]),
@@ -26,25 +28,25 @@ const PLAN: [(&str, &[&str]); 11] = [
         &["admission", "api", "claims", "json", "rollout", "templates", "wire"],
     ),
 ];
-/// Whoever runs everything imports everything.
-const FACE_OF_ALL: &str = "cli";
-/// Folders whose files still import each other in circles.
+/// The front end that runs all parts may import all of them.
+const IMPORTS_ALL: &str = "cli";
+/// Folders whose files may import each other in circles.
 const WITH_CIRCLES: [&str; 1] = ["sim"];
 
-/// A module, as the names on the way to it.
+/// The path of a module.
 type Module = Vec<String>;
 
-/// Which module imports which.
+/// The imports of each module.
 type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
-/// A source file: its modules, what it imports, and under which names it hands on what others define.
+/// A source file: its module, its imports, and its re-exports with the modules that they come from.
 struct Source {
     module: Module,
     paths: Vec<Module>,
     reexports: BTreeMap<String, String>,
 }
 
-/// Collects the paths of a file.
+/// Collects the paths in a file.
 struct Collector {
     module: Module,
     paths: Vec<Module>,
@@ -63,7 +65,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Every path that a tree of a `use` declaration names.
+/// Collects every path in a tree of a `use` declaration.
 fn leaves(tree: &UseTree, before: &Module, paths: &mut Vec<Module>) {
     let with = |name: String| [&before[..], &[name]].concat();
     match tree {
@@ -88,7 +90,7 @@ impl<'a> Visit<'a> for Collector {
         }
     }
 
-    /// Who may see an item imports nothing.
+    /// A visibility such as `pub(in path)` imports nothing.
     fn visit_visibility(&mut self, _: &'a Visibility) {}
 
     fn visit_path(&mut self, path: &'a syn::Path) {
@@ -99,7 +101,7 @@ impl<'a> Visit<'a> for Collector {
 }
 
 impl Collector {
-    /// The paths from the root of the crate; those of other crates are left out.
+    /// The paths in this crate, from its root.
     fn resolved(self) -> Vec<Module> {
         let Self { module, paths } = self;
         let resolve = |path: Module| {
@@ -115,7 +117,7 @@ impl Collector {
     }
 }
 
-/// The modules that this file hands names on from.
+/// The re-exported names, with the modules that they come from.
 fn reexports(items: &[Item]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for item in items {
@@ -169,7 +171,7 @@ fn read(folder: &Path, module: &Module, sources: &mut Vec<Source>) {
     }
 }
 
-/// Which module imports which, without what only names a folder.
+/// The imports of each module, without those that only name a folder.
 fn imports() -> Imports {
     let mut sources = Vec::new();
     read(
@@ -182,7 +184,7 @@ fn imports() -> Imports {
         let mut at = (0..=path.len())
             .rev()
             .find_map(|end| known.get(&path[..end].to_vec()))?;
-        // What a folder hands on belongs to the file that defines it.
+        // A name that a folder re-exports belongs to the file that defines it.
         while let Some(name) = path.get(at.module.len())
             && let Some(file) = at.reexports.get(name)
             && let Some(inner) = known.get(&[&at.module[..], std::slice::from_ref(file)].concat())
@@ -202,7 +204,7 @@ fn imports() -> Imports {
     imports.collect()
 }
 
-/// The modules that are on a circle, or on the way from one to another.
+/// The modules in a circle, or on a path between two circles.
 fn circles(mut imports: Imports) -> BTreeSet<Module> {
     loop {
         let before = imports.len();
@@ -223,7 +225,7 @@ fn circles(mut imports: Imports) -> BTreeSet<Module> {
 }
 
 #[test]
-fn folder_imports_only_what_the_plan_allows() {
+fn folder_imports_only_allowed_folders() {
     let imports = imports();
     let plan: BTreeMap<&str, &[&str]> = PLAN.into_iter().collect();
     let mut against = BTreeSet::new();
@@ -235,7 +237,7 @@ fn folder_imports_only_what_the_plan_allows() {
             .map(|(of, target)| (of, &target[0]))
         {
             let allowed = of == target
-                || of == FACE_OF_ALL
+                || of == IMPORTS_ALL
                 || plan.get(of.as_str()).is_some_and(|may| may.contains(&target.as_str()));
             if !allowed {
                 against.insert(format!("{} imports {target}", module.join("/")));
@@ -243,9 +245,9 @@ fn folder_imports_only_what_the_plan_allows() {
         }
         for target in targets
             .iter()
-            .filter(|_| module.first().is_some_and(|of| of != FACE_OF_ALL))
+            .filter(|_| module.first().is_some_and(|of| of != IMPORTS_ALL))
         {
-            assert_ne!(target[0], FACE_OF_ALL, "{} imports it", module.join("/"));
+            assert_ne!(target[0], IMPORTS_ALL, "{} imports {IMPORTS_ALL}", module.join("/"));
         }
     }
     assert!(against.is_empty(), "{against:#?}");
@@ -254,7 +256,7 @@ fn folder_imports_only_what_the_plan_allows() {
 }
 
 #[test]
-fn files_of_a_folder_import_each_other_in_no_circle() {
+fn files_of_a_folder_import_in_no_circle() {
     let mut imports = imports();
     imports.retain(|module, _| module.first().is_some_and(|of| !WITH_CIRCLES.contains(&of.as_str())));
     let found: Vec<String> = circles(imports).iter().map(|module| module.join("/")).collect();
@@ -262,7 +264,7 @@ fn files_of_a_folder_import_each_other_in_no_circle() {
 }
 
 #[test]
-fn circle_of_imports_is_found() {
+fn circle_of_imports_is_detected() {
     let module = |name: &str| vec![name.to_owned()];
     let imports = |pairs: &[(&str, &str)]| {
         let mut imports = Imports::new();
@@ -277,9 +279,9 @@ fn circle_of_imports_is_found() {
     assert_eq!(circles(three), BTreeSet::from([module("b"), module("c")]));
 }
 
-/// Rows `| rule | `file` | `function` |` of docs/design.md.
+/// Checks the rows `| rule | `file` | `function` |` of docs/design.md.
 #[test]
-fn rule_is_decided_where_the_design_says() {
+fn rule_of_the_design_is_in_its_function() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let design = std::fs::read_to_string(root.join("docs/design.md")).expect("docs/design.md");
     let mut rules = 0;

@@ -1,28 +1,26 @@
 //! Change `volumeClaimTemplates` of a StatefulSet on a stock Kubernetes cluster.
 //!
-//! Three pure decisions and three faces over them.
+//! Three pure decisions, and four front ends over them.
 //!
-//! | decision | where | says |
+//! | decision | where | returns |
 //! |---|---|---|
-//! | `admit` | [`admission`] | what becomes of a request: pass, stage, deny |
-//! | `plan` | [`rollout`] | what to do next to bring the claims of a set to its wish |
-//! | `gate` | [`gate`] | whether a Pod may be replaced now |
+//! | `admit` | [`admission`] | the verdict on a request: pass, stage or deny |
+//! | `plan` | [`rollout`] | what to do next to bring the PVCs of a StatefulSet to its target revision |
+//! | `gate` | [`gate`] | whether a Pod may be deleted now |
 //!
-//! | face | where | feature |
+//! | front end | where | feature |
 //! |---|---|---|
-//! | the Kubewarden policy, a waPC guest | `policy` | none: it is what is built for wasm32 |
+//! | the Kubewarden policy, a waPC guest | `policy` | none: every build for wasm32 contains it |
 //! | the controller | `controller` | `controller` |
 //! | AdmissionReview over HTTPS | `webhook` | `webhook` |
-//! | the shell | `cli` | `cli` |
+//! | the command line | `cli` | `cli` |
 //!
-//! `sim` (feature `sim`) is a model of a cluster in which all three are tried against everything that may go wrong.
+//! `sim` (feature `sim`) is a model of a cluster. It runs the decisions against stale views, crashes and other faults.
 //!
-//! [`api`] holds what other programs and people write: the settings document.
-//!
-//! Dependencies point inwards: faces → [`wire`] → decisions → [`api`], [`claims`] (what is known of the claims that exist) →
-//! [`templates`], the vocabulary. A reader starts there.
+//! Dependencies point inwards: front ends → [`wire`] → decisions → [`api`], [`claims`] → [`templates`] → [`json`].
+//! Start reading in [`templates`].
 
-// The exports of a waPC guest need an unsafe attribute; everywhere else there is none.
+// The exports of a waPC guest need an unsafe attribute. There is no other unsafe code.
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
 #![deny(unsafe_code)]
 

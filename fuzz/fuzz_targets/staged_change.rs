@@ -1,4 +1,4 @@
-//! See `claim_rollout_fuzz::record`.
+//! See `claim_rollout_fuzz::staged_change`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Target `admit`: whole reviews, made by the generator that the end-to-end tests use, with the bytes as its choices.
+//! Target `admit`: whole reviews from the generator of the end-to-end tests, with the bytes as its choices.
 
 use claim_rollout::templates::{ClaimTemplate, Diff, StagedChange};
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use crate::answer::Answer;
 use crate::bytes::Bytes;
 use crate::generated::{Case, case};
 
-/// The record's annotation.
+/// The annotation of the staged change.
 const STAGED: &str = "claim-rollout.io/staged";
 
-/// Decides one review, and those that follow from its answer.
+/// Decides one review, and further ones that follow from the answer.
 ///
 /// # Laws
-/// * A set whose templates stay and that has nothing of ours passes, and nobody hears of it (S14).
-/// * A changed object differs only where the policy may change something (S14).
-/// * The record is what was asked for, and nothing that may not be (S15).
-/// * The same wish again, once the changed object is stored, changes nothing more, and nor does the stored object itself: a
-///   GitOps tool may ask for ever (S12).
+/// * A StatefulSet with unchanged templates and without annotations of ours passes silently (S14).
+/// * A mutated object differs from the original only where the policy may change it (S14).
+/// * The staged change contains the templates of the request, and no change that is not allowed (S15).
+/// * The same request after the mutated object was stored changes nothing, nor does the stored object itself: a GitOps
+///   tool may repeat its request forever (S12).
 pub fn admit(data: &[u8]) {
     let case = case(&mut Bytes(data));
     let answer = ask(&case);
@@ -31,7 +31,7 @@ pub fn admit(data: &[u8]) {
     assert!(answer.accepted());
     review.check_places(mutated);
     if review.is_about_a_set() {
-        review.check_record(mutated);
+        review.check_staged_change(mutated);
         review.check_again(mutated);
     }
 }
@@ -59,7 +59,7 @@ impl Review<'_> {
         self.0.request["subResource"].is_null() && kind.get("kind").is_some_and(|kind| kind == "StatefulSet")
     }
 
-    /// An UPDATE that does not concern us, in every part that is read.
+    /// True iff the review is an UPDATE without any concern for the policy.
     fn is_invisible(&self) -> bool {
         let (request, settings) = (&self.0.request, &self.0.settings);
         let quiet = ["retention", "mode"].iter().all(|key| settings[*key].is_null());
@@ -90,7 +90,7 @@ impl Review<'_> {
             && self.object()["spec"]["volumeClaimTemplates"] == self.old()["spec"]["volumeClaimTemplates"]
     }
 
-    /// The edits are where they may be.
+    /// Checks that only allowed fields were changed.
     fn check_places(&self, mutated: &Value) {
         let (mut before, mut after) = (self.object().clone(), mutated.clone());
         let claim = self.0.request["kind"]["kind"] == "PersistentVolumeClaim";
@@ -112,14 +112,14 @@ impl Review<'_> {
             let is_restored = self.0.request["operation"] == "CREATE" && came_staged(self.object(), found);
             assert!(
                 found == asked || found == old || is_restored,
-                "templates that nobody wrote: {}",
+                "templates of neither object: {}",
                 self.0.payload()
             );
         }
     }
 
-    /// What is staged, if anything is staged anew.
-    fn check_record(&self, mutated: &Value) {
+    /// Checks a new staged change.
+    fn check_staged_change(&self, mutated: &Value) {
         let text = |set: &Value| set["metadata"]["annotations"][STAGED].as_str().map(str::to_owned);
         let uid = self.old()["metadata"]["uid"].as_str().unwrap_or_default();
         let Some(written) = text(mutated) else {
@@ -130,7 +130,8 @@ impl Review<'_> {
             return;
         }
         let payload = self.0.payload();
-        let change = StagedChange::read(&written, uid).unwrap_or_else(|error| panic!("{error}: {written} of {payload}"));
+        let change =
+            StagedChange::read(&written, uid).unwrap_or_else(|error| panic!("{error}: {written} of {payload}"));
         let list = |set: &Value| ClaimTemplate::list_from_value(set["spec"]["volumeClaimTemplates"].clone());
         let live = list(self.old()).expect("templates");
         assert!(
@@ -141,10 +142,10 @@ impl Review<'_> {
             let asked = list(self.object()).expect("templates");
             assert!(
                 Diff::between(&change.templates, &asked).is_empty(),
-                "not the wish: {payload}"
+                "not the templates of the request: {payload}"
             );
         }
-        // A valid record in the old object is trusted, and what is asked for is compared with it.
+        // The policy trusts a valid staged change in the old object, and compares the request with it.
         if old.is_some_and(|old| StagedChange::read(&old, uid).is_ok()) || self.0.settings["allowReCreate"] == true {
             return;
         }
@@ -166,10 +167,10 @@ impl Review<'_> {
         }
     }
 
-    /// The changed object is stored, and the same is asked again; then what is stored is sent back as it is.
+    /// Stores the mutated object, then sends the same request again and the stored object unchanged.
     fn check_again(&self, mutated: &Value) {
-        // An API server never stores another uid; a record would not be one for it. A set that has got an owner is no longer
-        // looked after, so what is asked for next passes.
+        // An API server never stores another uid, which would make the staged change foreign. A StatefulSet that gets
+        // an owner is no longer managed, so the next request passes.
         let [old, new] = [self.old(), mutated].map(|set| &set["metadata"]);
         if self.0.request["operation"] != "UPDATE" || new["uid"] != old["uid"] || !new["ownerReferences"].is_null() {
             return;
@@ -178,19 +179,19 @@ impl Review<'_> {
             let mut next = self.0.clone();
             next.request["oldObject"] = mutated.clone();
             next.request["object"] = object.clone();
-            // By the manager of the wish, whose apply owns the templates, it would be a request to go back (row U1).
+            // The field manager of the staged change would withdraw it (row U1).
             if object == mutated {
                 next.request["options"] = serde_json::json!({"fieldManager": "somebody else"});
             }
             let answer = ask(&next);
-            // A strategy that is none is only read once something hangs on it, and refused then.
+            // A StatefulSet that is not valid is read only for a staged change, and denied then.
             if answer.text.ends_with("\"code\":400}") {
                 continue;
             }
             let found = answer.mutated().unwrap_or(object);
             assert!(
                 answer.accepted() && found == mutated,
-                "no rest: {} of {} is not {mutated}",
+                "not stable: {} of {} is not {mutated}",
                 answer.text,
                 next.payload()
             );
@@ -198,7 +199,7 @@ impl Review<'_> {
     }
 }
 
-/// How deep a value is nested.
+/// The depth of a value.
 fn depth(value: &Value) -> u32 {
     match value {
         Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
@@ -207,13 +208,13 @@ fn depth(value: &Value) -> u32 {
     }
 }
 
-/// The annotations of ours, if there is a map of annotations.
+/// Our annotations; `None` if `annotations` is not a map.
 fn ours(set: &Value) -> Option<impl Iterator<Item = &String>> {
     let annotations = set["metadata"]["annotations"].as_object()?;
     Some(annotations.keys().filter(|key| key.starts_with("claim-rollout.io/")))
 }
 
-/// Takes our annotations out; a map that is empty then is none.
+/// Removes our annotations, and an empty `annotations`.
 fn forget_ours(set: &mut Value) {
     let Some(Value::Object(metadata)) = set.get_mut("metadata") else {
         return;
@@ -228,7 +229,7 @@ fn forget_ours(set: &mut Value) {
     }
 }
 
-/// Takes out what is at a path, and what is empty on the way then.
+/// Removes the value at a path, and objects on the path that are empty then.
 fn blank(value: &mut Value, path: &str) {
     let (parent, key) = path.rsplit_once('/').unwrap_or_default();
     if let Some(Value::Object(fields)) = value.pointer_mut(parent) {
@@ -245,7 +246,7 @@ fn has_valid_settings(settings: &Value) -> bool {
     claim_rollout::wire::validate_settings(settings.to_string().as_bytes()).starts_with(b"{\"valid\":true")
 }
 
-/// True iff these are the templates of a staged change that comes along with an object that is created.
+/// True iff these are the templates of a staged change in the annotations of a created object.
 pub(crate) fn came_staged(object: &Value, templates: &Value) -> bool {
     let text = object["metadata"]["annotations"][STAGED].as_str();
     let change = text.and_then(|text| StagedChange::read_of_any(text).ok());

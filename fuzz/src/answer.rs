@@ -1,28 +1,28 @@
-//! An answer of the policy, and the laws that hold for every one of them.
+//! An answer of the policy, and the laws that every answer obeys.
 
 use claim_rollout::admission::Lookups;
 use claim_rollout::wire;
 use serde_json::Value;
 
-/// The longest refusal, the longest warning that the API server lets through, and the longest sum of them.
+/// Limits: the message of a denial, one warning (in the API server), and all warnings together.
 const MAX_MESSAGE: usize = 2048;
 const MAX_WARNING: usize = 256;
 const MAX_WARNINGS: usize = 4096;
 
-/// What came out of `validate`.
+/// An answer of `validate`.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// Its bytes, as text.
+    /// The answer as text.
     pub(crate) text: String,
-    /// The same, decoded.
+    /// The answer as a value.
     pub(crate) value: Value,
 }
 
 impl Answer {
-    /// Asks twice, and checks what holds for every answer. `lookups` gives the same answers each time it is made.
+    /// Sends the payload twice, and checks the answer. `lookups` must create equal lookups each time.
     ///
-    /// Nothing if the answer cannot be decoded because the payload cannot either: half a surrogate or a number beyond all
-    /// bounds, in a part that nobody here reads, comes back as it came.
+    /// Returns `None` if neither the answer nor the payload can be decoded: the policy returns unread parts unchanged,
+    /// such as half a surrogate pair or a number that is too large.
     pub(crate) fn to<L: Lookups>(payload: &[u8], lookups: impl Fn() -> L) -> Option<Self> {
         let bytes = wire::validate(payload, &mut lookups());
         assert_eq!(
@@ -47,12 +47,12 @@ impl Answer {
         assert_eq!(
             accepted,
             message.is_empty(),
-            "a refusal says why, and only a refusal: {text}"
+            "a message is on a denial only, and on each: {text}"
         );
         assert_eq!(
             accepted,
             value["code"].is_null(),
-            "a refusal has a code, and only a refusal: {text}"
+            "a code is on a denial only, and on each: {text}"
         );
         assert!(
             accepted || matches!(value["code"].as_u64(), Some(400 | 403)),
@@ -60,11 +60,11 @@ impl Answer {
         );
         assert!(
             message.chars().count() <= MAX_MESSAGE || !has_valid_settings(payload),
-            "an endless reason: {text}"
+            "a message that is too long: {text}"
         );
         assert!(
             accepted || value["mutated_object"].is_null(),
-            "refused and changed: {text}"
+            "denied and mutated: {text}"
         );
         let lines = value["warnings"]
             .as_array()
@@ -72,7 +72,7 @@ impl Answer {
             .flatten()
             .filter_map(Value::as_str);
         for line in lines.chain([message]) {
-            assert!(!line.contains(char::is_control), "more than one line: {line:?}");
+            assert!(!line.contains(char::is_control), "a control character: {line:?}");
         }
         let mut all = 0;
         for warning in value["warnings"].as_array().into_iter().flatten() {
@@ -87,13 +87,13 @@ impl Answer {
         self.value["accepted"] == true
     }
 
-    /// The object that takes the place of the request's, if one does.
+    /// The mutated object, if there is one.
     pub(crate) fn mutated(&self) -> Option<&Value> {
         self.value.get("mutated_object").filter(|object| !object.is_null())
     }
 }
 
-/// Faults of settings are shown to whoever wrote them, all of them.
+/// Messages about settings may be longer: they list all faults.
 fn has_valid_settings(payload: &[u8]) -> bool {
     let settings = serde_json::from_slice::<Value>(payload)
         .map(|value| value["settings"].clone())

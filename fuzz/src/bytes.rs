@@ -1,10 +1,10 @@
-//! Choices out of the fuzzer's bytes.
+//! Choices from the bytes of the fuzzer.
 //!
-//! Not the crate `arbitrary`: what a committed input means must not change with somebody else's release.
+//! The crate `arbitrary` is not used: its next release might change the meaning of committed inputs.
 
 use crate::generated::choices::Choices;
 
-/// One byte, or two, for each choice; the plainest choice when there are none left.
+/// One or two bytes for each choice; the simplest choice when no bytes are left.
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl Bytes<'_> {

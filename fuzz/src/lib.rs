@@ -1,6 +1,6 @@
-//! What the fuzz targets check: one function for each, a law for each line of its documentation.
+//! The functions behind the fuzz targets. Each documents its laws.
 //!
-//! A function takes any bytes, and panics iff a law is broken. `hack/fuzz` says how they are run.
+//! A function accepts any bytes, and panics iff they break a law. `hack/fuzz` runs them.
 
 mod admit;
 mod answer;
@@ -8,12 +8,12 @@ mod bytes;
 #[path = "../../e2e-tests/generated/mod.rs"]
 mod generated;
 mod quantity;
-mod staged_change;
 mod splice;
+mod staged_change;
 mod wire;
 
 pub use admit::admit;
 pub use quantity::quantity;
-pub use staged_change::staged_change;
 pub use splice::splice;
+pub use staged_change::staged_change;
 pub use wire::wire;

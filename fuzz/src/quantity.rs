@@ -1,7 +1,7 @@
 //! Target `quantity`: two texts, one per line.
 //!
-//! The model is a second reader of quantities, slow and obviously exact: digits become a whole number without a bound, the
-//! suffix a power of two or ten, and nothing is rounded but the last step, as Kubernetes does it.
+//! The model is a second parser of quantities, slow and exact: the digits are a whole number of any length, the suffix
+//! is a power of two or ten, and only the last step rounds, as in Kubernetes.
 
 use std::cmp::Ordering;
 
@@ -9,24 +9,26 @@ use claim_rollout::templates::Quantity;
 use claim_rollout::templates::quantity::{NotBytes, QuantityError};
 use num_bigint::BigInt;
 
-/// What a text stands for, according to the model.
+/// The meaning of a text in the model.
 #[derive(Debug, PartialEq)]
 enum Model {
     Malformed,
     /// An exponent of more than 32 bits.
     Exponent,
-    /// In 10⁻⁹ units, what is smaller rounded away from zero; nothing where even that has thousands of digits.
+    /// The amount in 10⁻⁹ units, rounded away from zero; `None` for thousands of digits.
     Nanos(Option<BigInt>),
 }
 
-/// From this power of ten on a spelling may be refused although its amount is small (`0.00…01e40`).
+/// Above this power of ten, the parser may return an error although the amount is small (`0.00…01e40`).
 const LARGEST_SCALE: i64 = 29;
 
 /// Parses, prints and compares two quantities.
 ///
 /// # Laws
-/// A text is a quantity iff the model says so, and stands for the same amount; printing and parsing again gives an equal
-/// quantity; order and equality go by the amount; bytes are rounded up.
+/// * A text is a quantity iff it is one in the model, with the same amount.
+/// * A quantity that is printed and parsed again is equal.
+/// * Order and equality compare the amount.
+/// * Bytes are rounded up.
 pub fn quantity(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -42,7 +44,7 @@ pub fn quantity(data: &[u8]) {
 /// A quantity and its exact amount.
 type Known = (Quantity, BigInt);
 
-/// The quantity, if the text is one, once everything about it alone has been checked.
+/// Checks one text, and returns its quantity.
 fn checked(text: &str) -> Option<Known> {
     let model = model(text);
     let quantity: Quantity = match text.parse() {
@@ -62,7 +64,7 @@ fn checked(text: &str) -> Option<Known> {
         }
     };
     let Model::Nanos(Some(nanos)) = model else {
-        panic!("{text:?} became {quantity}, but the model says {model:?}");
+        panic!("{text:?} became {quantity}, but the model has {model:?}");
     };
     let printed = quantity.to_string();
     assert_eq!(
@@ -70,11 +72,12 @@ fn checked(text: &str) -> Option<Known> {
         Model::Nanos(Some(nanos.clone())),
         "{text:?} was printed as {printed}"
     );
-    let again: Quantity = printed.parse().expect("what was printed can be parsed");
+    let again: Quantity = printed.parse().expect("a printed quantity");
     assert_eq!(again, quantity, "{text:?} was printed as {printed}");
-    // As in Kubernetes the text itself may change once more: 31.25Ki is 32000 without a suffix, and that is 32k.
+    // As in Kubernetes, printing again may change the text: 31.25Ki prints as 32000 without a suffix, which prints as
+    // 32k.
     let settled = again.to_string();
-    let third: Quantity = settled.parse().expect("what was printed can be parsed");
+    let third: Quantity = settled.parse().expect("a printed quantity");
     assert_eq!(third.to_string(), settled, "{text:?} has many canonical forms");
     let whole = rounded_away(&nanos, &BigInt::from(1_000_000_000));
     assert_eq!(BigInt::from(quantity.whole()), whole, "{text:?}");
@@ -101,7 +104,7 @@ fn compare((one, exact): &Known, (other, other_exact): &Known) {
     }
 }
 
-/// The second reader.
+/// The model.
 fn model(text: &str) -> Model {
     if text.is_empty() {
         return Model::Malformed;
@@ -124,7 +127,7 @@ fn model(text: &str) -> Model {
         number = -number;
     }
     number <<= twos;
-    // In nanos, and the digits behind the point taken back.
+    // In nanos, including the digits after the point.
     let tens = tens + 9 - i64::try_from(fraction.len()).unwrap_or(i64::MAX);
     if number == BigInt::ZERO {
         return Model::Nanos(Some(number));
@@ -132,14 +135,14 @@ fn model(text: &str) -> Model {
     let enough = u32::try_from(digits.len()).unwrap_or(u32::MAX).saturating_add(40);
     let power = u32::try_from(tens.unsigned_abs()).unwrap_or(u32::MAX);
     if tens < 0 {
-        // Beyond `enough` only that there is something is left of the number.
+        // Beyond `enough`, only a nonzero remainder of the number matters.
         let divisor = BigInt::from(10).pow(power.min(enough));
         return Model::Nanos(Some(rounded_away(&number, &divisor)));
     }
     Model::Nanos((power <= 8192).then(|| number * BigInt::from(10).pow(power)))
 }
 
-/// The powers of two and of ten that a suffix multiplies with.
+/// The powers of two and of ten of a suffix.
 fn factor(suffix: &str) -> Result<(u32, i64), Model> {
     if let Some(exponent) = suffix.strip_prefix(['e', 'E'])
         && !exponent.is_empty()
@@ -179,7 +182,7 @@ fn exponent_of(text: &str) -> Result<i64, Model> {
     Ok(i64::from(if text.starts_with('-') { -number } else { number }))
 }
 
-/// The power of ten in a spelling.
+/// The power of ten in a text.
 fn scale(text: &str) -> i64 {
     let suffix = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
     factor(suffix).map_or(0, |(_, tens)| tens)

@@ -1,6 +1,6 @@
-//! Target `splice`: reviews in unusual spellings, and what is left of the spelling in the changed object.
+//! Target `splice`: reviews in unusual spellings, and the spelling of the mutated object.
 //!
-//! The texts are taken apart by serde_json's `RawValue`, which knows nothing of our reader.
+//! serde_json's `RawValue` parses the texts, independently of our reader.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,14 +14,15 @@ use crate::bytes::Bytes;
 use crate::generated::case;
 use crate::generated::spelling::spelt;
 
-/// The values that an edit may replace, as paths; all that lies around them stays as it is, byte for byte.
+/// The values that an edit may replace, as paths. All other bytes must stay.
 const EDITED: [&[&str]; 2] = [&["metadata", "annotations"], &["spec", "volumeClaimTemplates"]];
 
 /// Decides one review in an unusual spelling.
 ///
 /// # Laws
-/// The bytes outside of what is edited come back as they were, fields included that nobody here knows; restored templates are
-/// the old object's, byte for byte, or those that came staged with an object that is created; in an edited map every other entry has the text that it had, in the same order.
+/// * All bytes outside of the edits stay, unknown fields included.
+/// * Restored templates are those of the old object, byte for byte, or those of the staged change of a created object.
+/// * In an edited map, all other entries keep their text and their order.
 pub fn splice(data: &[u8]) {
     let mut choices = Bytes(data);
     let case = case(&mut choices);
@@ -29,7 +30,7 @@ pub fn splice(data: &[u8]) {
     let Some(answer) = Answer::to(payload.as_bytes(), || case.cluster.clone()) else {
         return;
     };
-    // A claim is edited in other places, which the target `admit` knows.
+    // PVCs are edited in other places. The target `admit` checks them.
     if answer.mutated().is_none() || case.request["kind"]["kind"] != "StatefulSet" {
         return;
     }
@@ -53,7 +54,7 @@ fn check(object: &str, old: &str, mutated: &str, is_created: bool) {
     };
     assert!(
         after == before || after == Some(restored.unwrap_or("null")) || came_staged(),
-        "templates that nobody wrote: {object} became {mutated}"
+        "templates of neither object: {object} became {mutated}"
     );
     let others = |set: &str| {
         let annotations = member(set, EDITED[0]).map_or("{}", |range| &set[range]);
@@ -66,7 +67,7 @@ fn check(object: &str, old: &str, mutated: &str, is_created: bool) {
     assert_eq!(others(mutated), others(object), "other annotations changed: {object}");
 }
 
-/// The text without the values that may be edited, and without their members where `original` does not have them.
+/// The text without the values that may be edited, and without their members if `original` does not have them.
 fn outline(text: &str, original: &str) -> String {
     let mut cuts: Vec<Range<usize>> = Vec::new();
     for path in EDITED {
@@ -77,7 +78,7 @@ fn outline(text: &str, original: &str) -> String {
             cuts.push(value);
             continue;
         }
-        // A member that was put in: it stands first, with a comma unless it is alone.
+        // An added member comes first, with a comma unless it is the only one.
         let key = format!("\"{}\":", path[path.len() - 1]);
         let start = value.start - key.len();
         assert_eq!(&text[start..value.start], key, "a member in an unusual place: {text}");
@@ -94,7 +95,7 @@ fn outline(text: &str, original: &str) -> String {
     outline + &text[done..]
 }
 
-/// Where the value at a path stands in a text; of equal keys the last counts, as it does for an API server.
+/// The range of the value at a path. Of equal keys the last one counts, as in an API server.
 fn member(text: &str, path: &[&str]) -> Option<Range<usize>> {
     let mut here = 0..text.len();
     for step in path {
@@ -105,7 +106,7 @@ fn member(text: &str, path: &[&str]) -> Option<Range<usize>> {
     Some(here)
 }
 
-/// The keys of an object and where their values stand; nothing if it is no object.
+/// The keys of an object and the ranges of their values; `None` if the text is not an object.
 fn members(text: &str) -> Option<Vec<(String, Range<usize>)>> {
     let Members(members) = serde_json::from_str(text).ok()?;
     let place = |raw: &RawValue| {

@@ -1,19 +1,21 @@
-//! Target `change`: the text of the annotation `claim-rollout.io/staged`, as anybody may have written it.
+//! Target `staged_change`: any text as the annotation `claim-rollout.io/staged`.
 
 use claim_rollout::json;
 use claim_rollout::templates::staged_change::{MAX_BYTES, VERSION};
 use claim_rollout::templates::text::canonical_list;
-use claim_rollout::templates::{ClaimTemplate, Diff, StagedChange, StagedError, Revision};
+use claim_rollout::templates::{ClaimTemplate, Diff, Revision, StagedChange, StagedError};
 use serde_json::Value;
 
-/// The set that the records are for.
+/// The uid of the StatefulSet.
 const UID: &str = "u-1";
 
-/// Reads a record, then the same text with the right uid, version and revision: no fuzzer finds a hash by chance.
+/// Reads a staged change, then the same text with the right uid, version and revision: a fuzzer cannot guess a hash.
 ///
 /// # Laws
-/// What can be read can be written, and read again gives an equal record of the same revision; what is written is
-/// canonical; the revision does not go by the order of the templates; another uid makes it no record.
+/// * A text that can be read can be written, and reading that returns an equal staged change of the same revision.
+/// * A written text is canonical.
+/// * The revision does not depend on the order of the templates.
+/// * A staged change with another uid is an error.
 pub fn staged_change(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -26,9 +28,9 @@ pub fn staged_change(data: &[u8]) {
     }
 }
 
-/// The text with the fields that bind it to its set and to its content.
+/// The text with a matching version, uid and revision.
 fn signed(text: &str) -> Option<String> {
-    // Ours refuses more than serde_json: what it refuses is no record whatever is put in.
+    // Our reader is stricter than serde_json. A text that it does not accept stays unacceptable.
     json::read(text).ok()?;
     let Ok(Value::Object(mut fields)) = serde_json::from_str(text) else {
         return None;
@@ -49,14 +51,18 @@ fn signed(text: &str) -> Option<String> {
 }
 
 fn check(change: &StagedChange, text: &str) {
-    assert!(text.len() <= MAX_BYTES, "a record of {} bytes was read", text.len());
+    assert!(
+        text.len() <= MAX_BYTES,
+        "a staged change of {} bytes was read",
+        text.len()
+    );
     assert!(
         StagedChange::read(text, "u-2").is_err(),
-        "the record of one set was read as another's: {text}"
+        "the staged change of another StatefulSet was read: {text}"
     );
     let written = match change.write() {
         Ok(written) => written,
-        // A canonical quantity can be longer than the one that was read (`.1` is `100m`), but only by a few bytes.
+        // A canonical quantity can be a few bytes longer than the original (`.1` is `100m`).
         Err(StagedError::TooLong { found }) => {
             assert!(found <= text.len() * 4, "{} bytes became {found}: {text}", text.len());
             return;
@@ -64,10 +70,11 @@ fn check(change: &StagedChange, text: &str) {
         Err(error) => panic!("{error}: {text}"),
     };
     assert!(written.len() <= MAX_BYTES, "{} bytes were written", written.len());
-    let again = StagedChange::read(&written, UID).unwrap_or_else(|error| panic!("{error}: {text} was written as {written}"));
+    let again =
+        StagedChange::read(&written, UID).unwrap_or_else(|error| panic!("{error}: {text} was written as {written}"));
     assert_eq!(again, *change, "{text} was written as {written}");
     assert_eq!(again.revision(), change.revision(), "{text} was written as {written}");
-    // A quantity may settle only the second time, see the target `quantity`; but then it has.
+    // A quantity may change once more, see the target `quantity`, but not twice.
     if let Ok(settled) = again.write() {
         let third = StagedChange::read(&settled, UID).unwrap_or_else(|error| panic!("{error}: {settled}"));
         assert_eq!(third.write().as_ref(), Ok(&settled), "not canonical");
@@ -77,7 +84,7 @@ fn check(change: &StagedChange, text: &str) {
     check_templates(&change.templates, text);
 }
 
-/// What the controller and the policy rely on when they compare wishes.
+/// The properties of templates that the controller and the policy rely on.
 fn check_templates(templates: &[ClaimTemplate], text: &str) {
     let mut reversed = templates.to_vec();
     reversed.reverse();

@@ -6,14 +6,16 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 
-/// Stands in places that no answer shows. 32 characters, none of which a message would cut.
+/// A value that no answer may contain. Messages do not cut its 32 characters.
 const SECRET: &str = "pA55w0rd-0f-a-neighb0ur-1n-a-s3t";
 
-/// Asks about the bytes as they are, and then with a secret in them.
+/// Sends the bytes, and then the same review with secrets in it.
 ///
 /// # Laws
-/// Every answer is JSON with a verdict; a refusal has a code, and a reason of bounded length in one line; the same question
-/// gets the same answer; what stands in somebody's annotations, environment or managed fields is in no message.
+/// * Every answer is JSON with a verdict.
+/// * A denial has a code, and a message of one line and of limited length.
+/// * The same review gets the same answer.
+/// * No message contains values of other annotations, of the environment or of managed fields.
 pub fn wire(data: &[u8]) {
     settings(data);
     Answer::to(data, || NoCluster);
@@ -34,17 +36,17 @@ pub fn wire(data: &[u8]) {
     let Some(answer) = Answer::to(payload.to_string().as_bytes(), || NoCluster) else {
         return;
     };
-    let mut said = answer.value.clone();
-    if let Some(said) = said.as_object_mut() {
-        said.remove("mutated_object");
+    let mut shown = answer.value.clone();
+    if let Some(shown) = shown.as_object_mut() {
+        shown.remove("mutated_object");
     }
     assert!(
-        !said.to_string().contains(SECRET),
-        "a secret is shown: {said} of {payload}"
+        !shown.to_string().contains(SECRET),
+        "a secret in the answer: {shown} to {payload}"
     );
 }
 
-/// Puts the secret into a map, if there is room for it: nothing of what was there may go.
+/// Adds the secret to a map or a list, and replaces nothing.
 fn plant(value: &mut Value, path: &[&str]) {
     match (value, path) {
         (Value::Object(fields), [key, rest @ ..]) => plant(fields.entry(*key).or_insert(Value::Null), rest),

@@ -1,19 +1,20 @@
-//! In what two settings documents differ: the policy object of Kubewarden holds a copy of its own, which somebody may change.
+//! The differences between two settings documents. The policy object of Kubewarden has a copy of the settings, which
+//! somebody may change.
 //!
-//! What differs is the meaning: a setting that is not there has its default, and the order of a list says nothing.
+//! Only the meaning counts: an absent setting has its default, and lists have no order.
 
 use std::fmt;
 
 use super::settings::{NAMES, ReCreate, Settings};
 
-/// One setting that has two values.
+/// A setting with two values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Its name.
+    /// The name of the setting.
     pub setting: &'static str,
-    /// Its value in our document.
+    /// The value in our document.
     pub ours: String,
-    /// Its value in the other one.
+    /// The value in the other document.
     pub theirs: String,
 }
 
@@ -24,7 +25,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Every setting in which the documents differ, in the order of [`NAMES`].
+/// Every setting that differs, in the order of [`NAMES`].
 #[must_use]
 pub fn differences(ours: &Settings, theirs: &Settings) -> Vec<Difference> {
     let differing = NAMES.into_iter().filter_map(|setting| {
@@ -35,7 +36,7 @@ pub fn differences(ours: &Settings, theirs: &Settings) -> Vec<Difference> {
 }
 
 impl Settings {
-    /// The value of a setting as text, the same for all values that mean the same.
+    /// The value of a setting as text. Equal values have equal texts.
     fn value(&self, setting: &str) -> String {
         match setting {
             "mode" => format!("{:?}", self.mode),
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_that_mean_the_same_do_not_differ() {
+    fn documents_with_equal_meaning_do_not_differ() {
         let accounts = r#"{"controllerAccounts": ["system:serviceaccount:claim-rollout:claim-rollout-controller"]}"#;
         for (ours, theirs) in [
             ("", "{}"),
@@ -104,7 +105,7 @@ mod tests {
         }
     }
 
-    /// A value that is not the default, and what is said where the other document has the default.
+    /// A value other than the default, and the message for it.
     const OTHERS: [(&str, &str, &str); 16] = [
         ("mode", r#""ValidateOnly""#, "expected Stage, but found ValidateOnly"),
         (
@@ -137,7 +138,7 @@ mod tests {
     ];
 
     #[test]
-    fn documents_that_differ_are_named_with_both_values() {
+    fn difference_names_the_setting_and_both_values() {
         for (name, value, words) in OTHERS {
             let found = between("{}", &format!(r#"{{"{name}": {value}}}"#));
             assert_eq!(found.len(), 1, "{found:?}");

@@ -1,10 +1,10 @@
-//! What other programs and people read and write: fixed formats, each in one place.
+//! Formats that users and other programs read and write.
 //!
-//! | file | holds |
+//! | file | contains |
 //! |---|---|
-//! | [`settings`] | the settings document of the policy, the built-in webhook and the controller |
-//! | [`reasons`] | why a rollout is where it is |
-//! | [`difference`] | in what two settings documents differ |
+//! | [`settings`] | the settings of the policy, the webhook and the controller |
+//! | [`reasons`] | the reasons of the condition `Ready` |
+//! | [`difference`] | the differences between two settings documents |
 
 pub mod difference;
 pub mod reasons;

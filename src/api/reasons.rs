@@ -1,16 +1,15 @@
-//! Why a rollout is where it is: the reason of the condition `Ready` of a ClaimRollout. Metrics, alerts and documents name the
-//! same ones.
+//! The reasons of the condition `Ready` of a ClaimRollout. Metrics, alerts and documents use the same names.
 
-/// What a reason says of a rollout.
+/// What a reason implies for a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is where it was to come to.
+    /// The rollout has reached its target.
     Settled,
-    /// It goes on by itself.
+    /// The rollout continues on its own.
     Moving,
-    /// It goes on when its user says so, or when its time has come.
+    /// The rollout waits for its user, or for a point in time.
     Waiting,
-    /// Somebody has to do something before it goes on.
+    /// The rollout needs help.
     Stalled,
 }
 
@@ -26,7 +25,7 @@ macro_rules! reasons {
             /// Every reason.
             pub const ALL: [Self; [$(Self::$name),*].len()] = [$(Self::$name),*];
 
-            /// The reason as it is written.
+            /// The text of the reason.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -34,7 +33,7 @@ macro_rules! reasons {
                 }
             }
 
-            /// What it says of a rollout.
+            /// What the reason implies for a rollout.
             #[must_use]
             pub const fn kind(self) -> Kind {
                 match self {
@@ -46,35 +45,35 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// PVCs or Pods are on their way.
+    /// The controller changes PVCs, or Pods restart.
     RollingOut: Moving,
     /// Every PVC is updated and ready.
     Complete: Settled,
-    /// The annotation `claim-rollout.io/paused`.
+    /// The annotation `claim-rollout.io/paused` is `"true"`.
     Paused: Waiting,
     /// The other replicas are below the partition.
     Partitioned: Waiting,
-    /// The update strategy is `OnDelete`: Pods are to be deleted by hand.
+    /// The update strategy is `OnDelete`: users delete Pods themselves.
     OnDelete: Waiting,
-    /// As many PVCs as the budget of their storage class allows were modified, or are in motion.
+    /// The budget of a storage class is used up: as many PVCs as it allows were modified or are in motion.
     WaitsForBudget: Waiting,
     /// Only PVCs created from now on get the desired templates.
     OnClaimDelete: Settled,
     /// The live templates are the desired ones.
     NothingStaged: Settled,
-    /// What was staged was dropped.
+    /// The user withdrew the staged change.
     Withdrawn: Settled,
     /// The StatefulSet is being deleted.
     SetTerminating: Moving,
     /// The API server denies the patch of a PVC.
     ClaimRefused: Stalled,
-    /// A ResourceQuota has no room for all PVCs that would grow, so none is written.
+    /// A ResourceQuota has no room for all PVCs that would grow. None of them is patched.
     WouldExceedQuota: Stalled,
-    /// A PVC is not the StatefulSet's.
+    /// A PVC does not belong to the StatefulSet.
     ClaimForeign: Stalled,
-    /// The driver cannot do what is asked for.
+    /// The CSI driver cannot make the change.
     ClaimInfeasible: Stalled,
-    /// Nothing has moved for longer than the progress deadline.
+    /// There is no progress for longer than the progress deadline.
     ProgressDeadlineExceeded: Stalled,
     /// Another controller owns the StatefulSet.
     SetOwned: Stalled,
@@ -82,22 +81,22 @@ reasons! {
     ValidateOnly: Stalled,
     /// `ReCreate` is not enabled.
     ReCreateNotEnabled: Stalled,
-    /// More PVCs than any cluster has room for.
+    /// The StatefulSet has more PVCs than claim-rollout manages.
     TooManyClaims: Stalled,
     /// Neither the policy nor the guard is registered.
     PolicyMissing: Stalled,
-    /// Somebody put back what the controller wrote.
+    /// Somebody reverted what the controller wrote.
     WriteUndone: Stalled,
-    /// The API server denies what the controller writes to the StatefulSet.
+    /// The API server denies a write to the StatefulSet.
     WriteRefused: Stalled,
-    /// What is staged breaks a rule of the settings.
+    /// The staged change breaks a rule of the settings.
     StagedChangeNotAllowed: Stalled,
-    /// What is staged cannot be read.
+    /// The staged change cannot be read.
     StagedChangeUnreadable: Stalled,
 }
 
 impl ReadyReason {
-    /// The reason that is written so; nothing where none is.
+    /// The reason with this text.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == text)

@@ -1,4 +1,4 @@
-//! What the chart takes as `policy.settings` are the settings of the code.
+//! The chart and the code accept the same `policy.settings`.
 
 use serde_json::{Value, json};
 
@@ -12,13 +12,13 @@ fn schema() -> Value {
     values["properties"]["policy"]["properties"]["settings"].take()
 }
 
-/// The setting alone, as the policy gets it.
+/// Reads a document with this setting alone.
 fn read(name: &str, value: &Value) -> Result<Settings, String> {
     Settings::read(&json!({name: value}).to_string())
 }
 
 #[test]
-fn chart_takes_every_setting_and_no_other() {
+fn chart_accepts_every_setting_and_no_other() {
     let schema = schema();
     let properties = schema["properties"].as_object().expect("properties");
     let mut names: Vec<&str> = properties.keys().map(String::as_str).collect();
@@ -30,21 +30,21 @@ fn chart_takes_every_setting_and_no_other() {
 }
 
 #[test]
-fn chart_takes_the_values_that_the_code_takes() {
+fn chart_accepts_the_values_of_the_code() {
     let schema = schema();
     for name in NAMES {
         let setting = &schema["properties"][name];
         if let Some(words) = setting["enum"].as_array() {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            // The refusal of a value names all that are allowed.
-            let refused = read(name, &json!(1)).expect_err(name);
+            // The error names all allowed values.
+            let error = read(name, &json!(1)).expect_err(name);
             assert!(
-                refused.contains(&format!("expected one of {}, but", words.join(", "))),
-                "{refused}"
+                error.contains(&format!("expected one of {}, but", words.join(", "))),
+                "{error}"
             );
             continue;
         }
-        // What each type stands for, and values that it has.
+        // Examples of each type in the schema.
         let item = setting["items"]["pattern"].as_str();
         let examples = match (setting["type"].as_str().expect(name), item) {
             ("boolean", _) => json!([true, false]),

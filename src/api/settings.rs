@@ -1,4 +1,4 @@
-//! The settings document: the policy, the built-in webhook and the controller read the same one.
+//! The settings. The policy, the webhook and the controller read the same document.
 
 use std::borrow::Cow;
 
@@ -8,38 +8,38 @@ use crate::templates::rules::{Frozen, Metadata, Shrink};
 use crate::templates::show::{cut, shown};
 use crate::templates::{Quantity, Rules, UpdatePolicy, keys};
 
-/// What an administrator may set. The first value named is the default; empty settings work.
+/// The settings of an administrator. The first value is the default; an empty document is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// `mode`: whether changes are staged, or only judged.
+    /// `mode`: whether to stage changes, or only to validate them.
     pub mode: Mode,
-    /// `defaultUpdatePolicy`: the update policy of a set without the annotation.
+    /// `defaultUpdatePolicy`: the update policy of a StatefulSet without the annotation.
     pub default_update_policy: UpdatePolicy,
-    /// `allowReCreate`: whether a set may ask for the update policy that deletes claims.
+    /// `allowReCreate`: whether `ReCreate`, which deletes PVCs, is allowed.
     pub recreate: ReCreate,
-    /// `metadataOnlyChanges`: what becomes of labels and annotations.
+    /// `metadataOnlyChanges`: how to handle changes of labels and annotations.
     pub metadata_only_changes: MetadataOnlyChanges,
-    /// `shrink`: what becomes of a smaller size.
+    /// `shrink`: how to handle a smaller size.
     pub shrink: Shrink,
-    /// `maxStorage`: the largest size by storage class, inclusive; `*` is for the rest.
+    /// `maxStorage`: the largest size by storage class, inclusive; `*` is for all other classes.
     pub max_storage: Vec<(String, Quantity)>,
-    /// `allowedVolumeAttributesClasses`; any, if it is not set.
+    /// `allowedVolumeAttributesClasses`: all, if it is not set.
     pub allowed_attributes_classes: Option<Vec<String>>,
-    /// `reservedKeyPrefixes`: domains of keys that a template may not change.
+    /// `reservedKeyPrefixes`: domains of keys that a template must not change.
     pub reserved_key_prefixes: Vec<Cow<'static, str>>,
-    /// `authority`: who may ask for a change.
+    /// `authority`: who may request a change.
     pub authority: Authority,
-    /// `pvcChecks`: what becomes of a wish that a claim would not follow.
+    /// `pvcChecks`: how to handle a change that a PVC could not follow.
     pub pvc_checks: PvcChecks,
-    /// `maxPVCLookups`: how many claims are looked up for one request.
+    /// `maxPVCLookups`: how many PVCs to read for one request.
     pub max_pvc_lookups: u32,
-    /// `retention`: what becomes of a request by which claims are deleted (KEP-1847).
+    /// `retention`: how to handle a request that deletes PVCs (KEP-1847).
     pub retention: Retention,
-    /// `ownedSets`: whether sets of another controller are looked after.
+    /// `ownedSets`: whether to manage StatefulSets that another controller owns.
     pub owned_sets: OwnedSets,
     /// `stageOwnedBy`: controllers, each as `group/Kind`, whose StatefulSets are managed although `ownedSets` is `Skip`.
     pub stage_owned_by: Vec<String>,
-    /// `controllerAccounts`: the user names of the controllers, whose own updates always pass.
+    /// `controllerAccounts`: the user names of the controller. The updates of these users always pass.
     pub controller_accounts: Vec<Cow<'static, str>>,
     /// `statefulSetControllerAccounts`: the user names of Kubernetes' StatefulSet controller.
     pub stateful_set_controller_accounts: Vec<Cow<'static, str>>,
@@ -65,89 +65,89 @@ pub const NAMES: [&str; 16] = [
     "statefulSetControllerAccounts",
 ];
 
-/// Whether changes are staged, or only judged.
+/// Whether to stage changes, or only to validate them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// An allowed change is staged.
+    /// Stage an allowed change.
     #[default]
     Stage,
-    /// An allowed change passes as it is; nothing is ever mutated. For servers where templates are mutable, and for
-    /// policy groups, which cannot mutate.
+    /// Allow the change, and mutate nothing: for servers where templates are mutable, and for policy groups, which
+    /// cannot mutate.
     ValidateOnly,
 }
 
-/// Whether a set may ask for the update policy that deletes claims.
+/// Whether the update policy `ReCreate`, which deletes PVCs, is allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReCreate {
     /// `false`
     #[default]
-    Refused,
+    Denied,
     /// `true`
     Allowed,
 }
 
-/// What becomes of a change of a template's labels and annotations.
+/// How to handle changes of labels and annotations of a template.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetadataOnlyChanges {
-    /// It is rolled out as any other.
+    /// Roll the change out as any other.
     #[default]
     Rollout,
-    /// It is taken back; the rest of the request goes on.
+    /// Drop the change, and allow the rest of the request.
     Ignore,
-    /// It is refused.
+    /// Deny the request.
     Deny,
 }
 
-/// Who may ask for a change of the templates.
+/// Who may request a change of the templates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authority {
-    /// Who may `patch persistentvolumeclaims` in the namespace: the change reaches them.
+    /// Users who may `patch persistentvolumeclaims` in the namespace: a change patches PVCs.
     #[default]
     RequirePatchOnPVCs,
-    /// Whoever may update the set.
+    /// Users who may update the StatefulSet.
     TrustSetEditors,
 }
 
-/// What becomes of a wish that a claim would not follow.
+/// How to handle a change that a PVC could not follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PvcChecks {
-    /// Nothing is looked up.
+    /// Read no PVCs.
     Off,
-    /// The user is told.
+    /// Return a warning.
     #[default]
     Warn,
-    /// It is refused.
+    /// Deny the request.
     Deny,
 }
 
-/// What becomes of a request by which claims are deleted.
+/// How to handle a request that deletes PVCs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Retention {
-    /// Nothing is looked up.
+    /// Read no PVCs.
     #[default]
     Off,
-    /// The user is told.
+    /// Return a warning.
     Warn,
-    /// It is refused.
+    /// Deny the request.
     Deny,
 }
 
-/// The account that the manifests of this project run the controller as.
+/// The service account of the controller in our manifests.
 pub const DEFAULT_CONTROLLER_ACCOUNT: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 
-/// Kubernetes' StatefulSet controller: with an account of its own, and where all controllers share one.
+/// The accounts of the StatefulSet controller: its own, and the one that all controllers share in some clusters.
 const DEFAULT_STATEFUL_SET_CONTROLLER_ACCOUNTS: [Cow<'static, str>; 2] = [
     Cow::Borrowed("system:serviceaccount:kube-system:statefulset-controller"),
     Cow::Borrowed("system:kube-controller-manager"),
 ];
 
-/// The longest sentence about what is wrong.
+/// The longest error message.
 const MAX_MESSAGE: usize = 1024;
 
-/// As many as fit into a policy-server's two seconds with room to spare.
+/// They fit into the two seconds of a policy-server with time to spare.
 const DEFAULT_PVC_LOOKUPS: u32 = 20;
 
-/// More would not fit even where each takes a millisecond.
+/// More do not fit, even at a millisecond each.
 const MAX_PVC_LOOKUPS: i64 = 1000;
 
 impl Default for Settings {
@@ -174,7 +174,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The allowed-field rule while this update policy is in force.
+    /// The rules under this update policy.
     #[must_use]
     pub fn rules(&self, policy: UpdatePolicy) -> Rules<'_> {
         let recreated = policy == UpdatePolicy::ReCreate && self.recreate == ReCreate::Allowed;
@@ -187,14 +187,14 @@ impl Settings {
                 MetadataOnlyChanges::Rollout | MetadataOnlyChanges::Ignore => Metadata::MayChange,
             },
             shrink: self.shrink,
-            frozen: if recreated { Frozen::MayChange } else { Frozen::Refuse },
+            frozen: if recreated { Frozen::MayChange } else { Frozen::Deny },
         }
     }
 
-    /// The allowed-field rule for a staged change that is already there, for whoever does not know who asked for it.
+    /// The rules for an existing staged change, when its user is unknown.
     ///
-    /// `metadataOnlyChanges: Ignore` stages no label and no annotation, so a staged change that changes one was not made
-    /// under these settings.
+    /// `metadataOnlyChanges: Ignore` stages no label and no annotation. A staged change that has one was made under
+    /// other settings.
     #[must_use]
     pub fn rules_of_staged(&self, policy: UpdatePolicy) -> Rules<'_> {
         let metadata = match self.metadata_only_changes {
@@ -207,8 +207,8 @@ impl Settings {
         }
     }
 
-    /// True iff a StatefulSet that a controller of this group and kind owns is left alone: the owner would undo what is
-    /// staged.
+    /// True iff a StatefulSet is left alone because a controller of this group and kind owns it and would undo a staged
+    /// change.
     #[must_use]
     pub fn skips_owned_by(&self, group: &str, kind: &str) -> bool {
         let is_named = |name: &String| name.split_once('/') == Some((group, kind));
@@ -218,7 +218,7 @@ impl Settings {
     /// Reads settings from JSON; `null` and an empty text mean the defaults.
     ///
     /// # Errors
-    /// All faults in one sentence.
+    /// All faults, in one line.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut settings = Self::default();
         if text.trim().is_empty() {
@@ -231,7 +231,7 @@ impl Settings {
         }
     }
 
-    /// Reads what can be read; the faults of the rest.
+    /// Reads all valid fields, and returns the faults of the others.
     fn read_fields(&mut self, text: &str) -> Result<Vec<String>, Error> {
         let mut reader = Reader::new(text);
         let mut faults = Vec::new();
@@ -241,7 +241,7 @@ impl Settings {
         let mut seen = Vec::new();
         reader.object(|reader, key| {
             if seen.contains(&key) {
-                return Err(reader.error(crate::json::Fault::Duplicate));
+                return Err(reader.error(crate::json::ErrorKind::Duplicate));
             }
             let value = reader.raw()?;
             match self.read_field(&key, value) {
@@ -258,14 +258,14 @@ impl Settings {
         Ok(faults)
     }
 
-    /// Sets one field from its JSON text; the error says what it must be.
+    /// Sets one field from its JSON text. The error names the expected value.
     fn read_field(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "mode" => choose(&mut self.mode, value, &MODES),
             "defaultUpdatePolicy" => choose(&mut self.default_update_policy, value, &DEFAULT_UPDATE_POLICIES),
             "allowReCreate" => match value {
                 "true" => put(&mut self.recreate, ReCreate::Allowed),
-                "false" => put(&mut self.recreate, ReCreate::Refused),
+                "false" => put(&mut self.recreate, ReCreate::Denied),
                 _ => Err("expected true or false".to_owned()),
             },
             "metadataOnlyChanges" => choose(&mut self.metadata_only_changes, value, &METADATA_ONLY_CHANGES),
@@ -291,7 +291,7 @@ impl Settings {
 type Choices<T, const N: usize> = [(&'static str, T); N];
 
 const MODES: Choices<Mode, 2> = [("Stage", Mode::Stage), ("ValidateOnly", Mode::ValidateOnly)];
-/// `ReCreate` deletes claims: it is never a default.
+/// `ReCreate` deletes PVCs, so it cannot be the default.
 const DEFAULT_UPDATE_POLICIES: Choices<UpdatePolicy, 2> = [
     ("OnClaimDelete", UpdatePolicy::OnClaimDelete),
     ("InPlace", UpdatePolicy::InPlace),
@@ -323,7 +323,7 @@ fn put<T>(target: &mut T, value: T) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets the choice that the JSON text names.
+/// Sets the choice with this name.
 fn choose<T: Copy, const N: usize>(target: &mut T, value: &str, choices: &Choices<T, N>) -> Result<(), String> {
     let text = string(value);
     let chosen = choices.iter().find(|(name, _)| Some(*name) == text.as_deref());
@@ -334,12 +334,12 @@ fn choose<T: Copy, const N: usize>(target: &mut T, value: &str, choices: &Choice
     Err(format!("expected one of {}", allowed.join(", ")))
 }
 
-/// The string that a JSON text is, if it is one.
+/// The string, if the JSON text is one.
 fn string(value: &str) -> Option<Cow<'_, str>> {
     Reader::new(value).string().ok()
 }
 
-/// A list of at least so many user names.
+/// Reads a list of at least `least` user names.
 fn users(value: &str, least: usize) -> Result<Vec<Cow<'static, str>>, String> {
     let users = names(value).ok().filter(|users| users.len() >= least);
     users
@@ -347,7 +347,7 @@ fn users(value: &str, least: usize) -> Result<Vec<Cow<'static, str>>, String> {
         .ok_or_else(|| "expected a list of user names".to_owned())
 }
 
-/// A list of kinds, each as `group/Kind`.
+/// Reads a list of kinds, each as `group/Kind`.
 fn owners(value: &str) -> Result<Vec<String>, String> {
     let is_kind = |name: &String| {
         let parts = name.split_once('/');
@@ -357,7 +357,7 @@ fn owners(value: &str) -> Result<Vec<String>, String> {
     owners.ok_or_else(|| "expected a list of kinds, such as [\"monitoring.coreos.com/Prometheus\"]".to_owned())
 }
 
-/// A list of names that are not empty.
+/// Reads a list of names, none of them empty.
 fn names(value: &str) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     let mut reader = Reader::new(value);
@@ -371,7 +371,7 @@ fn names(value: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// A prefix is the whole domain of a key, so it ends with a slash and has no other.
+/// Reads a list of domains. Each ends with its only slash.
 fn prefixes(value: &str) -> Result<Vec<Cow<'static, str>>, String> {
     let expected = || "expected a list of domains with a slash at the end, such as \"example.com/\"".to_owned();
     let prefixes = names(value).map_err(|_| expected())?;
@@ -384,13 +384,13 @@ fn prefixes(value: &str) -> Result<Vec<Cow<'static, str>>, String> {
     Ok(prefixes.into_iter().map(Cow::Owned).collect())
 }
 
-/// A size by storage class.
+/// Reads a size by storage class.
 fn sizes(value: &str) -> Result<Vec<(String, Quantity)>, String> {
     let expected = || "expected a size by storage class, such as {\"*\": \"1Ti\"}".to_owned();
     let mut sizes: Vec<(String, Quantity)> = Vec::new();
     let mut reader = Reader::new(value);
     let read = reader.object(|reader, class| {
-        let no_size = reader.error(crate::json::Fault::Expected("a size"));
+        let no_size = reader.error(crate::json::ErrorKind::Expected("a size"));
         let size = reader.string()?.parse::<Quantity>().map_err(|_| no_size)?;
         let twice = sizes.iter().any(|(other, _)| *other == *class);
         if twice || class.is_empty() || size.bytes().is_err() {

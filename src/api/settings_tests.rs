@@ -2,16 +2,16 @@ use super::{Authority, MetadataOnlyChanges, Mode, NAMES, OwnedSets, PvcChecks, R
 use crate::templates::UpdatePolicy;
 
 #[test]
-fn empty_settings_are_the_defaults() {
+fn settings_empty_are_the_defaults() {
     for text in ["", " ", "null", "{}"] {
         assert_eq!(Settings::read(text), Ok(Settings::default()), "{text:?}");
     }
 }
 
-/// One setting in one position: its JSON, and what it changes in the defaults.
-type Position = (&'static str, &'static str, fn(&mut Settings));
+/// A setting, a value of it as JSON, and what the value changes in the defaults.
+type SettingValue = (&'static str, &'static str, fn(&mut Settings));
 
-const POSITIONS: [Position; 34] = [
+const VALUES: [SettingValue; 34] = [
     ("mode", r#""Stage""#, |s| s.mode = Mode::Stage),
     ("mode", r#""ValidateOnly""#, |s| s.mode = Mode::ValidateOnly),
     ("defaultUpdatePolicy", r#""OnClaimDelete""#, |s| {
@@ -20,7 +20,7 @@ const POSITIONS: [Position; 34] = [
     ("defaultUpdatePolicy", r#""InPlace""#, |s| {
         s.default_update_policy = UpdatePolicy::InPlace;
     }),
-    ("allowReCreate", "false", |s| s.recreate = ReCreate::Refused),
+    ("allowReCreate", "false", |s| s.recreate = ReCreate::Denied),
     ("allowReCreate", "true", |s| s.recreate = ReCreate::Allowed),
     ("metadataOnlyChanges", r#""Rollout""#, |s| {
         s.metadata_only_changes = MetadataOnlyChanges::Rollout;
@@ -83,20 +83,20 @@ const POSITIONS: [Position; 34] = [
 ];
 
 #[test]
-fn every_setting_is_read_in_each_of_its_positions() {
-    for (name, value, change) in POSITIONS {
+fn setting_is_read_with_each_of_its_values() {
+    for (name, value, change) in VALUES {
         let mut expected = Settings::default();
         change(&mut expected);
         let text = format!(r#"{{"{name}": {value}}}"#);
         assert_eq!(Settings::read(&text), Ok(expected), "{text}");
     }
     for name in NAMES {
-        assert!(POSITIONS.iter().any(|(position, ..)| *position == name), "{name}");
+        assert!(VALUES.iter().any(|(setting, ..)| *setting == name), "{name}");
     }
 }
 
 #[test]
-fn a_wrong_value_is_answered_with_what_was_expected() {
+fn setting_not_valid_names_the_expected_value() {
     let domains = r#"expected a list of domains with a slash at the end, such as "example.com/""#;
     let sizes = r#"expected a size by storage class, such as {"*": "1Ti"}"#;
     let users = "expected a list of user names";
@@ -160,7 +160,7 @@ fn a_wrong_value_is_answered_with_what_was_expected() {
 }
 
 #[test]
-fn all_faults_are_reported_in_one_sentence() {
+fn settings_with_faults_name_all_of_them() {
     let text = r#"{"authority":"Everybody","controllerAccounts":1,"defaultUpdatePolicy":"ReCreate","shrunk":true}"#;
     let message = "settings: authority: expected one of RequirePatchOnPVCs, TrustSetEditors, but found \"Everybody\"; \
                    controllerAccounts: expected a list of user names, but found 1; defaultUpdatePolicy: expected one of \
@@ -169,7 +169,7 @@ fn all_faults_are_reported_in_one_sentence() {
 }
 
 #[test]
-fn what_is_no_object_or_has_a_key_twice_is_refused() {
+fn settings_not_an_object_or_with_duplicate_key_fail() {
     for text in [
         "[]",
         "1",

@@ -1,4 +1,4 @@
-//! A PersistentVolumeClaim, as far as any decision reads it. One type, from whichever bytes it was read.
+//! A PersistentVolumeClaim, with the fields that the decisions read.
 
 use std::sync::Arc;
 
@@ -22,15 +22,15 @@ pub struct Claim {
     pub owners: Vec<Owner>,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
-    /// What `spec` holds beside size and attributes class, as [`ClaimTemplate::spec`](crate::templates::ClaimTemplate).
+    /// The other fields of `spec`, as in [`ClaimTemplate::spec`](crate::templates::ClaimTemplate).
     pub spec: Arc<Map<Value>>,
     /// `spec.resources.requests.storage`
     pub request: Quantity,
-    /// An apply of ours asked for `spec.resources.requests.storage`, and nobody else has asked for it since.
+    /// Only our apply requests `spec.resources.requests.storage`: no other field manager owns it.
     pub size_is_ours: bool,
     /// `spec.volumeAttributesClassName`
     pub class: Option<String>,
-    /// An earlier apply of ours set `spec.volumeAttributesClassName`, so that an apply without it would remove it.
+    /// A previous apply of ours set `spec.volumeAttributesClassName`. An apply without the field would remove it.
     pub class_is_ours: bool,
     /// `status.phase` is `Bound`.
     pub bound: bool,
@@ -44,9 +44,9 @@ pub struct Claim {
     pub modify: Option<Modify>,
     /// The condition `Resizing` is true.
     pub resizing: bool,
-    /// Since when the condition `FileSystemResizePending` is true, as it is written.
+    /// The transition time of the condition `FileSystemResizePending` if it is true.
     pub file_system_resize_pending: Option<String>,
-    /// The conditions that report an error. Some of them stay from before.
+    /// The conditions that report an error. They may be out of date.
     pub troubles: Vec<Trouble>,
 }
 
@@ -67,24 +67,24 @@ pub struct Owner {
     pub block_owner_deletion: bool,
 }
 
-/// One entry of `metadata.managedFields`, as far as it matters: who owns size and attributes class.
+/// One entry of `metadata.managedFields`: whether it owns size and VolumeAttributesClass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manager {
-    /// It is an apply of ours.
+    /// The entry is an apply of ours.
     pub is_us: bool,
-    /// It owns `spec.resources.requests.storage`.
+    /// The entry owns `spec.resources.requests.storage`.
     pub size: bool,
-    /// It owns `spec.volumeAttributesClassName`.
+    /// The entry owns `spec.volumeAttributesClassName`.
     pub class: bool,
 }
 
-/// Why a text is no claim.
+/// Why a text is not a PVC.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimError {
-    /// Its labels or its spec cannot be read.
+    /// The labels or the spec are not valid.
     #[error(transparent)]
     Spec(#[from] TemplateError),
-    /// Something else cannot.
+    /// Another field is not valid.
     #[error(transparent)]
     Json(#[from] json::Error),
 }
@@ -93,7 +93,7 @@ impl Claim {
     /// Reads the JSON text of a PersistentVolumeClaim.
     ///
     /// # Errors
-    /// [`ClaimError`] if it is none.
+    /// [`ClaimError`] if the text is not a PVC.
     pub fn read(text: &str) -> Result<Self, ClaimError> {
         let mut claim = Self::default();
         let (mut labels, mut spec) = (None, None);
@@ -115,10 +115,10 @@ impl Claim {
         Ok(claim)
     }
 
-    /// Takes what the claim asks for from its `spec`.
+    /// Sets size, VolumeAttributesClass and the other fields of the spec.
     ///
     /// # Errors
-    /// [`TemplateError`] if that cannot be read.
+    /// [`TemplateError`] if the spec is not valid.
     pub fn ask(&mut self, spec: Option<Value>) -> Result<(), TemplateError> {
         let asks = Asks::read(spec)?;
         self.request = asks.storage.unwrap_or_default();
@@ -127,7 +127,7 @@ impl Claim {
         Ok(())
     }
 
-    /// The labels as they stand there.
+    /// Reads the metadata, and returns the labels unchecked.
     fn read_metadata(&mut self, reader: &mut Reader<'_>) -> Result<Option<Value>, json::Error> {
         let (mut labels, mut managed) = (None, Value::Null);
         reader.object(|reader, key| {
@@ -151,18 +151,18 @@ impl Claim {
         Ok(labels)
     }
 
-    /// Size and attributes class are ours if they came from an apply of ours. Where a forced apply changes a value, its former
-    /// owners lose it; where it repeats the value, all of them own it. So the size is ours iff nobody else owns it.
+    /// Sets whether size and VolumeAttributesClass come from an apply of ours. A forced apply of another value removes
+    /// the previous owners, and an apply of the same value adds an owner. So the size is ours iff nobody else owns it.
     pub fn managed_by(&mut self, managers: &[Manager]) {
         let mut of_size = managers.iter().filter(|manager| manager.size).peekable();
         self.size_is_ours = of_size.peek().is_some() && of_size.all(|manager| manager.is_us);
         self.class_is_ours = managers.iter().any(|manager| manager.is_us && manager.class);
     }
 
-    /// Takes how far the storage has come from the `status`.
+    /// Reads the progress of the storage from the `status`.
     ///
     /// # Errors
-    /// [`json::Error`] if that is none.
+    /// [`json::Error`] if the status is not valid.
     pub fn read_status(&mut self, reader: &mut Reader<'_>) -> Result<(), json::Error> {
         if reader.null()? {
             return Ok(());
@@ -212,20 +212,20 @@ impl Claim {
         Ok(())
     }
 
-    /// The owner that is the claim's controller.
+    /// The owner with `controller: true`.
     #[must_use]
     pub fn controller(&self) -> Option<&Owner> {
         self.owners.iter().find(|owner| owner.controller)
     }
 
-    /// The first of these conditions that reports an error.
+    /// The error of the first of these conditions that reports one.
     #[must_use]
     pub fn trouble(&self, conditions: &[&str]) -> Option<&Trouble> {
         let find = |kind: &&str| self.troubles.iter().find(|trouble| trouble.reason == *kind);
         conditions.iter().find_map(find)
     }
 
-    /// `spec.storageClassName`, unless it is empty.
+    /// `spec.storageClassName`, if it is not empty.
     #[must_use]
     pub fn storage_class_name(&self) -> Option<&str> {
         let name = self.spec.get("storageClassName").and_then(Value::as_str);
@@ -233,7 +233,7 @@ impl Claim {
     }
 }
 
-/// The text of one member of an object; nothing for `null`.
+/// The text of one member of an object; `None` for `null`.
 fn member(reader: &mut Reader<'_>, of: &str) -> Result<Option<String>, json::Error> {
     let mut found = None;
     if reader.null()? {
@@ -253,7 +253,7 @@ impl Manager {
     /// The field manager of the controller.
     pub const OURS: &str = "claim-rollout";
 
-    /// True iff what a manager of this name does by this operation is an apply of ours.
+    /// True iff this manager and this operation are an apply of ours.
     #[must_use]
     pub fn is_us(name: Option<&str>, operation: Option<&str>) -> bool {
         (name, operation) == (Some(Self::OURS), Some("Apply"))
@@ -269,7 +269,7 @@ impl Manager {
     }
 }
 
-/// What stands at the end of a path.
+/// The value at a path.
 fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, key| match value {
         Value::Object(members) => members.get(key),
@@ -278,7 +278,7 @@ fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
 }
 
 impl Owner {
-    /// The group of its kind; empty for the core group.
+    /// The API group of the kind; empty for the core group.
     #[must_use]
     pub fn group(&self) -> &str {
         self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
@@ -318,11 +318,11 @@ mod tests {
     const SIZE: &str = r#"{"f:resources":{"f:requests":{"f:storage":{}}}}"#;
     const CLASS: &str = r#"{"f:volumeAttributesClassName":{}}"#;
 
-    /// Manager, operation and what it owns of the spec.
+    /// Manager, operation, and the owned fields of the spec.
     type Entry = (&'static str, &'static str, &'static str);
 
     #[test]
-    fn size_is_ours_alone_and_class_among_others() {
+    fn size_needs_no_other_owner_and_class_does_not() {
         let us = "claim-rollout";
         let rows: [(&str, &[Entry], (bool, bool)); 8] = [
             ("nobody", &[], (false, false)),

@@ -1,20 +1,20 @@
-//! Storage classes and volume attributes classes, as far as they say what a claim may become.
+//! Storage classes and VolumeAttributesClasses: the fields that decide whether a PVC can change.
 
-use crate::json::{Error, Fault, Once, Reader};
+use crate::json::{Error, ErrorKind, Once, Reader};
 
-/// What is known of something that was looked for.
+/// The result of a lookup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Known<T> {
-    /// Nobody asked, or nobody answered: nothing follows.
+    /// There was no lookup, or it failed: assume nothing.
     #[default]
     Unknown,
-    /// There is none of this name.
+    /// The object does not exist.
     Missing,
-    /// It is this.
+    /// The object exists.
     Found(T),
 }
 
-/// What a `storage.k8s.io/v1 StorageClass` says.
+/// The fields of a `storage.k8s.io/v1 StorageClass`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorageClass {
     /// `provisioner`
@@ -26,14 +26,14 @@ pub struct StorageClass {
 /// `allowVolumeExpansion`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expansion {
-    /// `false`, or absent: the API server refuses both.
+    /// `false` or absent: the API server denies an expansion.
     #[default]
-    Refused,
+    Denied,
     /// `true`
     Allowed,
 }
 
-/// What a `storage.k8s.io/v1 VolumeAttributesClass` says.
+/// The fields of a `storage.k8s.io/v1 VolumeAttributesClass`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttributesClass {
     /// `driverName`
@@ -41,10 +41,10 @@ pub struct AttributesClass {
 }
 
 impl StorageClass {
-    /// Reads the JSON text of one.
+    /// Reads the JSON text of a StorageClass.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the text is not a StorageClass.
     pub fn read(text: &str) -> Result<Self, Error> {
         let mut class = Self::default();
         let mut once = Once::default();
@@ -70,10 +70,10 @@ impl StorageClass {
 }
 
 impl AttributesClass {
-    /// Reads the JSON text of one.
+    /// Reads the JSON text of a VolumeAttributesClass.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the text is not a VolumeAttributesClass.
     pub fn read(text: &str) -> Result<Self, Error> {
         let mut class = Self::default();
         let mut once = Once::default();
@@ -90,10 +90,10 @@ impl AttributesClass {
     }
 }
 
-/// A class without its driver is none.
+/// Returns an error if the class has no driver.
 fn named<T>(nameless: bool, reader: &Reader<'_>, class: T) -> Result<T, Error> {
     if nameless {
-        return Err(reader.error(Fault::Missing("the driver's name")));
+        return Err(reader.error(ErrorKind::Missing("the driver's name")));
     }
     Ok(class)
 }
@@ -103,23 +103,23 @@ mod tests {
     use super::{AttributesClass, Expansion, StorageClass};
 
     #[test]
-    fn a_class_that_does_not_say_so_does_not_expand() {
-        for (says, expected) in [
+    fn storage_class_without_the_field_does_not_expand() {
+        for (field, expected) in [
             (r#","allowVolumeExpansion":true"#, Expansion::Allowed),
-            (r#","allowVolumeExpansion":false"#, Expansion::Refused),
-            (r#","allowVolumeExpansion":null"#, Expansion::Refused),
-            ("", Expansion::Refused),
+            (r#","allowVolumeExpansion":false"#, Expansion::Denied),
+            (r#","allowVolumeExpansion":null"#, Expansion::Denied),
+            ("", Expansion::Denied),
         ] {
             let class = StorageClass::read(&format!(
-                r#"{{"kind":"StorageClass","provisioner":"csi.example.com"{says}}}"#
+                r#"{{"kind":"StorageClass","provisioner":"csi.example.com"{field}}}"#
             ));
-            assert_eq!(class.expect("a class").expansion, expected, "{says}");
+            assert_eq!(class.expect("a class").expansion, expected, "{field}");
         }
         assert!(StorageClass::read("{}").is_err());
     }
 
     #[test]
-    fn an_attributes_class_has_a_driver() {
+    fn attributes_class_has_a_driver() {
         let class = AttributesClass::read(r#"{"driverName":"csi.example.com","parameters":{"iops":"1"}}"#);
         assert_eq!(class.expect("a class").driver, "csi.example.com");
         assert!(AttributesClass::read("[]").is_err());

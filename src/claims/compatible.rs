@@ -1,4 +1,4 @@
-//! Would a claim follow its template? One answer for the policy, the controller and `plan`.
+//! Whether a PVC can follow its template: one check for the policy, the controller and `plan`.
 
 use std::fmt;
 
@@ -8,64 +8,63 @@ use super::ownership::{Belongs, Foreign, foreign};
 use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, FrozenChange, Quantity};
 
-/// The classes that matter to a claim.
+/// The classes of a PVC and its template.
 #[derive(Clone, Copy, Debug)]
 pub struct Classes<'a> {
-    /// The storage class that the claim names: a template without one got the default of its day.
+    /// The StorageClass of the PVC. A template without a class got the default at creation.
     pub storage: &'a Known<StorageClass>,
-    /// The attributes class that the template names.
+    /// The VolumeAttributesClass of the template.
     pub attributes: &'a Known<AttributesClass>,
 }
 
-/// Why a claim would not follow.
+/// Why a PVC cannot follow its template.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Obstacle {
-    /// It is being deleted.
+    /// The PVC is being deleted.
     Terminating,
-    /// It is not the set's.
+    /// The PVC does not belong to the StatefulSet.
     Foreign(Foreign),
-    /// A field that the template sets has another value in the claim.
+    /// A field of the template has another value in the PVC.
     Differs {
         /// The field.
         field: String,
     },
-    /// Size and attributes class of a claim without a volume cannot change.
+    /// A PVC without a volume cannot change its size or VolumeAttributesClass.
     NotBound,
-    /// A claim without a storage class cannot grow.
+    /// A PVC without a StorageClass cannot grow.
     NoStorageClass,
-    /// The storage class is not there any more.
+    /// The StorageClass does not exist.
     StorageClassMissing {
-        /// Its name.
+        /// The name of the class.
         class: String,
     },
-    /// The storage class does not allow it.
+    /// The StorageClass does not allow expansion.
     NotExpandable {
-        /// Its name.
+        /// The name of the class.
         class: String,
     },
-    /// The attributes class is not there.
+    /// The VolumeAttributesClass does not exist.
     AttributesClassMissing {
-        /// Its name.
+        /// The name of the class.
         class: String,
     },
-    /// The attributes class is for another driver.
+    /// The VolumeAttributesClass is for another driver.
     AttributesClassOfAnother {
-        /// Its name.
+        /// The name of the class.
         class: String,
-        /// Its driver.
+        /// The driver of the class.
         driver: String,
     },
-    /// The growth that is to be taken back has been reached.
+    /// The expansion that a change would cancel is complete.
     Reached {
         /// The capacity.
         capacity: Quantity,
     },
 }
 
-/// Everything that keeps a claim from following its template in place; none iff the apply would be accepted, as far as
-/// it is known.
+/// Every known reason why a PVC cannot follow its template in place; empty if an apply would succeed.
 ///
-/// What it does not do: look at quotas, at the PersistentVolume or at what the driver can do.
+/// Quotas, the PersistentVolume and the abilities of the driver are not checked.
 #[must_use]
 pub fn compatible(
     template: &ClaimTemplate,
@@ -95,14 +94,14 @@ pub fn compatible(
     obstacles
 }
 
-/// True iff the claim would get another attributes class. A template without one leaves the claim's.
+/// True iff the VolumeAttributesClass of the PVC would change. A template without a class leaves it.
 #[must_use]
 pub fn changes_class(template: &ClaimTemplate, claim: &Claim) -> bool {
     let wanted = &template.volume_attributes_class_name;
     wanted.is_some() && *wanted != claim.class
 }
 
-/// Why a claim cannot be brought back to a smaller size (KEP-1790): only what was never reached can be taken back.
+/// Why the size of a PVC cannot be lowered (KEP-1790): only an incomplete expansion can be cancelled.
 #[must_use]
 pub fn recoverable(template: &ClaimTemplate, claim: &Claim) -> Option<Obstacle> {
     let capacity = claim.capacity?;
@@ -110,11 +109,11 @@ pub fn recoverable(template: &ClaimTemplate, claim: &Claim) -> Option<Obstacle> 
     lowered.then_some(Obstacle::Reached { capacity })
 }
 
-/// The fields that the template sets and the claim has otherwise, of those that cannot change in place; `spec` is that of the
-/// claim, as [`ClaimTemplate::spec`]. What only the claim has was filled in for it, but for the volume mode, which is always
-/// set.
+/// The fields that the template sets, that have another value in the PVC, and that cannot change in place. `spec` is
+/// [`Claim::spec`]. Fields that only the PVC has are defaults, except the volume mode, which is always set.
 ///
-/// KEP-4650 applies the template as a whole, so that the API server refuses a claim that differs: it is not written at all.
+/// KEP-4650 applies the whole template, so the API server would deny the patch of a PVC that differs. We do not send
+/// it.
 pub fn differences(template: &ClaimTemplate, spec: &Map<Value>) -> impl Iterator<Item = FrozenChange> + use<> {
     let set = |change: &FrozenChange| change.from.is_some() || change.field == "spec.volumeMode";
     FrozenChange::in_spec(&template.spec, spec).into_iter().filter(set)
@@ -126,7 +125,7 @@ fn cannot_grow(claim: &Claim, class: &Known<StorageClass>) -> Option<Obstacle> {
     };
     match class {
         Known::Missing => Some(Obstacle::StorageClassMissing { class: name }),
-        Known::Found(class) if class.expansion == Expansion::Refused => Some(Obstacle::NotExpandable { class: name }),
+        Known::Found(class) if class.expansion == Expansion::Denied => Some(Obstacle::NotExpandable { class: name }),
         Known::Found(_) | Known::Unknown => None,
     }
 }
@@ -150,7 +149,7 @@ impl fmt::Display for Obstacle {
             Self::Foreign(foreign) => foreign.fmt(f),
             Self::Differs { field } => write!(f, "{field} differs from the template's"),
             Self::NotBound => f.write_str("not bound to a volume yet, so it has to wait"),
-            Self::NoStorageClass => f.write_str("without a storage class a claim cannot grow"),
+            Self::NoStorageClass => f.write_str("a PVC without a storage class cannot grow"),
             Self::StorageClassMissing { class } => write!(f, "storage class {class} does not exist"),
             Self::NotExpandable { class } => {
                 write!(f, "storage class {class} does not have allowVolumeExpansion: true")

@@ -6,7 +6,7 @@ use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Known, StorageClass};
 use crate::templates::ClaimTemplate;
 
-/// A template that grows, and the claim that is to follow it; both as JSON, for a row to change.
+/// A template that grows, and its PVC; both as JSON, for a row to change.
 fn pair() -> Value {
     json!({
         "template": {"metadata": {"name": "data"},
@@ -41,7 +41,7 @@ fn owner(kind: &str, name: &str, uid: &str, controller: bool) -> Value {
     json!([{"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": controller}])
 }
 
-/// What is the matter, where it is written, what is written there, and the obstacle.
+/// Each row: the case, the path of the change, the new value, and the obstacles.
 fn check(rows: &[(&str, &str, Value, &str)]) {
     for (sentence, pointer, value, expected) in rows {
         let mut pair = pair();
@@ -53,7 +53,7 @@ fn check(rows: &[(&str, &str, Value, &str)]) {
 }
 
 #[test]
-fn a_claim_of_somebody_else_or_on_its_way_out_would_not_follow() {
+fn claim_foreign_or_terminating_is_not_compatible() {
     let owners = "/claim/metadata/ownerReferences";
     let deleted = "/claim/metadata/deletionTimestamp";
     check(&[
@@ -82,13 +82,13 @@ fn a_claim_of_somebody_else_or_on_its_way_out_would_not_follow() {
             "it has another label",
             "/claim/metadata/labels/app",
             "db".into(),
-            "label app is not the selector's",
+            "label app does not match the selector",
         ),
     ]);
 }
 
 #[test]
-fn a_claim_without_a_volume_is_in_the_way_only_of_what_changes() {
+fn claim_not_bound_is_an_obstacle_only_to_a_change() {
     let waiting = |class_of_template: Value, class_of_claim: Value| {
         let mut pair = pair();
         pair["template"]["spec"]["resources"]["requests"]["storage"] = "10Gi".into();
@@ -110,9 +110,9 @@ fn a_claim_without_a_volume_is_in_the_way_only_of_what_changes() {
 }
 
 #[test]
-fn a_claim_that_is_no_copy_of_its_template_would_not_follow() {
+fn claim_that_differs_from_its_template_is_not_compatible() {
     let unbound = "not bound to a volume yet, so it has to wait";
-    let classless = "without a storage class a claim cannot grow";
+    let classless = "a PVC without a storage class cannot grow";
     let source = json!({"kind": "Snapshot", "name": "s"});
     check(&[
         (
@@ -168,7 +168,7 @@ fn a_claim_that_is_no_copy_of_its_template_would_not_follow() {
 }
 
 #[test]
-fn what_is_known_of_the_classes_decides_and_what_is_not_known_does_not() {
+fn class_unknown_is_no_obstacle() {
     let mut modify = pair();
     modify["template"]["spec"]["volumeAttributesClassName"] = "gold".into();
     modify["template"]["spec"]["resources"]["requests"]["storage"] = "10Gi".into();
@@ -177,7 +177,7 @@ fn what_is_known_of_the_classes_decides_and_what_is_not_known_does_not() {
             driver: driver.to_owned(),
         })
     };
-    let csi = class("csi", Expansion::Refused);
+    let csi = class("csi", Expansion::Denied);
     let rows = [
         (pair(), Known::Unknown, Known::Unknown, None),
         (
@@ -218,7 +218,7 @@ fn what_is_known_of_the_classes_decides_and_what_is_not_known_does_not() {
 }
 
 #[test]
-fn only_a_growth_that_was_not_reached_can_be_taken_back() {
+fn growth_reached_cannot_be_cancelled() {
     for (wanted, request, capacity, reached) in [
         ("20Gi", "99Gi", "10Gi", false),
         ("20Gi", "99Gi", "20Gi", true),

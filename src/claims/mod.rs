@@ -1,7 +1,6 @@
-//! What is known of existing claims, and of the classes behind them.
+//! Existing PVCs, their storage classes and their quotas.
 //!
-//! Pure data and functions, as [`templates`](crate::templates), which this folder rests on: both decisions ask the same
-//! questions of the same claims.
+//! Pure data and functions: the policy, the controller and the command line share these checks.
 
 pub mod claim;
 pub mod class;

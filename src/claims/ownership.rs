@@ -1,56 +1,56 @@
-//! Whose a claim is: one answer for the policy, the controller and the command line (S5).
+//! Whether a PVC belongs to a StatefulSet: one check for the policy, the controller and the command line (S5).
 
 use std::fmt;
 
 use super::claim::{Claim, Owner};
 use super::retention::PodUid;
 
-/// Whose a claim has to be.
+/// The StatefulSet and the replica that a PVC should belong to.
 #[derive(Clone, Copy, Debug)]
 pub struct Belongs<'a> {
-    /// The uid of the set.
+    /// The uid of the StatefulSet.
     pub set_uid: &'a str,
-    /// The name of the replica's Pod, which KEP-1847 makes the controller, too.
+    /// The name of the Pod. KEP-1847 may make the Pod the controller of the PVC.
     pub pod: &'a str,
-    /// The uid of that Pod, as far as it is known.
+    /// The uid of that Pod, if it is known.
     pub pod_uid: PodUid<'a>,
-    /// `selector.matchLabels` of the set, as `(key, value)`.
+    /// `selector.matchLabels` of the StatefulSet, as `(key, value)`.
     pub match_labels: &'a [(&'a str, &'a str)],
 }
 
-/// Why a claim is not the set's.
+/// Why a PVC does not belong to the StatefulSet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Foreign {
-    /// The name is also a name of another set's claims.
+    /// A PVC of another StatefulSet can have the same name.
     Ambiguous {
-        /// The other set.
+        /// The other StatefulSet.
         set: String,
     },
-    /// A label of the set's selector is missing or has another value.
+    /// A label of the selector is missing or has another value.
     Selector {
-        /// Its key.
+        /// The key of the label.
         label: String,
-        /// The value that it should have.
+        /// The expected value.
         value: String,
     },
-    /// Another controller owns it.
+    /// Another controller owns the PVC.
     Owned {
         /// The controller.
         by: Owner,
     },
-    /// A Pod of another StatefulSet mounts it.
+    /// A Pod of another StatefulSet mounts the PVC.
     Mounted {
         /// The Pod.
         by: String,
     },
 }
 
-/// Why the claim is not the set's, by what is in the claim itself; nothing if it is.
+/// Why the PVC does not belong to the StatefulSet, or `None` if it does.
 ///
-/// It is the set's if its labels hold the selector's `matchLabels`, and no controller but the set or the replica's Pod owns it
-/// (KEP-1847 makes either one the controller).
+/// The PVC belongs to the StatefulSet if it has all `matchLabels` of the selector, and if it has no controller other
+/// than the StatefulSet or the Pod of the replica (KEP-1847 may make either one the controller).
 ///
-/// What it does not do: look at the name, at other sets, and at who mounts it.
+/// The check reads only the PVC: no names of other StatefulSets, and no Pods that mount it.
 #[must_use]
 pub fn foreign(claim: &Claim, belongs: &Belongs<'_>) -> Option<Foreign> {
     let mut labels = belongs.match_labels.iter();
@@ -69,7 +69,7 @@ pub fn foreign(claim: &Claim, belongs: &Belongs<'_>) -> Option<Foreign> {
 }
 
 impl Foreign {
-    /// The reason as one word.
+    /// The reason, in one word.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ambiguous { set } => write!(f, "the name is also a name of the claims of StatefulSet {set}"),
-            Self::Selector { label, .. } => write!(f, "label {label} is not the selector's"),
+            Self::Selector { label, .. } => write!(f, "label {label} does not match the selector"),
             Self::Owned { by } => write!(f, "owned by {} {}", by.kind, by.name),
             Self::Mounted { by } => write!(f, "mounted by Pod {by} of another StatefulSet"),
         }

@@ -1,4 +1,4 @@
-//! How far the storage has come with a claim, as its status says.
+//! The progress of an expansion or modification in the status of a PVC.
 
 /// `status.allocatedResourceStatuses.storage`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Resize {
 /// `status.modifyVolumeStatus.status`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modify {
-    /// `Pending`: a precondition is not met, such as a class that does not exist.
+    /// `Pending`: a precondition is not met; for example, the class does not exist.
     Pending,
     /// `InProgress`
     InProgress,
@@ -26,17 +26,17 @@ pub enum Modify {
     Infeasible,
 }
 
-/// What a condition of a claim says went wrong.
+/// An error in the conditions of a PVC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// The type of the condition.
     pub reason: String,
-    /// Its message.
+    /// The message of the condition.
     pub message: String,
 }
 
 impl Resize {
-    /// The status that is written so; nothing where none of these is.
+    /// The value with this text.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         Some(match text {
@@ -51,7 +51,7 @@ impl Resize {
 }
 
 impl Modify {
-    /// The status that is written so; nothing where none of these is.
+    /// The value with this text.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         Some(match text {
@@ -64,13 +64,13 @@ impl Modify {
 }
 
 impl Trouble {
-    /// The types of the conditions that say so of an expansion, the last one to be written first: that of the controller stays
-    /// until the node is done.
+    /// The conditions of a failed expansion, the latest one first: the one of the controller stays until the node has
+    /// finished.
     pub const EXPANSION: [&str; 2] = ["NodeResizeError", "ControllerResizeError"];
-    /// Those that say so of a change of the attributes class.
+    /// The conditions of a failed modification.
     pub const MODIFICATION: [&str; 1] = ["ModifyVolumeError"];
 
-    /// True iff a condition of this type says that something went wrong.
+    /// True iff a condition of this type reports an error.
     #[must_use]
     pub fn reports(kind: &str) -> bool {
         Self::EXPANSION.contains(&kind) || Self::MODIFICATION.contains(&kind)

@@ -1,27 +1,27 @@
-//! Whether PVCs that are to grow fit into the ResourceQuotas of their namespace, all of them together.
+//! Whether all PVCs that are to grow fit into the ResourceQuotas of their namespace together.
 //!
-//! A quota counts what a PVC asks for (`requests.storage`), for all PVCs and for those of one storage class
+//! A ResourceQuota counts the requested storage (`requests.storage`) of all PVCs, or of those of one storage class
 //! (kubernetes/kubernetes, `pkg/quota/v1/evaluator/core/persistent_volume_claims.go`).
 
 use std::fmt;
 
 use crate::templates::Quantity;
 
-/// The resource that every PVC counts for.
+/// The resource of all PVCs.
 const STORAGE: &str = "requests.storage";
 
-/// What follows the name of a storage class in the resource that its PVCs count for.
+/// The suffix of the resource of one storage class; the prefix is the class.
 const OF_CLASS: &str = ".storageclass.storage.k8s.io/requests.storage";
 
-/// One resource of a ResourceQuota, as its status says.
+/// One resource in the status of a ResourceQuota.
 ///
-/// Of a quota with a scope none is made: PVCs match no other scope than `VolumeAttributesClass` (the function
-/// `pvcMatchesScopeFunc` of that file), and which PVCs that one counts depends on the change itself.
+/// ResourceQuotas with a scope are left out. PVCs match only the scope `VolumeAttributesClass` (the function
+/// `pvcMatchesScopeFunc` of that file), and which PVCs match it depends on the change itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// The name of the ResourceQuota.
     pub name: String,
-    /// Such as `requests.storage`.
+    /// The resource, such as `requests.storage`.
     pub resource: String,
     /// `status.hard`
     pub hard: Quantity,
@@ -29,22 +29,22 @@ pub struct Quota {
     pub used: Quantity,
 }
 
-/// A PVC that is to ask for more.
+/// A PVC that is to request more storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth<'a> {
-    /// Its storage class.
+    /// The storage class of the PVC.
     pub class: Option<&'a str>,
-    /// What it asks for.
+    /// The current request.
     pub from: Quantity,
-    /// What it is to ask for.
+    /// The new request.
     pub to: Quantity,
 }
 
-/// What does not fit into a quota.
+/// A ResourceQuota that would be exceeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excess {
     quota: String,
-    /// The storage class whose PVCs the quota counts; of all where there is none.
+    /// The storage class of the resource; `None` for all classes.
     class: Option<String>,
     claims: usize,
     need: Quantity,
@@ -53,7 +53,8 @@ pub struct Excess {
 }
 
 impl Quota {
-    /// The class whose PVCs the resource counts, if it counts those of one class; `None` if it counts no storage of PVCs.
+    /// The storage class that the resource counts, `Some(None)` for all classes, or `None` if it counts no storage of
+    /// PVCs.
     fn counts(&self) -> Option<Option<&str>> {
         if self.resource == STORAGE {
             return Some(None);
@@ -61,7 +62,7 @@ impl Quota {
         self.resource.strip_suffix(OF_CLASS).map(Some)
     }
 
-    /// What does not fit into it.
+    /// The excess of these growths.
     fn exceeded(&self, growths: &[Growth<'_>]) -> Option<Excess> {
         let class = self.counts()?;
         let more = |growth: &Growth<'_>| growth.to.whole() - growth.from.whole();
@@ -79,14 +80,14 @@ impl Quota {
     }
 }
 
-/// What does not fit, by the first quota in the order of their names; nothing if all fits.
+/// The first ResourceQuota by name that would be exceeded.
 #[must_use]
 pub fn exceeded(quotas: &[Quota], growths: &[Growth<'_>]) -> Option<Excess> {
     let excesses = quotas.iter().filter_map(|quota| quota.exceeded(growths));
     excesses.min_by(|a, b| (&a.quota, &a.class).cmp(&(&b.quota, &b.class)))
 }
 
-/// Nothing where more is used than may be.
+/// An amount in bytes; zero if it is negative, because more is used than allowed.
 fn bytes(amount: i128) -> Quantity {
     Quantity::from_bytes(u64::try_from(amount.max(0)).unwrap_or(u64::MAX))
 }
@@ -112,15 +113,15 @@ impl fmt::Display for Excess {
     }
 }
 
-/// What is known of the ResourceQuotas of the namespace.
+/// The ResourceQuotas of the namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Quotas {
-    /// They cannot be read: they are in nobody's way before the API server says so.
+    /// The controller may not read them. It leaves the check to the API server.
     #[default]
     Unchecked,
-    /// They are to be read before the first write.
+    /// The controller has to read them before the first write.
     Unread,
-    /// These, by resource.
+    /// The resources of all ResourceQuotas.
     Known(Vec<Quota>),
 }
 

@@ -3,10 +3,10 @@ use super::{Growth, Quota, exceeded};
 /// Name, resource, hard and used.
 type Of = (&'static str, &'static str, &'static str, &'static str);
 
-/// What is to grow: class, from, to.
+/// A growth: class, from, to.
 type To = (Option<&'static str>, &'static str, &'static str);
 
-/// What is the matter, the quotas, what is to grow, and what is said.
+/// The case, the quotas, the growths, and the message.
 type Row = (&'static str, &'static [Of], &'static [To], &'static str);
 
 const ALL: &str = "requests.storage";
@@ -20,7 +20,7 @@ const MIXED: &[To] = &[
 ];
 const SMALLER: &[To] = &[(Some("slow"), "3Gi", "2Gi")];
 
-fn said(quotas: &[Of], growths: &[To]) -> String {
+fn message(quotas: &[Of], growths: &[To]) -> String {
     let quota = |(name, resource, hard, used): &Of| Quota {
         name: (*name).to_owned(),
         resource: (*resource).to_owned(),
@@ -34,8 +34,8 @@ fn said(quotas: &[Of], growths: &[To]) -> String {
     };
     let quotas: Vec<Quota> = quotas.iter().map(quota).collect();
     let growths: Vec<Growth<'_>> = growths.iter().map(growth).collect();
-    let said = exceeded(&quotas, &growths).map_or_else(String::new, |excess| excess.to_string());
-    said.split(": raise it").next().unwrap_or_default().to_owned()
+    let message = exceeded(&quotas, &growths).map_or_else(String::new, |excess| excess.to_string());
+    message.split(": raise it").next().unwrap_or_default().to_owned()
 }
 
 const ROWS: &[Row] = &[
@@ -110,8 +110,8 @@ const ROWS: &[Row] = &[
 ];
 
 #[test]
-fn the_sum_of_what_grows_is_compared_with_what_is_left() {
+fn quota_exceeded_by_the_sum_of_growths_is_reported() {
     for (why, quotas, growths, expected) in ROWS {
-        assert_eq!(said(quotas, growths), *expected, "{why}");
+        assert_eq!(message(quotas, growths), *expected, "{why}");
     }
 }

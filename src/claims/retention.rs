@@ -1,148 +1,151 @@
-//! What a retention policy makes of a claim (KEP-1847): who owns it, who ought to own it, and what deletes it.
+//! The retention policy of a StatefulSet (KEP-1847): who owns a PVC, who should own it, and what deletes it.
 //!
-//! The StatefulSet controller writes the owner references and the garbage collector acts on them; nothing here is ever
-//! written by us. So these functions have to say what those two do, not what they should. They follow
-//! `isClaimOwnerUpToDate` and `updateClaimOwnerRefForSetAndPod`, and `retention_tests.rs` holds their own answers.
+//! The StatefulSet controller writes the owner references, and the garbage collector acts on them; claim-rollout writes
+//! none. So these functions model what those two do. They follow `isClaimOwnerUpToDate` and
+//! `updateClaimOwnerRefForSetAndPod`; `retention_tests.rs` compares them with upstream results.
 
 use super::claim::Owner;
 
+pub use ReplicaPod as Pod;
+pub use RetentionType as Retention;
+
 /// A value of the retention policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Retention {
-    /// The claims stay.
+pub enum RetentionType {
+    /// Keep the PVCs.
     #[default]
     Retain,
-    /// The claims go.
+    /// Delete the PVCs.
     Delete,
 }
 
 /// `spec.persistentVolumeClaimRetentionPolicy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetentionPolicy {
-    /// What becomes of the claims when the set is deleted.
-    pub when_deleted: Retention,
-    /// What becomes of the claims of a replica that a scale-down removes.
-    pub when_scaled: Retention,
+    /// The policy for the deletion of the StatefulSet.
+    pub when_deleted: RetentionType,
+    /// The policy for replicas that a scale-down removes.
+    pub when_scaled: RetentionType,
 }
 
-/// The set that a claim belongs to by its name.
+/// The StatefulSet of a PVC, by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'a> {
-    /// Its name.
+    /// The name of the StatefulSet.
     pub name: &'a str,
-    /// Its uid.
+    /// The uid of the StatefulSet.
     pub uid: &'a str,
 }
 
-/// The Pod of the claim's replica.
+/// The Pod of the replica.
 #[derive(Clone, Copy, Debug)]
-pub struct Pod<'a> {
-    /// Its name: `<set>-<ordinal>`.
+pub struct ReplicaPod<'a> {
+    /// The name of the Pod: `<set>-<ordinal>`.
     pub name: &'a str,
-    /// Whether it is there.
+    /// The uid of the Pod, if it exists.
     pub uid: PodUid<'a>,
 }
 
 /// What is known of a Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodUid<'a> {
-    /// It exists and has this uid.
+    /// The Pod exists and has this uid.
     Is(&'a str),
-    /// It does not exist.
+    /// The Pod does not exist.
     NoPod,
-    /// Nobody asked: a reference to its name is taken to be to it, and it is taken to exist.
+    /// Nobody has checked: assume that the Pod exists, and that a reference with its name is to it.
     NotAsked,
 }
 
-/// Whether the replica is one that the set asks for.
+/// Whether the StatefulSet includes the replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ordinal {
-    /// The ordinal is in the set's range.
+    /// The ordinal is in the range of the StatefulSet.
     InRange,
-    /// It is beyond: the replica is on its way out, or long gone.
+    /// The ordinal is beyond the range: the replica is being removed, or was removed.
     ScaledDown,
 }
 
-/// A claim as the retention policy sees it.
+/// A PVC, with the input of the retention policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Ownership<'a> {
-    /// The claim's owner references.
+    /// The owner references of the PVC.
     pub owners: &'a [Owner],
-    /// The set's policy.
+    /// The retention policy.
     pub policy: RetentionPolicy,
-    /// The set.
+    /// The StatefulSet.
     pub set: Set<'a>,
-    /// The replica's Pod.
-    pub pod: Pod<'a>,
-    /// Where the replica stands.
+    /// The Pod of the replica.
+    pub pod: ReplicaPod<'a>,
+    /// Whether the StatefulSet includes the replica.
     pub ordinal: Ordinal,
 }
 
-/// How a claim's owner references stand to what the policy asks for.
+/// The state of the owner references of a PVC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// They are what it asks for.
+    /// The references match the policy.
     AsAsked,
-    /// They are not; the StatefulSet controller will correct them.
+    /// The references do not match; the StatefulSet controller will correct them.
     Outdated,
-    /// A set or Pod of the same name and another uid is among them: hands off.
+    /// A reference has the name of the StatefulSet or the Pod, and another uid. The StatefulSet controller leaves it.
     Stale,
-    /// Another controller owns the claim: the policy is ignored.
+    /// Another controller owns the PVC, so the policy is ignored.
     Foreign,
-    /// There is no Pod, and the StatefulSet controller looks at claims of Pods only.
+    /// The Pod does not exist. The StatefulSet controller corrects only PVCs of Pods.
     Unattended,
 }
 
-/// Something that may delete a claim.
+/// An event that may delete a PVC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A scale-down that removes the claim's replica.
+    /// A scale-down removes the replica.
     ScaleDown,
-    /// The set is deleted, and its Pods with it (background or foreground).
+    /// The StatefulSet is deleted with its Pods (background or foreground).
     DeleteSet,
-    /// The set is deleted and its dependents are orphaned.
+    /// The StatefulSet is deleted, and its dependents are orphaned.
     OrphanSet,
 }
 
-/// What becomes of a claim.
+/// What an event does to a PVC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It stays.
+    /// The PVC is kept.
     Stays,
-    /// It depends on whether the StatefulSet controller corrects the owner references before it happens.
+    /// The outcome depends on whether the StatefulSet controller corrects the owner references before the event.
     MayGo,
-    /// It is deleted.
+    /// The PVC is deleted.
     Goes,
-    /// It is being deleted whatever happens: all of its owners are gone.
+    /// The PVC is being deleted already: none of its owners exists.
     IsGoing,
 }
 
-/// Who must own a claim; never both (KEP-1847).
+/// Who must own a PVC; never both (KEP-1847).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum RightfulOwner {
     Nobody,
     Set,
     Pod,
 }
 
-/// Whom a reference leads to.
+/// What an owner reference points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Referent {
     Set,
     Pod,
-    /// It had the name of one of the two, and another uid: it is gone.
-    Gone,
-    /// Somebody else.
+    /// A StatefulSet or Pod with the same name and another uid: it does not exist.
+    Missing,
+    /// Any other object.
     Another,
 }
 
 impl RetentionPolicy {
-    /// Reads the two values. Absent and empty is Retain; a value that is not known makes both Retain, as upstream has it.
+    /// Reads the two values. Absent and empty are `Retain`; an unknown value makes both `Retain`, as upstream does.
     #[must_use]
     pub fn read(when_deleted: Option<&str>, when_scaled: Option<&str>) -> Self {
         let known = |value: Option<&str>| match value.unwrap_or_default() {
-            "" | "Retain" => Some(Retention::Retain),
-            "Delete" => Some(Retention::Delete),
+            "" | "Retain" => Some(RetentionType::Retain),
+            "Delete" => Some(RetentionType::Delete),
             _ => None,
         };
         match (known(when_deleted), known(when_scaled)) {
@@ -154,28 +157,26 @@ impl RetentionPolicy {
         }
     }
 
-    /// True iff it never deletes a claim.
+    /// True iff the policy never deletes a PVC.
     #[must_use]
     pub fn retains_all(self) -> bool {
         self == Self::default()
     }
 
     /// KEP-1847, "Volume delete policy for the StatefulSet created PVCs".
-    const fn asks_for(self, ordinal: Ordinal) -> Asked {
+    const fn asks_for(self, ordinal: Ordinal) -> RightfulOwner {
         match (self.when_scaled, self.when_deleted, ordinal) {
-            (Retention::Delete, _, Ordinal::ScaledDown) => Asked::Pod,
-            (Retention::Retain, Retention::Delete, _) | (Retention::Delete, Retention::Delete, Ordinal::InRange) => {
-                Asked::Set
-            }
-            (Retention::Retain, Retention::Retain, _) | (Retention::Delete, Retention::Retain, Ordinal::InRange) => {
-                Asked::Nobody
-            }
+            (RetentionType::Delete, _, Ordinal::ScaledDown) => RightfulOwner::Pod,
+            (RetentionType::Retain, RetentionType::Delete, _)
+            | (RetentionType::Delete, RetentionType::Delete, Ordinal::InRange) => RightfulOwner::Set,
+            (RetentionType::Retain, RetentionType::Retain, _)
+            | (RetentionType::Delete, RetentionType::Retain, Ordinal::InRange) => RightfulOwner::Nobody,
         }
     }
 }
 
 impl Ownership<'_> {
-    /// How the owner references stand to what the policy asks for.
+    /// The state of the owner references.
     #[must_use]
     pub fn standing(&self) -> Standing {
         if self.has_stale_owner() {
@@ -183,7 +184,8 @@ impl Ownership<'_> {
         } else if self.pod.uid == PodUid::NoPod {
             Standing::Unattended
         } else if self.has_another_controller() {
-            // What the set or the Pod left there is scrubbed, and then the claim is the other's.
+            // The controller removes the references to the StatefulSet and the Pod. Then the PVC belongs to the other
+            // controller.
             if self.is_owned_by_set() || self.is_owned_by_pod() {
                 Standing::Outdated
             } else {
@@ -196,34 +198,34 @@ impl Ownership<'_> {
         }
     }
 
-    /// True iff the StatefulSet controller will not write the owner references.
+    /// True iff the StatefulSet controller leaves the owner references as they are.
     #[must_use]
     pub fn is_up_to_date(&self) -> bool {
         self.standing() != Standing::Outdated
     }
 
-    /// True iff the set is an owner of the claim, controller or not.
+    /// True iff the StatefulSet is an owner of the PVC, controller or not.
     ///
-    /// Only while this is false for all of its claims can a set be deleted without a race: the garbage collector may see
-    /// the deletion before it has seen a reference that was written just now.
+    /// Delete a StatefulSet only if it owns none of its PVCs: the garbage collector may see the deletion before it sees
+    /// a reference that was just written.
     #[must_use]
     pub fn is_owned_by_set(&self) -> bool {
         self.owners.iter().any(|owner| self.referent(owner) == Referent::Set)
     }
 
-    /// What becomes of the claim if this happens. [`Event::ScaleDown`] is about a replica that is removed by it, whatever
-    /// [`Ownership::ordinal`] says now.
+    /// What the event does to the PVC. [`Event::ScaleDown`] always removes the replica, regardless of
+    /// [`Ownership::ordinal`].
     ///
-    /// The garbage collector deletes what has owners of which none exists any more. Owners that are neither the set nor
-    /// the Pod are taken to exist, because a reference to one that does not is removed as long as another owner is there.
+    /// The garbage collector deletes objects with owners of which none exists. Other owners than the StatefulSet and
+    /// the Pod are assumed to exist: a reference to a missing owner is removed as long as another owner exists.
     #[must_use]
     pub fn fate(&self, event: Event) -> Fate {
         if self.loses_all_owners(None) {
             return Fate::IsGoing;
         }
         let now = self.loses_all_owners(Some(event));
-        // The StatefulSet controller corrects the references before it removes a replica; a deletion of the set may come
-        // before or after it has done so.
+        // The StatefulSet controller corrects the references before it removes a replica. A deletion of the StatefulSet
+        // may come before or after the correction.
         match (event, now, self.loses_all_asked_owners(event)) {
             (_, true, true) | (Event::ScaleDown, _, true) => Fate::Goes,
             (_, true, false) | (_, false, true) => Fate::MayGo,
@@ -231,15 +233,15 @@ impl Ownership<'_> {
         }
     }
 
-    /// True iff the references as they are lead to nobody any more, when this has happened.
+    /// True iff no owner of the current references exists after the event.
     fn loses_all_owners(&self, event: Option<Event>) -> bool {
         let mut lost = false;
         for owner in self.owners {
             match (self.referent(owner), event) {
-                (Referent::Gone, _)
+                (Referent::Missing, _)
                 | (Referent::Set, Some(Event::DeleteSet))
                 | (Referent::Pod, Some(Event::DeleteSet | Event::ScaleDown)) => lost = true,
-                // The reference itself is taken away.
+                // The garbage collector removes the reference itself.
                 (Referent::Set, Some(Event::OrphanSet)) => {}
                 (Referent::Another, _)
                 | (Referent::Set, None | Some(Event::ScaleDown))
@@ -249,7 +251,7 @@ impl Ownership<'_> {
         lost
     }
 
-    /// The same for the references as the StatefulSet controller would make them first.
+    /// The same, for the references after a correction by the StatefulSet controller.
     fn loses_all_asked_owners(&self, event: Event) -> bool {
         let ordinal = match event {
             Event::ScaleDown => Ordinal::ScaledDown,
@@ -268,7 +270,7 @@ impl Ownership<'_> {
         }
         matches!(
             (self.policy.asks_for(ordinal), event),
-            (Asked::Set, Event::DeleteSet) | (Asked::Pod, Event::DeleteSet | Event::ScaleDown)
+            (RightfulOwner::Set, Event::DeleteSet) | (RightfulOwner::Pod, Event::DeleteSet | Event::ScaleDown)
         )
     }
 
@@ -283,7 +285,7 @@ impl Ownership<'_> {
         } else if is_pod {
             Referent::Pod
         } else if self.names_set(owner) || self.names_pod(owner) {
-            Referent::Gone
+            Referent::Missing
         } else {
             Referent::Another
         }
@@ -301,8 +303,9 @@ impl Ownership<'_> {
         self.owners.iter().any(|owner| self.referent(owner) == Referent::Pod)
     }
 
-    fn is_owned_as(&self, asked: Asked) -> bool {
-        self.is_owned_by_set() == (asked == Asked::Set) && self.is_owned_by_pod() == (asked == Asked::Pod)
+    fn is_owned_as(&self, asked: RightfulOwner) -> bool {
+        self.is_owned_by_set() == (asked == RightfulOwner::Set)
+            && self.is_owned_by_pod() == (asked == RightfulOwner::Pod)
     }
 
     /// `hasStaleOwnerRef` of both: the first reference with the name counts.
@@ -317,7 +320,7 @@ impl Ownership<'_> {
             })
     }
 
-    /// `hasUnexpectedController`: where claims are never deleted, anybody may manage them.
+    /// `hasUnexpectedController`: with `Retain`, anybody may own PVCs.
     fn has_another_controller(&self) -> bool {
         !self.policy.retains_all()
             && self.owners.iter().any(|owner| {
@@ -331,7 +334,7 @@ impl Ownership<'_> {
             })
     }
 
-    /// `hasNonControllerOwner`: before 1.31 the references were written without `controller: true`.
+    /// `hasNonControllerOwner`: before Kubernetes 1.31 the references had no `controller: true`.
     fn has_owner_of_the_first_beta(&self) -> bool {
         self.owners
             .iter()

@@ -1,10 +1,13 @@
-use super::{Asked, Event, Fate, Ordinal, Ownership, Pod, PodUid, Retention, RetentionPolicy, Set, Standing};
+use super::{
+    Event, Fate, Ordinal, Ownership, PodUid, ReplicaPod, RetentionPolicy, RetentionType, RightfulOwner, Set, Standing,
+};
 use crate::claims::Owner;
 
-/// What Kubernetes 1.37.1 does: the answers of its own `isClaimOwnerUpToDate` and `updateClaimOwnerRefForSetAndPod`.
+/// The results of `isClaimOwnerUpToDate` and `updateClaimOwnerRefForSetAndPod` of Kubernetes 1.37.1.
 ///
-/// Left: which references a claim has; `beta` is one without `controller: true`, `stale` one to an old uid. Right: `=` is
-/// left alone; otherwise who owns it then: `S` the set, `P` the Pod, `-` neither. In range and scaled down are side by side.
+/// Left: the references of a PVC; `beta` is one without `controller: true`, `stale` one to a previous uid. Right: `=`
+/// if they stay; otherwise the new owner: `S` the StatefulSet, `P` the Pod, `-` neither. In range and scaled down are
+/// side by side.
 const UPSTREAM: &str = "
                                  whenScaled:   Retain           Delete
                                  whenDeleted:  Retain  Delete   Retain  Delete
@@ -23,7 +26,7 @@ KEP: an owner of the first beta becomes controller
  beta       none       none                  | - -     S S      - P     S P
  beta       controller none                  | - -     S S      - P     S P
  beta       beta       none                  | - -     S S      - P     S P
-upstream: a stale reference, hands off
+upstream: a stale reference is left alone
  none       stale      none                  | = =     = =      = =     = =
  controller stale      none                  | = =     = =      = =     = =
  beta       stale      none                  | = =     = =      = =     = =
@@ -48,9 +51,9 @@ upstream: an owner that is no controller does not matter
  stale      controller owner                 | = =     = =      = =     = =
  stale      beta       owner                 | = =     = =      = =     = =
  stale      stale      owner                 | = =     = =      = =     = =
-KEP: someone else is the controller
+KEP: another controller owns the PVC
  none       none       controller            | = =     = =      = =     = =
-KEP: someone else is the controller, old references of the set and the Pod are removed
+KEP: another controller owns the PVC, old references of the set and the Pod are removed
  none       controller controller            | - -     - -      - -     - -
  none       beta       controller            | - -     - -      - -     - -
  controller none       controller            | - -     - -      - -     - -
@@ -59,7 +62,7 @@ KEP: someone else is the controller, old references of the set and the Pod are r
  beta       none       controller            | - -     - -      - -     - -
  beta       controller controller            | - -     - -      - -     - -
  beta       beta       controller            | - -     - -      - -     - -
-upstream: a stale reference beside another controller, hands off
+upstream: a stale reference and another controller, left alone
  none       stale      controller            | = =     = =      = =     = =
  controller stale      controller            | = =     = =      = =     = =
  beta       stale      controller            | = =     = =      = =     = =
@@ -73,7 +76,7 @@ const OTHER: &str = "other";
 
 /// The policy and the ordinal of each column of [`UPSTREAM`].
 fn columns() -> Vec<(RetentionPolicy, Ordinal)> {
-    let values = [Retention::Retain, Retention::Delete];
+    let values = [RetentionType::Retain, RetentionType::Delete];
     let policies = values.map(|when_scaled| {
         values.map(|when_deleted| RetentionPolicy {
             when_deleted,
@@ -85,7 +88,7 @@ fn columns() -> Vec<(RetentionPolicy, Ordinal)> {
     policies.into_iter().flatten().flat_map(column).collect()
 }
 
-/// One question of the table, and Kubernetes' answer.
+/// One question of the table, and the answer of Kubernetes.
 struct Case {
     row: String,
     owners: Vec<Owner>,
@@ -115,7 +118,7 @@ fn cases() -> Vec<Case> {
     cases.collect()
 }
 
-/// The references that three words stand for: of the set, of the Pod, of somebody else.
+/// The references of three words: to the StatefulSet, to the Pod, to another object.
 fn owners_of(words: &str) -> Vec<Owner> {
     let who = [
         ("apps/v1", "StatefulSet", "web", "set"),
@@ -130,7 +133,7 @@ fn owners_of(words: &str) -> Vec<Owner> {
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
             name: name.to_owned(),
-            uid: if word == "stale" { "gone" } else { uid }.to_owned(),
+            uid: if word == "stale" { "previous" } else { uid }.to_owned(),
             controller: matches!(word, "controller" | "stale"),
             block_owner_deletion: matches!(word, "controller" | "stale"),
         })
@@ -145,7 +148,7 @@ fn claim(owners: &[Owner], policy: RetentionPolicy, ordinal: Ordinal) -> Ownersh
             name: "web",
             uid: "set",
         },
-        pod: Pod {
+        pod: ReplicaPod {
             name: "web-1",
             uid: PodUid::Is("pod"),
         },
@@ -154,8 +157,8 @@ fn claim(owners: &[Owner], policy: RetentionPolicy, ordinal: Ordinal) -> Ownersh
 }
 
 impl Ownership<'_> {
-    /// The owner references as the StatefulSet controller leaves them: its own corrected, all others as they were. A
-    /// reference to a Pod that nobody asked for has no uid.
+    /// The owner references after the StatefulSet controller corrected its own. A reference to a Pod that nobody has
+    /// checked has no uid.
     fn corrected(&self) -> Vec<Owner> {
         if self.is_up_to_date() {
             return self.owners.to_vec();
@@ -164,10 +167,10 @@ impl Ownership<'_> {
         let mut owners: Vec<_> = self.owners.iter().filter(foreign).cloned().collect();
         if !self.has_another_controller() {
             let asked = match (self.policy.asks_for(self.ordinal), self.pod.uid) {
-                (Asked::Set, _) => Some(controller("apps/v1", "StatefulSet", self.set.name, self.set.uid)),
-                (Asked::Pod, PodUid::Is(uid)) => Some(controller("v1", "Pod", self.pod.name, uid)),
-                (Asked::Pod, PodUid::NotAsked) => Some(controller("v1", "Pod", self.pod.name, "")),
-                (Asked::Pod, PodUid::NoPod) | (Asked::Nobody, _) => None,
+                (RightfulOwner::Set, _) => Some(controller("apps/v1", "StatefulSet", self.set.name, self.set.uid)),
+                (RightfulOwner::Pod, PodUid::Is(uid)) => Some(controller("v1", "Pod", self.pod.name, uid)),
+                (RightfulOwner::Pod, PodUid::NotAsked) => Some(controller("v1", "Pod", self.pod.name, "")),
+                (RightfulOwner::Pod, PodUid::NoPod) | (RightfulOwner::Nobody, _) => None,
             };
             owners.extend(asked.filter(|asked| owners.iter().all(|owner| owner.uid != asked.uid)));
         }
@@ -175,7 +178,7 @@ impl Ownership<'_> {
     }
 }
 
-/// What `NewControllerRef` makes. KEP-1847 wants `blockOwnerDeletion: false`; what is written is true.
+/// The result of `NewControllerRef`. KEP-1847 asks for `blockOwnerDeletion: false`, but Kubernetes writes true.
 fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -> Owner {
     Owner {
         api_version: api_version.to_owned(),
@@ -188,7 +191,7 @@ fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -> Owner {
 }
 
 #[test]
-fn every_answer_is_that_of_kubernetes() {
+fn owner_references_match_upstream() {
     let cases = cases();
     assert_eq!(cases.len(), 4 * 4 * 3 * 8, "the full product");
     for Case {
@@ -219,7 +222,7 @@ fn every_answer_is_that_of_kubernetes() {
 }
 
 #[test]
-fn what_was_corrected_is_up_to_date_and_is_not_corrected_again() {
+fn owner_references_corrected_are_up_to_date() {
     for case in cases() {
         let once = claim(&case.owners, case.policy, case.ordinal).corrected();
         let again = claim(&once, case.policy, case.ordinal);
@@ -229,7 +232,7 @@ fn what_was_corrected_is_up_to_date_and_is_not_corrected_again() {
 }
 
 #[test]
-fn a_reference_of_somebody_else_is_never_touched() {
+fn owner_reference_to_another_object_is_kept() {
     for case in cases() {
         let corrected = claim(&case.owners, case.policy, case.ordinal).corrected();
         assert_eq!(of_others(&corrected), of_others(&case.owners), "{}", case.row);
@@ -241,7 +244,7 @@ fn of_others(owners: &[Owner]) -> Vec<Owner> {
 }
 
 #[test]
-fn hands_off_says_why() {
+fn standing_names_why_references_are_left() {
     let deletes = RetentionPolicy::read(Some("Delete"), Some("Delete"));
     for (owners, expected) in [
         ("controller none none", Standing::AsAsked),
@@ -258,7 +261,7 @@ fn hands_off_says_why() {
 }
 
 #[test]
-fn two_references_of_one_name_are_scrubbed_before_one_is_written() {
+fn two_references_of_one_name_are_removed_first() {
     let owners = [owners_of("controller none none"), owners_of("stale none none")].concat();
     let policy = RetentionPolicy::read(Some("Delete"), None);
     let scrubbed = claim(&owners, policy, Ordinal::InRange).corrected();
@@ -268,13 +271,13 @@ fn two_references_of_one_name_are_scrubbed_before_one_is_written() {
 }
 
 #[test]
-fn an_unknown_value_makes_both_retain() {
+fn retention_policy_unknown_value_makes_both_retain() {
     let delete = RetentionPolicy::read(Some("Delete"), Some("Delete"));
-    assert_eq!(delete.when_deleted, Retention::Delete);
-    assert_eq!(delete.when_scaled, Retention::Delete);
+    assert_eq!(delete.when_deleted, RetentionType::Delete);
+    assert_eq!(delete.when_scaled, RetentionType::Delete);
     assert_eq!(
         RetentionPolicy::read(None, Some("Delete")).when_deleted,
-        Retention::Retain
+        RetentionType::Retain
     );
     for (when_deleted, when_scaled) in [
         (None, None),
@@ -286,7 +289,7 @@ fn an_unknown_value_makes_both_retain() {
     }
 }
 
-/// What happens to a claim, most common first. `?` depends on who is faster, `!` is happening already.
+/// What happens to a PVC, most common cases first. `?` depends on the order of events, `!` is happening already.
 const FATES: &str = "
  set        pod        other      whenScaled whenDeleted ordinal    | scale-down delete orphan
 KEP story 0: nothing is deleted
@@ -306,19 +309,19 @@ KEP: from a deletion policy to Retain, not yet seen by the controller
 KEP: from Retain to a deletion policy, not yet seen by the controller
  none       none       none       Retain     Delete      InRange    | stays      ?      stays
  none       none       none       Delete     Delete      ScaledDown | goes       ?      stays
-KEP: someone else is the controller, the policy is ignored
+KEP: another controller owns the PVC, the policy is ignored
  none       none       controller Delete     Delete      InRange    | stays      stays  stays
  controller none       controller Delete     Delete      InRange    | stays      stays  stays
-the garbage collector keeps what somebody else owns, too
+the garbage collector keeps PVCs with another owner
  controller none       owner      Delete     Delete      InRange    | stays      stays  stays
-upstream: a stale reference, the garbage collector has it already
+upstream: a stale reference, the garbage collector deletes the PVC
  stale      none       none       Retain     Retain      InRange    | !          !      !
  none       stale      none       Delete     Delete      InRange    | !          !      !
  none       stale      owner      Delete     Delete      InRange    | stays      stays  stays
 ";
 
 #[test]
-fn what_deletes_a_claim() {
+fn fate_matches_the_table() {
     for row in FATES.lines().filter(|line| line.contains(" | ")).skip(1) {
         let (left, right) = row.split_once('|').expect("two sides");
         let words: Vec<_> = left.split_whitespace().collect();
@@ -345,7 +348,7 @@ fn what_deletes_a_claim() {
     }
 }
 
-/// The garbage collector, for one claim: true iff it deletes the claim once this has happened.
+/// The garbage collector: true iff it deletes the PVC after this event.
 fn is_collected(owners: &[Owner], event: Event) -> bool {
     let mut alive = vec!["set", "pod", OTHER];
     let mut owners = owners.to_vec();
@@ -358,7 +361,7 @@ fn is_collected(owners: &[Owner], event: Event) -> bool {
 }
 
 #[test]
-fn the_fate_is_what_the_two_controllers_do_in_either_order() {
+fn fate_matches_both_controllers_in_either_order() {
     for case in cases() {
         for event in [Event::ScaleDown, Event::DeleteSet, Event::OrphanSet] {
             let claim = claim(&case.owners, case.policy, case.ordinal);
@@ -370,9 +373,11 @@ fn the_fate_is_what_the_two_controllers_do_in_either_order() {
             let at_once = is_collected(&case.owners, event);
             let afterwards = is_collected(&corrected, event);
             let expected = match (at_once, afterwards) {
-                _ if !case.owners.is_empty() && case.owners.iter().all(|owner| owner.uid == "gone") => Fate::IsGoing,
+                _ if !case.owners.is_empty() && case.owners.iter().all(|owner| owner.uid == "previous") => {
+                    Fate::IsGoing
+                }
                 (true, true) => Fate::Goes,
-                // A Pod is removed only after its claims were corrected.
+                // The controller removes a Pod only after it corrected the PVCs.
                 (false, true) if event == Event::ScaleDown => Fate::Goes,
                 (false, false) => Fate::Stays,
                 _ => Fate::MayGo,
@@ -383,7 +388,7 @@ fn the_fate_is_what_the_two_controllers_do_in_either_order() {
 }
 
 #[test]
-fn without_a_pod_nobody_corrects_a_claim() {
+fn claim_without_pod_is_not_corrected() {
     let policy = RetentionPolicy::read(Some("Retain"), Some("Delete"));
     let left_over = |owners| {
         let mut claim = claim(owners, policy, Ordinal::ScaledDown);
@@ -391,17 +396,17 @@ fn without_a_pod_nobody_corrects_a_claim() {
         claim
     };
     assert_eq!(left_over(&[]).fate(Event::ScaleDown), Fate::Stays);
-    // Written under an earlier policy, and nobody takes it away: it still goes with the set.
+    // Written under a previous policy, and never removed: the PVC is deleted with the StatefulSet.
     let owners = owners_of("controller none none");
     assert_eq!(left_over(&owners).fate(Event::DeleteSet), Fate::Goes);
     assert!(left_over(&owners).is_owned_by_set());
-    // Its Pod is gone, and it goes after it.
+    // The Pod does not exist, so the PVC is being deleted.
     let owners = owners_of("none controller none");
     assert_eq!(left_over(&owners).fate(Event::OrphanSet), Fate::IsGoing);
 }
 
 #[test]
-fn where_nobody_asked_for_the_pod_its_name_is_enough() {
+fn pod_not_checked_is_matched_by_name() {
     let policy = RetentionPolicy::read(Some("Retain"), Some("Delete"));
     for owners in ["none none none", "none controller none", "none stale none"] {
         let owners = owners_of(owners);

@@ -1,14 +1,14 @@
-//! One edit of a text: everything else stays as it is written.
+//! Sets one member in a JSON text, and leaves the rest as it is.
 
 use super::{Error, Reader, write_string};
 
 /// The text of an object with the member at `path` set to the JSON text `value`.
 ///
-/// Objects on the way that are missing or `null` are made. Other members stay byte for byte, in their order; only white
-/// space between the members of the objects on the way goes. With an empty path it is `value` itself.
+/// Missing or `null` objects on the path are created. Other members keep their bytes and their order; only white space
+/// between the members of objects on the path is dropped. With an empty path, the result is `value` itself.
 ///
 /// # Errors
-/// If the text is not JSON, or something on the way is no object.
+/// If the text is not JSON, or a value on the path is not an object.
 pub fn with_member(text: &str, path: &[&str], value: &str) -> Result<String, Error> {
     let Some((first, rest)) = path.split_first() else {
         return Ok(value.to_owned());
@@ -52,7 +52,7 @@ mod tests {
     use super::with_member;
 
     #[test]
-    fn a_member_is_set_wherever_it_is_and_nothing_else_changes() {
+    fn member_is_set_and_the_rest_stays() {
         let path = ["rollingUpdate", "partition"];
         let table = [
             (

@@ -1,36 +1,36 @@
-//! Why a text is not what was asked for, and where.
+//! Why and where a text is not valid.
 
 use std::fmt;
 
-/// What is wrong with a text, and where in it.
+/// A fault in a text, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
-    pub fault: Fault,
-    /// At which byte, from 0.
+    /// The fault.
+    pub fault: ErrorKind,
+    /// The offset in bytes.
     pub at: usize,
 }
 
-/// What can be wrong with a text. None of it shows the text.
+/// What is wrong with a text. No variant contains the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// It is not JSON.
+pub enum ErrorKind {
+    /// The text is not JSON.
     Syntax,
-    /// It ends too early.
+    /// The text ends too early.
     End,
-    /// It is nested deeper than [`MAX_DEPTH`](super::MAX_DEPTH).
+    /// The nesting is deeper than [`MAX_DEPTH`](super::MAX_DEPTH).
     Depth,
-    /// It holds more than [`MAX_VALUES`](super::MAX_VALUES) values, and they would have to be kept.
+    /// The text has more than [`MAX_VALUES`](super::MAX_VALUES) values to keep.
     Values,
-    /// A key stands twice in one object.
+    /// An object has a key twice.
     Duplicate,
-    /// Another type than this one was found.
+    /// A value has another type than this one.
     Expected(&'static str),
-    /// This field is not there.
+    /// This field is missing.
     Missing(&'static str),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Syntax => f.write_str("expected JSON, but found something else"),

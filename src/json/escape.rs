@@ -1,6 +1,6 @@
-//! What is escaped in a string.
+//! Escapes in strings.
 
-/// The string that an escaped text stands for; `None` if an escape is none or a surrogate stands alone.
+/// The string without its escapes; `None` if an escape is not valid or a surrogate is not in a pair.
 pub(super) fn read(escaped: &str) -> Option<String> {
     let mut string = String::with_capacity(escaped.len());
     let mut rest = escaped;

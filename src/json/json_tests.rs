@@ -1,64 +1,68 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Error, Fault, Map, Reader, canonical, read, same};
+use super::{Error, ErrorKind, Map, Reader, canonical, read, same};
 
-fn fault(text: &str) -> (Fault, usize) {
+fn fault(text: &str) -> (ErrorKind, usize) {
     let Error { fault, at } = read(text).expect_err(text);
     (fault, at)
 }
 
 #[test]
-fn canonical_text_has_sorted_keys_no_spaces_and_unescaped_utf8() {
+fn canonical_text_is_sorted_and_without_spaces() {
     let value = read(r#" { "b": [1, {"d": null, "c": "x\u00e9\n"}], "a": true } "#).expect("valid");
     assert_eq!(canonical(&value), "{\"a\":true,\"b\":[1,{\"c\":\"xé\\n\",\"d\":null}]}");
 }
 
 #[test]
-fn what_is_no_json_is_refused_at_its_place() {
+fn text_not_json_is_an_error_at_its_place() {
     let table = [
-        ("", Fault::End, 0),
-        (" ", Fault::End, 1),
-        ("{", Fault::End, 1),
-        ("[1", Fault::End, 2),
-        ("\"a", Fault::End, 2),
-        ("\"a\\", Fault::End, 3),
-        ("nul", Fault::Syntax, 1),
-        ("x", Fault::Syntax, 0),
-        ("[1 2]", Fault::Syntax, 3),
-        ("[1,]", Fault::Syntax, 3),
-        ("{\"a\"}", Fault::Syntax, 4),
-        ("{\"a\":1,}", Fault::Syntax, 7),
-        ("{1:2}", Fault::Syntax, 1),
-        ("[1}", Fault::Syntax, 2),
-        ("1 1", Fault::Syntax, 2),
-        ("01", Fault::Syntax, 1),
-        ("-", Fault::End, 1),
-        ("+1", Fault::Syntax, 0),
-        ("\"a\nb\"", Fault::Syntax, 2),
-        ("\"a\u{1}\"", Fault::Syntax, 2),
-        ("\"\\x\"", Fault::Syntax, 2),
-        ("\"\\u12g4\"", Fault::Syntax, 5),
-        ("\"\\ud800\"", Fault::Syntax, 1),
-        ("\"\\udc00\\ud800\"", Fault::Syntax, 1),
+        ("", ErrorKind::End, 0),
+        (" ", ErrorKind::End, 1),
+        ("{", ErrorKind::End, 1),
+        ("[1", ErrorKind::End, 2),
+        ("\"a", ErrorKind::End, 2),
+        ("\"a\\", ErrorKind::End, 3),
+        ("nul", ErrorKind::Syntax, 1),
+        ("x", ErrorKind::Syntax, 0),
+        ("[1 2]", ErrorKind::Syntax, 3),
+        ("[1,]", ErrorKind::Syntax, 3),
+        ("{\"a\"}", ErrorKind::Syntax, 4),
+        ("{\"a\":1,}", ErrorKind::Syntax, 7),
+        ("{1:2}", ErrorKind::Syntax, 1),
+        ("[1}", ErrorKind::Syntax, 2),
+        ("1 1", ErrorKind::Syntax, 2),
+        ("01", ErrorKind::Syntax, 1),
+        ("-", ErrorKind::End, 1),
+        ("+1", ErrorKind::Syntax, 0),
+        ("\"a\nb\"", ErrorKind::Syntax, 2),
+        ("\"a\u{1}\"", ErrorKind::Syntax, 2),
+        ("\"\\x\"", ErrorKind::Syntax, 2),
+        ("\"\\u12g4\"", ErrorKind::Syntax, 5),
+        ("\"\\ud800\"", ErrorKind::Syntax, 1),
+        ("\"\\udc00\\ud800\"", ErrorKind::Syntax, 1),
     ];
     for (text, what, at) in table {
         assert_eq!(fault(text), (what, at), "{text:?}");
     }
     for text in ["1.5", "1e3", "18446744073709551616", "-9223372036854775809"] {
-        assert_eq!(fault(text).0, Fault::Expected("a whole number below 2^64"), "{text}");
+        assert_eq!(
+            fault(text).0,
+            ErrorKind::Expected("a whole number below 2^64"),
+            "{text}"
+        );
     }
 }
 
 #[test]
-fn duplicate_keys_are_refused_at_any_depth_also_when_they_are_spelt_differently() {
+fn duplicate_key_at_any_depth_is_an_error() {
     for text in [r#"{"a":1,"a":1}"#, r#"[{"x":{"a":1,"\u0061":2}}]"#] {
-        assert_eq!(fault(text).0, Fault::Duplicate, "{text}");
+        assert_eq!(fault(text).0, ErrorKind::Duplicate, "{text}");
     }
 }
 
 #[test]
-fn members_are_found_whatever_their_order_was() {
+fn member_is_found_in_any_order() {
     let keys: Vec<String> = (0..100).map(|index| format!("k{}", index * 37 % 100)).collect();
     let members: Vec<String> = keys.iter().map(|key| format!("\"{key}\":\"{key}\"")).collect();
     let Ok(super::Value::Object(map)) = read(&format!("{{{}}}", members.join(","))) else {
@@ -69,11 +73,11 @@ fn members_are_found_whatever_their_order_was() {
         assert_eq!(map.get(key).and_then(super::Value::as_str), Some(key.as_str()));
     }
     let twice = format!("{{{},{}}}", members.join(","), members[50]);
-    assert_eq!(fault(&twice).0, Fault::Duplicate);
+    assert_eq!(fault(&twice).0, ErrorKind::Duplicate);
 }
 
 #[test]
-fn nesting_beyond_128_is_refused_whether_it_is_read_or_skipped() {
+fn nesting_beyond_128_is_an_error() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let deep = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
         for (depth, fits) in [(127, true), (128, true), (129, false), (100_000, false)] {
@@ -89,7 +93,7 @@ fn nesting_beyond_128_is_refused_whether_it_is_read_or_skipped() {
 }
 
 #[test]
-fn what_is_skipped_is_known_by_its_place() {
+fn raw_value_is_the_text_of_the_value() {
     let text = r#" {"a": {"b": [1, 2.5e-3, "x\"]"]}, "c": null} "#;
     let mut reader = Reader::new(text);
     let mut raws = Vec::new();
@@ -127,7 +131,7 @@ fn json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn every_value_reads_back_from_serde_jsons_text_and_from_ours(value in json()) {
+    fn value_written_and_read_is_equal(value in json()) {
         let ours = super::Value::from(value.clone());
         for text in [value.to_string(), serde_json::to_string_pretty(&value).expect("text"), canonical(&ours)] {
             prop_assert_eq!(read(&text), Ok(ours.clone()), "{}", text);
@@ -137,9 +141,9 @@ proptest! {
         prop_assert_eq!(Value::from(ours), value);
     }
 
-    /// The peer: whatever serde_json takes or refuses, we skip or refuse.
+    /// serde_json and this reader accept the same texts.
     #[test]
-    fn any_text_is_json_for_us_iff_it_is_for_serde_json(text in "[\\[\\]{}:,\"\\\\u0-9a-f.eE+ntrsl -]{0,24}") {
+    fn text_is_json_iff_serde_json_accepts_it(text in "[\\[\\]{}:,\"\\\\u0-9a-f.eE+ntrsl -]{0,24}") {
         let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
         let mut reader = Reader::new(&text);
         let ours = reader.skip().and_then(|()| reader.end()).is_ok();
@@ -148,7 +152,7 @@ proptest! {
 }
 
 #[test]
-fn texts_are_the_same_if_no_byte_differs() {
+fn same_compares_every_byte() {
     for length in 0..50 {
         let text = "a".repeat(length);
         assert!(same(&text, &text.clone()));
@@ -162,7 +166,7 @@ fn texts_are_the_same_if_no_byte_differs() {
 }
 
 #[test]
-fn what_is_known_is_taken_as_if_it_were_not() {
+fn value_equal_to_a_known_one_is_read_as_without_it() {
     let texts = [
         "{}",
         "[]",
@@ -183,29 +187,29 @@ fn what_is_known_is_taken_as_if_it_were_not() {
     ];
     for known in texts {
         for text in texts {
-            let (mut told, mut alone) = (Reader::new(text), Reader::new(text));
-            // Only a value that was taken may be told.
+            let (mut assisted, mut alone) = (Reader::new(text), Reader::new(text));
+            // A known value must be one that was read.
             if Reader::new(known).raw() != Ok(known) {
                 continue;
             }
-            assert_eq!(told.raw_like(Some(known)), alone.raw(), "{text} beside {known}");
-            assert_eq!(told.place(), alone.place(), "{text} beside {known}");
+            assert_eq!(assisted.raw_like(Some(known)), alone.raw(), "{text} beside {known}");
+            assert_eq!(assisted.place(), alone.place(), "{text} beside {known}");
         }
     }
 }
 
-/// What was known, what is there, and whether the second need not be taken apart.
+/// A known value, a text, and whether the text is recognised without parsing.
 const NEARLY_KNOWN: [(&str, &str, bool); 14] = [
     (r#"{"image":"db:1"}"#, r#"{"image":"db:2"}"#, true),
     (r#"{"image":"db:1"}"#, r#"{"image":"registry/db:2"},"b":1"#, true),
     (r#"[{"a":"x:","b":"y:"}]"#, r#"[{"a":"xx:","b":"yy:"}]"#, true),
     (r#"["é:1"]"#, r#"["è:1"]"#, true),
-    // One that looks like what stands between two strings is read.
+    // A text that could stand between two strings is parsed.
     (r#"["1"]"#, r#"["2"]"#, false),
     (r#"{"a":1,"b":2}"#, r#"{"a":3,"b":2}"#, false),
     (r#"{"a":"b"}"#, r#"{"a","b"}"#, false),
     (r#"{"a":null,"x:y":1}"#, r#"{"a":nul,"x:y":1}"#, false),
-    // Escapes, and what is no string at all.
+    // Escapes, and texts that are not strings.
     (r#"["x:\n"]"#, r#"["x:\q"]"#, false),
     (r#"["x:\u00e9"]"#, r#"["x:\u00zz"]"#, false),
     (r#"["x:\""]"#, r#"["x:\"]"#, false),
@@ -215,11 +219,11 @@ const NEARLY_KNOWN: [(&str, &str, bool); 14] = [
 ];
 
 #[test]
-fn what_is_nearly_known_is_taken_as_if_it_were_not() {
-    for (known, text, told) in NEARLY_KNOWN {
+fn value_like_a_known_one_is_read_as_without_it() {
+    for (known, text, recognised) in NEARLY_KNOWN {
         assert_eq!(Reader::new(known).raw(), Ok(known));
         let found = super::like::end(known.as_bytes(), text.as_bytes());
-        assert_eq!(found.is_some(), told, "{text} beside {known}");
+        assert_eq!(found.is_some(), recognised, "{text} beside {known}");
         let (mut like, mut alone) = (Reader::new(text), Reader::new(text));
         assert_eq!(like.raw_like(Some(known)), alone.raw(), "{text} beside {known}");
         assert_eq!(like.place(), alone.place(), "{text} beside {known}");
@@ -227,9 +231,9 @@ fn what_is_nearly_known_is_taken_as_if_it_were_not() {
 }
 
 proptest! {
-    /// A byte of a value that was read is another one, one more or one less: it is taken, or refused, as without it.
+    /// One byte of a known value is replaced, added or removed. The result is the same as without the known value.
     #[test]
-    fn what_differs_from_what_is_known_is_taken_as_if_it_did_not(
+    fn value_unlike_a_known_one_is_read_as_without_it(
         value in json(), at in any::<prop::sample::Index>(), by in "[\\x00-\\x7f]?", more in any::<bool>()
     ) {
         let known = value.to_string();
@@ -247,7 +251,7 @@ proptest! {
 }
 
 #[test]
-fn map_contains_all_of_another_iff_each_member_is_there() {
+fn map_contains_all_iff_it_has_each_member() {
     let map = |members: &[(&str, u8)]| {
         let members = members.iter().map(|(key, value)| ((*key).to_owned(), *value));
         Map::from_unsorted(members.collect()).expect("no key twice")

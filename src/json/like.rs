@@ -1,12 +1,11 @@
-//! A value that is written as one that was read before, but for what some of its strings hold: a Pod template whose image
-//! changed.
+//! Recognises a text that differs from a known value only inside of strings, such as a Pod template with another image.
 
 use super::special;
 
-/// Where the value ends that `text` begins with, if it is written as `known` but for what is in strings; nothing if it is
-/// not, or if that cannot be told from the two. `known` must be an object or a list that was read.
+/// The end of the first value in `text` if it differs from `known` only inside of strings; `None` if it differs
+/// elsewhere, or if a comparison cannot decide. `known` must be a valid object or list.
 ///
-/// Time is linear in the two texts.
+/// The time is linear in the two texts.
 pub(super) fn end(known: &[u8], text: &[u8]) -> Option<usize> {
     let (mut old, mut new) = (0, 0);
     loop {
@@ -16,7 +15,7 @@ pub(super) fn end(known: &[u8], text: &[u8]) -> Option<usize> {
             return Some(new);
         }
         let begun = known.get(..old)?.iter().rposition(|byte| *byte == b'"')?;
-        // Both have to end at their next special byte, a quote.
+        // Both texts must have a quote as their next special byte.
         old += special::before(known.get(old..)?);
         new += special::before(text.get(new..)?);
         let quotes = known.get(old) == Some(&b'"') && text.get(new) == Some(&b'"');
@@ -27,14 +26,15 @@ pub(super) fn end(known: &[u8], text: &[u8]) -> Option<usize> {
     }
 }
 
-/// True iff what stands between two quotes stands in a string, and not between two strings; nothing is said of escapes.
+/// True iff the bytes between two quotes are inside of a string, and not between two strings. Bytes with escapes count
+/// as outside.
 fn is_in_string(between: &[u8]) -> bool {
     let outside = |byte: &u8| b"{}[]:,-+.0123456789eEtrufalsn \t\r\n".contains(byte);
     !between.contains(&b'\\') && !between.iter().all(outside)
 }
 
-/// How many bytes both begin with, found sixteen at a time: `==` looks at one after the other in the guest, which takes as
-/// long as reading them does.
+/// The length of the common prefix, compared by sixteen bytes: in wasm, `==` compares single bytes, which takes as long
+/// as parsing.
 fn common(one: &[u8], other: &[u8]) -> usize {
     let number = |chunk: &[u8; 16]| u128::from_ne_bytes(*chunk);
     let (chunks, _) = one.as_chunks();
@@ -48,7 +48,7 @@ fn common(one: &[u8], other: &[u8]) -> usize {
     whole + rest.take_while(|(one, other)| one == other).count()
 }
 
-/// True iff both texts are the same bytes.
+/// True iff both texts have the same bytes.
 #[must_use]
 pub fn same(one: &str, other: &str) -> bool {
     one.len() == other.len() && common(one.as_bytes(), other.as_bytes()) == one.len()

@@ -4,9 +4,10 @@ use std::mem;
 use std::slice;
 use std::vec;
 
-/// A map of strings to values, in the order of its keys' bytes.
+/// A map from strings to values, in the order of the bytes of its keys.
 ///
-/// A sorted list: the objects of templates and records have a handful of members, and API servers write them in order.
+/// A sorted list: the objects of templates and staged changes have few members, and API servers write them in this
+/// order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map<V>(Vec<(String, V)>);
 
@@ -17,20 +18,20 @@ impl<V> Default for Map<V> {
 }
 
 impl<V> Map<V> {
-    /// A map without members.
+    /// An empty map.
     #[must_use]
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// The map of these members, whatever their order; nothing if a key is there twice.
+    /// A map of members in any order; `None` if a key occurs twice.
     #[must_use]
     pub fn from_unsorted(members: Vec<(String, V)>) -> Option<Self> {
         let mut map = Self(members);
         map.sort().then_some(map)
     }
 
-    /// True iff there are no members.
+    /// True iff the map is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -43,13 +44,13 @@ impl<V> Map<V> {
         self.0.get(place).map(|(_, value)| value)
     }
 
-    /// True iff the key is there.
+    /// True iff the map has this key.
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {
         self.find(key).is_ok()
     }
 
-    /// True iff each member of the other map is in this one. One pass over both, as both are in order.
+    /// True iff this map has each member of the other one. One pass over both.
     #[must_use]
     pub fn contains_all<W>(&self, other: &Map<W>) -> bool
     where
@@ -60,7 +61,7 @@ impl<V> Map<V> {
         other.0.iter().all(|wanted| members.any(|member| is(member, wanted)))
     }
 
-    /// Sets a value, and returns the one that the key had.
+    /// Sets a value, and returns the previous one.
     pub fn insert(&mut self, key: String, value: V) -> Option<V> {
         match self.find(&key) {
             Ok(place) => self.0.get_mut(place).map(|(_, old)| mem::replace(old, value)),
@@ -71,43 +72,43 @@ impl<V> Map<V> {
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member, and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<V> {
         let place = self.find(key).ok()?;
         Some(self.0.remove(place).1)
     }
 
-    /// Keeps only what `keep` says; it may change the values.
+    /// Keeps the members for which `keep` returns true. `keep` may change the values.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &mut V) -> bool) {
         self.0.retain_mut(|(key, value)| keep(key, value));
     }
 
-    /// The members.
+    /// The members, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&String, &V)> {
         self.into_iter()
     }
 
-    /// The keys.
+    /// The keys, sorted.
     pub fn keys(&self) -> impl Iterator<Item = &String> {
         self.0.iter().map(|(key, _)| key)
     }
 
-    /// The values, to be changed.
+    /// The values, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.0.iter_mut().map(|(_, value)| value)
     }
 
-    /// Where a key is, or where it would have to be.
+    /// The index of a key, or the index at which to insert it.
     fn find(&self, key: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|(found, _)| found.as_str().cmp(key))
     }
 
-    /// The members, in order.
+    /// The members, sorted by key.
     pub(super) fn as_slice(&self) -> &[(String, V)] {
         &self.0
     }
 
-    /// Appends a member, unless it has the key of the last one; returns whether it did. [`Map::sort`] has to follow.
+    /// Appends a member, unless it has the key of the last one; returns whether it did. Call [`Map::sort`] afterwards.
     pub(super) fn push(&mut self, key: String, value: V) -> bool {
         if self.0.last().is_some_and(|(last, _)| *last == key) {
             return false;
@@ -116,7 +117,7 @@ impl<V> Map<V> {
         true
     }
 
-    /// Puts the members in order; false if a key is there twice.
+    /// Sorts the members; false if a key occurs twice.
     pub(super) fn sort(&mut self) -> bool {
         let ascending = |pair: &[(String, V)]| pair.first().map(|(key, _)| key) < pair.get(1).map(|(key, _)| key);
         if self.0.windows(2).all(ascending) {
@@ -127,8 +128,8 @@ impl<V> Map<V> {
     }
 }
 
-/// Sorts by the keys. A twentieth of the code of the standard library's sort, which every guest would carry for what is
-/// nearly always in order already; and like it never worse than `n log n`.
+/// Sorts by key, never worse than `n log n`. The sort of the standard library has twenty times as much code, and
+/// members are nearly always sorted already.
 fn heap_sort<V>(members: &mut [(String, V)]) {
     for root in (0..members.len() / 2).rev() {
         sift(members, root);

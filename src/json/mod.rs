@@ -1,8 +1,8 @@
-//! JSON as this project reads and writes it: strict going in, canonical coming out.
+//! Strict JSON input and canonical JSON output.
 //!
-//! A reader of our own, because an admission request is read in the time of a request, in a guest whose size is part
-//! of what users install: it skips what nobody asks for, borrows what it can, and refuses what is ambiguous. No floats,
-//! no recursion while skipping, nesting bounded everywhere.
+//! The policy reads each admission request with this reader, and users download its code as a part of the policy. So
+//! the reader skips unused members, borrows strings, and returns errors for ambiguous texts. It has no floats, does not
+//! recurse while skipping, and limits the nesting.
 
 mod edit;
 mod error;
@@ -18,21 +18,21 @@ mod value;
 mod write;
 
 pub use edit::with_member;
-pub use error::{Error, Fault};
+pub use error::{Error, ErrorKind, ErrorKind as Fault};
 pub use like::same;
 pub use map::Map;
 pub use read::{Once, Reader};
 pub use value::{Number, Value, read};
 pub use write::{Members, canonical, write_string};
 
-/// The deepest nesting that is read, that of serde_json and so of policy-server.
+/// The deepest nesting, as in serde_json and so in policy-server.
 pub const MAX_DEPTH: u32 = 128;
 
-/// The most values that are kept of one text. A value takes ten times the memory of its shortest text, so without a bound
-/// a small text could take a lot; and no record holds a tenth of this many.
+/// The most values that are kept of one text. A value takes ten times the memory of its shortest text, so this bounds
+/// the memory of a small text. A staged change has less than a tenth of this many.
 pub const MAX_VALUES: u32 = 4096;
 
-// Native only: the runner for wasm has no proptest, and would not run them anyway.
+// Native only: the test runner for wasm has no proptest.
 #[cfg(all(test, not(target_family = "wasm")))]
 #[path = "json_tests.rs"]
 mod tests;

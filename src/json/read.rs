@@ -1,48 +1,48 @@
-//! The reader: pulls values out of a text, one after the other, in the order in which they stand.
+//! The reader: returns the values of a text, one after the other, in their order.
 
 use std::borrow::Cow;
 
-use super::error::{Error, Fault};
+use super::error::{Error, ErrorKind};
 use super::{MAX_DEPTH, MAX_VALUES};
 use super::{escape, like, skip};
 
-/// Reads one JSON text from the front.
+/// Reads a JSON text from its beginning.
 ///
-/// Whoever reads an object is called for each member and must take the member's value, if only by [`Reader::skip`].
+/// A caller that reads an object must consume the value of each member, at least with [`Reader::skip`].
 ///
 /// # Guarantees
-/// Time is linear in the text; nothing panics; what is borrowed is borrowed from the text, so that its place is known.
+/// Linear time, no panics. Borrowed strings point into the text, so their position is known.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
-    /// How many values were kept.
+    /// The number of values that were kept.
     kept: u32,
 }
 
-/// Sees to it that a field is read once.
+/// Makes sure that each field occurs once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Once(u32);
 
 impl Once {
-    /// Notes that a field, known by a number below 32, is being read.
+    /// Marks a field as read. Fields have numbers below 32.
     ///
     /// # Errors
-    /// [`Fault::Duplicate`] if it has been before.
+    /// [`ErrorKind::Duplicate`] if the field is marked already.
     pub fn mark(&mut self, field: u32, reader: &Reader<'_>) -> Result<(), Error> {
         let bit = 1 << field;
         if self.0 & bit != 0 {
-            return Err(reader.error(Fault::Duplicate));
+            return Err(reader.error(ErrorKind::Duplicate));
         }
         self.0 |= bit;
         Ok(())
     }
 
-    /// A field that holds a string; `null` is an empty one.
+    /// Reads a string; `null` is an empty one.
     ///
     /// # Errors
-    /// As [`Once::mark`], and if it holds something else.
+    /// As [`Once::mark`], and if the value is not a string.
     pub fn text<'a>(&mut self, field: u32, reader: &mut Reader<'a>) -> Result<Cow<'a, str>, Error> {
         self.read(field, reader, |reader| {
             if reader.null()? {
@@ -52,7 +52,7 @@ impl Once {
         })
     }
 
-    /// A field that is taken as it is written.
+    /// Reads the text of any value.
     ///
     /// # Errors
     /// As [`Once::mark`] and [`Reader::raw`].
@@ -60,7 +60,7 @@ impl Once {
         self.raw_like(field, reader, None)
     }
 
-    /// A field that is taken as it is written, and may well be written as another.
+    /// Reads the text of any value. `known` is a value that it may resemble.
     ///
     /// # Errors
     /// As [`Once::mark`] and [`Reader::raw_like`].
@@ -74,10 +74,10 @@ impl Once {
         reader.raw_like(known).map(Some)
     }
 
-    /// A field that `read` takes.
+    /// Reads a field with `read`.
     ///
     /// # Errors
-    /// As [`Once::mark`], and whatever `read` returns.
+    /// As [`Once::mark`], and the errors of `read`.
     pub fn read<'a, T>(
         &mut self,
         field: u32,
@@ -89,10 +89,10 @@ impl Once {
     }
 }
 
-/// What takes a member of an object.
+/// Reads a member of an object.
 type Member<'m, 'a> = dyn FnMut(&mut Reader<'a>, Cow<'a, str>) -> Result<(), Error> + 'm;
 
-/// What takes an item of a list.
+/// Reads an item of a list.
 type Item<'i, 'a> = dyn FnMut(&mut Reader<'a>) -> Result<(), Error> + 'i;
 
 impl<'a> Reader<'a> {
@@ -107,29 +107,29 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An error at the place that has been reached.
+    /// An error at the current position.
     #[must_use]
-    pub const fn error(&self, fault: Fault) -> Error {
+    pub const fn error(&self, fault: ErrorKind) -> Error {
         Error { fault, at: self.at }
     }
 
-    /// Where the next value begins.
+    /// The position of the next value.
     pub fn place(&mut self) -> usize {
         self.peek();
         self.at
     }
 
-    /// The text from a place to here.
+    /// The text from a position to the current one.
     #[must_use]
     pub fn since(&self, place: usize) -> &'a str {
         self.text.get(place..self.at).unwrap_or_default()
     }
 
-    /// The next byte that is no white space; 0 at the end.
+    /// The next byte after white space; 0 at the end.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> u8 {
         match self.text.as_bytes().get(self.at) {
-            // API servers write none.
+            // The fast path: API servers write no white space.
             Some(byte) if *byte > b' ' => *byte,
             _ => self.peek_behind_blanks(),
         }
@@ -143,11 +143,11 @@ impl<'a> Reader<'a> {
         behind.first().copied().unwrap_or_default()
     }
 
-    /// The fault of finding this byte where another one was expected.
+    /// The error for an unexpected byte, or for the end of the text.
     #[cold]
-    pub(super) fn unexpected(&self, fault: Fault) -> Error {
+    pub(super) fn unexpected(&self, fault: ErrorKind) -> Error {
         let ends = self.at >= self.text.len();
-        self.error(if ends { Fault::End } else { fault })
+        self.error(if ends { ErrorKind::End } else { fault })
     }
 
     #[inline]
@@ -156,26 +156,26 @@ impl<'a> Reader<'a> {
             self.at += 1;
             return Ok(());
         }
-        Err(self.unexpected(Fault::Syntax))
+        Err(self.unexpected(ErrorKind::Syntax))
     }
 
-    /// Ends: only white space may follow.
+    /// Checks that only white space follows.
     ///
     /// # Errors
-    /// If more does.
+    /// If something else follows.
     pub fn end(&mut self) -> Result<(), Error> {
         self.peek();
         if self.at < self.text.len() {
-            Err(self.error(Fault::Syntax))
+            Err(self.error(ErrorKind::Syntax))
         } else {
             Ok(())
         }
     }
 
-    /// Takes a `null`, if that is what comes next.
+    /// Consumes a `null` if it is the next value.
     ///
     /// # Errors
-    /// If something comes that begins like it.
+    /// If the next value only begins like `null`.
     #[inline(always)]
     pub fn null(&mut self) -> Result<bool, Error> {
         if self.peek() == b'n' {
@@ -185,17 +185,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes whatever comes next.
+    /// Consumes the next value.
     ///
     /// # Errors
-    /// If it is not JSON, or nested too deep.
+    /// If the value is not JSON or is nested too deep.
     pub fn skip(&mut self) -> Result<(), Error> {
         self.peek();
         self.at = skip::value(self.text.as_bytes(), self.at, self.depth)?;
         Ok(())
     }
 
-    /// Takes whatever comes next, as it is written.
+    /// Consumes the next value and returns its text.
     ///
     /// # Errors
     /// As [`Reader::skip`].
@@ -203,14 +203,14 @@ impl<'a> Reader<'a> {
         self.raw_like(None)
     }
 
-    /// Takes whatever comes next, as it is written. An object or a list that is written as `known`, but for what is in strings,
-    /// is not taken apart: that must be a value that was taken at the same depth.
+    /// Consumes the next value and returns its text. An object or list that differs from `known` only inside of strings
+    /// is not parsed. `known` must be a value that was read at the same depth.
     ///
     /// # Errors
     /// As [`Reader::skip`].
     pub fn raw_like(&mut self, known: Option<&str>) -> Result<&'a str, Error> {
         let place = self.place();
-        // What is longer begins otherwise: where these values end is part of how they are written.
+        // Only objects and lists: the end of their text is the end of the value.
         let known = known.filter(|known| known.starts_with(['{', '[']));
         let text = self.text.as_bytes().get(place..).unwrap_or_default();
         match known.and_then(|known| like::end(known.as_bytes(), text)) {
@@ -220,10 +220,10 @@ impl<'a> Reader<'a> {
         Ok(self.since(place))
     }
 
-    /// Takes an object; `member` is called with each key and takes the value.
+    /// Reads an object. `member` is called with each key and consumes the value.
     ///
     /// # Errors
-    /// If it is none, and whatever `member` returns.
+    /// If the value is not an object, and the errors of `member`.
     pub fn object(
         &mut self,
         mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), Error>,
@@ -231,10 +231,10 @@ impl<'a> Reader<'a> {
         self.members(&mut member)
     }
 
-    /// The same for all callers: compiled anew for each of them it would be a quarter of the guest.
+    /// One copy for all callers: a generic function would be a quarter of the policy.
     fn members(&mut self, member: &mut Member<'_, 'a>) -> Result<(), Error> {
         if self.peek() != b'{' {
-            return Err(self.unexpected(Fault::Expected("an object")));
+            return Err(self.unexpected(ErrorKind::Expected("an object")));
         }
         self.enter()?;
         if self.peek() == b'}' {
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         }
         loop {
             if self.peek() != b'"' {
-                return Err(self.unexpected(Fault::Syntax));
+                return Err(self.unexpected(ErrorKind::Syntax));
             }
             let key = self.string()?;
             self.expect(b':')?;
@@ -254,22 +254,22 @@ impl<'a> Reader<'a> {
                     self.leave();
                     return Ok(());
                 }
-                _ => return Err(self.unexpected(Fault::Syntax)),
+                _ => return Err(self.unexpected(ErrorKind::Syntax)),
             }
         }
     }
 
-    /// Takes a list; `item` is called before each item and takes it.
+    /// Reads a list. `item` is called for each item and consumes it.
     ///
     /// # Errors
-    /// If it is none, and whatever `item` returns.
+    /// If the value is not a list, and the errors of `item`.
     pub fn list(&mut self, mut item: impl FnMut(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
         self.items(&mut item)
     }
 
     fn items(&mut self, item: &mut Item<'_, 'a>) -> Result<(), Error> {
         if self.peek() != b'[' {
-            return Err(self.unexpected(Fault::Expected("a list")));
+            return Err(self.unexpected(ErrorKind::Expected("a list")));
         }
         self.enter()?;
         if self.peek() == b']' {
@@ -284,23 +284,23 @@ impl<'a> Reader<'a> {
                     self.leave();
                     return Ok(());
                 }
-                _ => return Err(self.unexpected(Fault::Syntax)),
+                _ => return Err(self.unexpected(ErrorKind::Syntax)),
             }
         }
     }
 
-    /// Counts a value that is going to be kept.
+    /// Counts a value that is kept.
     pub(super) fn keep(&mut self) -> Result<(), Error> {
         self.kept += 1;
         if self.kept > MAX_VALUES {
-            return Err(self.error(Fault::Values));
+            return Err(self.error(ErrorKind::Values));
         }
         Ok(())
     }
 
     fn enter(&mut self) -> Result<(), Error> {
         if self.depth == MAX_DEPTH {
-            return Err(self.error(Fault::Depth));
+            return Err(self.error(ErrorKind::Depth));
         }
         self.depth += 1;
         self.at += 1;
@@ -312,14 +312,14 @@ impl<'a> Reader<'a> {
         self.at += 1;
     }
 
-    /// Takes a string; borrowed unless something in it is escaped.
+    /// Reads a string. It is borrowed if it has no escapes.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the value is not a string.
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'a, str>, Error> {
         if self.peek() != b'"' {
-            return Err(self.unexpected(Fault::Expected("a string")));
+            return Err(self.unexpected(ErrorKind::Expected("a string")));
         }
         let start = self.at + 1;
         let string = skip::string(self.text.as_bytes(), self.at)?;
@@ -327,32 +327,32 @@ impl<'a> Reader<'a> {
         let inside = self.text.get(start..string.end - 1).unwrap_or_default();
         if string.escaped {
             return escape::read(inside).map(Cow::Owned).ok_or(Error {
-                fault: Fault::Syntax,
+                fault: ErrorKind::Syntax,
                 at: start,
             });
         }
         Ok(Cow::Borrowed(inside))
     }
 
-    /// Takes `true` or `false`.
+    /// Reads `true` or `false`.
     ///
     /// # Errors
-    /// If it is neither.
+    /// If the value is neither.
     pub fn bool(&mut self) -> Result<bool, Error> {
         match self.peek() {
             b't' => self.skip().map(|()| true),
             b'f' => self.skip().map(|()| false),
-            _ => Err(self.unexpected(Fault::Expected("true or false"))),
+            _ => Err(self.unexpected(ErrorKind::Expected("true or false"))),
         }
     }
 
-    /// Takes a whole number that an i64 holds.
+    /// Reads a whole number that fits into an i64.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the value is not one.
     pub fn integer(&mut self) -> Result<i64, Error> {
         let place = self.place();
-        let error = self.unexpected(Fault::Expected("a whole number"));
+        let error = self.unexpected(ErrorKind::Expected("a whole number"));
         self.raw()?.parse().map_err(|_| Error { at: place, ..error })
     }
 }

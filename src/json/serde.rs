@@ -1,4 +1,4 @@
-//! From and to serde_json's values, where a Kubernetes client brings them in or takes them out. Not in the guest.
+//! Conversions from and to the values of serde_json, for Kubernetes clients. Not in the policy.
 
 use super::map::Map;
 use super::value::{Number, Value};
@@ -17,7 +17,7 @@ impl From<serde_json::Value> for Value {
                 for (key, value) in members {
                     map.push(key, value.into());
                 }
-                // Their keys are unique, but may be in any order.
+                // serde_json has unique keys in any order.
                 map.sort();
                 Self::Object(map)
             }

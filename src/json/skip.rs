@@ -1,27 +1,27 @@
-//! The fast half of the reader: checks that something is JSON and finds its end, without keeping anything.
+//! Checks the syntax of a value and finds its end, without keeping anything.
 
 use std::slice;
 
 use super::MAX_DEPTH;
-use super::error::{Error, Fault};
+use super::error::{Error, ErrorKind};
 use super::special;
 
-/// Every container that is open, innermost in the lowest bit: 1 for an object, 0 for a list. 128 bits are 128 levels.
-type Open = u128;
+/// The open containers, the innermost one in the lowest bit: 1 for an object, 0 for a list. 128 bits for 128 levels.
+type Containers = u128;
 
-/// What is left of a text. An iterator and not a place in the text: nothing has to be added up to look at the next byte.
+/// The rest of a text. An iterator needs no addition for each byte, unlike an index.
 struct Scan<'a> {
     text: &'a [u8],
     rest: slice::Iter<'a, u8>,
 }
 
-/// The end of the value that begins at `at`, in a text of which `depth` containers are open already.
+/// The end of the value at `at`, inside of `depth` open containers.
 pub(super) fn value(text: &[u8], at: usize, depth: u32) -> Result<usize, Error> {
     let mut scan = Scan::at(text, at);
-    let (mut open, mut levels): (Open, u32) = (0, 0);
+    let (mut open, mut levels): (Containers, u32) = (0, 0);
     let mut byte = scan.next();
     loop {
-        // What follows a brace, or a comma in an object, is a key.
+        // In an object, a key comes after the brace and after each comma.
         if open & 1 == 1 {
             if byte != b'"' {
                 return Err(scan.unexpected());
@@ -39,10 +39,10 @@ pub(super) fn value(text: &[u8], at: usize, depth: u32) -> Result<usize, Error> 
             }
             b'{' | b'[' => {
                 if levels + depth == MAX_DEPTH {
-                    return Err(scan.error(Fault::Depth));
+                    return Err(scan.error(ErrorKind::Depth));
                 }
                 levels += 1;
-                open = open << 1 | Open::from(byte == b'{');
+                open = open << 1 | Containers::from(byte == b'{');
                 scan.pass();
                 byte = scan.next();
                 if byte != closing(open) {
@@ -55,7 +55,7 @@ pub(super) fn value(text: &[u8], at: usize, depth: u32) -> Result<usize, Error> 
             b'n' => scan.go_on(|text, at| literal(text, at, b"null"))?,
             _ => return Err(scan.unexpected()),
         }
-        // A value has ended (or an empty container is about to): what follows closes containers or goes on.
+        // After a value, or in an empty container: a comma continues, a bracket closes a container.
         loop {
             if levels == 0 {
                 return Ok(scan.place());
@@ -76,8 +76,8 @@ pub(super) fn value(text: &[u8], at: usize, depth: u32) -> Result<usize, Error> 
     }
 }
 
-/// What closes the innermost container.
-const fn closing(open: Open) -> u8 {
+/// The byte that closes the innermost container.
+const fn closing(open: Containers) -> u8 {
     if open & 1 == 1 { b'}' } else { b']' }
 }
 
@@ -93,7 +93,7 @@ impl<'a> Scan<'a> {
         self.text.len() - self.rest.len()
     }
 
-    fn error(&self, fault: Fault) -> Error {
+    fn error(&self, fault: ErrorKind) -> Error {
         Error {
             fault,
             at: self.place(),
@@ -104,17 +104,17 @@ impl<'a> Scan<'a> {
         unexpected(self.text, self.place())
     }
 
-    /// Passes the next byte.
+    /// Consumes the next byte.
     #[inline(always)]
     fn pass(&mut self) {
         self.rest.next();
     }
 
-    /// The next byte that is no white space; 0 at the end.
+    /// The next byte after white space; 0 at the end.
     #[inline(always)]
     fn next(&mut self) -> u8 {
         match self.rest.as_slice().first() {
-            // API servers write none.
+            // The fast path: API servers write no white space.
             Some(byte) if *byte > b' ' => *byte,
             _ => {
                 self.rest = behind_blanks(self.rest.as_slice()).iter();
@@ -123,8 +123,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Passes a string, whose quote is next; returns whether there is an escape in it. Always inlined: every token comes
-    /// here, and a `Result` is returned through memory.
+    /// Consumes a string whose quote is next, and returns whether it has escapes. Always inlined: every token comes
+    /// here, and a `Result` would be returned through memory.
     #[inline(always)]
     fn string(&mut self) -> Result<bool, Error> {
         self.pass();
@@ -142,7 +142,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Passes what is seldom enough to be found by its place.
+    /// Consumes a rare token, which is found by index.
     #[inline(always)]
     fn go_on(&mut self, end: impl Fn(&[u8], usize) -> Result<usize, Error>) -> Result<(), Error> {
         let end = end(self.text, self.place())?;
@@ -151,7 +151,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// What is left of a text behind its white space.
+/// The text after its white space.
 #[cold]
 #[inline(never)]
 pub(super) fn behind_blanks(mut text: &[u8]) -> &[u8] {
@@ -161,26 +161,26 @@ pub(super) fn behind_blanks(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// A string that was passed.
-pub(super) struct Passed {
-    /// Behind the closing quote.
+/// A string in a text.
+pub(super) struct StringToken {
+    /// The index after the closing quote.
     pub(super) end: usize,
-    /// Whether there is an escape in it.
+    /// Whether the string has escapes.
     pub(super) escaped: bool,
 }
 
 /// The string whose opening quote is at `at`.
 #[inline(always)]
-pub(super) fn string(text: &[u8], at: usize) -> Result<Passed, Error> {
+pub(super) fn string(text: &[u8], at: usize) -> Result<StringToken, Error> {
     let mut scan = Scan::at(text, at);
     let escaped = scan.string()?;
-    Ok(Passed {
+    Ok(StringToken {
         end: scan.place(),
         escaped,
     })
 }
 
-/// Behind an escape whose backslash has been passed. Whether surrogates pair is left to who reads the string.
+/// The index after an escape whose backslash was consumed. The caller checks pairs of surrogates.
 fn escape(bytes: &[u8], at: usize) -> Result<usize, Error> {
     match bytes.get(at) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 1),
@@ -209,7 +209,7 @@ fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Result<usize, Error> {
     }
 }
 
-/// A number as JSON writes it: no leading zero, no sign but minus, digits on both sides of the point.
+/// The index after a number: no leading zero, no sign except minus, digits on both sides of the point.
 fn number(bytes: &[u8], mut at: usize) -> Result<usize, Error> {
     if bytes.get(at) == Some(&b'-') {
         at += 1;
@@ -245,7 +245,11 @@ fn digits(bytes: &[u8], start: usize) -> Result<usize, Error> {
 
 #[cold]
 fn unexpected(bytes: &[u8], at: usize) -> Error {
-    let fault = if at >= bytes.len() { Fault::End } else { Fault::Syntax };
+    let fault = if at >= bytes.len() {
+        ErrorKind::End
+    } else {
+        ErrorKind::Syntax
+    };
     Error {
         fault,
         at: at.min(bytes.len()),

@@ -1,12 +1,12 @@
-//! What may not stand in a string as it is: a quote, a backslash, a control character. Found sixteen bytes at a time.
+//! Finds the bytes that must be escaped in a string, sixteen at a time: quotes, backslashes and control characters.
 
-/// How many bytes are looked at together.
+/// The number of bytes that are checked at once.
 const WIDTH: usize = 16;
 
-/// How many bytes are in front of the first that is special; all of them if none is.
+/// The number of bytes before the first special one; all of them if none is special.
 #[inline(always)]
 pub(super) fn before(text: &[u8]) -> usize {
-    // Most strings are short, and a loop is dear where this is inlined.
+    // The fast path without a loop: most strings are short, and callers inline this function.
     if let Some(chunk) = text.first_chunk() {
         let found = in_chunk(chunk);
         if found < WIDTH {
@@ -43,7 +43,7 @@ fn in_chunk(chunk: &[u8; WIDTH]) -> usize {
     (u32::from(special) | 1 << WIDTH).trailing_zeros() as usize
 }
 
-/// The same where there are no such instructions.
+/// The same without SIMD instructions.
 #[inline(always)]
 #[cfg(not(target_feature = "simd128"))]
 fn in_chunk(chunk: &[u8; WIDTH]) -> usize {
@@ -64,21 +64,21 @@ fn words(chunk: &[u8; WIDTH]) -> [u64; 2] {
     [both as u64, (both >> 64) as u64]
 }
 
-/// The high bit of the lowest byte that is special; higher bits may be wrong, and are not looked at.
+/// The high bit of the lowest special byte. Higher bits may be wrong; callers ignore them.
 #[cfg(not(target_feature = "simd128"))]
 const fn special(word: u64) -> u64 {
     let found = zero_byte(word ^ each(b'"')) | zero_byte(word ^ each(b'\\'));
-    // Below 0x20.
+    // Control characters are below 0x20.
     found | word.wrapping_sub(each(0x20)) & !word & each(0x80)
 }
 
-/// The high bit of the lowest byte that is zero.
+/// The high bit of the lowest zero byte.
 #[cfg(not(target_feature = "simd128"))]
 const fn zero_byte(word: u64) -> u64 {
     word.wrapping_sub(each(1)) & !word & each(0x80)
 }
 
-/// Every byte of a word the same.
+/// A word of equal bytes.
 #[cfg(not(target_feature = "simd128"))]
 const fn each(byte: u8) -> u64 {
     0x0101_0101_0101_0101 * byte as u64
@@ -92,7 +92,7 @@ mod tests {
     use super::before;
 
     #[test]
-    fn the_first_special_byte_is_found_wherever_it_is() {
+    fn first_special_byte_is_found() {
         for length in 0..50 {
             let plain = vec![b'a'; length];
             assert_eq!(before(&plain), length);
@@ -100,7 +100,7 @@ mod tests {
                 for byte in 0..=u8::MAX {
                     let mut text = plain.clone();
                     text[place] = byte;
-                    // What follows it must not be taken for it.
+                    // Special bytes behind the first one must not matter.
                     text[place + 1..].fill(b'"');
                     let is_special = byte < 0x20 || byte == b'"' || byte == b'\\';
                     let expected = if is_special { place } else { length.min(place + 1) };

@@ -1,9 +1,9 @@
-//! Whole values, for the few that are kept: templates, records, settings.
+//! JSON values in memory, for the few that are kept: templates, staged changes, settings.
 //!
-//! Not serde_json's: theirs comes with floats, a tree for every object and their printing, which made up a third of the
-//! guest; and what prints the same is the same here, whichever features another crate of the build switches on.
+//! serde_json has floats, a tree for each object, and the code to print both; these were a third of the policy. And
+//! here, equal text means equal values, whichever features of serde_json another crate of the build enables.
 
-use super::error::{Error, Fault};
+use super::error::{Error, ErrorKind};
 use super::map::Map;
 use super::read::Reader;
 
@@ -25,16 +25,16 @@ pub enum Value {
     Object(Map<Value>),
 }
 
-/// A number as canonical JSON prints it: numbers that print the same are equal.
+/// A number in canonical form: equal text means equal numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number(Box<str>);
 
 /// Reads a text as one value.
 ///
 /// # Errors
-/// [`Error`]; among what serde_json would read, duplicate keys, numbers that are not whole and more than
-/// [`MAX_VALUES`](super::MAX_VALUES) values are refused: the first mean different things to different readers, the second
-/// lose digits, the third take memory, and nothing that is read here has any.
+/// [`Error`]. Unlike in serde_json, these are errors: duplicate keys, because readers differ on them; numbers that are
+/// not whole, because floats lose digits; more than [`MAX_VALUES`](super::MAX_VALUES) values, because they take memory.
+/// Nothing that is read here has any of them.
 pub fn read(text: &str) -> Result<Value, Error> {
     let mut reader = Reader::new(text);
     let value = reader.value()?;
@@ -43,7 +43,7 @@ pub fn read(text: &str) -> Result<Value, Error> {
 }
 
 impl Value {
-    /// The string, if it is one.
+    /// The string, if the value is one.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -52,7 +52,7 @@ impl Value {
         }
     }
 
-    /// The truth value, if it is one.
+    /// The truth value, if the value is one.
     #[must_use]
     pub const fn as_bool(&self) -> Option<bool> {
         match self {
@@ -61,7 +61,7 @@ impl Value {
         }
     }
 
-    /// The number, if it is one that fits.
+    /// The number, if the value is one that fits.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match self {
@@ -70,7 +70,7 @@ impl Value {
         }
     }
 
-    /// The items, if it is a list.
+    /// The items, if the value is a list.
     #[must_use]
     pub fn as_array(&self) -> Option<&[Self]> {
         match self {
@@ -79,7 +79,7 @@ impl Value {
         }
     }
 
-    /// The members, if it is an object.
+    /// The members, if the value is an object.
     #[must_use]
     pub const fn as_object(&self) -> Option<&Map<Self>> {
         match self {
@@ -90,13 +90,13 @@ impl Value {
 }
 
 impl Number {
-    /// The number as it is printed.
+    /// The canonical text of the number.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A number that is known to be printed so.
+    /// A number from its canonical text.
     #[cfg(any(test, not(target_family = "wasm")))]
     pub(super) fn printed(text: String) -> Self {
         Self(text.into())
@@ -122,7 +122,7 @@ impl From<u64> for Value {
 }
 
 impl Reader<'_> {
-    /// Takes whatever comes next, as a value.
+    /// Reads the next value.
     ///
     /// # Errors
     /// As [`read`].
@@ -136,13 +136,13 @@ impl Reader<'_> {
                     if members.push(key.into_owned(), value) {
                         Ok(())
                     } else {
-                        Err(reader.error(Fault::Duplicate))
+                        Err(reader.error(ErrorKind::Duplicate))
                     }
                 })?;
                 if members.sort() {
                     Ok(Value::Object(members))
                 } else {
-                    Err(self.error(Fault::Duplicate))
+                    Err(self.error(ErrorKind::Duplicate))
                 }
             }
             b'[' => {
@@ -157,17 +157,17 @@ impl Reader<'_> {
             b't' | b'f' => self.bool().map(Value::Bool),
             b'n' => self.skip().map(|()| Value::Null),
             b'-' | b'0'..=b'9' => self.number(),
-            _ => Err(self.unexpected(Fault::Syntax)),
+            _ => Err(self.unexpected(ErrorKind::Syntax)),
         }
     }
 
     fn number(&mut self) -> Result<Value, Error> {
-        let error = self.error(Fault::Expected("a whole number below 2^64"));
+        let error = self.error(ErrorKind::Expected("a whole number below 2^64"));
         let text = self.raw()?;
         if text.parse::<u64>().is_err() && text.parse::<i64>().is_err() {
             return Err(error);
         }
-        // The one whole number that JSON spells in two ways.
+        // The only whole number with two forms in JSON.
         let text = if text == "-0" { "0" } else { text };
         Ok(Value::Number(Number(text.into())))
     }

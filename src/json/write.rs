@@ -1,4 +1,4 @@
-//! Going out: canonical text.
+//! Canonical JSON text.
 
 use std::iter::Peekable;
 use std::slice;
@@ -7,8 +7,8 @@ use super::map::Map;
 use super::special;
 use super::value::Value;
 
-/// Writes an object of the members of a map and others beside them: canonically, if the others come in the order of their
-/// keys.
+/// Writes an object from the members of a map and further members. The text is canonical if the caller adds these in
+/// the order of their keys.
 pub struct Members<'m, 't> {
     rest: Peekable<slice::Iter<'m, (String, Value)>>,
     text: &'t mut String,
@@ -16,7 +16,7 @@ pub struct Members<'m, 't> {
 }
 
 impl<'m, 't> Members<'m, 't> {
-    /// An object with the members of this map.
+    /// Begins an object with the members of this map.
     #[must_use]
     pub fn of(map: &'m Map<Value>, text: &'t mut String) -> Self {
         Self {
@@ -26,7 +26,8 @@ impl<'m, 't> Members<'m, 't> {
         }
     }
 
-    /// Writes a key and returns the text to which its value has to be appended. It takes the place of what the map has.
+    /// Writes a key, and returns the text for the caller to append the value to. The member replaces the one of the
+    /// map.
     pub fn member(&mut self, key: &str) -> &mut String {
         while let Some((before, value)) = self.rest.next_if(|(other, _)| other.as_str() < key) {
             self.key(before);
@@ -37,7 +38,7 @@ impl<'m, 't> Members<'m, 't> {
         self.text
     }
 
-    /// Writes what is left of the map.
+    /// Writes the remaining members of the map.
     pub fn end(mut self) {
         while let Some((key, value)) = self.rest.next() {
             self.key(key);
@@ -57,7 +58,7 @@ impl<'m, 't> Members<'m, 't> {
     }
 }
 
-/// The canonical text of a value: keys sorted by their bytes, no spaces, UTF-8 unescaped.
+/// The canonical text of a value: sorted keys, no spaces, unescaped UTF-8.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
@@ -86,7 +87,7 @@ fn write_canonical(value: &Value, text: &mut String) {
     }
 }
 
-/// Appends a string in quotes, escaped only where JSON asks for it.
+/// Appends a string in quotes, with the escapes that JSON requires.
 pub fn write_string(string: &str, text: &mut String) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     text.reserve(string.len() + 2);

@@ -1,12 +1,12 @@
-//! What changed between two lists of templates, and which of it KEP-4650 allows.
+//! The differences between two lists of templates, and which of them KEP-4650 allows.
 
 use super::quantity::Quantity;
 use super::template::{AMOUNTS, ClaimTemplate, POINTERS};
 use crate::json::{self, Map, Value};
 
-/// Everything that differs between two lists of templates, matched by name.
+/// All differences between two lists of templates, which are matched by name.
 ///
-/// Order is no difference. A renamed template is one that was removed and one that was added.
+/// The order does not count. A renamed template is removed under its old name and added under its new one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diff {
     /// Templates of the new list that the old one does not have.
@@ -17,18 +17,18 @@ pub struct Diff {
     pub changed: Vec<TemplateChange>,
 }
 
-/// What changed in one template.
+/// The differences in one template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TemplateChange {
-    /// The template's name.
+    /// The name of the template.
     pub template: String,
-    /// Differences in the four fields that KEP-4650 lets change.
+    /// Differences in the four fields that KEP-4650 allows to change.
     pub changes: Vec<Change>,
-    /// Differences anywhere else.
+    /// Differences in all other fields.
     pub frozen: Vec<FrozenChange>,
 }
 
-/// A difference in one of the four fields that KEP-4650 lets change.
+/// A difference in one of the four fields that KEP-4650 allows to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// `spec.resources.requests.storage`
@@ -62,7 +62,7 @@ pub struct KeyChange {
     pub to: Option<String>,
 }
 
-/// A difference in a field that may not change.
+/// A difference in a field that must not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrozenChange {
     /// The field below the template, such as `spec.accessModes`.
@@ -74,7 +74,7 @@ pub struct FrozenChange {
 }
 
 impl Diff {
-    /// What changes from `old` to `new`.
+    /// The differences from `old` to `new`.
     #[must_use]
     pub fn between(old: &[ClaimTemplate], new: &[ClaimTemplate]) -> Self {
         let mut diff = Self::default();
@@ -96,14 +96,14 @@ impl Diff {
         diff
     }
 
-    /// True iff the lists mean the same.
+    /// True iff the lists are equal.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 }
 
-/// The template of a name; most lists have it where the other list has it.
+/// The template of this name. In most lists it has the same index as in the other list.
 fn find<'a>(list: &'a [ClaimTemplate], likely: usize, name: &str) -> Option<&'a ClaimTemplate> {
     match list.get(likely) {
         Some(template) if template.name == name => Some(template),
@@ -112,13 +112,13 @@ fn find<'a>(list: &'a [ClaimTemplate], likely: usize, name: &str) -> Option<&'a 
 }
 
 impl TemplateChange {
-    /// True iff the templates mean the same.
+    /// True iff the templates are equal.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.frozen.is_empty()
     }
 
-    /// What changes in one template; its name is not compared.
+    /// The differences between two templates, except the name.
     #[must_use]
     pub fn between(old: &ClaimTemplate, new: &ClaimTemplate) -> Self {
         let mut changes = Vec::new();
@@ -151,7 +151,7 @@ impl TemplateChange {
 }
 
 impl FrozenChange {
-    /// What changes in `spec` but for size and attributes class; the maps are those of [`ClaimTemplate::spec`].
+    /// The differences in `spec`, except size and VolumeAttributesClass. The maps are those of [`ClaimTemplate::spec`].
     #[must_use]
     pub fn in_spec(old: &Map<Value>, new: &Map<Value>) -> Vec<Self> {
         let mut frozen = Vec::new();
@@ -167,7 +167,7 @@ impl PartialEq for ClaimTemplate {
 }
 
 impl Change {
-    /// The field below the template, as messages name it.
+    /// The path below the template, for messages.
     #[must_use]
     pub fn field(&self) -> String {
         match self {
@@ -179,7 +179,7 @@ impl Change {
     }
 }
 
-/// Reports each key whose values differ: those of the old map, then those that only the new one has.
+/// Reports each key with different values: the keys of the old map, then those that only the new map has.
 fn compare_strings(old: &Map<String>, new: &Map<String>, mut report: impl FnMut(KeyChange)) {
     let only_new = new.keys().filter(|key| !old.contains_key(key));
     for key in old.keys().chain(only_new) {
@@ -194,7 +194,7 @@ fn compare_strings(old: &Map<String>, new: &Map<String>, mut report: impl FnMut(
     }
 }
 
-/// A field, written out only where something differs.
+/// A path, which becomes text only for a difference.
 struct Path<'p> {
     above: Option<&'p Self>,
     key: &'p str,
@@ -230,7 +230,7 @@ fn compare_maps(field: &Path<'_>, old: &Map<Value>, new: &Map<Value>, frozen: &m
         };
         match (old.get(key), new.get(key)) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => compare_maps(&inner, old, new, frozen),
-            // Absent and empty are one, so the innermost fields can be named; but for pointers absent is a value.
+            // Absent equals empty, so descend to the innermost field; but for pointers, absent is a value.
             (Some(Value::Object(old)), None) if !is_pointer(key) => compare_maps(&inner, old, &Map::new(), frozen),
             (None, Some(Value::Object(new))) if !is_pointer(key) => compare_maps(&inner, &Map::new(), new, frozen),
             (from, to) if from == to || is_same_amount(field, from, to) => {}
@@ -249,7 +249,7 @@ fn is_pointer(key: &str) -> bool {
     POINTERS.contains(&key)
 }
 
-/// True iff both values are quantities of the same amount, and this is where quantities stand.
+/// True iff both values are quantities of the same amount, in a map of quantities.
 fn is_same_amount(field: &Path<'_>, from: Option<&Value>, to: Option<&Value>) -> bool {
     let amount = |value: Option<&Value>| value?.as_str()?.parse::<Quantity>().ok();
     let field = field.text();

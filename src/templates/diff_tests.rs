@@ -13,7 +13,7 @@ fn diff(from: &str, to: &str) -> Diff {
 }
 
 #[test]
-fn the_four_fields_of_kep_4650_are_changes() {
+fn kep_4650_field_changed_is_a_change() {
     let table = [
         ("10Gi", "20Gi", "spec.resources.requests.storage"),
         ("10Gi", "5Gi", "spec.resources.requests.storage"),
@@ -41,7 +41,7 @@ fn the_four_fields_of_kep_4650_are_changes() {
 }
 
 #[test]
-fn every_other_field_of_a_claim_spec_is_frozen() {
+fn other_field_changed_is_frozen() {
     let spec = |member: &str| {
         BASE.replace(
             "\"storageClassName\":\"ssd\"",
@@ -103,7 +103,7 @@ fn every_other_field_of_a_claim_spec_is_frozen() {
 }
 
 #[test]
-fn inside_of_an_object_the_innermost_field_is_named() {
+fn object_changed_names_the_innermost_field() {
     let with = |value: &str| {
         BASE.replace(
             "\"accessModes\"",
@@ -121,7 +121,7 @@ fn inside_of_an_object_the_innermost_field_is_named() {
 }
 
 #[test]
-fn inside_of_an_object_that_comes_or_goes_the_innermost_field_is_named() {
+fn object_added_or_removed_names_the_innermost_field() {
     let limited = BASE.replace("\"requests\"", "\"limits\":{\"storage\":\"1Ti\"},\"requests\"");
     let (none, one) = (None, Some("\"1Ti\"".to_owned()));
     for (old, new, from, to) in [(&limited, BASE, &one, &none), (&BASE.to_owned(), &limited, &none, &one)] {
@@ -134,7 +134,7 @@ fn inside_of_an_object_that_comes_or_goes_the_innermost_field_is_named() {
 }
 
 #[test]
-fn amounts_are_compared_where_quantities_stand_and_nowhere_else() {
+fn amount_is_compared_only_in_maps_of_quantities() {
     let limited = |limit: &str| {
         BASE.replace(
             "\"requests\"",
@@ -156,7 +156,7 @@ fn amounts_are_compared_where_quantities_stand_and_nowhere_else() {
 }
 
 #[test]
-fn templates_are_matched_by_name_never_by_position() {
+fn templates_are_matched_by_name() {
     let other = BASE.replace("\"name\":\"data\"", "\"name\":\"log\"");
     let diff = Diff::between(&list(&[BASE, &other]), &list(&[&other, BASE]));
     assert!(diff.is_empty(), "{diff:?}");
@@ -168,7 +168,7 @@ fn templates_are_matched_by_name_never_by_position() {
 }
 
 #[test]
-fn equal_wishes_have_equal_revisions_and_others_do_not() {
+fn revision_is_equal_iff_templates_are_equal() {
     let other = BASE.replace("\"name\":\"data\"", "\"name\":\"log\"");
     let base = Revision::of(&list(&[BASE, &other]));
     assert_eq!(base.as_str().len(), 10);
@@ -191,12 +191,12 @@ fn equal_wishes_have_equal_revisions_and_others_do_not() {
 }
 
 #[test]
-fn a_revision_stays_what_it_was_in_every_version_because_claims_carry_it() {
+fn revision_is_stable_across_versions() {
     let plain = |name: &str, size: &str| {
         format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"resources":{{"requests":{{"storage":"{size}"}}}}}}}}"#)
     };
     let [data, logs] = [plain("data", "10Gi"), plain("logs", "1Gi")];
-    // Computed by hand from the texts of the templates, in another language.
+    // PVCs carry revisions as labels. These were computed from the texts of the templates in another language.
     assert_eq!(Revision::of(&list(&[&data])).as_str(), "dhg6vbn4mg");
     assert_eq!(Revision::of(&list(&[&logs, &data])).as_str(), "db9tlf4qcn");
 }

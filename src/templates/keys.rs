@@ -1,71 +1,73 @@
-//! The annotations and labels of `claim-rollout.io`, and the values that users may give them.
+//! The annotations and labels of `claim-rollout.io`, and the values that users may set.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// How existing claims follow the templates (user; [`UpdatePolicy`]).
+/// How existing PVCs get the desired templates (user; [`UpdatePolicy`]).
 pub const UPDATE_POLICY: &str = "claim-rollout.io/update-policy";
-/// How claims and Pods are coordinated (user; [`Sync`]).
+/// How the rollout coordinates PVCs and Pods (user; [`Sync`]).
 pub const SYNC: &str = "claim-rollout.io/sync";
-/// Whether the set is replaced at the end, so that its templates are the wish (user; [`ReplaceSet`]).
+/// Whether a complete rollout replaces the StatefulSet, so that the live templates are the desired ones (user;
+/// [`ReplaceSet`]).
 pub const REPLACE_SET: &str = "claim-rollout.io/replace-set";
-/// `"true"`: start nothing new (user).
+/// `"true"`: nothing new begins (user).
 pub const PAUSED: &str = "claim-rollout.io/paused";
-/// How many seconds without progress a rollout may take before it is said to be stalled (user).
+/// How many seconds without progress make a rollout stalled (user).
 pub const PROGRESS_DEADLINE: &str = "claim-rollout.io/progress-deadline";
 /// How many replicas may be in motion at a time (user; [`MaxInMotion`]).
 pub const MAX_IN_MOTION: &str = "claim-rollout.io/max-in-motion";
-/// Whether a Pod is evicted whose node has not grown the file system yet (user; [`Restart`]).
+/// Whether to evict a Pod whose node does not grow the file system (user; [`Restart`]).
 pub const RESTART: &str = "claim-rollout.io/restart";
-/// A revision whose staged change is to be dropped (user; consumed by the policy).
+/// The revision of a staged change to withdraw (user; the policy removes it).
 pub const WITHDRAW: &str = "claim-rollout.io/withdraw";
-/// The [`StagedChange`](super::Record) of the staged change (policy).
+/// The [`StagedChange`](super::StagedChange) (policy).
 pub const STAGED: &str = "claim-rollout.io/staged";
-/// How far the staged change has come, for health checks that read no JSON (policy, controller).
+/// The phase of the rollout, for health checks that read no JSON (policy, controller).
 pub const PHASE: &str = "claim-rollout.io/phase";
-/// The last replica whose claims became ready while its Pod waited (controller; [`Ready`](super::Ready)).
+/// The last replica whose PVCs became ready while its Pod waited (controller; [`Ready`](super::Ready)).
 pub const READY: &str = "claim-rollout.io/ready";
-/// The label on claims: the revision that was applied to them (controller).
+/// The label on PVCs: the revision that was applied (controller).
 pub const REVISION: &str = "claim-rollout.io/revision";
-/// The annotation on claims: when we modified it in the last 24 hours, where its class has a budget for that (controller).
+/// The annotation on PVCs: when we modified the PVC in the last 24 hours, if its storage class has a budget for that
+/// (controller).
 pub const MODIFIED: &str = "claim-rollout.io/modified";
-/// The annotation on a wish of the history: the user who staged it last (controller).
+/// The annotation on a revision of the history: the user who staged it last (controller).
 pub const BY: &str = "claim-rollout.io/by";
-/// The annotation on a wish of the history: the field manager that the user named (controller).
+/// The annotation on a revision of the history: the field manager of that request (controller).
 pub const MANAGER: &str = "claim-rollout.io/manager";
-/// The label on a wish of the history: the uid of the ClaimRollout that it belongs to (controller).
+/// The label on a revision of the history: the uid of its ClaimRollout (controller).
 pub const ROLLOUT: &str = "claim-rollout.io/rollout-uid";
-/// What all keys of this project begin with.
+/// The prefix of all keys of this project.
 pub const PREFIX: &str = "claim-rollout.io/";
 
-/// Domains of labels and annotations that other controllers obey, with all below them: a template that changes one of them
-/// would make claims do what nobody reads out of a StatefulSet. [`OF_CHARTS`] is not among them, nor is `helm.sh/`.
+/// Domains whose labels and annotations other controllers act on, subdomains included: a change would make PVCs do what
+/// a StatefulSet does not show. [`OF_CHARTS`] and `helm.sh/` are not reserved.
 pub const RESERVED_KEY_PREFIXES: [Cow<'static, str>; 3] = [
     Cow::Borrowed("kubernetes.io/"),
     Cow::Borrowed("k8s.io/"),
     Cow::Borrowed(PREFIX),
 ];
-/// What charts put on everything: reserved only where it is named itself.
+/// The keys that charts put on every object. They are reserved only if the setting names this domain.
 pub const OF_CHARTS: &str = "app.kubernetes.io/";
 
-/// How existing claims follow the templates: KEP-4650's `volumeClaimUpdatePolicy` and OpenKruise's `ReCreate`.
+/// How existing PVCs get the desired templates: `volumeClaimUpdatePolicy` of KEP-4650, and `ReCreate` of OpenKruise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UpdatePolicy {
-    /// Only claims created from now on get the new templates (the default of KEP-4650).
+    /// Only PVCs created from now on get the desired templates (the default of KEP-4650).
     #[default]
     OnClaimDelete,
-    /// Existing claims are patched.
+    /// The controller patches existing PVCs.
     InPlace,
-    /// Claims and Pods are deleted and made anew (OpenKruise's proposal).
+    /// The controller deletes PVCs and Pods, and Kubernetes creates them again (OpenKruise's proposal).
     ReCreate,
 }
 
 impl UpdatePolicy {
-    /// Every value, in the order in which messages name them.
+    /// Every value, in the order of the messages.
     pub const ALL: [Self; 3] = [Self::OnClaimDelete, Self::InPlace, Self::ReCreate];
 
-    /// The value as it is written.
+    /// The value as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -76,21 +78,21 @@ impl UpdatePolicy {
     }
 }
 
-/// How the claims and the Pod of a replica are coordinated.
+/// How the rollout coordinates the PVCs and the Pod of a replica.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sync {
-    /// The claims of a replica first, then its Pod.
+    /// The PVCs of a replica first, then its Pod.
     #[default]
     LockStep,
-    /// Pods roll by themselves.
+    /// Pods do not wait.
     Async,
 }
 
 impl Sync {
-    /// Every value, in the order in which messages name them.
+    /// Every value, in the order of the messages.
     pub const ALL: [Self; 2] = [Self::LockStep, Self::Async];
 
-    /// The value as it is written.
+    /// The value as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -100,21 +102,21 @@ impl Sync {
     }
 }
 
-/// Whether the set is replaced when the rollout is complete, so that its templates are the wish.
+/// Whether a complete rollout replaces the StatefulSet, so that the live templates are the desired ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReplaceSet {
-    /// The set stays as it is.
+    /// The StatefulSet stays.
     #[default]
     Never,
-    /// It is deleted, without its Pods, and made again with the wished templates.
+    /// The controller deletes the StatefulSet without its Pods, and creates it again with the desired templates.
     WhenComplete,
 }
 
 impl ReplaceSet {
-    /// Every value, in the order in which messages name them.
+    /// Every value, in the order of the messages.
     pub const ALL: [Self; 2] = [Self::Never, Self::WhenComplete];
 
-    /// The value as it is written.
+    /// The value as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -124,30 +126,30 @@ impl ReplaceSet {
     }
 }
 
-/// Whether a Pod is evicted whose node has not grown the file system for a minute.
+/// Whether to evict a Pod whose node has not grown the file system for a minute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Restart {
-    /// Nobody evicts it.
+    /// No Pod is evicted.
     #[default]
     Never,
-    /// One Pod at a time: some drivers grow the file system only when the volume is mounted again.
+    /// One Pod at a time is evicted: some drivers grow the file system only at the next mount.
     WhenNodeExpansionPends,
 }
 
-/// A user key holds a value that it does not know.
+/// An annotation has an unknown value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: expected one of {allowed}")]
 pub struct UnknownValue {
     /// The annotation.
     pub key: &'static str,
-    /// The values that it may have.
+    /// The known values.
     pub allowed: &'static str,
 }
 
 impl FromStr for UpdatePolicy {
     type Err = UnknownValue;
 
-    /// `OnDelete`, OpenKruise's word, is an alias of `OnClaimDelete`.
+    /// `OnDelete` is OpenKruise's name of `OnClaimDelete`.
     fn from_str(text: &str) -> Result<Self, UnknownValue> {
         match text {
             "OnClaimDelete" | "OnDelete" => Ok(Self::OnClaimDelete),
@@ -221,22 +223,22 @@ impl fmt::Display for Sync {
     }
 }
 
-/// For how many seconds a rollout may make no progress before it is said to be stalled.
+/// How many seconds without progress make a rollout stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgressDeadline(pub u32);
 
 impl ProgressDeadline {
-    /// A month.
+    /// Thirty days.
     const MOST: u32 = 2_592_000;
 }
 
-/// A number from 1 to this.
+/// Reads a number from 1 to `most`.
 fn number(text: &str, most: u32) -> Result<u32, ()> {
     let number = text.parse().map_err(drop)?;
     (1..=most).contains(&number).then_some(number).ok_or(())
 }
 
-/// That of a Deployment.
+/// The default of a Deployment.
 impl Default for ProgressDeadline {
     fn default() -> Self {
         Self(600)
@@ -251,7 +253,7 @@ impl FromStr for ProgressDeadline {
     }
 }
 
-/// How many replicas of a StatefulSet a rollout may have in motion at a time.
+/// How many replicas of a StatefulSet may be in motion at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxInMotion(pub u32);
 
@@ -279,7 +281,7 @@ mod tests {
     use super::{ReplaceSet, Sync, UpdatePolicy};
 
     #[test]
-    fn every_value_reads_back_as_it_is_written() {
+    fn value_written_and_read_is_equal() {
         for policy in UpdatePolicy::ALL {
             assert_eq!(policy.to_string().parse(), Ok(policy));
         }
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn on_delete_is_an_alias_and_other_spellings_are_refused_with_the_allowed_ones() {
+    fn update_policy_and_sync_unknown_spelling_is_an_error() {
         assert_eq!("OnDelete".parse(), Ok(UpdatePolicy::OnClaimDelete));
         let error = "inplace".parse::<UpdatePolicy>().expect_err("case matters");
         assert_eq!(

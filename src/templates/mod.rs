@@ -1,7 +1,7 @@
-//! The vocabulary: what a claim template is, when two of them are equal, what changed between them, and the record in
-//! which a wish travels from the policy to the controller.
+//! Claim templates: what they contain, when two of them are equal, which changes are allowed, and the staged change
+//! that carries them from the policy to the controller.
 //!
-//! Pure data and functions: no I/O, no clock. Everything else in the crate rests on this folder.
+//! Pure data and functions: no I/O, no clock. The rest of the crate builds on this folder.
 
 pub mod diff;
 pub mod keys;

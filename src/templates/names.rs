@@ -1,24 +1,24 @@
-//! Names of claims: `<template>-<set>-<ordinal>`, as the StatefulSet controller makes them.
+//! Names of PVCs: `<template>-<set>-<ordinal>`, as the StatefulSet controller creates them.
 
 use std::fmt;
 
-/// The longest name that Kubernetes accepts for a claim (a DNS subdomain).
+/// The longest name of a PVC in Kubernetes (a DNS subdomain).
 pub const MAX_NAME: usize = 253;
 
-/// The name of one claim of a set, known to be a valid name.
+/// The valid name of a PVC of a StatefulSet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClaimName(String);
 
-/// Why template, set and ordinal form no valid claim name.
+/// Why template, StatefulSet and ordinal do not form a valid PVC name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// The template's name is not made of DNS labels.
+    /// The name of the template is not a sequence of DNS labels.
     #[error(
         "expected a template name of lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
     )]
     Malformed,
     /// The joined name is too long.
-    #[error("expected a claim name of at most 253 characters, but found {length}")]
+    #[error("expected a PVC name of at most 253 characters, but found {length}")]
     TooLong {
         /// The length of the joined name.
         length: usize,
@@ -26,10 +26,10 @@ pub enum NameError {
 }
 
 impl ClaimName {
-    /// The claim of `template` for the replica `ordinal` of `set`.
+    /// The name of the PVC of `template` for replica `ordinal` of StatefulSet `set`.
     ///
     /// # Errors
-    /// [`NameError`] if the API server would not accept such a name.
+    /// [`NameError`] if the API server would deny the name.
     pub fn new(template: &str, set: &str, ordinal: u32) -> Result<Self, NameError> {
         let name = format!("{template}-{set}-{ordinal}");
         if name.len() > MAX_NAME {
@@ -47,18 +47,19 @@ impl ClaimName {
         &self.0
     }
 
-    /// True iff a set `set` with a template `template` would also give this name to one of its claims.
+    /// True iff a StatefulSet `set` with a template `template` would give this name to one of its PVCs as well.
     ///
-    /// Two sets can collide: `data` of `web-1` at ordinal 0, and `data-web` of `1` at ordinal 0, are both `data-web-1-0`.
+    /// Names can collide: template `data` of `web-1` and template `data-web` of `1` both give `data-web-1-0` at ordinal
+    /// 0.
     #[must_use]
     pub fn is_also_of(&self, template: &str, set: &str) -> bool {
         ordinal_of(&self.0, template, set).is_some()
     }
 }
 
-/// The ordinal that a claim name has as a claim of `template` in `set`, if it is one.
+/// The ordinal in the name of a PVC, if it is a PVC of `template` in `set`.
 ///
-/// Only the spelling that the StatefulSet controller writes counts: no sign, no leading zero.
+/// Only the form that the StatefulSet controller writes counts: no sign, no leading zero.
 #[must_use]
 pub fn ordinal_of(name: &str, template: &str, set: &str) -> Option<u32> {
     let digits = name
@@ -69,7 +70,7 @@ pub fn ordinal_of(name: &str, template: &str, set: &str) -> Option<u32> {
     ordinal(digits)
 }
 
-/// The templates and sets that could have given a claim this name: it may be cut at any dash.
+/// Every pair of template and StatefulSet that gives this name to a PVC: one for each dash.
 pub fn givers_of(name: &str) -> impl Iterator<Item = (&str, &str)> {
     let stem = name.rsplit_once('-').filter(|(_, digits)| ordinal(digits).is_some());
     let cuts = stem
@@ -83,7 +84,7 @@ fn ordinal(digits: &str) -> Option<u32> {
     if written { digits.parse().ok() } else { None }
 }
 
-/// True iff the text is an RFC 1123 label without its limit of 63: lower case letters, digits, and '-' between them.
+/// True iff the text is an RFC 1123 label, of any length: lower case letters, digits, and '-' between them.
 fn is_dns_label(label: &str) -> bool {
     let bytes = label.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
@@ -104,12 +105,12 @@ mod tests {
     use super::{ClaimName, NameError, givers_of, ordinal_of};
 
     #[test]
-    fn a_claim_is_named_template_set_ordinal() {
+    fn claim_name_has_template_set_and_ordinal() {
         assert_eq!(ClaimName::new("data", "web", 2).expect("valid").as_str(), "data-web-2");
     }
 
     #[test]
-    fn names_that_the_api_server_would_refuse_are_refused() {
+    fn claim_name_not_valid_is_an_error() {
         for template in ["", "-a", "a.", "A", "a_b", "a b", "é", "a\n", ".a"] {
             assert_eq!(
                 ClaimName::new(template, "web", 0),
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ordinal_is_read_back_only_from_the_spelling_of_the_controller() {
+    fn ordinal_is_read_only_as_the_controller_writes_it() {
         assert_eq!(ordinal_of("data-web-12", "data", "web"), Some(12));
         for name in [
             "data-web-",
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_given_by_any_set_before_whose_name_there_is_a_dash() {
+    fn claim_name_has_one_giver_for_each_dash() {
         let rows: [(&str, &[(&str, &str)]); 5] = [
             ("data-web-0", &[("data", "web")]),
             ("a-b-c-12", &[("a", "b-c"), ("a-b", "c")]),
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sets_can_give_the_same_name() {
+    fn claim_name_of_two_sets_is_ambiguous() {
         let name = ClaimName::new("data", "web-1", 0).expect("valid");
         assert!(name.is_also_of("data-web", "1"));
         assert!(!name.is_also_of("data", "web"));

@@ -1,8 +1,8 @@
 //! Kubernetes quantities, exactly.
 //!
-//! A quantity is a whole number of 10⁻⁹ units; nothing here is a float and nothing wraps. The set of accepted texts is
-//! that of `resource.ParseQuantity` in k8s.io/apimachinery, but for exponents and amounts that wrap there: those are
-//! refused here (see [`QuantityError`]).
+//! A quantity is a whole number of 10⁻⁹ units: no floats, no overflow. The accepted texts are those of
+//! `resource.ParseQuantity` in k8s.io/apimachinery, except exponents and amounts that overflow there: these are errors
+//! here (see [`QuantityError`]).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -16,56 +16,56 @@ const MAX_BYTES: i128 = i64::MAX as i128;
 
 /// An amount as Kubernetes writes it, such as `10Gi`.
 ///
-/// Equality and order go by the exact amount, never by the spelling: `1Gi` equals `1024Mi` and `1073741824`.
-/// [`fmt::Display`] prints the canonical form of Kubernetes, which keeps the family of the suffix.
+/// Equality and order compare the exact amount: `1Gi` equals `1024Mi` and `1073741824`. [`fmt::Display`] prints the
+/// canonical form of Kubernetes, which keeps the family of the suffix.
 ///
 /// # Guarantees
-/// Parsing takes time linear in the text and never panics; `q.to_string().parse()` gives a quantity equal to `q`.
+/// Parsing takes linear time and never panics; `q.to_string().parse()` returns a quantity equal to `q`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quantity {
     nanos: i128,
     format: Format,
 }
 
-/// The family of suffixes that a quantity was written with, kept for printing.
+/// The family of suffixes, which the canonical form keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Format {
     /// `Ki`, `Mi`, `Gi` …
     #[default]
     Binary,
-    /// no suffix, `n`, `u`, `m`, `k`, `M`, `G` …
+    /// No suffix, `n`, `u`, `m`, `k`, `M`, `G` …
     Decimal,
     /// `e3`, `E3`
     Exponent,
 }
 
-/// Why a text is no quantity. What was found is left to the caller to show, because it may be of any length.
+/// Why a text is not a quantity. The caller shows the text, which may have any length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// The text does not have the form `<sign><digits>.<digits><suffix>`.
     #[error("expected a quantity such as 10Gi")]
     Malformed,
-    /// The exponent does not fit 32 bits; `resource.ParseQuantity` wraps it.
+    /// The exponent does not fit into 32 bits. `resource.ParseQuantity` overflows.
     #[error("expected a quantity with an exponent of at most 32 bits")]
     Exponent,
-    /// The amount is beyond what can be compared exactly (about 1.7 · 10²⁹ units).
+    /// The amount is too large for exact comparison (above about 1.7 · 10²⁹ units).
     #[error("expected a quantity below 10^29")]
     TooLarge,
 }
 
-/// Why a quantity cannot be wished for as an amount of storage.
+/// Why a quantity is not an amount of storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotBytes {
     /// Zero or less.
     #[error("expected more than 0 bytes")]
     NotPositive,
-    /// More than 2⁶³ − 1 bytes, where the API server's own arithmetic wraps.
+    /// More than 2⁶³ − 1 bytes, where the arithmetic of the API server overflows.
     #[error("expected at most 9223372036854775807 bytes")]
     TooLarge,
 }
 
 impl Quantity {
-    /// A number of bytes, printed with a binary suffix.
+    /// A number of bytes, with a binary suffix in print.
     #[must_use]
     pub const fn from_bytes(bytes: u64) -> Self {
         Self {
@@ -74,11 +74,10 @@ impl Quantity {
         }
     }
 
-    /// The whole bytes that hold this amount, fractions rounded up (as `Quantity.Value()` does), if it can be wished
-    /// for: more than zero and at most 2⁶³ − 1.
+    /// The amount in whole bytes, rounded up as `Quantity.Value()` does: more than zero and at most 2⁶³ − 1.
     ///
     /// # Errors
-    /// [`NotBytes`] says on which side it lies outside.
+    /// [`NotBytes`] for any other amount.
     pub fn bytes(&self) -> Result<u64, NotBytes> {
         let whole = self.whole();
         if whole <= 0 {
@@ -90,7 +89,7 @@ impl Quantity {
         u64::try_from(whole).map_err(|_| NotBytes::TooLarge)
     }
 
-    /// The amount in whole units, fractions rounded away from zero. Equal amounts give equal numbers.
+    /// The amount in whole units, rounded away from zero. Equal amounts return equal numbers.
     #[must_use]
     pub fn whole(&self) -> i128 {
         let quotient = self.nanos / NANOS;
@@ -121,13 +120,13 @@ impl Ord for Quantity {
     }
 }
 
-/// What multiplies the number before a suffix.
+/// The multiplier of a suffix.
 enum Scale {
     Binary(u32),
     Decimal(i64),
 }
 
-/// The parts of a quantity's text: sign, digits before and after the point, suffix.
+/// The parts of a quantity: sign, digits before and after the point, suffix.
 struct Parts<'a> {
     negative: bool,
     integer: &'a [u8],
@@ -184,8 +183,8 @@ impl<'a> Parts<'a> {
 impl FromStr for Quantity {
     type Err = QuantityError;
 
-    /// Reads what `resource.ParseQuantity` reads: an optional sign, digits with an optional point, and a suffix. A
-    /// number without digits is zero there (`Gi`), and so it is here. Fractions of 10⁻⁹ are rounded away from zero.
+    /// Reads the syntax of `resource.ParseQuantity`: an optional sign, digits with an optional point, and a suffix. A
+    /// text without digits is zero, as there (`Gi`). Fractions of 10⁻⁹ are rounded away from zero.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         if text.is_empty() {
             return Err(QuantityError::Malformed);
@@ -232,19 +231,19 @@ fn parse_exponent(text: &[u8]) -> Result<i64, QuantityError> {
     Ok(if negative { -value } else { value })
 }
 
-/// 10 to the power, if an i128 holds it.
+/// 10 to the power of `exponent`, if it fits into an i128.
 fn power_of_ten(exponent: i64) -> Option<i128> {
     let exponent = u32::try_from(exponent).ok()?;
-    // Every suffix but E: a few multiplications of words.
+    // Fast path: every suffix but `E` fits into a word.
     match 10_u64.checked_pow(exponent) {
         Some(power) => Some(power.into()),
         None => 10_i128.checked_pow(exponent),
     }
 }
 
-/// The number that digits write, if an i128 holds it.
+/// The number that the digits represent, if it fits into an i128.
 fn number(digits: &[u8]) -> Option<i128> {
-    // Eighteen digits always fit a word, and only few quantities have more.
+    // Eighteen digits always fit into a word. Few quantities have more.
     let (first, rest) = digits.split_at(digits.len().min(18));
     let first = first
         .iter()
@@ -259,13 +258,13 @@ fn only_zero(parts: &Parts<'_>) -> Option<i128> {
     zero.then_some(0)
 }
 
-/// `integer.fraction · factor`, rounded up; `None` if an i128 cannot hold it.
+/// `integer.fraction · factor`, rounded up; `None` if it does not fit into an i128.
 fn scaled(integer: &[u8], fraction: &[u8], factor: i128) -> Option<i128> {
     let whole = number(integer)?.checked_mul(factor)?;
     if fraction.is_empty() {
         return Some(whole);
     }
-    // Horner's scheme from the last digit. The quotients nest exactly; only that something was cut off must be kept.
+    // Horner's scheme, from the last digit. Nested quotients are exact; `inexact` records a remainder.
     let mut part: i128 = 0;
     let mut inexact = false;
     for digit in fraction.iter().rev() {
@@ -276,8 +275,8 @@ fn scaled(integer: &[u8], fraction: &[u8], factor: i128) -> Option<i128> {
     whole.checked_add(part)?.checked_add(i128::from(inexact))
 }
 
-/// `integer.fraction · 10⁹ / 10^(9 + places)`, rounded up: what is left of the number when its last `places` digits
-/// before the point are cut off.
+/// `integer.fraction · 10⁹ / 10^(9 + places)`, rounded up: the number without its last `places` digits before the
+/// point.
 fn divided(parts: &Parts<'_>, places: u64) -> Option<i128> {
     let places = usize::try_from(places).unwrap_or(usize::MAX);
     let kept = parts.integer.len().saturating_sub(places);
@@ -288,7 +287,7 @@ fn divided(parts: &Parts<'_>, places: u64) -> Option<i128> {
 }
 
 impl fmt::Display for Quantity {
-    /// The canonical form of Kubernetes: no fraction, the largest suffix that allows it.
+    /// The canonical form of Kubernetes: no fraction, and the largest suffix that allows this.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.nanos == 0 {
             return f.write_str("0");
@@ -305,7 +304,7 @@ impl fmt::Display for Quantity {
 impl Quantity {
     fn write_binary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amount = self.nanos / NANOS;
-        // A factor of 1024 is ten zero bits; division of so wide a number is a function call.
+        // Shift instead of dividing: a factor of 1024 is ten zero bits, and a 128-bit division is a function call.
         let suffix = (amount.trailing_zeros() / 10).min(6);
         let name = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"][suffix as usize];
         let amount = amount >> (10 * suffix);
@@ -336,7 +335,7 @@ impl Quantity {
     }
 }
 
-// Native only: the runner for wasm has no proptest, and would not run them anyway.
+// Native only: the test runner for wasm has no proptest.
 #[cfg(all(test, not(target_family = "wasm")))]
 #[path = "quantity_tests.rs"]
 mod tests;

@@ -6,9 +6,9 @@ fn q(text: &str) -> Quantity {
     text.parse().unwrap_or_else(|error| panic!("{text:?}: {error}"))
 }
 
-/// Text, what Kubernetes prints for it, its whole units.
+/// The text, the canonical form of Kubernetes, and the whole units.
 #[test]
-fn texts_that_kubernetes_accepts_are_accepted_and_printed_as_it_prints_them() {
+fn quantity_of_kubernetes_is_read_and_printed_as_there() {
     let table: &[(&str, &str, i128)] = &[
         ("10Gi", "10Gi", 10 << 30),
         ("00010Gi", "10Gi", 10 << 30),
@@ -69,7 +69,7 @@ fn texts_that_kubernetes_accepts_are_accepted_and_printed_as_it_prints_them() {
 }
 
 #[test]
-fn texts_that_kubernetes_refuses_or_wraps_are_refused() {
+fn quantity_not_valid_or_overflowing_is_an_error() {
     let malformed = [
         "", "1K", " 10Gi", "1Mi ", "1_000", "0x10", "1e", "1e+", "1Ee3", "1ki", "1Gib", "Gi1", "1..0", "1.0.0", "--1",
         "+-1", "1,5", "１０Gi", "1\u{0}", "NaN", "inf", "∞", "1e3Gi", "1Gie3", "i", "1i", "1Zi", "1Y",
@@ -97,7 +97,7 @@ fn texts_that_kubernetes_refuses_or_wraps_are_refused() {
 }
 
 #[test]
-fn only_more_than_zero_and_at_most_the_largest_int64_can_be_wished_for() {
+fn bytes_are_positive_and_at_most_the_largest_int64() {
     let table = [
         ("1", Ok(1)),
         ("1n", Ok(1)),
@@ -117,7 +117,7 @@ fn only_more_than_zero_and_at_most_the_largest_int64_can_be_wished_for() {
 }
 
 #[test]
-fn equal_amounts_are_equal_however_they_are_spelt() {
+fn quantities_compare_by_amount() {
     let same = [
         "1Gi",
         "1024Mi",
@@ -143,7 +143,7 @@ fn equal_amounts_are_equal_however_they_are_spelt() {
 }
 
 #[test]
-fn a_million_digits_are_read_or_refused_without_delay() {
+fn quantity_of_a_million_digits_takes_no_time() {
     let digits = "9".repeat(1_000_000);
     assert_eq!(digits.parse::<Quantity>(), Err(QuantityError::TooLarge));
     assert_eq!(q(&format!("0.{digits}")).whole(), 1);
@@ -153,12 +153,13 @@ fn a_million_digits_are_read_or_refused_without_delay() {
 }
 
 #[test]
-fn from_bytes_prints_a_binary_suffix() {
+fn quantity_from_bytes_has_a_binary_suffix() {
     assert_eq!(Quantity::from_bytes(10 << 30).to_string(), "10Gi");
     assert_eq!(Quantity::from_bytes(1000).to_string(), "1k");
 }
 
-/// A quantity by schoolbook arithmetic on digit strings: numerator over a power of ten, in 10⁻⁹ units, rounded up.
+/// The model: a quantity by schoolbook arithmetic on digit strings. A numerator over a power of ten, in 10⁻⁹ units,
+/// rounded up.
 fn model(integer: &str, fraction: &str, factor: u128, tens: i32) -> Option<u128> {
     let digits = format!("{integer}{fraction}");
     let value = digits.parse::<u128>().ok()?.checked_mul(factor)?;
@@ -191,7 +192,7 @@ const SUFFIXES: [(&str, u128, i32); 16] = [
 ];
 
 #[test]
-fn every_suffix_is_read() {
+fn quantity_of_every_suffix_is_read() {
     for (suffix, factor, tens) in SUFFIXES {
         let text = format!("1{suffix}");
         let nanos = model("1", "", factor, tens).and_then(|nanos| i128::try_from(nanos).ok());
@@ -206,7 +207,7 @@ fn every_suffix_is_read() {
 
 proptest! {
     #[test]
-    fn parsing_agrees_with_schoolbook_arithmetic(integer in "[0-9]{0,12}", fraction in "[0-9]{0,9}", suffix in 0..SUFFIXES.len()) {
+    fn quantity_agrees_with_the_model(integer in "[0-9]{0,12}", fraction in "[0-9]{0,9}", suffix in 0..SUFFIXES.len()) {
         let (suffix, factor, tens) = SUFFIXES[suffix];
         let whole = if integer.is_empty() { "0" } else { &integer };
         let text = format!("{integer}.{fraction}{suffix}");
@@ -216,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_printed_reads_back_as_the_same_amount_and_prints_the_same(text in "[+-]?[0-9]{0,20}\\.?[0-9]{0,12}(n|u|m||k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|e-?[0-9]{1,2})") {
+    fn quantity_printed_and_read_is_equal(text in "[+-]?[0-9]{0,20}\\.?[0-9]{0,12}(n|u|m||k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|e-?[0-9]{1,2})") {
         if let Ok(quantity) = text.parse::<Quantity>() {
             let printed = quantity.to_string();
             prop_assert_eq!(printed.parse::<Quantity>(), Ok(quantity), "{} printed as {}", text, printed);
@@ -225,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,40}") {
+    fn quantity_of_any_text_does_not_panic(text in "\\PC{0,40}") {
         let _ = text.parse::<Quantity>();
     }
 }

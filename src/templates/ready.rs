@@ -1,11 +1,11 @@
-//! Which replica's claims became ready last while its Pod waited: `claim-rollout.io/ready`.
+//! The annotation `claim-rollout.io/ready`: the last replica whose PVCs became ready while its Pod waited.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::revision::Revision;
 
-/// A replica of a rollout, written as `<revision>.<ordinal>`.
+/// A replica of a rollout, in the form `<revision>.<ordinal>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// The revision of the rollout.
@@ -42,7 +42,7 @@ mod tests {
     use super::{NoReady, Ready};
 
     #[test]
-    fn ready_reads_back_as_it_is_written_and_nothing_else_is_one() {
+    fn ready_written_and_read_is_equal() {
         for (text, is_one) in [
             ("bcdfghjklm.2", true),
             ("bcdfghjklm.4294967295", true),

@@ -1,4 +1,4 @@
-//! The revision of a wish: a short hash of its templates.
+//! The revision of a list of templates: a short hash.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use sha2::{Digest, Sha256};
 
 use super::template::ClaimTemplate;
 
-/// Ten characters that stand for a list of templates.
+/// A hash of ten characters of a list of templates.
 ///
-/// Equal wishes have equal revisions, whatever their order, the order of their keys or the spelling of their
-/// quantities. It is a valid label value and part of a name.
+/// Equal lists have equal revisions: the order of templates, the order of keys and the spelling of quantities do not
+/// count. A revision is a valid label value and a valid part of a name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(String);
 
-/// Kubernetes' own alphabet for generated names: no vowels, no characters that look alike, no words by chance.
+/// The alphabet that Kubernetes uses for generated names: no vowels, no similar characters, so no words by chance.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// The number of characters: 27¹⁰ is about 2⁴⁷ wishes.
+/// The number of characters. 27¹⁰ is about 2⁴⁷ revisions.
 const LENGTH: usize = 10;
 
 impl Revision {
@@ -32,7 +32,7 @@ impl Revision {
         let mut hasher = Sha256::new();
         for identity in &sorted {
             hasher.update(identity);
-            // No JSON text holds this byte unescaped, so no two lists run together.
+            // A separator: no JSON text contains this byte unescaped.
             hasher.update([0]);
         }
         let hash = hasher.finalize();
@@ -46,7 +46,7 @@ impl Revision {
         Self(text)
     }
 
-    /// A revision read from a label, an annotation or a name, where it is only compared with others.
+    /// A revision from a label, an annotation or a name. It is only compared.
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -59,7 +59,7 @@ impl Revision {
     }
 }
 
-/// Divides 128 bits, highest word first, by the number of letters, and returns what is left: the lowest digit.
+/// Divides 128 bits, highest word first, by the size of the alphabet, and returns the remainder: the lowest digit.
 fn digit(number: &mut [u32; 4]) -> usize {
     let base = ALPHABET.len() as u64;
     let mut rest = 0;

@@ -1,7 +1,7 @@
-//! What may change in a template (KEP-4650, "Kubernetes API Changes"): one rule for both decisions.
+//! Which changes of a template are allowed (KEP-4650, "Kubernetes API Changes").
 //!
-//! The policy judges a wish by it; the controller judges the record again, because whoever may edit a set may have
-//! written one while the policy was away.
+//! The policy checks each request with these rules. The controller checks the staged change again, because somebody may
+//! have written one while the policy was not running.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,69 +12,69 @@ use super::quantity::{NotBytes, Quantity};
 use super::show::{path, path_of, shown};
 use super::template::ClaimTemplate;
 
-/// How strict the rule is. The default is the strictest that needs no configuration.
+/// The settings of the rules. The default is the strictest one that needs no configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules<'a> {
-    /// Domains of label and annotation keys that may not change, each with its slash.
+    /// Domains of label and annotation keys that must not change, each with its slash.
     pub reserved_key_prefixes: &'a [Cow<'static, str>],
-    /// The largest size by storage class; `*` is for the rest. No entry: no limit.
+    /// The largest size by storage class; `*` is for all other classes. Without an entry there is no limit.
     pub max_storage: &'a [(String, Quantity)],
-    /// The attributes classes that may be asked for; any, if there is no list.
+    /// The allowed VolumeAttributesClasses; all, if there is no list.
     pub attributes_classes: Option<&'a [String]>,
-    /// What becomes of labels and annotations.
+    /// Changes of labels and annotations.
     pub metadata: Metadata,
-    /// What becomes of a smaller size.
+    /// Smaller sizes.
     pub shrink: Shrink,
-    /// What becomes of all other fields.
+    /// Changes of all other fields.
     pub frozen: Frozen,
 }
 
-/// What becomes of a change of labels and annotations.
+/// Whether labels and annotations may change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Metadata {
-    /// It is allowed.
+    /// The change is allowed.
     #[default]
     MayChange,
-    /// It is denied.
+    /// The change is denied.
     Fixed,
 }
 
-/// What becomes of a size that is smaller than the one wished before.
+/// Whether a size may be smaller than the one that was desired before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shrink {
-    /// It is denied.
+    /// The change is denied.
     #[default]
     Deny,
-    /// It may take back a growth that was not reached (KEP-1790), down to the live template.
+    /// The change may cancel an expansion that did not complete (KEP-1790), down to the live template.
     Recover,
 }
 
-/// What becomes of a change that no claim can follow in place.
+/// Whether fields may change that no PVC can follow in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Frozen {
-    /// It is refused.
+    /// The change is denied.
     #[default]
-    Refuse,
-    /// It is allowed, because claims are made anew (`ReCreate`).
+    Deny,
+    /// The change is allowed, because `ReCreate` creates new PVCs.
     MayChange,
 }
 
-/// Whether sets of another controller are looked after.
+/// Whether to manage StatefulSets that another controller owns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OwnedSets {
-    /// Their controller would undo what is staged: they are left alone.
+    /// Leave them alone: their controller would undo a staged change.
     #[default]
     Skip,
-    /// As all others.
+    /// Manage them as all others.
     Stage,
 }
 
-/// One reason why a wish may not be.
+/// One reason why a change is denied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// The template.
+    /// The name of the template.
     pub template: String,
-    /// What is wrong with it.
+    /// The fault.
     pub kind: FaultKind,
 }
 
@@ -83,38 +83,38 @@ pub struct Fault {
 pub enum FaultKind {
     /// The template is new.
     Added,
-    /// The template is gone, or has another name.
+    /// The template is missing, or has another name.
     Removed,
-    /// A field that may not change does.
+    /// A field changes that must not change.
     Frozen(FrozenChange),
-    /// There is no size any more.
+    /// The size is missing.
     NoSize,
-    /// No volume can have this size.
+    /// A volume cannot have this size.
     NotASize(Quantity, NotBytes),
     /// The size is smaller.
     Shrinks {
-        /// The least that it may be.
+        /// The smallest allowed size.
         least: Quantity,
-        /// What was found.
+        /// The size in the request.
         found: Quantity,
     },
-    /// The size is larger than an administrator allows.
+    /// The size exceeds the limit of an administrator.
     TooLarge {
-        /// The most that it may be.
+        /// The largest allowed size.
         most: Quantity,
-        /// What was found.
+        /// The size in the request.
         found: Quantity,
     },
-    /// An administrator does not allow this attributes class.
+    /// The administrator does not allow this VolumeAttributesClass.
     AttributesClass {
-        /// What was found.
+        /// The class in the request.
         found: String,
-        /// What is allowed.
+        /// The allowed classes.
         allowed: Vec<String>,
     },
-    /// A key that other controllers obey; the field.
+    /// A key that other controllers act on. The value is the field.
     Reserved(String),
-    /// Labels and annotations may not change; the field.
+    /// Labels and annotations must not change. The value is the field.
     Metadata(String),
 }
 
@@ -132,7 +132,7 @@ impl Default for Rules<'_> {
 }
 
 impl Rules<'_> {
-    /// Every fault of the change to `wanted`; none iff it may be. `live` is what the set has now.
+    /// Every fault of a change to `wanted`; empty iff it is allowed. `live` are the live templates.
     #[must_use]
     pub fn faults(&self, diff: &Diff, wanted: &[ClaimTemplate], live: &[ClaimTemplate]) -> Vec<Fault> {
         let mut faults = Vec::new();
@@ -150,7 +150,7 @@ impl Rules<'_> {
         }
         for change in &diff.changed {
             let name = &change.template;
-            if self.frozen == Frozen::Refuse {
+            if self.frozen == Frozen::Deny {
                 for frozen in &change.frozen {
                     push(name, FaultKind::Frozen(frozen.clone()));
                 }
@@ -174,7 +174,7 @@ impl Rules<'_> {
         faults
     }
 
-    /// Growth to an amount that a volume can have is allowed.
+    /// A larger size is allowed if a volume can have it.
     fn storage(
         &self,
         from: Option<Quantity>,
@@ -201,7 +201,7 @@ impl Rules<'_> {
         }
     }
 
-    /// The largest size that a class may have. A template without a class counts as the rest.
+    /// The largest size of a storage class. A template without a class has the limit of `*`.
     fn max_of(&self, class: Option<&str>) -> Option<Quantity> {
         let entry = |name: &str| {
             let found = self.max_storage.iter().find(|(class, _)| class == name);
@@ -228,7 +228,7 @@ impl Rules<'_> {
         (self.metadata == Metadata::Fixed).then(|| FaultKind::Metadata(change.field()))
     }
 
-    /// True iff a template may not change this label or annotation. A prefix is the domain of a key, or one above it.
+    /// True iff a template must not change this label or annotation. A prefix matches its domain and all subdomains.
     #[must_use]
     pub fn is_reserved(&self, key: &str) -> bool {
         let Some((domain, _)) = key.split_once('/') else {

@@ -1,42 +1,42 @@
-//! Names and values for people: of bounded length, without characters that a terminal obeys.
+//! Names and values in messages: short, and without characters that control a terminal.
 
 use super::diff::{Change, Diff};
 
-/// The longest value that is shown as it is.
+/// The longest value that is not cut.
 const MAX_VALUE: usize = 48;
 
-/// The longest path that is shown as it is.
+/// The longest path that is not cut.
 const MAX_FIELD: usize = 128;
 
-/// Cuts a text to a number of characters, the last of which is then an ellipsis.
+/// Cuts a text to at most `most` characters. The last one is then an ellipsis.
 #[must_use]
 pub fn cut(text: &str, most: usize) -> String {
-    // Most are short enough even if each byte were a character.
+    // The fast path: a text has at most as many characters as bytes.
     if text.len() <= most || text.chars().count() <= most {
         return text.to_owned();
     }
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A value for people: control characters escaped, cut to a length at which it can still be recognised.
+/// A value for messages: escaped and cut.
 #[must_use]
 pub fn shown(value: &str) -> String {
     cut(&printable(value), MAX_VALUE)
 }
 
-/// The path of a template, as messages name it.
+/// The path of a template, for messages.
 #[must_use]
 pub fn path_of(template: &str) -> String {
     format!("spec.volumeClaimTemplates[{}]", shown(template))
 }
 
-/// A path below a template.
+/// The path of a field of a template, for messages.
 #[must_use]
 pub fn path(template: &str, field: &str) -> String {
     format!("{}.{}", path_of(template), cut(&printable(field), MAX_FIELD))
 }
 
-/// A text without characters that a terminal obeys.
+/// The text with control characters escaped.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~');
@@ -54,13 +54,13 @@ pub fn printable(text: &str) -> String {
     printable
 }
 
-/// Control characters, and those that turn the direction of a text.
+/// True for control characters and for characters that change the direction of a text.
 fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Every change of the templates that both lists have, in a few words each: `data 10Gi -> 20Gi`.
+/// Every change of the templates in both lists, in short: `data 10Gi -> 20Gi`.
 #[must_use]
 pub fn in_short(diff: &Diff) -> Vec<String> {
     let mut all = Vec::new();
@@ -105,7 +105,7 @@ mod tests {
     use super::{cut, path, shown};
 
     #[test]
-    fn what_is_shown_has_no_control_or_direction_characters_and_an_end() {
+    fn shown_value_is_escaped_and_cut() {
         assert_eq!(shown("a\nb\u{202e}c"), "a\\u{a}b\\u{202e}c");
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");

@@ -1,4 +1,5 @@
-//! The record: `claim-rollout.io/staged`, in which a wish travels from the policy to the controller.
+//! The staged change: the annotation `claim-rollout.io/staged`, which carries desired templates from the policy to the
+//! controller.
 
 use std::fmt;
 
@@ -8,42 +9,42 @@ use super::template::{ClaimTemplate, TemplateError};
 use super::text::write_list;
 use crate::json::{self, Map, Members, Value, write_string};
 
-/// The longest record, in bytes. It must never push an object over what an admission webhook can receive.
+/// The longest staged change, in bytes. With it, an object must still fit into an admission request.
 pub const MAX_BYTES: usize = 8 * 1024;
 
 /// The only version of the format.
 pub const VERSION: u64 = 1;
 
-/// A record has no fields but its own.
+/// A staged change has no other fields.
 const NO_OTHERS: &Map<Value> = &Map::new();
 
 /// A staged change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StagedChange {
-    /// The user who asked for it.
+    /// The user who asked for the change.
     pub by: String,
-    /// The field manager that the request named (`options.fieldManager`), or nothing.
+    /// `options.fieldManager` of the request, or the empty string.
     pub manager: String,
-    /// How far the controller has come.
+    /// The progress of the rollout.
     pub phase: Phase,
-    /// The whole wanted list.
+    /// All desired templates, the unchanged ones included.
     pub templates: Vec<ClaimTemplate>,
-    /// The uid of the set that it is for.
+    /// The uid of the StatefulSet.
     pub uid: String,
-    /// The update policy in force when it was staged; an annotation on the set rules when there is one.
+    /// The update policy at the time of staging. The annotation `update-policy` of the StatefulSet takes precedence.
     pub update_policy: UpdatePolicy,
 }
 
-/// How far the rollout of a record has come.
+/// The progress of the rollout of a staged change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Some replica may not be at the wish.
+    /// Some replicas may not be updated.
     RollingOut,
-    /// Every replica has been brought to it.
+    /// Every replica is updated.
     Complete,
 }
 
-/// Why a text is no record for a set. None of them shows the text.
+/// Why a text is not a staged change of a StatefulSet. No variant contains the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StagedError {
     /// Longer than [`MAX_BYTES`].
@@ -52,20 +53,20 @@ pub enum StagedError {
         /// The length in bytes.
         found: usize,
     },
-    /// Not a JSON object with exactly the fields of a record.
-    #[error("expected a record, but found {found}")]
+    /// Not a JSON object with exactly the fields of a staged change.
+    #[error("not a staged change: {found}")]
     Malformed {
-        /// What was found.
+        /// The fault.
         found: &'static str,
     },
-    /// A version that this program does not know.
+    /// An unknown version.
     #[error("expected version 1")]
     Version,
-    /// The record of another set, or of one that was deleted and made again.
-    #[error("expected the uid of the set, but found another")]
+    /// The staged change of another StatefulSet, or of a previous one with the same name.
+    #[error("the uid is of another StatefulSet")]
     Uid,
-    /// The content was changed after it was written.
-    #[error("expected the revision of its templates, but found another")]
+    /// Somebody changed the text after the policy wrote it.
+    #[error("the revision is not of these templates")]
     Revision,
     /// The templates cannot be read.
     #[error(transparent)]
@@ -73,7 +74,7 @@ pub enum StagedError {
 }
 
 impl Phase {
-    /// The phase as it is written.
+    /// The text of the phase.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -82,8 +83,8 @@ impl Phase {
         }
     }
 
-    /// The value of the annotation `claim-rollout.io/phase` while this update policy is in force: with `OnClaimDelete`
-    /// nothing is rolled out.
+    /// The value of the annotation `claim-rollout.io/phase` under this update policy. `OnClaimDelete` rolls nothing
+    /// out.
     #[must_use]
     pub const fn flat(self, policy: UpdatePolicy) -> &'static str {
         match (self, policy) {
@@ -100,19 +101,19 @@ impl fmt::Display for Phase {
 }
 
 impl StagedChange {
-    /// The revision of the wanted templates.
+    /// The target revision.
     #[must_use]
     pub fn revision(&self) -> Revision {
         Revision::of(&self.templates)
     }
 
-    /// Reads the record of the set with this uid.
+    /// Reads the staged change of the StatefulSet with this uid.
     ///
-    /// What it does not do: prove that the policy wrote it. Whoever may edit the set could have; so the policy rewrites
-    /// or removes what it did not write, and the controller checks every rule again.
+    /// A valid text does not prove that the policy wrote it: whoever may edit the StatefulSet may write the annotation.
+    /// So the policy rewrites or removes annotations of others, and the controller checks every rule again.
     ///
     /// # Errors
-    /// A text with an error is no record: it stands for no wish at all.
+    /// Ignore a text with an error: the live templates are the desired ones.
     pub fn read(text: &str, uid: &str) -> Result<Self, StagedError> {
         let change = Self::read_of_any(text)?;
         if uid.is_empty() || change.uid != uid {
@@ -121,7 +122,7 @@ impl StagedChange {
         Ok(change)
     }
 
-    /// As [`StagedChange::read`], of whatever set it is: one that was restored from a backup has another uid.
+    /// As [`StagedChange::read`], for any uid: a StatefulSet that was restored from a backup has a new one.
     ///
     /// # Errors
     /// All of [`StagedError`] but [`StagedError::Uid`].
@@ -182,7 +183,7 @@ impl StagedChange {
         Ok(change)
     }
 
-    /// True iff a newer version of this program wrote the text: what it means is for that one to say.
+    /// True iff a newer version of claim-rollout wrote the text. Leave such a text alone.
     #[must_use]
     pub fn is_newer(text: &str) -> bool {
         if text.len() > MAX_BYTES {
@@ -203,7 +204,7 @@ impl StagedChange {
         self.write_as(&self.revision())
     }
 
-    /// As [`StagedChange::write`], with the revision that was computed before.
+    /// As [`StagedChange::write`], with a revision that the caller has computed.
     pub(crate) fn write_as(&self, revision: &Revision) -> Result<String, StagedError> {
         let mut text = String::new();
         let mut fields = Members::of(NO_OTHERS, &mut text);

@@ -17,7 +17,7 @@ fn staged_change() -> StagedChange {
 }
 
 #[test]
-fn a_record_is_canonical_json_in_the_published_form() {
+fn staged_change_is_canonical_json() {
     let change = staged_change();
     let expected = format!(
         r#"{{"by":"alice","manager":"helm","phase":"RollingOut","revision":"{}","templates":[{{"metadata":{{"labels":{{"tier":"a"}},"name":"data"}},"spec":{{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"5Gi"}}}},"volumeAttributesClassName":"fast"}}}}],"uid":"{UID}","updatePolicy":"InPlace","version":1}}"#,
@@ -29,7 +29,7 @@ fn a_record_is_canonical_json_in_the_published_form() {
 }
 
 #[test]
-fn a_record_reads_back_as_it_was_written() {
+fn staged_change_written_and_read_is_equal() {
     let change = staged_change();
     let text = change.write().expect("short");
     assert_eq!(StagedChange::read(&text, UID).expect("valid"), change);
@@ -45,7 +45,7 @@ fn a_record_reads_back_as_it_was_written() {
 }
 
 #[test]
-fn what_is_no_record_of_this_set_is_no_record() {
+fn staged_change_not_valid_is_an_error() {
     let text = staged_change().write().expect("short");
     let table = [
         (text.replace("\"version\":1", "\"version\":2"), StagedError::Version),
@@ -106,20 +106,20 @@ fn what_is_no_record_of_this_set_is_no_record() {
 }
 
 #[test]
-fn another_spelling_of_the_same_templates_is_the_same_record() {
+fn staged_change_in_another_spelling_is_equal() {
     let text = staged_change().write().expect("short").replace("5Gi", "5120Mi");
     assert_eq!(StagedChange::read(&text, UID).expect("valid"), staged_change());
 }
 
 #[test]
-fn a_wish_that_does_not_fit_is_refused_when_it_is_written() {
+fn staged_change_too_long_is_not_written() {
     let mut long = staged_change();
     long.templates[0].labels.insert("a".to_owned(), "x".repeat(8192));
     assert!(matches!(long.write(), Err(StagedError::TooLong { found }) if found > 8192));
 }
 
 #[test]
-fn the_longest_record_is_written_and_read_and_a_longer_one_is_not() {
+fn staged_change_of_maximum_length_is_written_and_read() {
     let mut longest = staged_change();
     longest.by.clear();
     let room = 8192 - longest.write().expect("short").len();

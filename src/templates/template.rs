@@ -1,16 +1,16 @@
-//! One entry of `spec.volumeClaimTemplates`, without what the API server adds to it.
+//! One entry of `spec.volumeClaimTemplates`, without the fields that the API server adds.
 
 use super::quantity::{Quantity, QuantityError};
 use crate::json::{self, Map, Reader, Value};
 
-/// A claim template: the four fields that KEP-4650 lets change, and everything else.
+/// A claim template: the four fields that KEP-4650 allows to change, and the rest.
 ///
-/// Equality is semantic: quantities by amount, absent = `null` = empty map or list, and what the API server fills in
-/// (`apiVersion`, `kind`, `status`, `creationTimestamp`, `volumeMode: Filesystem`) does not count. Strings count as
-/// they are: `storageClassName: ""` is a value.
+/// Equality is semantic. Quantities compare by amount; absent, `null` and an empty map or list are equal; fields that
+/// the API server fills in (`apiVersion`, `kind`, `status`, `creationTimestamp`, `volumeMode: Filesystem`) do not
+/// count. An empty string is a value: `storageClassName: ""`.
 #[derive(Clone, Debug)]
 pub struct ClaimTemplate {
-    /// `metadata.name`: what templates are matched by.
+    /// `metadata.name`, by which templates are matched.
     pub name: String,
     /// `metadata.labels`
     pub labels: Map<String>,
@@ -20,47 +20,47 @@ pub struct ClaimTemplate {
     pub storage: Option<Quantity>,
     /// `spec.volumeAttributesClassName`
     pub volume_attributes_class_name: Option<String>,
-    /// What is left of `metadata`, fields unknown to us included.
+    /// The other fields of `metadata`, unknown ones included.
     pub metadata: Map<Value>,
-    /// What is left of `spec`, fields unknown to us included; the quantities in it are canonical.
+    /// The other fields of `spec`, unknown ones included. Its quantities are canonical.
     pub spec: Map<Value>,
 }
 
-/// Why a JSON text is no list of claim templates.
+/// Why a JSON text is not a list of claim templates.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// The text is not JSON, has a key twice or is nested too deep.
     #[error("spec.volumeClaimTemplates: {0}")]
     Json(#[from] json::Error),
-    /// A field holds another type than it must.
+    /// A field has the wrong type.
     #[error("{path}: expected {expected}")]
     Expected {
-        /// The field.
+        /// The path of the field.
         path: String,
-        /// What it must hold.
+        /// The expected type.
         expected: &'static str,
     },
-    /// A field holds no quantity.
+    /// A field is not a quantity.
     #[error("{path}: {source}")]
     Quantity {
-        /// The field.
+        /// The path of the field.
         path: String,
-        /// What is wrong with it.
+        /// Why it is not a quantity.
         source: QuantityError,
     },
-    /// More templates than anybody has.
+    /// More than [`MAX_TEMPLATES`] templates.
     #[error("spec.volumeClaimTemplates: expected at most 1000 templates, but found {found}")]
     TooMany {
-        /// Their number.
+        /// The number of templates.
         found: usize,
     },
-    /// A longer text than anybody has.
+    /// A text of more than [`MAX_TEXT`] bytes.
     #[error("spec.volumeClaimTemplates: expected at most 65536 bytes, but found {found}")]
     TooLong {
         /// The length in bytes.
         found: usize,
     },
-    /// Templates are matched by name, so each name may stand only once.
+    /// Two templates have the same name. Templates are matched by name.
     #[error("spec.volumeClaimTemplates: expected each name once, but found {name:?} twice")]
     DuplicateName {
         /// The name.
@@ -68,24 +68,24 @@ pub enum TemplateError {
     },
 }
 
-/// The longest list that is read. A record holds about a hundred templates, so a longer wish could not be staged anyway.
+/// The longest list. A staged change has room for about a hundred templates, so a longer list could not be staged.
 const MAX_TEMPLATES: usize = 1000;
 
-/// The longest text of a list that is read, eight times the longest record. What is read is copied into a record, a revision
-/// and messages, so this bounds the memory of a request.
+/// The longest text of a list: eight times the longest staged change. The text is copied into a staged change, a
+/// revision and messages, so this limit bounds the memory of a request.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// The maps of quantities in `spec.resources`, and their paths.
+/// The maps of quantities in `spec.resources`, with their paths.
 pub(super) const AMOUNTS: [(&str, &str); 2] = [
     ("requests", "spec.resources.requests"),
     ("limits", "spec.resources.limits"),
 ];
 
-/// Objects that mean something else when they are empty than when they are absent, because they are pointers in the API.
+/// Objects for which empty is not absent: they are pointers in the API.
 pub(super) const POINTERS: [&str; 3] = ["selector", "dataSource", "dataSourceRef"];
 
 impl TemplateError {
-    /// The same fault, seen from the set: in the template at this index.
+    /// The same error, with the path from the StatefulSet: below the template at this index.
     #[cold]
     fn below(mut self, index: usize) -> Self {
         if let Self::Expected { path, .. } | Self::Quantity { path, .. } = &mut self {
@@ -100,7 +100,7 @@ impl ClaimTemplate {
     /// Reads the JSON text of `spec.volumeClaimTemplates`; `null` is an empty list.
     ///
     /// # Errors
-    /// [`TemplateError`]; it names fields and templates and shows nothing else of the text.
+    /// [`TemplateError`]. It names fields and templates, and shows nothing else of the text.
     pub fn read_list(text: &str) -> Result<Vec<Self>, TemplateError> {
         let mut reader = Reader::new(text);
         if text.as_bytes().get(reader.place()) != Some(&b'[') {
@@ -109,7 +109,7 @@ impl ClaimTemplate {
         let (mut items, mut found) = (Vec::new(), 0);
         reader.list(|reader| {
             found += 1;
-            // What is too much only has to be JSON.
+            // Beyond the limits, only the syntax is checked.
             if found > MAX_TEMPLATES || text.len() > MAX_TEXT {
                 return reader.skip();
             }
@@ -161,7 +161,7 @@ impl ClaimTemplate {
         Self::from_value(json::read(text)?)
     }
 
-    /// Reads the JSON value of one template. The paths in its errors begin below it.
+    /// Reads the JSON value of one template. The paths in errors begin at the template.
     ///
     /// # Errors
     /// As [`ClaimTemplate::read_list`].
@@ -193,20 +193,20 @@ impl ClaimTemplate {
         })
     }
 
-    /// `spec.storageClassName`, where the template sets it.
+    /// `spec.storageClassName`, if the template sets it.
     #[must_use]
     pub fn storage_class_name(&self) -> Option<&str> {
         self.spec.get("storageClassName").and_then(Value::as_str)
     }
 }
 
-/// What the `spec` of a template, or of a claim, asks for.
+/// The storage that the `spec` of a template or of a PVC requests.
 pub(crate) struct Asks {
     /// `resources.requests.storage`
     pub(crate) storage: Option<Quantity>,
     /// `volumeAttributesClassName`
     pub(crate) volume_attributes_class_name: Option<String>,
-    /// What is left, as [`ClaimTemplate::spec`].
+    /// The other fields, as in [`ClaimTemplate::spec`].
     pub(crate) rest: Map<Value>,
 }
 
@@ -299,7 +299,7 @@ fn insert_object(map: &mut Map<Value>, key: &str, inner: Map<Value>) {
     }
 }
 
-/// Removes `null` and empty maps and lists, from the inside out, because the API server treats them as absent.
+/// Removes `null`, empty maps and empty lists at every depth: the API server treats them as absent.
 fn prune(map: &mut Map<Value>) {
     map.retain(|key, value| {
         match value {

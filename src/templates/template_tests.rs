@@ -8,7 +8,7 @@ fn read(text: &str) -> Vec<ClaimTemplate> {
 const PLAIN: &str = r#"[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"10Gi"}}}}]"#;
 
 #[test]
-fn what_the_api_server_adds_is_no_difference() {
+fn defaults_of_the_api_server_make_no_difference() {
     let stored = r#"[{"apiVersion":"v1","kind":"PersistentVolumeClaim",
         "metadata":{"name":"data","creationTimestamp":null,"labels":{},"annotations":null},
         "spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"10240Mi"},"limits":{}},
@@ -18,7 +18,7 @@ fn what_the_api_server_adds_is_no_difference() {
 }
 
 #[test]
-fn strings_and_pointers_that_are_empty_are_values() {
+fn empty_string_or_pointer_is_a_value() {
     let class = |class: &str| {
         PLAIN.replace(
             "\"accessModes\"",
@@ -34,7 +34,7 @@ fn strings_and_pointers_that_are_empty_are_values() {
 }
 
 #[test]
-fn the_canonical_text_has_no_defaults_sorted_keys_and_canonical_quantities() {
+fn canonical_text_is_sorted_without_defaults() {
     let text = r#"[{"spec":{"volumeAttributesClassName":"fast","volumeMode":"Filesystem","resources":{"requests":{"storage":"5120Mi","x":"1000m"}},
         "accessModes":["ReadWriteOnce"]},"metadata":{"name":"data","labels":{"tier":"a","app":"b"}},"status":{"phase":"Pending"}}]"#;
     assert_eq!(
@@ -44,7 +44,7 @@ fn the_canonical_text_has_no_defaults_sorted_keys_and_canonical_quantities() {
 }
 
 #[test]
-fn the_canonical_text_has_only_what_there_is() {
+fn canonical_text_has_no_empty_members() {
     for spec in [
         "",
         r#","spec":{"accessModes":["ReadWriteOnce"]}"#,
@@ -60,7 +60,7 @@ fn the_canonical_text_has_only_what_there_is() {
 }
 
 #[test]
-fn fields_that_are_unknown_today_are_kept() {
+fn unknown_field_is_kept() {
     let text = r#"[{"metadata":{"name":"data","newer":{"a":[]}},"spec":{"alsoNewer":[1,{"b":null}],"resources":{"claims":[{"name":"x"}]}}}]"#;
     let expected =
         r#"[{"metadata":{"name":"data"},"spec":{"alsoNewer":[1,{}],"resources":{"claims":[{"name":"x"}]}}}]"#;
@@ -69,7 +69,7 @@ fn fields_that_are_unknown_today_are_kept() {
 }
 
 #[test]
-fn what_is_no_list_of_templates_is_refused_with_the_path() {
+fn template_list_not_valid_is_an_error_with_its_path() {
     let data = |inner: &str| format!(r#"[{{"metadata":{{"name":"data"}},"spec":{inner}}}]"#);
     let table = [
         ("{}".to_owned(), "spec.volumeClaimTemplates: expected a list"),
@@ -119,13 +119,13 @@ fn what_is_no_list_of_templates_is_refused_with_the_path() {
 }
 
 #[test]
-fn whole_numbers_are_quantities_too() {
+fn whole_number_is_a_quantity() {
     let number = r#"[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":10737418240}}}}]"#;
     assert_eq!(read(number), read(PLAIN));
 }
 
 #[test]
-fn a_thousand_templates_are_read_and_more_are_refused() {
+fn template_list_of_more_than_1000_is_an_error() {
     let list = |length: u32| {
         let items: Vec<String> = (0..length)
             .map(|index| format!(r#"{{"metadata":{{"name":"t{index}"}}}}"#))
@@ -140,7 +140,7 @@ fn a_thousand_templates_are_read_and_more_are_refused() {
 }
 
 #[test]
-fn a_long_text_and_many_values_are_refused_before_they_take_memory() {
+fn template_list_too_long_is_an_error() {
     let with = |extra: &str| PLAIN.replace("\"spec\"", &format!("{extra},\"spec\""));
     let long = with(&format!("\"status\":\"{}\"", "x".repeat(65_536)));
     assert_eq!(
@@ -158,7 +158,7 @@ fn a_long_text_and_many_values_are_refused_before_they_take_memory() {
         Err(TemplateError::TooLong { found: 65_537 })
     );
     let values = |count: usize| with(&format!("\"status\":[0{}]", ",0".repeat(count - 1)));
-    // The templates themselves are nine values, the list of the others one.
+    // A template is nine values, the list of the others one.
     assert!(ClaimTemplate::read_list(&values(4096 - 10)).is_ok());
     let error = ClaimTemplate::read_list(&values(4096 - 9)).expect_err("too many");
     assert_eq!(
@@ -168,7 +168,7 @@ fn a_long_text_and_many_values_are_refused_before_they_take_memory() {
 }
 
 #[test]
-fn null_is_an_empty_list() {
+fn template_list_null_is_empty() {
     assert_eq!(ClaimTemplate::read_list("null"), Ok(vec![]));
     assert!(matches!(ClaimTemplate::read_list("nul"), Err(TemplateError::Json(_))));
 }

@@ -1,17 +1,17 @@
-//! A template as canonical text, written without a copy of what it holds.
+//! The canonical text of a template, written without copies.
 
 use super::quantity::Quantity;
 use super::template::{AMOUNTS, ClaimTemplate};
 use crate::json::{self, Map, Members, Value, write_string};
 
-/// What stands for the members of an absent object.
+/// The members of an absent object.
 const NONE: &Map<Value> = &Map::new();
 
-/// How an amount is printed.
+/// Prints an amount.
 type Print = fn(&Quantity) -> String;
 
 impl ClaimTemplate {
-    /// The template as the record holds it: without defaults, quantities in canonical form.
+    /// The template as in a staged change: without defaults, with canonical quantities.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -24,8 +24,8 @@ impl ClaimTemplate {
         self.write_printed(Quantity::to_string, text);
     }
 
-    /// The template as the revision is made from it: as [`ClaimTemplate::text`], but quantities in whole units, so that
-    /// equal amounts give equal text.
+    /// The template as the input of a revision: [`ClaimTemplate::text`] with quantities in whole units, so that equal
+    /// amounts have equal texts.
     #[must_use]
     pub fn identity(&self) -> String {
         let mut text = String::new();
@@ -33,7 +33,7 @@ impl ClaimTemplate {
         text
     }
 
-    /// [`ClaimTemplate::text`] as a value: what was read before can be read again.
+    /// [`ClaimTemplate::text`] as a value. A canonical text is always valid.
     #[must_use]
     pub fn to_value(&self) -> Value {
         json::read(&self.text()).unwrap_or_default()
@@ -69,7 +69,7 @@ impl ClaimTemplate {
 
     fn write_resources(&self, resources: &Map<Value>, print: Print, text: &mut String) {
         let mut members = Members::of(resources, text);
-        // The last is the first by name.
+        // Reversed, because keys are sorted: `limits` comes before `requests`.
         for (key, _) in AMOUNTS.iter().rev() {
             let amounts = object(resources, key);
             let storage = self.storage.as_ref().filter(|_| *key == "requests");
@@ -81,7 +81,7 @@ impl ClaimTemplate {
     }
 }
 
-/// The canonical text of a list of templates, as it stands in the record.
+/// The canonical text of a list of templates, as in a staged change.
 #[must_use]
 pub fn canonical_list(templates: &[ClaimTemplate]) -> String {
     let mut text = String::new();
@@ -101,7 +101,7 @@ pub(crate) fn write_list(templates: &[ClaimTemplate], text: &mut String) {
     text.push(']');
 }
 
-/// The object that is a member of another, as far as there is one.
+/// The member of this name if it is an object, or an empty object.
 fn object<'m>(map: &'m Map<Value>, key: &str) -> &'m Map<Value> {
     map.get(key).and_then(Value::as_object).unwrap_or(NONE)
 }
@@ -114,7 +114,7 @@ fn write_strings(strings: &Map<String>, text: &mut String) {
     members.end();
 }
 
-/// Quantities, which are canonical where they are kept, and beside them the storage.
+/// The quantities of a map, and the storage at its place among them.
 fn write_amounts(amounts: &Map<Value>, mut storage: Option<&Quantity>, print: Print, text: &mut String) {
     let mut members = Members::of(NONE, text);
     for (key, value) in amounts {

@@ -1,30 +1,30 @@
-//! The annotations that users write on a StatefulSet, and the values that each may have: one table for the policy, which
-//! denies other values, and for `doctor`, which finds those that were there before the policy.
+//! The annotations that users set on a StatefulSet, with the values that each may have. The policy denies other values;
+//! `doctor` finds those from before the policy was installed.
 
 use super::keys;
 
-/// An annotation of which a user chooses the value.
+/// An annotation whose value the user chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserKey {
-    /// The annotation.
+    /// The key of the annotation.
     pub key: &'static str,
-    /// The values that it may have.
+    /// The allowed values.
     pub values: Values,
 }
 
-/// The values that an annotation may have.
+/// The allowed values of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// One of these words.
     OneOf(&'static [&'static str]),
-    /// A number from 1 to this, and what it counts.
+    /// A number from 1 to this, with its unit.
     UpTo(u32, &'static str),
 }
 
-/// A month: the longest progress deadline, in seconds.
+/// Thirty days: the longest progress deadline, in seconds.
 const MONTH: u32 = 30 * 24 * 60 * 60;
 
-/// Every one of them. `withdraw` is not among them: it names a revision, and is gone once the policy has read it.
+/// Every user annotation except `withdraw`, which names a revision and which the policy removes.
 pub const USER_KEYS: [UserKey; 7] = [
     UserKey::of(
         keys::UPDATE_POLICY,
@@ -45,7 +45,7 @@ impl UserKey {
 }
 
 impl Values {
-    /// True iff this is one of them; `OnDelete`, OpenKruise's word, is an alias of `OnClaimDelete`.
+    /// True iff the value is allowed. `OnDelete` is OpenKruise's name of `OnClaimDelete`.
     #[must_use]
     pub fn allow(&self, text: &str) -> bool {
         match self {
@@ -57,7 +57,7 @@ impl Values {
         }
     }
 
-    /// The values in words.
+    /// The allowed values, for messages.
     #[must_use]
     pub fn in_words(&self) -> String {
         match self {
@@ -72,7 +72,7 @@ mod tests {
     use super::super::{MaxInMotion, ProgressDeadline, ReplaceSet, Restart, Sync, UpdatePolicy};
     use super::{USER_KEYS, keys};
 
-    /// Whether the controller reads this value of this annotation.
+    /// True iff the controller reads this value of the annotation.
     fn is_read(key: &str, text: &str) -> bool {
         match key {
             keys::UPDATE_POLICY => text.parse::<UpdatePolicy>().is_ok(),
@@ -82,7 +82,7 @@ mod tests {
             keys::PAUSED => matches!(text, "true" | "false"),
             keys::PROGRESS_DEADLINE => text.parse::<ProgressDeadline>().is_ok(),
             keys::MAX_IN_MOTION => text.parse::<MaxInMotion>().is_ok(),
-            other => panic!("{other} is read by nobody"),
+            other => panic!("no parser for {other}"),
         }
     }
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn values_in_words_are_those_that_are_allowed() {
+    fn values_in_words_are_the_allowed_ones() {
         let words = |key| {
             USER_KEYS
                 .into_iter()

@@ -1,7 +1,8 @@
-//! Changed templates of a StatefulSet are put back and kept in an annotation, in the way the SDK and the official policies
-//! go about it: the whole review is decoded into a tree, both objects into types, and the answer is serialised from them.
+//! Puts changed templates of a StatefulSet back and keeps them in an annotation, with the methods of the SDK and the
+//! official policies: it decodes the whole review into a tree and both objects into types, and serialises the answer
+//! from these.
 //!
-//! It asks nothing about the change itself and writes no record that could be checked: less work than ours.
+//! It does not check the change, and writes no verifiable staged change: less work than our policy.
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kubewarden_policy_sdk::{

@@ -1,30 +1,30 @@
-//! The first inputs of a target, between what is committed and the folder that libFuzzer reads.
+//! Converts the first inputs of a target between the committed file and the folder of libFuzzer.
 //!
 //! ```text
-//! seeds unpack TARGET FOLDER   writes them all
-//! seeds derive TARGET FOLDER   writes only those that are taken from e2e-tests/reviews
-//! seeds pack TARGET FOLDER     makes fuzz/seeds/TARGET.txt of the others in the folder
+//! seeds unpack TARGET FOLDER   writes all inputs
+//! seeds derive TARGET FOLDER   writes only the inputs from e2e-tests/reviews
+//! seeds pack TARGET FOLDER     writes the other inputs of the folder to fuzz/seeds/TARGET.txt
 //! ```
 //!
-//! fuzz/seeds/TARGET.txt has one input per line, the shortest first, escaped as in a Rust byte string: a file that can be
-//! read, instead of hundreds of files that cannot.
+//! fuzz/seeds/TARGET.txt has one input per line, the shortest first, escaped as in a Rust byte string: one readable
+//! file instead of hundreds of binary ones.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-// Whatever is linked with the coverage flags needs the functions that they call.
+// Code with coverage flags must link the functions that it calls.
 use libfuzzer_sys as _;
 use serde_json::{Value, json};
 
 type Inputs = BTreeSet<Vec<u8>>;
 
-/// What the texts are that make good inputs, by the keys that they stand at.
+/// The keys of texts that are good inputs.
 const STAGED_CHANGES: [&str; 1] = ["claim-rollout.io/staged"];
 const QUANTITIES: [&str; 4] = ["storage", "memory", "cpu", "ephemeral-storage"];
 
-/// The most bytes that are kept for a target. What is longer, a run finds again.
+/// The most bytes of inputs for a target. A run finds longer ones again.
 const MOST: usize = 24 * 1024;
 
 fn main() -> ExitCode {
@@ -79,7 +79,7 @@ fn files(folder: &Path) -> io::Result<Inputs> {
     fs::read_dir(folder)?.map(|entry| fs::read(entry?.path())).collect()
 }
 
-/// What the reviews of the end-to-end tests give.
+/// The inputs from the reviews of the end-to-end tests.
 fn derived(target: &str) -> io::Result<Inputs> {
     let mut inputs = Inputs::new();
     if !matches!(target, "wire" | "staged_change" | "quantity") {
@@ -114,7 +114,7 @@ fn derived(target: &str) -> io::Result<Inputs> {
     Ok(inputs)
 }
 
-/// The texts at these keys, wherever they are.
+/// Collects the texts of these keys at any depth.
 fn collect(value: &Value, keys: &[&str], inputs: &mut Inputs) {
     match value {
         Value::Object(fields) => {
@@ -130,7 +130,7 @@ fn collect(value: &Value, keys: &[&str], inputs: &mut Inputs) {
     }
 }
 
-/// Undoes `escape_ascii`.
+/// The inverse of `escape_ascii`.
 fn unescape(line: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(line.len());
     let mut rest = line;

@@ -1,5 +1,4 @@
-//! The image: one layer with the binary and the libraries that it needs, and nothing else. The same files make the same
-//! digest.
+//! The image: one layer with the binary and its libraries, and nothing else. Equal files make an equal digest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 /// As in the Dockerfile.
 const USER: &str = "65532:65532";
 
-/// The image of this binary, for the machine that this runs on.
+/// The image with this binary, for the architecture of this machine.
 ///
 /// # Errors
 /// If the binary or one of its libraries cannot be read.
@@ -56,12 +55,9 @@ pub(crate) fn artifact(binary: &Path) -> anyhow::Result<Artifact> {
     Ok(Artifact::new(layer, config, BTreeMap::from(annotations)))
 }
 
-/// What the loader would load, and the loader itself, by the paths under which it looks for them.
+/// The libraries that the loader would load, and the loader, with the paths at which the loader searches them.
 fn libraries(binary: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let output = Command::new("ldd")
-        .arg(binary)
-        .output()
-        .context("expected ldd, but could not run it")?;
+    let output = Command::new("ldd").arg(binary).output().context("failed to run ldd")?;
     ensure!(
         output.status.success(),
         "ldd {}: {}",
@@ -80,7 +76,7 @@ fn libraries(binary: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// An archive of these files, without anything that differs from one machine or day to the next.
+/// An archive of these files without any data that depends on the machine or the day.
 fn archive(files: &[(PathBuf, PathBuf)]) -> anyhow::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for (path, source) in files {

@@ -1,4 +1,5 @@
-//! Pushes what is released: the policy as Kubewarden pulls it, and the image of the controller, without a container engine.
+//! Pushes the released artifacts without a container engine: the policy as Kubewarden pulls it, and the image of the
+//! controller.
 
 mod image;
 mod policy;
@@ -16,7 +17,7 @@ use oci_client::secrets::RegistryAuth;
 /// Push the policy or the image to a registry; prints what was pushed, with its digest
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Speak HTTP, to a registry on this machine
+    /// Use HTTP, for a registry on this machine
     #[arg(long)]
     plain_http: bool,
     #[command(subcommand)]
@@ -25,26 +26,26 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// The policy, in the shape that kwctl pushes
+    /// The policy, in the format of kwctl
     Policy {
         /// policy.wasm
         file: PathBuf,
         /// policy-metadata.yml
         #[arg(long)]
         metadata: PathBuf,
-        /// Where to
+        /// The reference to push to
         reference: Reference,
     },
     /// The image, with the binary and the C library of this machine
     Image {
         /// target/release/claim-rollout
         binary: PathBuf,
-        /// Where to
+        /// The reference to push to
         reference: Reference,
     },
 }
 
-/// What is pushed.
+/// An artifact to push.
 struct Artifact {
     layer: ImageLayer,
     config: Config,
@@ -82,7 +83,7 @@ async fn main() -> anyhow::Result<()> {
         protocol,
         ..ClientConfig::default()
     });
-    // Whoever listens on the way would have the login.
+    // Without TLS, others could read the login.
     let authority = if arguments.plain_http {
         RegistryAuth::Anonymous
     } else {
@@ -96,13 +97,13 @@ async fn main() -> anyhow::Result<()> {
     client
         .push(reference, &[layer], config, &authority, Some(manifest))
         .await
-        .with_context(|| format!("expected to push {reference}, but could not"))?;
+        .with_context(|| format!("failed to push {reference}"))?;
     let digest = client.fetch_manifest_digest(reference, &authority).await?;
     println!("{}/{}@{digest}", reference.registry(), reference.repository());
     Ok(())
 }
 
-/// The login that docker, podman or kwctl has kept for the registry; without one as anybody.
+/// The login of docker, podman or kwctl for the registry; anonymous without one.
 fn login(reference: &Reference) -> anyhow::Result<RegistryAuth> {
     match docker_credential::get_credential(reference.resolve_registry()) {
         Ok(DockerCredential::UsernamePassword(user, password)) => Ok(RegistryAuth::Basic(user, password)),
@@ -112,6 +113,6 @@ fn login(reference: &Reference) -> anyhow::Result<RegistryAuth> {
             | CredentialRetrievalError::ConfigReadError
             | CredentialRetrievalError::NoCredentialConfigured,
         ) => Ok(RegistryAuth::Anonymous),
-        Err(error) => Err(error).context("expected a login in ~/.docker/config.json that can be read"),
+        Err(error) => Err(error).context("failed to read the login in ~/.docker/config.json"),
     }
 }

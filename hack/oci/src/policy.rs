@@ -15,7 +15,7 @@ const CONFIG: &str = "application/vnd.wasm.config.v1+json";
 /// The policy in this file.
 ///
 /// # Errors
-/// If the module carries no metadata: no policy-server would load it.
+/// If the module has no metadata: policy-server would not load it.
 pub(crate) fn artifact(file: &Path, metadata: &Path) -> anyhow::Result<Artifact> {
     let module = std::fs::read(file).with_context(|| file.display().to_string())?;
     let carries = module.windows(SECTION.len()).any(|window| window == SECTION);
@@ -37,10 +37,10 @@ pub(crate) fn artifact(file: &Path, metadata: &Path) -> anyhow::Result<Artifact>
     ))
 }
 
-/// The custom section that holds the metadata.
+/// The custom section of the metadata.
 const SECTION: &[u8] = b"io.kubewarden.metadata";
 
-/// Those of one line: a registry shows them in a table.
+/// The annotations of one line: a registry shows them in a table.
 fn annotations(metadata: &Value) -> BTreeMap<String, String> {
     let all = metadata["annotations"].as_object().into_iter().flatten();
     let lines = all.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.trim().to_owned())));
