@@ -47,9 +47,9 @@ fn claim_that_finds_no_place_in_the_list_is_told_all_the_same() {
     }
     web.set.pod_management = PodManagement::Parallel;
     refused(&mut web, 1000);
-    let refusal = web.refusals.values().next().unwrap().clone();
+    let failed = web.refusals.values().next().unwrap().clone();
     let uids = web.claims.values().map(|claim| claim.uid.clone());
-    web.refusals = uids.map(|uid| (uid, refusal.clone())).collect();
+    web.refusals = uids.map(|uid| (uid, failed.clone())).collect();
 
     let progress = plan(&web).progress;
     assert_eq!((progress.claims.len(), progress.unlisted.len()), (50, 10));
