@@ -1,23 +1,23 @@
-//! S13, before the first write: a rollout that does not fit into a quota is not begun.
+//! S13, before the first write: a rollout that does not fit into a quota is not started.
 
 use super::facts::{Broken, ClaimFacts, Rule, Scene};
 
-/// S13: as long as no claim was brought to the wish, and none was refused, nothing is written unless all that would grow fits
-/// into what the quota leaves. Where a human chooses the order, nobody knows what would.
+/// S13: while no claim is updated and none was denied, nothing is written unless all claims that would grow fit into the
+/// quota. Not checked where a human chooses the order, because the claims that would grow are unknown.
 ///
 /// # Errors
 /// [`Broken`] shows the numbers.
 pub fn s13_fits(seen: &Scene<'_>) -> Result<(), Broken> {
     match excess(seen) {
         Some((need, room)) => {
-            let why = format!("the first claim is written, {need} more are needed for all, and {room} are left");
+            let why = format!("wrote the first claim although all of them need {need} more and {room} are left");
             Broken::of(Rule::S13, why)
         }
         None => Ok(()),
     }
 }
 
-/// How much all that would grow needs, and how much is left, where that is not enough and nothing was written yet.
+/// How much all claims that would grow need, and how much is left, if that is not enough and nothing was written yet.
 pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
     let (set, room) = (seen.set.filter(|set| !set.by_hand)?, seen.room?);
     let target = set.target?;
@@ -27,7 +27,7 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
     };
     let in_range = |claim: &&ClaimFacts| set.ordinals().any(|ordinal| ordinal == claim.ordinal) && !claim.terminating;
     let claims = || seen.claims.iter().filter(in_range);
-    // What was stored of a write in part is at no wish: whoever knows of it has it refused.
+    // A write that was stored in part has no revision of ours; the controller that saw the reply knows it as failed.
     let was_tried = |claim: &ClaimFacts| claim.revision == Some(target) || claim.refused && set.reaches(claim.ordinal);
     if claims().any(was_tried) {
         return None;
@@ -45,7 +45,7 @@ mod tests {
     use super::s13_fits;
     use Rule::{L5, S13};
 
-    /// What there is, whether the first write breaks S13, and whether it breaks L5 that nothing is written.
+    /// The state, whether the first write breaks S13, and whether writing nothing breaks L5.
     type Row = (&'static str, fn(&mut Known), &'static [Rule], &'static [Rule]);
 
     const ROWS: &[Row] = &[
