@@ -40,13 +40,13 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{Known, TARGET, known, rules};
+    use super::super::fixtures::{OwnedScene, TARGET, known, rules};
     use super::super::{Rule, l5_stops_no_other};
     use super::s13_fits;
     use Rule::{L5, S13};
 
     /// The state, whether the first write breaks S13, and whether writing nothing breaks L5.
-    type Row = (&'static str, fn(&mut Known), &'static [Rule], &'static [Rule]);
+    type Row = (&'static str, fn(&mut OwnedScene), &'static [Rule], &'static [Rule]);
 
     const ROWS: &[Row] = &[
         ("no quota", |_| {}, &[], &[L5]),
@@ -59,13 +59,13 @@ mod tests {
             &[L5],
         ),
         (
-            "one was refused",
+            "one was denied",
             |it| (it.room, it.claim(10).refused) = (Some(0), true),
             &[],
             &[L5],
         ),
         (
-            "one that was refused is below the partition",
+            "one that was denied is below the partition",
             |it| (it.room, it.set().partition, it.claim(10).refused) = (Some(19), 1, true),
             &[S13],
             &[],
@@ -89,7 +89,7 @@ mod tests {
             &[L5],
         ),
         (
-            "one is another's",
+            "one is foreign",
             |it| (it.room, it.claim(10).ours) = (Some(20), false),
             &[],
             &[L5],
@@ -101,19 +101,19 @@ mod tests {
             &[L5],
         ),
         (
-            "one asks for enough",
+            "one requests enough",
             |it| (it.room, it.claim(10).request) = (Some(20), 20),
             &[],
             &[L5],
         ),
         (
-            "one of no replica",
+            "one is out of range",
             |it| (it.room, it.set().replicas) = (Some(20), 2),
             &[],
             &[L5],
         ),
         (
-            "somebody deletes Pods",
+            "Pods are replaced by hand",
             |it| (it.room, it.set().by_hand) = (Some(0), true),
             &[],
             &[],
@@ -121,7 +121,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_does_not_fit_is_not_begun_and_nothing_else_is_kept() {
+    fn first_write_beyond_the_quota_breaks_s13() {
         for (why, change, fits, stops) in ROWS {
             let mut it = known();
             change(&mut it);
