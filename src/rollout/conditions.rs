@@ -135,8 +135,8 @@ impl RolloutState {
     }
 }
 
-/// The progress deadline, counted from the last progress: a claim came to another state; a Pod was created, became Ready,
-/// or stopped being Ready.
+/// The progress deadline, counted from the last progress: a claim came to another state; a Pod was created, became
+/// Ready, or stopped being Ready.
 #[must_use]
 pub fn deadline(snapshot: &Snapshot) -> Option<Seconds> {
     let previous = snapshot.previous.as_ref()?;

@@ -13,8 +13,8 @@ use super::target::Target;
 use crate::api::ReadyReason;
 use crate::templates::StagedChange;
 
-/// The Event for a set for which nothing is rolled out: a new staged change leaves existing claims as they are, the rollout
-/// is stalled, or the staged change was withdrawn.
+/// The Event for a set for which nothing is rolled out: a new staged change leaves existing claims as they are, the
+/// rollout is stalled, or the staged change was withdrawn.
 #[must_use]
 pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<EventNotice> {
     if *idle == Idle::Withdrawn {
@@ -156,8 +156,8 @@ fn is_same_cause(one: &str, other: &str) -> bool {
     words(one).eq(words(other))
 }
 
-/// One Event for each claim that is done now and was not in the last report. Any state before counts, because a claim may
-/// grow faster than reports are written.
+/// One Event for each claim that is done now and was not in the last report. Any state before counts, because a claim
+/// may grow faster than reports are written.
 fn newly_ready<'a>(
     snapshot: &'a Snapshot,
     previous: &'a Previous,

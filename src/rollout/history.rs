@@ -1,7 +1,8 @@
 //! The history of revisions: which are kept, and in which format.
 //!
-//! KEP-4650 puts the templates into the ControllerRevisions of the set. On a stock cluster those belong to the StatefulSet
-//! controller, so each target revision is kept in a ControllerRevision of ours. `history` and `undo` read them.
+//! KEP-4650 puts the templates into the ControllerRevisions of the set. On a stock cluster those belong to the
+//! StatefulSet controller, so each target revision is kept in a ControllerRevision of ours. `history` and `undo` read
+//! them.
 
 use super::idle::Idle;
 use super::snapshot::SetView;
@@ -61,8 +62,8 @@ pub fn target<'a>(set: &'a SetView, settings: &Settings) -> Option<&'a StagedCha
 
 /// The writes that make `target` the latest of the history and keep at most `limit` revisions.
 ///
-/// `target`, and the revision `current` of the outdated claims, are kept whatever the limit is. Of the others, the oldest
-/// are deleted first.
+/// `target`, and the revision `current` of the outdated claims, are kept whatever the limit is. Of the others, the
+/// oldest are deleted first.
 #[must_use]
 pub fn steps(kept: &[Kept], target: &Revision, current: &Revision, limit: usize) -> Vec<Step> {
     let last = kept.iter().map(|kept| kept.number).max().unwrap_or(0);

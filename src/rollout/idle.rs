@@ -131,7 +131,8 @@ impl fmt::Display for Idle {
             ),
             Self::WriteUndone { what, .. } => write!(
                 f,
-                "The policy undid a write of this controller ({what}): add its account to the setting controllerAccounts"
+                "The policy undid a write of this controller ({what}): add its account to the setting \
+                 controllerAccounts"
             ),
             Self::Unreadable { why } => write!(f, "Failed to read the staged change: {why}"),
             Self::Unsound { why } => write!(f, "The staged change breaks a rule: {why}"),

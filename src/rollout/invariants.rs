@@ -1,8 +1,8 @@
 //! The guarantees as functions: what never happens, and what happens in the end.
 //!
-//! Each function checks one request of ours, or one trace, and returns which guarantee is broken and why. The functions do
-//! not depend on the decision: neither on `plan` nor on its types. So they check unit tests, the simulation in `sim`, its
-//! exhaustive exploration, and every other source that knows the requests and the objects before them.
+//! Each function checks one request of ours, or one trace, and returns which guarantee is broken and why. The functions
+//! do not depend on the decision: neither on `plan` nor on its types. So they check unit tests, the simulation in
+//! `sim`, its exhaustive exploration, and every other source that knows the requests and the objects before them.
 //!
 //! | rule | in short | function |
 //! |---|---|---|
@@ -21,7 +21,7 @@
 //! | S13 | back off, report once | [`s13_backs_off`], [`s13_reports_once`], [`s13_fits`] |
 //! | S19 | a tool that waits never reports done while Pods wait | [`s19_waits`], [`s19_borrows_nothing`] |
 //! | L1 | the target is reached, and stays | [`l1_reached`] |
-//! | L2, L3, L4, L6 | from any state, after obstacles, new claims, another target | [`l1_reached`], at the end of such a trace |
+//! | L2, L3, L4, L6 | from any state, unblocked, new claims, new target | [`l1_reached`], at the end of such a trace |
 //! | L5 | a stuck replica stops no other | [`l5_stops_no_other`] |
 
 mod facts;

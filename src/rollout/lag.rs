@@ -1,5 +1,5 @@
-//! The report about claims where nothing is rolled out, or no longer: which are outdated, and which request more than they
-//! have.
+//! The report about claims where nothing is rolled out, or no longer: which are outdated, and which request more than
+//! they have.
 
 use super::idle::Idle;
 use super::replica::{self, Replica};
@@ -51,8 +51,8 @@ pub fn waits(snapshot: &Snapshot, idle: &Idle) -> bool {
     counts && names(&snapshot.set).any(|(name, _)| !snapshot.claims.contains_key(name.as_str()))
 }
 
-/// The claims that request more than they have and more than the desired templates, because of a previous staged change.
-/// The driver may still reach that size, or never.
+/// The claims that request more than they have and more than the desired templates, because of a previous staged
+/// change. The driver may still reach that size, or never.
 #[must_use]
 pub fn asking(snapshot: &Snapshot) -> Option<String> {
     let set = &snapshot.set;

@@ -6,8 +6,8 @@ const MAX_CLAIMS: usize = 50;
 /// The most further stuck claims that get an Event: as many as are sent to the API server at once.
 const MAX_UNLISTED: usize = 1000;
 
-/// The claims to list, in their order, and the stuck claims that do not fit. Stuck claims are preferred to claims that only
-/// wait.
+/// The claims to list, in their order, and the stuck claims that do not fit. Stuck claims are preferred to claims that
+/// only wait.
 pub(super) fn listed<T>(claims: impl Iterator<Item = T>, is_stuck: impl Fn(&T) -> bool) -> (Vec<T>, Vec<T>) {
     let claims: Vec<T> = claims.collect();
     let stuck = claims.iter().filter(|claim| is_stuck(claim)).count();

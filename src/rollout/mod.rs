@@ -84,6 +84,6 @@ pub use crate::claims::quota::Quotas;
 #[cfg(test)]
 pub(crate) mod fixtures;
 #[cfg(test)]
-mod table_tests;
+mod ownership_tests;
 #[cfg(test)]
-mod whose_tests;
+mod table_tests;

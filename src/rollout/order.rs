@@ -1,8 +1,9 @@
 //! The order of replicas (KEP-4650): one after the other, first its claims and then its Pod; or as many at a time as
 //! `claim-rollout.io/max-in-motion` permits.
 //!
-//! A replica whose Pod is not Ready comes first, because a full disk may be the reason (KEP-0661); then the highest ordinal.
-//! Kubernetes replaces the Pods, and the gate keeps each Pod until its claims are ready. The order only waits for it.
+//! A replica whose Pod is not Ready comes first, because a full disk may be the reason (KEP-0661); then the highest
+//! ordinal. Kubernetes replaces the Pods, and the gate keeps each Pod until its claims are ready. The order only waits
+//! for it.
 
 use super::action::SetReady;
 use super::replica::{At, Replica};
@@ -55,8 +56,8 @@ impl<'a> Order<'a> {
             }
             order.waits_for = order.waits_for.or(Some(WaitsFor::Claims(replica)));
             waiting += 1;
-            // Its Pod may wait for another Pod that is not Ready: with OrderedReady, a Pod that has ended is not created again
-            // before those below it.
+            // Its Pod may wait for another Pod that is not Ready: with OrderedReady, a Pod that has ended is not
+            // created again before those below it.
             let waits_for_another = replica.is_unready() && replica.waits_for_its_pod(set);
             if !waits_for_another && (waiting >= most || replica.is_stuck()) {
                 return order;
@@ -111,8 +112,8 @@ fn turn<'a>(snapshot: &Snapshot, replica: &'a Replica<'a>, pods_follow: bool) ->
     (!replica.lets_pass(&snapshot.set)).then_some(WaitsFor::Claims(replica))
 }
 
-/// True iff the Pod is still to be replaced, or was replaced and is not available yet. A status from before the last change
-/// of the set may name an older update revision.
+/// True iff the Pod is still to be replaced, or was replaced and is not available yet. A status from before the last
+/// change of the set may name an older update revision.
 fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
     let set = &snapshot.set;
     let is_available = |pod: &PodView| pod.is_available(snapshot.now, set.min_ready_seconds);

@@ -47,12 +47,13 @@ pub const RECHECK: Seconds = 300;
 /// call it at any time, after a crash at any point, and from two controllers at once.
 ///
 /// # Guarantees
-/// * A claim is written only if it belongs to the set (S5), is not being deleted (S10), is bound, and is outdated (S8). It
-///   never gets smaller (S1). No claim is written if all claims that would grow do not fit into a quota together (S13).
-/// * The highest ordinal comes first; replicas below the partition are left alone. All claims of a replica are written, and
-///   none of the next replica before they are ready (S6). A replica whose Pod is not Ready comes before all others, because
-///   a full disk may be the reason. If Pods change as well, the gate keeps each Pod until its claims are ready (S7), and the
-///   claims of the next replica are written when the new Pod is available.
+/// * A claim is written only if it belongs to the set (S5), is not being deleted (S10), is bound, and is outdated (S8).
+///   It never gets smaller (S1). No claim is written if all claims that would grow do not fit into a quota together
+///   (S13).
+/// * The highest ordinal comes first; replicas below the partition are left alone. All claims of a replica are written,
+///   and none of the next replica before they are ready (S6). A replica whose Pod is not Ready comes before all others,
+///   because a full disk may be the reason. If Pods change as well, the gate keeps each Pod until its claims are ready
+///   (S7), and the claims of the next replica are written when the new Pod is available.
 /// * When everything is updated and ready, there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {

@@ -32,7 +32,8 @@ pub struct Progress {
     pub counts: Option<Counts>,
     /// The counters of each template, in the order of the desired templates.
     pub by_template: Vec<TemplateProgress>,
-    /// Claims that are not done, highest ordinal first, at most 50. Claims that are stuck are preferred to claims that wait.
+    /// Claims that are not done, highest ordinal first, at most 50. Claims that are stuck are preferred to claims that
+    /// wait.
     pub claims: Vec<ClaimProgress>,
     /// Claims that are stuck and do not fit into that list.
     pub unlisted: Vec<ClaimProgress>,

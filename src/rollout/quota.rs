@@ -1,7 +1,7 @@
 //! The check before the first write: whether all PVCs that would grow fit into the quotas of the namespace.
 //!
-//! A rollout that ends half way leaves a StatefulSet with PVCs of two sizes. Quotas may change after the check, so the API
-//! server may still deny a PVC later; the PVC then reports it (`ClaimRefused`).
+//! A rollout that ends half way leaves a StatefulSet with PVCs of two sizes. Quotas may change after the check, so the
+//! API server may still deny a PVC later; the PVC then reports it (`ClaimRefused`).
 
 use super::order::Order;
 use super::replica::{At, Replica};
@@ -23,8 +23,8 @@ pub enum Held {
 
 /// Why the first PVC may not be written, if so.
 ///
-/// A PVC is the first while none is updated and none was denied. Every PVC that the rollout may write now counts: PVCs below
-/// the partition, or whose Pod has to be deleted by hand first, count later.
+/// A PVC is the first while none is updated and none was denied. Every PVC that the rollout may write now counts: PVCs
+/// below the partition, or whose Pod has to be deleted by hand first, count later.
 pub(super) fn held(
     snapshot: &Snapshot,
     target: &Target<'_>,

@@ -117,11 +117,12 @@ pub fn is_at(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bo
     carries.is_some_and(|label| label == revision.as_str()) && !was_dropped(claim, template)
 }
 
-/// True iff the label was stored and the size or the class of the same apply was not: a webhook changed it, or a feature is
-/// off. The claim itself shows it, so a controller that did not see the reply knows it as well.
+/// True iff the label was stored and the size or the class of the same apply was not: a webhook changed it, or a
+/// feature is off. The claim itself shows it, so a controller that did not see the reply knows it as well.
 ///
-/// A value that another manager has set since stays. But if only our apply owns a smaller size or another class, that value
-/// is what became of our apply. A missing class was dropped as well, because the API server lets nobody remove a class.
+/// A value that another manager has set since stays. But if only our apply owns a smaller size or another class, that
+/// value is what became of our apply. A missing class was dropped as well, because the API server lets nobody remove a
+/// class.
 fn was_dropped(claim: &Claim, template: &ClaimTemplate) -> bool {
     let smaller = |asked: Quantity| claim.size_is_ours && claim.request < asked;
     let another = |asked: &str| match claim.class.as_deref().unwrap_or_default() {
@@ -218,11 +219,11 @@ pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
     }
 }
 
-/// True iff the Pod that mounts the claim must not be replaced yet (KEP-4650, "Updated Reconciliation Logic"; S7): the claim
-/// is outdated, or it is not ready for another reason than pending work of the node.
+/// True iff the Pod that mounts the claim must not be replaced yet (KEP-4650, "Updated Reconciliation Logic"; S7): the
+/// claim is outdated, or it is not ready for another reason than pending work of the node.
 ///
-/// Some drivers finish an expansion only when the volume is mounted again, so pending work of the node does not keep the
-/// Pod. Neither does a missing volume: the claim cannot be written without one, and the new Pod may fix it.
+/// Some drivers finish an expansion only when the volume is mounted again, so pending work of the node does not keep
+/// the Pod. Neither does a missing volume: the claim cannot be written without one, and the new Pod may fix it.
 #[must_use]
 pub fn keeps_pod(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
     if claim.terminating || !claim.bound || is_ready_at(claim, template, revision) {

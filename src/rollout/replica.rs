@@ -157,7 +157,8 @@ impl<'a> Replica<'a> {
                 let failed = snapshot
                     .refusals
                     .get(&claim.uid)
-                    // If the claim may not be written now, the failure does not matter. Another controller does not know of it.
+                    // If the claim may not be written now, the failure does not matter. Another controller does not
+                    // know of it.
                     .filter(|failed| failed.revision == target.revision && kept.is_none());
                 assessment.judge(
                     claim,
@@ -210,8 +211,8 @@ impl<'a> Replica<'a> {
         self.claims.iter().all(|claim| !claim.keeps_pod)
     }
 
-    /// True iff no claim keeps the Pod from being replaced, and one may have kept it before. A claim without a volume never
-    /// keeps it, and a missing claim is checked when it exists.
+    /// True iff no claim keeps the Pod from being replaced, and one may have kept it before. A claim without a volume
+    /// never keeps it, and a missing claim is checked when it exists.
     #[must_use]
     pub fn has_become_ready(&self) -> bool {
         let has_kept = |state| !matches!(state, ClaimState::Unbound | ClaimState::Missing);
@@ -298,9 +299,10 @@ impl ClaimAssessment<'_> {
 
     /// True iff the next replica need not wait for this claim.
     ///
-    /// A stuck claim stops the others with OrderedReady and not with Parallel (KEP-0661); with Parallel, neither does a claim
-    /// without a volume. A claim that needs a Pod to make progress does not stop them while there is no Pod, or if all Pods are
-    /// deleted before one is created: with OrderedReady the Pod may wait for a lower Pod whose full disk has to grow first.
+    /// A stuck claim stops the others with OrderedReady and not with Parallel (KEP-0661); with Parallel, neither does a
+    /// claim without a volume. A claim that needs a Pod to make progress does not stop them while there is no Pod, or
+    /// if all Pods are deleted before one is created: with OrderedReady the Pod may wait for a lower Pod whose full
+    /// disk has to grow first.
     #[must_use]
     pub fn lets_pass(&self, set: &SetView) -> bool {
         let parallel = set.pod_management == PodManagement::Parallel;
@@ -327,9 +329,9 @@ impl ClaimAssessment<'_> {
 
     /// The apply that updates the claim; `None` if there is no claim.
     ///
-    /// The size is never smaller than the request of the claim (S1), unless it takes back a growth of ours that was never
-    /// reached. Keys of the selector keep the values of the selector, as when the StatefulSet controller creates a claim. A
-    /// template without an attributes class leaves the class of the claim as it is.
+    /// The size is never smaller than the request of the claim (S1), unless it takes back a growth of ours that was
+    /// never reached. Keys of the selector keep the values of the selector, as when the StatefulSet controller creates
+    /// a claim. A template without an attributes class leaves the class of the claim as it is.
     #[must_use]
     pub fn apply(&self, snapshot: &Snapshot, target: &Target<'_>) -> Option<ApplyClaim> {
         let claim = self.claim?;
@@ -361,8 +363,8 @@ impl ClaimAssessment<'_> {
 const SIZE_STEP: u64 = 1 << 20;
 
 /// The lower size that takes back a growth of ours that was never reached (KEP-0661, KEP-1790): the wanted size, or the
-/// smallest size that the API server accepts, which is more than the capacity. So a claim that already has the wanted size
-/// requests one step more than its capacity.
+/// smallest size that the API server accepts, which is more than the capacity. So a claim that already has the wanted
+/// size requests one step more than its capacity.
 ///
 /// A growth is ours if a previous apply of ours alone owns the size of the claim. A size that a human or an autoscaler
 /// requested stays.

@@ -1,5 +1,5 @@
-//! `claim-rollout.io/restart: WhenNodeExpansionPends`: evicts a Pod, so that its volumes are mounted again. Some drivers
-//! expand a file system only then (design, 5.2).
+//! `claim-rollout.io/restart: WhenNodeExpansionPends`: evicts a Pod, so that its volumes are mounted again. Some
+//! drivers expand a file system only then (design, 5.2).
 
 use super::action::Evict;
 use super::readiness::ClaimState;
@@ -15,10 +15,11 @@ pub const PATIENCE: Seconds = 60;
 ///
 /// # Guarantees
 /// * A PVC of the Pod is updated, and its `FileSystemResizePending` has been true for [`PATIENCE`].
-/// * The Pod is older than that condition: a Pod that was created since has mounted the volume again, and is not evicted
-///   for it. Both times are of the cluster; clocks that differ by more than [`PATIENCE`] could evict a Pod twice.
-/// * Every other Pod of the StatefulSet exists and is available, so no two are away because of us. The eviction API also
-///   respects PodDisruptionBudgets.
+/// * The Pod is older than that condition: a Pod that was created since has mounted the volume again, and is not
+///   evicted for it. Both times are of the cluster; clocks that differ by more than [`PATIENCE`] could evict a Pod
+///   twice.
+/// * Every other Pod of the StatefulSet exists and is available, so no two are away because of us. The eviction API
+///   also respects PodDisruptionBudgets.
 /// * Nothing is evicted while the rollout is paused, and no Pod that Kubernetes replaces anyway.
 #[must_use]
 pub fn evict(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Option<Evict> {

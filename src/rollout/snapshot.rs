@@ -81,8 +81,8 @@ pub struct SetView {
     pub staged: Option<StagedChange>,
     /// Why the annotation with the staged change is invalid.
     pub unreadable: Option<StagedError>,
-    /// The annotation `claim-rollout.io/update-policy`. An unknown value counts as `OnClaimDelete`: without a valid value
-    /// nothing is written.
+    /// The annotation `claim-rollout.io/update-policy`. An unknown value counts as `OnClaimDelete`: without a valid
+    /// value nothing is written.
     pub update_policy: Option<UpdatePolicy>,
     /// The annotation `claim-rollout.io/paused`.
     pub paused: bool,
@@ -106,8 +106,8 @@ pub struct SetView {
     pub strategy: Strategy,
     /// `spec.podManagementPolicy`
     pub pod_management: PodManagement,
-    /// True iff the update strategy has a `maxUnavailable`, which is the default since Kubernetes 1.37. With `Parallel`,
-    /// outdated Pods that are not available are then replaced first.
+    /// True iff the update strategy has a `maxUnavailable`, which is the default since Kubernetes 1.37. With
+    /// `Parallel`, outdated Pods that are not available are then replaced first.
     pub max_unavailable: bool,
     /// `status.updateRevision`: the revision of updated Pods.
     pub update_revision: String,
@@ -119,8 +119,8 @@ pub enum Strategy {
     /// Pods are replaced in order.
     #[default]
     RollingUpdate,
-    /// Pods are replaced when somebody deletes them. An unknown type counts as this one: claims follow the Pods that were
-    /// replaced, whatever replaced them.
+    /// Pods are replaced when somebody deletes them. An unknown type counts as this one: claims follow the Pods that
+    /// were replaced, whatever replaced them.
     OnDelete,
     /// All Pods are deleted, then all are created (Kubernetes 1.37, behind a feature gate).
     Recreate,
@@ -182,8 +182,8 @@ pub struct Sibling {
 pub struct Refusal {
     /// The revision that was applied.
     pub revision: Revision,
-    /// The resourceVersion of the claim that the apply was decided for: a claim that has changed since is retried at once.
-    /// If others changed the apply, the resourceVersion of the reply.
+    /// The resourceVersion of the claim that the apply was decided for: a claim that has changed since is retried at
+    /// once. If others changed the apply, the resourceVersion of the reply.
     pub resource_version: String,
     /// The reason of the API server's status, such as `Forbidden`, or [`Refusal::CHANGED_BY_OTHERS`].
     pub cause: String,
@@ -221,8 +221,8 @@ impl Refusal {
     }
 }
 
-/// When to retry after this number of failed attempts: after one second, doubling with each attempt, at most five minutes.
-/// Now, if the clock was set back since the last attempt, because it is unknown how long ago that was.
+/// When to retry after this number of failed attempts: after one second, doubling with each attempt, at most five
+/// minutes. Now, if the clock was set back since the last attempt, because it is unknown how long ago that was.
 #[must_use]
 pub fn retry_at(attempts: u32, last: Seconds, now: Seconds) -> Seconds {
     if last > now {
@@ -255,8 +255,9 @@ impl Snapshot {
         self.set.controls(pod.controller.as_ref()).then_some(pod)
     }
 
-    /// Why the claim does not belong to the set: by the claim itself (see [`foreign`]), because another set has a claim of
-    /// the same name, or because a Pod of another set mounts it. Pods of Jobs and Pods without a controller do not matter.
+    /// Why the claim does not belong to the set: by the claim itself (see [`foreign`]), because another set has a claim
+    /// of the same name, or because a Pod of another set mounts it. Pods of Jobs and Pods without a controller do not
+    /// matter.
     #[must_use]
     pub fn foreign(
         &self,
@@ -323,8 +324,8 @@ impl SetView {
         }
     }
 
-    /// The number of claims that the set has of these templates, or of replicas if there are no templates, if it is more
-    /// than [`MOST_CLAIMS`].
+    /// The number of claims that the set has of these templates, or of replicas if there are no templates, if it is
+    /// more than [`MOST_CLAIMS`].
     #[must_use]
     pub fn too_many_claims(&self, templates: &[ClaimTemplate]) -> Option<u64> {
         let each = u64::try_from(templates.len()).unwrap_or(u64::MAX).max(1);

@@ -2,7 +2,7 @@ use super::{Refusal, Seconds};
 use crate::templates::Revision;
 
 #[test]
-fn a_refused_claim_is_tried_again_after_1_2_4_seconds_and_so_on_up_to_5_minutes() {
+fn retry_pause_doubles_from_one_second_to_five_minutes() {
     let pauses: [(u32, Seconds); 8] = [
         (0, 1),
         (1, 1),

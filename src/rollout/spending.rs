@@ -1,5 +1,5 @@
-//! Spending the budgets of storage classes: clouds permit a few modifications of a volume a day, and count all requests of
-//! an account.
+//! Spending the budgets of storage classes: clouds permit a few modifications of a volume a day, and count all requests
+//! of an account.
 //!
 //! A PVC that waits for a budget keeps its turn: no PVC below overtakes it.
 
@@ -110,7 +110,8 @@ impl Spending {
         waits.find(|(name, _)| name == claim).map(|(_, waits)| waits)
     }
 
-    /// The first PVC that waits, if the rollout waits for nothing else: no PVC is in motion or written, and no Pod comes first.
+    /// The first PVC that waits, if the rollout waits for nothing else: no PVC is in motion or written, and no Pod
+    /// comes first.
     pub(super) fn only(&self, replicas: &[Replica<'_>], order: &Order<'_>) -> Option<&(String, Waits)> {
         let mut claims = replicas.iter().flat_map(|replica| &replica.claims);
         let is_moving = self.written > 0 || claims.any(|claim| claim.state.is_in_motion());
@@ -132,8 +133,8 @@ pub fn modifies(claim: &Claim, apply: &ApplyClaim) -> bool {
     apply.storage != claim.request || class.is_some() && class != claim.class.as_ref()
 }
 
-/// The modifications of a PVC in the last 24 hours, oldest first. Times in the future are from a clock that was set back
-/// since, and do not count.
+/// The modifications of a PVC in the last 24 hours, oldest first. Times in the future are from a clock that was set
+/// back since, and do not count.
 fn recent(times: &[Seconds], now: Seconds) -> Vec<Seconds> {
     let recent = |time: &&Seconds| **time <= now && now - **time < WINDOW;
     let mut times: Vec<Seconds> = times.iter().filter(recent).copied().collect();
@@ -143,8 +144,8 @@ fn recent(times: &[Seconds], now: Seconds) -> Vec<Seconds> {
 }
 
 impl Waits {
-    /// Why and until when a PVC that was modified at these times must wait, if so; `most` is the budget of its class for 24
-    /// hours.
+    /// Why and until when a PVC that was modified at these times must wait, if so; `most` is the budget of its class
+    /// for 24 hours.
     #[must_use]
     pub fn used_up(times: &[Seconds], class: &str, most: u32, now: Seconds) -> Option<Self> {
         let recent = recent(times, now);

@@ -27,8 +27,8 @@ pub fn update_policy(set: &SetView) -> UpdatePolicy {
 impl<'a> Target<'a> {
     /// The staged change of the set, if it is in effect: for new claims, for Pods at the gate, and for existing claims.
     ///
-    /// Every rule of the settings that does not depend on the requester is checked again, because anybody who may edit the
-    /// StatefulSet can have written the staged change while the policy was away.
+    /// Every rule of the settings that does not depend on the requester is checked again, because anybody who may edit
+    /// the StatefulSet can have written the staged change while the policy was away.
     ///
     /// # Errors
     /// [`Idle`] if there is no staged change, or it is not in effect.

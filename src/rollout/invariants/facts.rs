@@ -210,8 +210,8 @@ impl Scene<'_> {
 }
 
 impl ClaimFacts {
-    /// True iff the claim is updated and ready: the capacity is at least the smaller size of template and claim, and the volume
-    /// has the requested attributes class.
+    /// True iff the claim is updated and ready: the capacity is at least the smaller size of template and claim, and
+    /// the volume has the requested attributes class.
     #[must_use]
     pub fn is_done(&self, target: Id, wanted: Wanted) -> bool {
         self.revision == Some(target)

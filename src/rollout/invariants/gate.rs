@@ -2,8 +2,8 @@
 
 use super::facts::{Broken, Rule, Scene};
 
-/// S7: with the policy running, the StatefulSet controller deletes a Pod of a LockStep rollout only when each of its claims
-/// is absent, being deleted or without a volume; or updated, and either ready or waiting for its node only.
+/// S7: with the policy running, the StatefulSet controller deletes a Pod of a LockStep rollout only when each of its
+/// claims is absent, being deleted or without a volume; or updated, and either ready or waiting for its node only.
 ///
 /// # Errors
 /// [`Broken`] names what the Pod had to wait for.

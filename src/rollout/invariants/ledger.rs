@@ -1,7 +1,7 @@
 //! Guarantees about the order of events, which need a memory of past states.
 //!
-//! A controller sees past states. So "the next replica only when this one is ready" is checked as "only when this one has
-//! been ready since the target was staged": everything that a decision saw was true once.
+//! A controller sees past states. So "the next replica only when this one is ready" is checked as "only when this one
+//! has been ready since the target was staged": everything that a decision saw was true once.
 
 use super::facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts, Wanted};
 use super::marks::{bit, mark};
@@ -15,8 +15,8 @@ pub struct Ledger {
     of: Option<(Id, Option<Id>)>,
     /// Claims that have been updated and ready.
     done: u128,
-    // The next marks are kept for every target of the set, because a view may still show the state; and separately, because
-    // two views may be of different times.
+    // The next marks are kept for every target of the set, because a view may still show the state; and separately,
+    // because two views may be of different times.
     /// Claims that did not exist.
     absent: u128,
     /// Claims that had no volume.
@@ -28,8 +28,8 @@ pub struct Ledger {
     /// Claims that no foreign Pod mounted; claims whose name no other set used.
     unmounted: u128,
     unambiguous: u128,
-    /// Claims that no Pod mounted at some time, in this set or in a previous one of the same name: a view may still show that
-    /// after the Pod, and after the set.
+    /// Claims that no Pod mounted at some time, in this set or in a previous one of the same name: a view may still
+    /// show that after the Pod, and after the set.
     unused: u128,
     pods: PodsSeen,
     /// The first ordinal of the set, and the number of its templates.
@@ -173,8 +173,8 @@ impl Ledger {
         }
     }
 
-    /// S5, second part: at some time since the target was staged, the ordinal of the claim was in range; and at some time of
-    /// the set or before it, no foreign Pod mounted the claim, and no other set had a claim of the same name.
+    /// S5, second part: at some time since the target was staged, the ordinal of the claim was in range; and at some
+    /// time of the set or before it, no foreign Pod mounted the claim, and no other set had a claim of the same name.
     ///
     /// # Errors
     /// [`Broken`] names the ordinal.
@@ -211,8 +211,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// S9, second part: a write to a claim has a present or past target of this set, not that of another set, and not one that
-    /// the rules forbid; and the rollout was not paused all the time.
+    /// S9, second part: a write to a claim has a present or past target of this set, not that of another set, and not
+    /// one that the rules forbid; and the rollout was not paused all the time.
     ///
     /// # Errors
     /// [`Broken`] for a write that nobody asked for.
@@ -235,9 +235,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// S6: highest ordinal first. A replica is started only when every higher one has been ready. Replicas below the partition
-    /// are left alone, and no more replicas are in motion than may be. If Pods are replaced by hand, a replica is started when
-    /// its Pod has been deleted. A replica whose Pod has been not Ready comes before all others.
+    /// S6: highest ordinal first. A replica is started only when every higher one has been ready. Replicas below the
+    /// partition are left alone, and no more replicas are in motion than may be. If Pods are replaced by hand, a
+    /// replica is started when its Pod has been deleted. A replica whose Pod has been not Ready comes before all
+    /// others.
     ///
     /// # Errors
     /// [`Broken`] names the replica that came too early.

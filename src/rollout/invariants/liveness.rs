@@ -45,9 +45,9 @@ pub struct EmittedEvent {
     pub cause: Id,
 }
 
-/// L1: without obstacles, every claim from the partition up is updated and ready, every such Pod runs its update revision,
-/// and the phase is `Complete`. L2 (after a crash anywhere), L3 (when an obstacle was removed), L4 (claims that were created
-/// later) and L6 (another target, or none) require the same.
+/// L1: without obstacles, every claim from the partition up is updated and ready, every such Pod runs its update
+/// revision, and the phase is `Complete`. L2 (after a crash anywhere), L3 (when an obstacle was removed), L4 (claims
+/// that were created later) and L6 (another target, or none) require the same.
 ///
 /// # Errors
 /// [`Broken`] names what is missing.
@@ -88,9 +88,9 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-/// L5, within a set: when nothing changes any more, no claim whose turn it is remains to be written. A stuck replica stops
-/// only the replicas after it, and none with `Parallel`. Changes of claims after the end of the rollout are noticed when
-/// the set changes.
+/// L5, within a set: when nothing changes any more, no claim whose turn it is remains to be written. A stuck replica
+/// stops only the replicas after it, and none with `Parallel`. Changes of claims after the end of the rollout are
+/// noticed when the set changes.
 ///
 /// # Errors
 /// [`Broken`] names the claim that was stopped.
@@ -119,8 +119,8 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     }
 }
 
-/// S12: an undisturbed rollout takes one write for each claim; with `LockStep`, at most one of `ready` for each replica; one
-/// of the staged change; and at most `REPORTS` of the ClaimRollout for each replica that changed.
+/// S12: an undisturbed rollout takes one write for each claim; with `LockStep`, at most one of `ready` for each
+/// replica; one of the staged change; and at most `REPORTS` of the ClaimRollout for each replica that changed.
 ///
 /// # Errors
 /// [`Broken`] contains the numbers.
@@ -137,8 +137,8 @@ pub fn s12_writes(tally: &Tally) -> Result<(), Broken> {
     Broken::of(Rule::S12, format!("more writes than needed: {tally:?}"))
 }
 
-/// S13: a controller retries a failed apply after a pause, which doubles from one second to five minutes while neither the
-/// claim nor the target changes and the controller is not restarted.
+/// S13: a controller retries a failed apply after a pause, which doubles from one second to five minutes while neither
+/// the claim nor the target changes and the controller is not restarted.
 ///
 /// # Errors
 /// [`Broken`] contains the pauses.

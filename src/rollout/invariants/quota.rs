@@ -2,8 +2,8 @@
 
 use super::facts::{Broken, ClaimFacts, Rule, Scene};
 
-/// S13: while no claim is updated and none was denied, nothing is written unless all claims that would grow fit into the
-/// quota. Not checked where a human chooses the order, because the claims that would grow are unknown.
+/// S13: while no claim is updated and none was denied, nothing is written unless all claims that would grow fit into
+/// the quota. Not checked where a human chooses the order, because the claims that would grow are unknown.
 ///
 /// # Errors
 /// [`Broken`] shows the numbers.

@@ -15,8 +15,8 @@ pub struct Request {
     pub before: Option<(Id, Id)>,
     /// True iff the request changed the object.
     pub changed: bool,
-    /// The uid of the set that the request was decided for, if known. A claim does not name its set, so a write that is under
-    /// way when the set is deleted reaches an unchanged claim.
+    /// The uid of the set that the request was decided for, if known. A claim does not name its set, so a write that is
+    /// under way when the set is deleted reaches an unchanged claim.
     pub set: Option<Id>,
 }
 
@@ -57,8 +57,9 @@ fn claim_of<'a>(request: &Request, before: &Scene<'a>) -> Option<&'a ClaimFacts>
 
 /// S1: a written size is at least the request of the claim, and at least its capacity.
 ///
-/// One exception: if the settings permit taking a growth back (`recover`), and the growth was ours and was not reached, the
-/// size may be lower, but above the capacity. No size is larger than both that of the template and that of the claim.
+/// One exception: if the settings permit taking a growth back (`recover`), and the growth was ours and was not reached,
+/// the size may be lower, but above the capacity. No size is larger than both that of the template and that of the
+/// claim.
 ///
 /// # Errors
 /// [`Broken`] contains the sizes.
@@ -97,8 +98,8 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
     }
 }
 
-/// S2: a write to a claim contains the size, the attributes class, labels and annotations of the template and our label, and
-/// no other field. A written class is that of the template or of the claim.
+/// S2: a write to a claim contains the size, the attributes class, labels and annotations of the template and our
+/// label, and no other field. A written class is that of the template or of the claim.
 ///
 /// # Errors
 /// [`Broken`] names the other fields, or the class.
@@ -154,8 +155,8 @@ pub fn s3_nothing_is_created(request: &Request) -> Result<(), Broken> {
     }
 }
 
-/// S4: we delete no claim, Pod or set. (Re-creating claims and replacing sets would be exceptions for users who opt in; this
-/// project does neither yet.)
+/// S4: we delete no claim, Pod or set. (Re-creating claims and replacing sets would be exceptions for users who opt in;
+/// this project does neither yet.)
 ///
 /// # Errors
 /// [`Broken`] for every deletion.
@@ -166,8 +167,8 @@ pub fn s4_nothing_is_deleted(request: &Request) -> Result<(), Broken> {
     Ok(())
 }
 
-/// S5, first part: a claim is written only if it carries the labels of the selector and no other controller owns it. For
-/// other sets and Pods see [`super::Ledger::s5_around`].
+/// S5, first part: a claim is written only if it carries the labels of the selector and no other controller owns it.
+/// For other sets and Pods see [`super::Ledger::s5_around`].
 ///
 /// # Errors
 /// [`Broken`] names the ordinal.
@@ -209,7 +210,8 @@ pub fn s8_once(request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-/// S9: a write that was decided from an outdated view fails, because it names the resourceVersion that it was decided for.
+/// S9: a write that was decided from an outdated view fails, because it names the resourceVersion that it was decided
+/// for.
 ///
 /// # Errors
 /// [`Broken`] contains both versions.

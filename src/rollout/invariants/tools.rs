@@ -2,8 +2,8 @@
 
 use super::facts::{Broken, Rule, Scene, SetFacts};
 
-/// S19: a tool that waits for the set does not report it as done while a Pod from the partition up is to be replaced. The
-/// tool reads the status that the StatefulSet controller has just written.
+/// S19: a tool that waits for the set does not report it as done while a Pod from the partition up is to be replaced.
+/// The tool reads the status that the StatefulSet controller has just written.
 ///
 /// # Errors
 /// [`Broken`] names the tool, and the Pod.

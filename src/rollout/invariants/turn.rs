@@ -1,7 +1,7 @@
 //! The turn of a replica, as the decision saw it.
 //!
-//! One decision sees the cluster at about one time, so it is checked by everything that it saw. [`super::Ledger`] allows for
-//! views that are older than the cluster.
+//! One decision sees the cluster at about one time, so it is checked by everything that it saw. [`super::Ledger`]
+//! allows for views that are older than the cluster.
 
 use super::facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts};
 
@@ -110,8 +110,8 @@ impl Turn<'_> {
         })
     }
 
-    /// True iff no claim keeps the next replica waiting. A stuck claim does not with `Parallel`, nor does a claim that waits
-    /// for a Pod while there is none.
+    /// True iff no claim keeps the next replica waiting. A stuck claim does not with `Parallel`, nor does a claim that
+    /// waits for a Pod while there is none.
     fn passes(&self, ordinal: u32) -> bool {
         self.claims(ordinal).all(|(claim, is_done, is_short)| {
             let written = claim.revision == Some(self.target);
