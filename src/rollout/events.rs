@@ -92,10 +92,12 @@ fn updating(snapshot: &Snapshot, target: &Target<'_>) -> String {
         Strategy::RollingUpdate | Strategy::Recreate => "highest ordinal first",
         Strategy::OnDelete => "each after its Pod is deleted",
     };
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let claims = snapshot.set.ordinals().count() * names.len();
     format!(
-        "Updating {} PVCs of template{} {} to revision {}, {order}",
-        snapshot.set.ordinals().count() * names.len(),
-        if names.len() == 1 { "" } else { "s" },
+        "Updating {claims} PVC{} of template{} {} to revision {}, {order}",
+        plural(claims),
+        plural(names.len()),
         names.join(", "),
         target.revision,
     )
@@ -156,8 +158,8 @@ fn is_same_cause(one: &str, other: &str) -> bool {
     words(one).eq(words(other))
 }
 
-/// One Event for each claim that is done now and was not in the last report. Any state before counts, because a claim
-/// may grow faster than reports are written.
+/// One Event for each claim that the last report listed as pending, failed or in motion and that is done now. Pending
+/// claims count as well, because a claim may grow faster than reports are written.
 fn newly_ready<'a>(
     snapshot: &'a Snapshot,
     previous: &'a Previous,
