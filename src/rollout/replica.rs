@@ -371,7 +371,7 @@ const SIZE_STEP: u64 = 1 << 20;
 fn lowered(claim: &Claim, wanted: Quantity) -> Option<Quantity> {
     let ours = claim.size_is_ours && claim.labels.contains_key(keys::REVISION);
     let steps = claim.capacity?.bytes().ok()? / SIZE_STEP;
-    let least = Quantity::from_bytes((steps + 1).checked_mul(STEP)?);
+    let least = Quantity::from_bytes((steps + 1).checked_mul(SIZE_STEP)?);
     let lowered = wanted.max(least);
     (ours && lowered < claim.request).then_some(lowered)
 }
