@@ -1,43 +1,43 @@
-//! What goes out of the decision: values that the shell executes and tests compare.
+//! The output of the decision: values that the shell executes and tests compare.
 //!
-//! More kinds come as more rows of the design are decided: replacing the set, re-creating claims.
+//! Replacing the set and re-creating claims are not decided yet.
 
 use std::collections::BTreeMap;
 
 use super::snapshot::SetView;
 use crate::templates::{ClaimName, Phase, Quantity, Ready, Revision, StagedChange};
 
-/// One thing to do. Whatever writes names the uid and the resourceVersion that it was decided for.
+/// One action. Every write names the uid and the resourceVersion that it was decided for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Server-side apply on a claim.
+    /// Apply a claim.
     ApplyClaim(ApplyClaim),
-    /// Write the record of a set.
+    /// Write or remove the staged change of a set.
     SetStaged(SetStaged),
-    /// Write whose claims became ready, so that its Pod is asked for again.
+    /// Write which replica has become ready, so that the StatefulSet controller retries the deletion of its Pod.
     SetReady(SetReady),
     /// Evict a Pod.
     Evict(Evict),
-    /// Say something once.
+    /// Emit an Event.
     Event(EventNotice),
 }
 
-/// One server-side apply: these fields and no others (S2).
+/// A server-side apply of these fields and no others (S2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplyClaim {
-    /// The claim.
+    /// The name of the claim.
     pub name: ClaimName,
-    /// Its uid: without it an apply would make a claim that is gone anew, and empty (S3).
+    /// The uid of the claim: without it, an apply to a deleted claim would create an empty one (S3).
     pub uid: String,
-    /// Its resourceVersion: the size was computed from what it then held (S1).
+    /// The resourceVersion of the claim that the size was computed from (S1).
     pub resource_version: String,
-    /// `spec.resources.requests.storage`: the larger one of template and claim, unless a growth is taken back.
+    /// `spec.resources.requests.storage`: the larger size of template and claim, unless a growth is taken back.
     pub storage: Quantity,
-    /// What the claim asks for, where this apply lowers it: a growth of ours that was never reached (KEP-1790).
+    /// The size that the claim requests, if this apply lowers it: a growth of ours that was never reached (KEP-1790).
     pub taken_back: Option<Quantity>,
     /// `spec.volumeAttributesClassName`
     pub volume_attributes_class_name: Option<String>,
-    /// `metadata.labels` but for the revision.
+    /// `metadata.labels` without the revision.
     pub labels: BTreeMap<String, String>,
     /// `metadata.annotations`
     pub annotations: BTreeMap<String, String>,
@@ -45,14 +45,14 @@ pub struct ApplyClaim {
     pub revision: Revision,
 }
 
-/// A write of the annotation `claim-rollout.io/staged`, and of what stands beside it.
+/// A write of the annotation `claim-rollout.io/staged` and of those that belong to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetStaged {
     /// The uid of the set.
     pub set_uid: String,
-    /// Its resourceVersion.
+    /// The resourceVersion of the set.
     pub resource_version: String,
-    /// The whole record; nothing where it goes.
+    /// The whole staged change; `None` removes it.
     pub change: Option<StagedChange>,
 }
 
@@ -61,25 +61,25 @@ pub struct SetStaged {
 pub struct SetReady {
     /// The uid of the set.
     pub set_uid: String,
-    /// Its resourceVersion.
+    /// The resourceVersion of the set.
     pub resource_version: String,
-    /// The replica; nothing where the annotation goes.
+    /// The replica; `None` removes the annotation.
     pub ready: Option<Ready>,
 }
 
 /// An eviction of a Pod, so that its volumes are mounted again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evict {
-    /// Its name.
+    /// The name of the Pod.
     pub pod: String,
-    /// Its uid.
+    /// The uid of the Pod.
     pub uid: String,
-    /// Name and uid of the claim for which it is evicted.
+    /// Name and uid of the claim that the eviction is for.
     pub claim: (String, String),
 }
 
 impl SetStaged {
-    /// The record that was seen, now in this phase.
+    /// The staged change `seen`, now in this phase.
     #[must_use]
     pub fn phase(set: &SetView, seen: &StagedChange, phase: Phase) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl SetStaged {
         }
     }
 
-    /// Nothing is staged any more.
+    /// Removes the staged change.
     #[must_use]
     pub fn none(set: &SetView) -> Self {
         Self {
@@ -107,36 +107,36 @@ pub struct EventNotice {
     pub set_uid: String,
     /// Name and uid of the claim.
     pub claim: Option<(String, String)>,
-    /// What happened.
+    /// The reason of the Event.
     pub reason: Reason,
-    /// In words.
+    /// The message of the Event.
     pub message: String,
 }
 
 /// The reasons of Events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// A wish was found.
+    /// A change was staged.
     ClaimsStaged,
-    /// A claim was brought to it.
+    /// A claim was updated.
     ClaimUpdated,
-    /// A claim has become what was wished.
+    /// An updated claim is ready.
     ClaimReady,
-    /// The API server refused the apply.
+    /// The API server denied the apply, or stored something else.
     FailedToPatchPVC,
-    /// The driver cannot do it.
+    /// The driver cannot expand or modify the volume.
     ClaimExpansionFailed,
-    /// A claim is not the set's, so it is left alone.
+    /// A claim does not belong to the set, so it is left alone.
     ClaimForeign,
     /// A Pod was evicted, so that its volumes are mounted again.
     PodEvicted,
-    /// Nothing goes on before somebody does something.
+    /// The rollout is stalled until somebody acts.
     ClaimRolloutStalled,
     /// The ClaimRollout cannot be written; the rollout goes on.
     ClaimRolloutNotWritten,
-    /// Every replica is at the wish.
+    /// All claims are updated and ready.
     ClaimRolloutComplete,
-    /// The wish was dropped.
+    /// The staged change was withdrawn.
     ClaimRolloutWithdrawn,
 }
 
@@ -156,7 +156,7 @@ impl Reason {
         Self::ClaimRolloutWithdrawn,
     ];
 
-    /// The reason as it is written.
+    /// The text of the reason.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -174,7 +174,7 @@ impl Reason {
         }
     }
 
-    /// True iff somebody should look: the Event is a `Warning`.
+    /// True iff the Event is a `Warning`.
     #[must_use]
     pub const fn is_warning(self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! What of the order is done now: within what the quotas of the namespace and the budgets of storage classes allow.
+//! The limits on the reached replicas: the quotas of the namespace and the budgets of storage classes.
 
 use super::order::Order;
 use super::quota::{self, Held};
@@ -7,12 +7,12 @@ use super::snapshot::Snapshot;
 use super::spending::Spending;
 use super::target::Target;
 
-/// What keeps claims from being written although it is their turn.
+/// Why claims are not written although it is their turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// Why no claim is written.
+    /// Why no claim is written, if so.
     pub held: Option<Held>,
-    /// Who waits for a budget.
+    /// The budgets, and which claims wait for them.
     pub spending: Spending,
 }
 

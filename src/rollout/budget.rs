@@ -1,19 +1,19 @@
-//! What storage classes allow: how often a PVC may be modified, and how many at a time.
+//! The budgets of storage classes: how often a PVC may be modified, and how many PVCs at a time.
 
 use std::collections::BTreeMap;
 
 use super::time::Seconds;
 
-/// What storage classes allow, and what was used of it.
+/// The budgets of storage classes, and how much of them was used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Budgets {
-    /// By storage class; most have none.
+    /// The budget of each storage class that has one.
     pub classes: BTreeMap<String, Budget>,
-    /// When we modified PVCs, by uid.
+    /// When we modified each PVC, by its uid.
     pub modified: BTreeMap<String, Vec<Seconds>>,
 }
 
-/// What one storage class allows.
+/// The budget of one storage class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// How often a PVC may be modified in any 24 hours.
@@ -27,6 +27,6 @@ pub struct Budget {
 pub struct AtOnce {
     /// In the whole cluster.
     pub most: u32,
-    /// How many of other StatefulSets are; nothing as long as that is not known.
+    /// The number of PVCs of other StatefulSets that are in motion; `None` while it is unknown.
     pub others: Option<u32>,
 }

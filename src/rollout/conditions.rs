@@ -1,8 +1,8 @@
-//! What a rollout is doing and why it waits: the conditions, in the manner of kstatus.
+//! The conditions of a rollout: what it does and why it waits, as kstatus expects them.
 
 use super::bounds::Bounds;
 use super::idle::Idle;
-use super::kept::Kept;
+use super::kept::KeptBack;
 use super::lag;
 use super::order::{Order, WaitsFor};
 use super::quota::Held;
@@ -12,37 +12,36 @@ use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::target::Target;
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
-use crate::templates::{Phase, Sync};
+use crate::templates::{Phase, Sync, keys};
 
-/// How long a Pod may take before anybody asks why: what is said of it changes while it starts, and nobody needs to read
-/// each of that.
+/// How long a Pod may take before the condition explains why: while a Pod starts, its message changes often.
 pub const PATIENCE: Seconds = 30;
 
-/// How many replicas a message names.
+/// The most Pods that a message names.
 const NAMED: usize = 3;
 
-/// One condition in the manner of kstatus.
+/// One condition, as kstatus expects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Whether it holds.
+    /// True iff the status of the condition is `True`.
     pub holds: bool,
-    /// Why, as one word.
+    /// The reason of the condition.
     pub reason: &'static str,
-    /// Why, in words.
+    /// The message of the condition.
     pub message: String,
 }
 
-/// Whether a rollout goes on, and why.
+/// The state of a rollout, from which its conditions are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RolloutState {
-    /// Why, as one word; it says whether it goes on.
+    /// The reason; it decides which condition holds.
     pub reason: ReadyReason,
-    /// What it does, waits for, or has come to.
+    /// What the rollout does, waits for, or has reached.
     pub message: String,
 }
 
 impl RolloutState {
-    /// Why nothing is rolled out. A set that is going is not ready: its wish was not reached.
+    /// Nothing is rolled out. A set that is being deleted is not ready, because its target was not reached.
     #[must_use]
     pub fn idle(idle: &Idle) -> Self {
         Self {
@@ -51,7 +50,7 @@ impl RolloutState {
         }
     }
 
-    /// The course of a rollout.
+    /// The state of a running or complete rollout.
     #[must_use]
     pub fn of(
         snapshot: &Snapshot,
@@ -60,7 +59,7 @@ impl RolloutState {
         (order, bounds): (&Order<'_>, &Bounds),
     ) -> Self {
         if let Some((why, _)) = &snapshot.write_refused {
-            let message = format!("the StatefulSet cannot be written: {why}");
+            let message = format!("Failed to update the StatefulSet: {why}");
             return Self {
                 reason: ReadyReason::WriteRefused,
                 message,
@@ -86,7 +85,7 @@ impl RolloutState {
             let asking = lag::asking(snapshot).map(|asking| format!("; {asking}"));
             return Self {
                 reason: ReadyReason::Complete,
-                message: format!("every claim is at the wish and ready{}", asking.unwrap_or_default()),
+                message: format!("All PVCs are updated and ready{}", asking.unwrap_or_default()),
             };
         }
         let (reason, waits) = match bounds.spending.only(replicas, order) {
@@ -103,7 +102,7 @@ impl RolloutState {
             return Self {
                 reason: ReadyReason::ProgressDeadlineExceeded,
                 message: format!(
-                    "no progress for {} seconds: {message}",
+                    "No progress for {} seconds: {message}",
                     snapshot.set.progress_deadline.0
                 ),
             };
@@ -111,7 +110,7 @@ impl RolloutState {
         Self { reason, message }
     }
 
-    /// Ready, Reconciling and Stalled. At most one of the three holds, which is how kstatus reads them; Ready always says why.
+    /// Ready, Reconciling and Stalled. At most one of them holds, as kstatus expects. Ready always has the message.
     #[must_use]
     pub fn conditions(self) -> [Condition; 3] {
         let reason = self.reason.as_str();
@@ -136,12 +135,12 @@ impl RolloutState {
     }
 }
 
-/// When the rollout will have made no progress for too long: since a claim came to another state, or since a Pod was made,
-/// became Ready, ceased to be, or was deleted.
+/// The progress deadline, counted from the last progress: a claim came to another state; a Pod was created, became
+/// Ready, or stopped being Ready.
 #[must_use]
 pub fn deadline(snapshot: &Snapshot) -> Option<Seconds> {
     let previous = snapshot.previous.as_ref()?;
-    // What was not meant to move begins to now.
+    // Waiting is no lack of progress, so the time starts now.
     if ReadyReason::read(&previous.ready).is_some_and(|reason| reason.kind() == Kind::Waiting) {
         return None;
     }
@@ -154,7 +153,7 @@ pub fn deadline(snapshot: &Snapshot) -> Option<Seconds> {
     Some(moved.saturating_add(snapshot.set.progress_deadline.0.into()))
 }
 
-/// The first claim that somebody has to do something about: one that was written, or refused, or whose turn it is.
+/// The first claim that needs somebody to act: one that was written, or denied, or whose turn it is.
 fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a ClaimAssessment<'a>> {
     let reached = order.reached.iter().flat_map(|replica| &replica.claims);
     let written = replicas.iter().flat_map(|replica| &replica.claims);
@@ -162,11 +161,12 @@ fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a Claim
     reached.chain(written).find(|claim| claim.state.is_stalled())
 }
 
-/// Why it is not at its end, as one word, and what it waits for, in words.
+/// The reason why the rollout is not complete, and what it waits for.
 fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> (ReadyReason, Option<String>) {
     let set = &snapshot.set;
     if set.paused {
-        return (ReadyReason::Paused, Some("paused by its annotation".to_owned()));
+        let paused = format!("paused by the annotation {}", keys::PAUSED);
+        return (ReadyReason::Paused, Some(paused));
     }
     if let Some(WaitsFor::Pod(replica)) = order.waits_for {
         return (ReadyReason::RollingOut, Some(pod(snapshot, replica)));
@@ -179,7 +179,7 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
     if let Some(replica) = next {
         return (ReadyReason::RollingOut, claims(set, replica));
     }
-    if replicas.iter().any(|replica| replica.kept == Some(Kept::OnDelete)) {
+    if replicas.iter().any(|replica| replica.kept == Some(KeptBack::OnDelete)) {
         return (ReadyReason::OnDelete, by_hand(set, replicas));
     }
     if !set.reaches_all() {
@@ -189,8 +189,8 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
     (ReadyReason::RollingOut, None)
 }
 
-/// Which claim the next replica waits for: the one that does not let it pass, or else the first that is not done. The Pod
-/// may be waiting for it, too.
+/// The claim that the next replica waits for: the first that blocks it, else the first that is not done. The Pod of the
+/// claim may wait for it as well.
 fn claims(set: &SetView, replica: &Replica<'_>) -> Option<String> {
     let keeps = |claim: &&ClaimAssessment<'_>| !claim.lets_pass(set);
     let behind = |claim: &&ClaimAssessment<'_>| claim.state != ClaimState::Done;
@@ -206,11 +206,11 @@ fn claims(set: &SetView, replica: &Replica<'_>) -> Option<String> {
     Some(message)
 }
 
-/// Which Pod the next replica waits for, and why it is not there, once it has taken long enough.
+/// The Pod that the next replica waits for. After [`PATIENCE`] the message explains why the Pod is not Ready.
 fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
     let set = &snapshot.set;
     let name = format!("{}-{}", set.name, replica.ordinal);
-    let waits = format!("waits for Pod {name} to be Ready at revision {}", set.update_revision);
+    let waits = format!("waiting for Pod {name} to be Ready at revision {}", set.update_revision);
     if let Some(why) = replica.pod.and_then(|pod| late(pod, snapshot.now)) {
         return format!("{waits}: {why}");
     }
@@ -224,7 +224,7 @@ fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
     }
 }
 
-/// The Pod that keeps Kubernetes from replacing this one: the lowest other one that is not Ready.
+/// The Pod that keeps Kubernetes from replacing this one: the lowest other Pod that is not Ready.
 fn other_not_ready<'a>(snapshot: &'a Snapshot, replica: &Replica<'_>) -> Option<(u32, &'a PodView)> {
     let set = &snapshot.set;
     if replica.pod_at == At::Updated {
@@ -235,28 +235,28 @@ fn other_not_ready<'a>(snapshot: &'a Snapshot, replica: &Replica<'_>) -> Option<
     pods.filter(|(_, pod)| pod.ready_since.is_none()).last()
 }
 
-/// When somebody who waits for the Pod of this replica will have waited for long enough to be told why.
+/// When the condition will explain why the Pod of this replica is not Ready.
 #[must_use]
-pub fn asked_why(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Seconds> {
+pub fn explained_at(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Seconds> {
     let below = other_not_ready(snapshot, replica).map(|(_, pod)| pod);
     let pods = replica.pod.into_iter().chain(below);
-    pods.filter_map(PodView::asked_why)
+    pods.filter_map(PodView::explained_at)
         .filter(|due| *due > snapshot.now)
         .min()
 }
 
-/// Why a Pod takes longer than it should.
+/// Why a Pod takes longer than [`PATIENCE`].
 fn late(pod: &PodView, now: Seconds) -> Option<&str> {
-    let due = pod.asked_why()?;
+    let due = pod.explained_at()?;
     let why = pod.unready.as_ref().map_or("", |unready| &unready.message);
     (due <= now).then_some(if pod.deleted.is_some() {
-        "it is still being deleted"
+        "still being deleted"
     } else {
         why
     })
 }
 
-/// Whose Pods somebody has to delete.
+/// Asks to delete the Pods that keep an `OnDelete` rollout waiting.
 fn by_hand(set: &SetView, replicas: &[Replica<'_>]) -> Option<String> {
     let mut behind = replicas.iter().filter(|replica| !replica.is_done());
     let names: Vec<String> = behind
@@ -268,12 +268,12 @@ fn by_hand(set: &SetView, replicas: &[Replica<'_>]) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    (!names.is_empty()).then(|| format!("waits for somebody to delete {}{more}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("delete these Pods to continue: {}{more}", names.join(", ")))
 }
 
 impl PodView {
-    /// From when on it is said why the Pod is not what it should be.
-    fn asked_why(&self) -> Option<Seconds> {
+    /// When the condition will explain why the Pod is not Ready.
+    fn explained_at(&self) -> Option<Seconds> {
         let unready = self.unready.as_ref().map(|unready| unready.since);
         Some(self.deleted.or(unready)?.saturating_add(PATIENCE))
     }

@@ -1,6 +1,6 @@
-//! What is said once: the difference between what was last reported and what is reported now.
+//! Events: the difference between the last report and the present one.
 //!
-//! The memory is the ClaimRollout itself, so a controller that starts anew does not say everything again.
+//! The ClaimRollout itself is the memory, so a restarted controller does not repeat Events.
 
 use super::action::{EventNotice, Reason};
 use super::idle::Idle;
@@ -13,8 +13,8 @@ use super::target::Target;
 use crate::api::ReadyReason;
 use crate::templates::StagedChange;
 
-/// What to say about a set for which nothing is rolled out: that its claims stay as they are, when a wish is new, or that
-/// it was withdrawn.
+/// The Event for a set for which nothing is rolled out: a new staged change leaves existing claims as they are, the
+/// rollout is stalled, or the staged change was withdrawn.
 #[must_use]
 pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<EventNotice> {
     if *idle == Idle::Withdrawn {
@@ -26,7 +26,7 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<EventNotice> {
             ..staged(snapshot, message)
         });
     }
-    let worth_saying = *idle == Idle::OnClaimDelete || idle.is_stalled();
+    let is_reported = *idle == Idle::OnClaimDelete || idle.is_stalled();
     let revision = snapshot.set.staged.as_ref().map(StagedChange::revision);
     let is_same = |previous: &Previous| revision.as_ref().is_none_or(|revision| previous.revision == *revision);
     let known = snapshot
@@ -42,13 +42,13 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<EventNotice> {
     } else {
         Reason::ClaimsStaged
     };
-    (worth_saying && !known).then(|| EventNotice {
+    (is_reported && !known).then(|| EventNotice {
         reason,
         ..staged(snapshot, message)
     })
 }
 
-/// What to say about a rollout.
+/// The Events of a rollout.
 #[must_use]
 pub fn changes(
     snapshot: &Snapshot,
@@ -62,23 +62,7 @@ pub fn changes(
         .as_ref()
         .filter(|previous| previous.revision == target.revision);
     if previous.is_none() {
-        let names: Vec<&str> = target
-            .change
-            .templates
-            .iter()
-            .map(|template| template.name.as_str())
-            .collect();
-        let order = match snapshot.set.strategy {
-            Strategy::RollingUpdate | Strategy::Recreate => "highest ordinal first",
-            Strategy::OnDelete => "each when its Pod has been deleted",
-        };
-        let message = format!(
-            "revision {}: {} claims of {} follow, {order}",
-            target.revision,
-            snapshot.set.ordinals().count() * names.len(),
-            names.join(", "),
-        );
-        events.push(staged(snapshot, message));
+        events.push(staged(snapshot, updating(snapshot, target)));
     }
     for claim in progress.claims.iter().chain(&progress.unlisted) {
         events.extend(trouble(snapshot, previous, claim));
@@ -97,17 +81,39 @@ pub fn changes(
     events
 }
 
-/// That nothing goes on, where no claim says so.
+/// The message for a new staged change.
+fn updating(snapshot: &Snapshot, target: &Target<'_>) -> String {
+    let templates = &target.change.templates;
+    let names: Vec<String> = templates
+        .iter()
+        .map(|template| format!("\"{}\"", template.name))
+        .collect();
+    let order = match snapshot.set.strategy {
+        Strategy::RollingUpdate | Strategy::Recreate => "highest ordinal first",
+        Strategy::OnDelete => "each after its Pod is deleted",
+    };
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let claims = snapshot.set.ordinals().count() * names.len();
+    format!(
+        "Updating {claims} PVC{} of template{} {} to revision {}, {order}",
+        plural(claims),
+        plural(names.len()),
+        names.join(", "),
+        target.revision,
+    )
+}
+
+/// The Event for a stalled rollout, where no claim is the cause.
 fn stalled(snapshot: &Snapshot, previous: Option<&Previous>, progress: &Progress) -> Option<EventNotice> {
     let reason = progress.ready.reason;
     let is_new = |previous: &Previous| previous.ready != reason;
-    let is_told = match ReadyReason::read(reason)? {
+    let is_emitted = match ReadyReason::read(reason)? {
         ReadyReason::WriteRefused | ReadyReason::ProgressDeadlineExceeded => previous.is_some_and(is_new),
-        // It may be the first that is known of a wish.
+        // The quota may be exceeded from the first report on.
         ReadyReason::WouldExceedQuota => previous.is_none_or(is_new),
         _ => false,
     };
-    is_told.then(|| EventNotice {
+    is_emitted.then(|| EventNotice {
         reason: Reason::ClaimRolloutStalled,
         ..staged(snapshot, progress.ready.message.clone())
     })
@@ -122,7 +128,7 @@ fn staged(snapshot: &Snapshot, message: String) -> EventNotice {
     }
 }
 
-/// Once per claim and cause.
+/// One Event for each claim and cause.
 fn trouble(snapshot: &Snapshot, previous: Option<&Previous>, claim: &ClaimProgress) -> Option<EventNotice> {
     let reason = match claim.state {
         ClaimState::Refused => Reason::FailedToPatchPVC,
@@ -143,7 +149,7 @@ fn trouble(snapshot: &Snapshot, previous: Option<&Previous>, claim: &ClaimProgre
     })
 }
 
-/// True iff two messages differ in numbers and amounts only: a quota says what is used at the moment.
+/// True iff two messages differ in numbers and amounts only: the message of a quota contains the present usage.
 fn is_same_cause(one: &str, other: &str) -> bool {
     fn words(text: &str) -> impl Iterator<Item = &str> {
         let words = text.split(|c: char| !c.is_alphanumeric() && c != '.');
@@ -152,14 +158,14 @@ fn is_same_cause(one: &str, other: &str) -> bool {
     words(one).eq(words(other))
 }
 
-/// Claims that were to be brought to the wish when last reported and are done now. Of one that grew while a report was
-/// being written, nobody reported that it was on its way.
+/// One Event for each claim that the last report listed as pending, failed or in motion and that is done now. Pending
+/// claims count as well, because a claim may grow faster than reports are written.
 fn newly_ready<'a>(
     snapshot: &'a Snapshot,
     previous: &'a Previous,
     replicas: &'a [Replica<'a>],
 ) -> impl Iterator<Item = EventNotice> + 'a {
-    let was_ours_to_do = |name: &str| {
+    let was_not_done = |name: &str| {
         let state = previous
             .claims
             .get(name)
@@ -176,9 +182,9 @@ fn newly_ready<'a>(
         .iter()
         .flat_map(|replica| &replica.claims)
         .filter(|claim| claim.state == ClaimState::Done);
-    done.filter(move |claim| was_ours_to_do(claim.name.as_str()))
-        .filter_map(|standing| {
-            let claim = standing.claim?;
+    done.filter(move |claim| was_not_done(claim.name.as_str()))
+        .filter_map(|assessment| {
+            let claim = assessment.claim?;
             Some(EventNotice {
                 set_uid: snapshot.set.uid.clone(),
                 claim: Some((claim.name.clone(), claim.uid.clone())),

@@ -1,4 +1,4 @@
-//! Each test asserts everything that is done, so that nothing else is.
+//! Each test compares the whole list of Events.
 
 use crate::rollout::ClaimProgress;
 use crate::rollout::action::Reason;
@@ -9,7 +9,7 @@ use crate::rollout::snapshot::PodManagement;
 use crate::templates::Phase;
 
 #[test]
-fn things_are_said_once() {
+fn event_is_emitted_once() {
     let mut web = fixture();
     web.previous = None;
     let first = events(&web);
@@ -18,7 +18,7 @@ fn things_are_said_once() {
         first,
         [(
             Reason::ClaimsStaged,
-            format!("revision {revision}: 3 claims of data follow, highest ordinal first")
+            format!("Updating 3 PVCs of template \"data\" to revision {revision}, highest ordinal first")
         )]
     );
 
@@ -38,7 +38,7 @@ fn things_are_said_once() {
 }
 
 #[test]
-fn claim_that_finds_no_place_in_the_list_is_told_all_the_same() {
+fn stuck_claim_not_listed_still_emits_an_event() {
     let mut web = fixture();
     web.set.replicas = 60;
     for ordinal in 3..60 {
@@ -47,16 +47,16 @@ fn claim_that_finds_no_place_in_the_list_is_told_all_the_same() {
     }
     web.set.pod_management = PodManagement::Parallel;
     refused(&mut web, 1000);
-    let refusal = web.refusals.values().next().unwrap().clone();
+    let failed = web.refusals.values().next().unwrap().clone();
     let uids = web.claims.values().map(|claim| claim.uid.clone());
-    web.refusals = uids.map(|uid| (uid, refusal.clone())).collect();
+    web.refusals = uids.map(|uid| (uid, failed.clone())).collect();
 
     let progress = plan(&web).progress;
     assert_eq!((progress.claims.len(), progress.unlisted.len()), (50, 10));
     let of = |ordinal: u32| (Reason::FailedToPatchPVC, format!("data-web-{ordinal}: exceeded quota"));
     assert_eq!(events(&web), (0..60).rev().map(of).collect::<Vec<_>>());
 
-    let told_before = |claims: &[ClaimProgress]| -> Vec<_> {
+    let reported = |claims: &[ClaimProgress]| -> Vec<_> {
         let known = |claim: &ClaimProgress| {
             let state = claim.state.as_str().to_owned();
             (claim.name.clone(), (state, claim.reason.clone(), claim.message.clone()))
@@ -64,16 +64,16 @@ fn claim_that_finds_no_place_in_the_list_is_told_all_the_same() {
         claims.iter().map(known).collect()
     };
     let previous = web.previous.as_mut().unwrap();
-    previous.claims.extend(told_before(&progress.claims));
+    previous.claims.extend(reported(&progress.claims));
     assert_eq!(events(&web), (0..10).rev().map(of).collect::<Vec<_>>());
     let previous = web.previous.as_mut().unwrap();
-    previous.claims.extend(told_before(&progress.unlisted));
+    previous.claims.extend(reported(&progress.unlisted));
     assert_eq!(events(&web), []);
 }
 
 #[test]
-fn a_claim_is_told_to_be_ready_if_it_was_brought_there_also_when_that_took_no_longer_than_a_report() {
-    for (before, told_now) in [
+fn claim_ready_is_emitted_for_claims_that_were_updated() {
+    for (before, is_emitted) in [
         ("Pending", true),
         ("Applied", true),
         ("Expanding", true),
@@ -92,13 +92,13 @@ fn a_claim_is_told_to_be_ready_if_it_was_brought_there_also_when_that_took_no_lo
         previous.claims.insert("data-web-2".to_owned(), known.into());
         web.done("data-web-2");
         let ready = (Reason::ClaimReady, "data-web-2: capacity 2Gi".to_owned());
-        let expected: Vec<_> = told_now.then_some(ready).into_iter().collect();
+        let expected: Vec<_> = is_emitted.then_some(ready).into_iter().collect();
         assert_eq!(events(&web), expected, "{before}");
     }
 }
 
 #[test]
-fn the_end_is_told_when_the_record_says_complete() {
+fn complete_is_emitted_with_the_phase() {
     let mut web = fixture();
     for name in ["data-web-2", "data-web-1", "data-web-0"] {
         web.done(name);
@@ -106,12 +106,12 @@ fn the_end_is_told_when_the_record_says_complete() {
     assert_eq!(events(&web), []);
     web.phase(Phase::Complete);
     let revision = web.target();
-    let expected = format!("revision {revision}: every claim is at the wish and ready");
+    let expected = format!("revision {revision}: All PVCs are updated and ready");
     assert_eq!(events(&web), [(Reason::ClaimRolloutComplete, expected)]);
 }
 
 #[test]
-fn the_counters_are_those_of_the_kep() {
+fn counters_are_those_of_the_kep() {
     let mut web = fixture();
     web.done("data-web-2");
     web.applied("data-web-1");
@@ -132,7 +132,7 @@ fn the_counters_are_those_of_the_kep() {
         ),
         (2, 1, 2, 1, None)
     );
-    // A template beside it that did not change: only the label is to be brought to its claims.
+    // A second template that did not change: only the label of its claims changes.
     let mut two = fixture();
     two.set.generation = 7;
     two.set.live.push(template("log", "1Gi"));
@@ -162,7 +162,7 @@ fn the_counters_are_those_of_the_kep() {
 }
 
 #[test]
-fn a_warning_is_what_somebody_should_look_at() {
+fn warnings_are_events_that_require_action() {
     let all = [
         (Reason::ClaimsStaged, false),
         (Reason::ClaimUpdated, false),

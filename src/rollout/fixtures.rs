@@ -1,4 +1,4 @@
-//! A set `web` of three replicas with one template `data` that is to grow from 1Gi to 2Gi, and words to change it with.
+//! A StatefulSet `web` of three replicas with one template `data` that grows from 1Gi to 2Gi, and helpers to change it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(crate) fn owner(kind: &str, name: &str, uid: &str) -> Owner {
     }
 }
 
-/// Three replicas, each with a Pod and a bound claim of 1Gi; 2Gi are staged, and this was reported already.
+/// Three replicas, each with a Pod and a bound claim of 1Gi; 2Gi are staged, and this was reported before.
 pub(crate) fn web() -> Snapshot {
     let staged = staged_change(vec![template("data", "2Gi")]);
     let revision = staged.revision();
@@ -135,10 +135,10 @@ impl Snapshot {
     }
 
     pub(crate) fn target(&self) -> Revision {
-        self.set.staged.as_ref().expect("a record").revision()
+        self.set.staged.as_ref().expect("a staged change").revision()
     }
 
-    /// The claim was written: it carries the revision and asks for 2Gi.
+    /// The claim was written: it carries the revision and requests 2Gi.
     pub(crate) fn applied(&mut self, name: &str) -> &mut Claim {
         let revision = self.target();
         let claim = self.claim(name);
@@ -154,7 +154,7 @@ impl Snapshot {
     }
 
     pub(crate) fn phase(&mut self, phase: Phase) {
-        self.set.staged.as_mut().expect("a record").phase = phase;
+        self.set.staged.as_mut().expect("a staged change").phase = phase;
     }
 
     pub(crate) fn stage(&mut self, templates: Vec<ClaimTemplate>) {
@@ -166,7 +166,7 @@ impl Snapshot {
     }
 }
 
-/// The apply that brings `data-web-<ordinal>` to 2Gi.
+/// The apply that grows `data-web-<ordinal>` to 2Gi.
 pub(crate) fn apply(snapshot: &Snapshot, ordinal: u32) -> Action {
     let name = ClaimName::new("data", "web", ordinal).unwrap();
     Action::ApplyClaim(ApplyClaim {
@@ -211,7 +211,7 @@ pub(crate) fn state(snapshot: &Snapshot, claim: &str) -> ClaimState {
         .map_or(ClaimState::Done, |listed| listed.state)
 }
 
-/// What a condition of this type says.
+/// A condition of this type on a claim.
 pub(crate) fn trouble(kind: &str) -> Trouble {
     Trouble {
         reason: kind.to_owned(),
@@ -220,7 +220,7 @@ pub(crate) fn trouble(kind: &str) -> Trouble {
 }
 
 pub(crate) fn refused(web: &mut Snapshot, last: u64) {
-    let refusal = Refusal {
+    let failed = Refusal {
         revision: web.target(),
         resource_version: "7".to_owned(),
         cause: "Forbidden".to_owned(),
@@ -228,5 +228,5 @@ pub(crate) fn refused(web: &mut Snapshot, last: u64) {
         attempts: 3,
         last,
     };
-    web.refusals.insert("data-web-2-uid".to_owned(), refusal);
+    web.refusals.insert("data-web-2-uid".to_owned(), failed);
 }

@@ -1,7 +1,8 @@
-//! The history of wishes: which of them are kept, and as what.
+//! The history of revisions: which are kept, and in which format.
 //!
-//! KEP-4650 puts the templates into the set's ControllerRevisions. On a stock cluster those belong to the StatefulSet
-//! controller, so each wish is kept in one of its own; this decides which. It is what `history` and `undo` read.
+//! KEP-4650 puts the templates into the ControllerRevisions of the set. On a stock cluster those belong to the
+//! StatefulSet controller, so each target revision is kept in a ControllerRevision of ours. `history` and `undo` read
+//! them.
 
 use super::idle::Idle;
 use super::snapshot::SetView;
@@ -10,46 +11,46 @@ use crate::api::Settings;
 use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, Revision, StagedChange};
 
-/// A wish that is kept.
+/// A revision in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The name of its ControllerRevision.
+    /// The name of the ControllerRevision.
     pub name: String,
-    /// The uid of its ControllerRevision.
+    /// The uid of the ControllerRevision.
     pub uid: String,
-    /// `revision` of its ControllerRevision: the higher, the later it was staged last.
+    /// The `revision` number of the ControllerRevision: higher numbers were staged later.
     pub number: i64,
-    /// The revision of its templates.
+    /// The revision of the templates.
     pub revision: Revision,
 }
 
 /// One write to the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Keep the wish under this number.
+    /// Add the target revision.
     Add {
-        /// Its number.
+        /// The number of the new ControllerRevision.
         number: i64,
     },
-    /// The wish was staged before, and is the latest again.
+    /// Give the target revision, which was staged before, the highest number.
     Renumber {
-        /// The name of its ControllerRevision.
+        /// The name of the ControllerRevision.
         name: String,
-        /// The uid of its ControllerRevision.
+        /// The uid of the ControllerRevision.
         uid: String,
-        /// Its new number.
+        /// The new number.
         number: i64,
     },
-    /// Keep an old wish no longer.
+    /// Delete an old revision.
     Drop {
-        /// The name of its ControllerRevision.
+        /// The name of the ControllerRevision.
         name: String,
-        /// The uid of its ControllerRevision.
+        /// The uid of the ControllerRevision.
         uid: String,
     },
 }
 
-/// The record whose wish belongs into the history: one that claims are made like, now or when they are born.
+/// The staged change that belongs into the history: it is rolled out, or new claims get it.
 #[must_use]
 pub fn target<'a>(set: &'a SetView, settings: &Settings) -> Option<&'a StagedChange> {
     match Target::of(set, settings) {
@@ -59,10 +60,10 @@ pub fn target<'a>(set: &'a SetView, settings: &Settings) -> Option<&'a StagedCha
     }
 }
 
-/// What to write so that `target` is the latest of the history and at most `limit` are kept.
+/// The writes that make `target` the latest of the history and keep at most `limit` revisions.
 ///
-/// The wish, and the revision `current` that claims are still at, are kept whatever the limit is; of the others the
-/// oldest go first. Nothing if it is so already.
+/// `target`, and the revision `current` of the outdated claims, are kept whatever the limit is. Of the others, the
+/// oldest are deleted first.
 #[must_use]
 pub fn steps(kept: &[Kept], target: &Revision, current: &Revision, limit: usize) -> Vec<Step> {
     let last = kept.iter().map(|kept| kept.number).max().unwrap_or(0);
@@ -93,7 +94,7 @@ pub fn steps(kept: &[Kept], target: &Revision, current: &Revision, limit: usize)
     steps
 }
 
-/// The `data` of a ControllerRevision, in KEP-4650's shape: `spec.volumeClaimTemplates`, canonical.
+/// The `data` of a ControllerRevision as in KEP-4650: `spec.volumeClaimTemplates`, in canonical form.
 #[must_use]
 pub fn data(templates: &[ClaimTemplate]) -> Value {
     let templates = Value::Array(templates.iter().map(ClaimTemplate::to_value).collect());

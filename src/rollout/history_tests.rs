@@ -4,10 +4,10 @@ use crate::json;
 use crate::rollout::fixtures::{owner, template, web};
 use crate::templates::{Revision, UpdatePolicy};
 
-/// `a1 b2`: the wishes a and b, numbered 1 and 2.
-fn kept(words: &str) -> Vec<Kept> {
-    let kept = |word: &str| {
-        let (revision, number) = word.split_at(1);
+/// `a1 b2`: the revisions a and b with the numbers 1 and 2.
+fn kept(text: &str) -> Vec<Kept> {
+    let kept = |entry: &str| {
+        let (revision, number) = entry.split_at(1);
         Kept {
             name: format!("web-claims-{revision}"),
             uid: format!("{revision}-uid"),
@@ -15,10 +15,10 @@ fn kept(words: &str) -> Vec<Kept> {
             revision: Revision::from_text(revision),
         }
     };
-    words.split_whitespace().map(kept).collect()
+    text.split_whitespace().map(kept).collect()
 }
 
-/// `+4`: added as number 4. `b=4`: b has number 4 now. `-a`: a is gone.
+/// `+4`: added as number 4. `b=4`: b gets number 4. `-a`: a is deleted.
 fn show(step: &Step) -> String {
     let letter = |name: &str, uid: &str| {
         let letter = name.strip_prefix("web-claims-").unwrap().to_owned();
@@ -33,13 +33,13 @@ fn show(step: &Step) -> String {
 }
 
 #[test]
-fn the_wish_becomes_the_latest_and_the_oldest_of_too_many_go() {
-    for (why, words, staged, current, limit, expected) in [
-        ("the first wish", "", "a", "z", 10, "+1"),
-        ("another one", "a1", "b", "a", 10, "+2"),
-        ("it is the latest already", "a1 b2", "b", "a", 10, ""),
-        ("an earlier one again", "a1 b2 c3", "a", "c", 10, "a=4"),
-        ("numbers need not be without gaps", "a1 b7", "c", "b", 10, "+8"),
+fn target_becomes_the_latest_and_the_oldest_are_deleted() {
+    for (why, text, staged, current, limit, expected) in [
+        ("the first revision", "", "a", "z", 10, "+1"),
+        ("another revision", "a1", "b", "a", 10, "+2"),
+        ("the latest again", "a1 b2", "b", "a", 10, ""),
+        ("a previous revision again", "a1 b2 c3", "a", "c", 10, "a=4"),
+        ("numbers may have gaps", "a1 b7", "c", "b", 10, "+8"),
         ("as many as allowed", "a1 b2", "c", "b", 3, "+3"),
         ("one too many", "a1 b2 c3", "d", "c", 3, "+4 -a"),
         (
@@ -50,19 +50,19 @@ fn the_wish_becomes_the_latest_and_the_oldest_of_too_many_go() {
             2,
             "+4 -a -b",
         ),
-        ("the oldest is where claims still are", "a1 b2 c3", "d", "a", 3, "+4 -b"),
-        ("the oldest is the wish again", "a1 b2 c3", "a", "c", 2, "a=4 -b"),
+        ("the oldest is the current revision", "a1 b2 c3", "d", "a", 3, "+4 -b"),
+        ("the oldest is the target again", "a1 b2 c3", "a", "c", 2, "a=4 -b"),
         (
-            "the limit was lowered, and the wish is the same",
+            "the limit was lowered, and the target is the same",
             "a1 b2 c3 d4",
             "d",
             "d",
             2,
             "-a -b",
         ),
-        ("none but those in use", "a1 b2 c3", "d", "b", 0, "+4 -a -c"),
+        ("limit 0 keeps those in use", "a1 b2 c3", "d", "b", 0, "+4 -a -c"),
         (
-            "two of one number, by name: it must not matter who asks",
+            "two of one number, by name, so that all controllers decide the same",
             "b1 a1 c2",
             "c",
             "c",
@@ -79,7 +79,7 @@ fn the_wish_becomes_the_latest_and_the_oldest_of_too_many_go() {
         ),
     ] {
         let steps = steps(
-            &kept(words),
+            &kept(text),
             &Revision::from_text(staged),
             &Revision::from_text(current),
             limit,
@@ -90,13 +90,17 @@ fn the_wish_becomes_the_latest_and_the_oldest_of_too_many_go() {
 }
 
 #[test]
-fn what_claims_are_made_like_belongs_into_the_history_and_what_is_not_honoured_does_not() {
+fn only_a_change_in_effect_belongs_into_the_history() {
     let settings = Settings::default();
     let mut web = web();
     assert_eq!(target(&web.set, &settings), web.set.staged.as_ref());
 
     web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
-    assert_eq!(target(&web.set, &settings), web.set.staged.as_ref(), "at birth");
+    assert_eq!(
+        target(&web.set, &settings),
+        web.set.staged.as_ref(),
+        "new claims get it"
+    );
 
     web.set.update_policy = Some(UpdatePolicy::ReCreate);
     assert_eq!(target(&web.set, &settings), None, "not enabled");
@@ -107,18 +111,18 @@ fn what_claims_are_made_like_belongs_into_the_history_and_what_is_not_honoured_d
 
     web.set.controller = None;
     web.set.terminating = true;
-    assert_eq!(target(&web.set, &settings), None, "on its way out");
+    assert_eq!(target(&web.set, &settings), None, "being deleted");
 
     web.set.terminating = false;
     web.set.live = vec![template("data", "3Gi")];
-    assert_eq!(target(&web.set, &settings), None, "a forged one: it shrinks");
+    assert_eq!(target(&web.set, &settings), None, "a rule is broken: the size shrinks");
 
     web.set.staged = None;
     assert_eq!(target(&web.set, &settings), None, "nothing staged");
 }
 
 #[test]
-fn the_data_are_the_templates_where_kep_4650_has_them() {
+fn data_has_the_format_of_kep_4650() {
     assert_eq!(
         json::canonical(&data(&[template("data", "2048Mi")])),
         concat!(

@@ -8,57 +8,56 @@ use crate::api::reasons::Kind;
 use crate::claims::Owner;
 use crate::templates::StagedError;
 
-/// For how many seconds it is believed that the policy is registered, or is not.
+/// Seconds until the controller checks again whether the policy is registered.
 pub const POLICY_RECHECK: Seconds = 15;
 
-/// More claims than this of one set are not looked at, for each takes time and memory that other sets need, too: a
-/// cluster of Kubernetes is made for 150,000 Pods (its documentation, "Considerations for large clusters").
+/// The most claims of one set that are read. Each takes time and memory that other sets need, too. Kubernetes supports
+/// 150,000 Pods in a cluster (its documentation, "Considerations for large clusters").
 pub const MOST_CLAIMS: u64 = 150_000;
 
-/// Why nothing is to be rolled out. Claims and Pods of such a set need not be looked at.
+/// Why nothing is rolled out. The claims and Pods of such a set need not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// There is no valid record: the live templates are the wish, and claims were born from them.
+    /// There is no valid staged change: the live templates are the desired ones, and claims were created from them.
     NothingStaged,
-    /// The same, but there was a record: its wish was dropped.
+    /// The same, but there was a staged change before.
     Withdrawn,
     /// The set is being deleted.
     Terminating,
-    /// The settings say that nothing is staged: `mode: ValidateOnly`.
+    /// The settings forbid staging: `mode: ValidateOnly`.
     ValidateOnly,
-    /// Another controller owns the set, and would undo what is staged.
+    /// Another controller owns the set, and would undo the staged change.
     Owned {
         /// The controller.
         by: Owner,
     },
-    /// Only claims created from now on get the new templates.
+    /// Only new claims get the new templates.
     OnClaimDelete,
-    /// Claims would have to be deleted, which is not enabled.
+    /// Claims would have to be re-created, which is not enabled.
     ReCreate,
-    /// The set has more replicas than any cluster has room for.
+    /// The set has more than [`MOST_CLAIMS`] claims.
     TooManyClaims {
-        /// How many claims they have.
+        /// The number of claims.
         claims: u64,
     },
-    /// Nobody judges who stages a change in this namespace: neither the policy nor the guard is registered there.
+    /// Neither the policy nor the guard is registered for this namespace, so nobody checks who stages a change.
     PolicyMissing {
-        /// What may not be read, if that is why nothing is known of them.
+        /// Why the registrations cannot be read, if that is the reason.
         unread: Option<String>,
     },
-    /// What the controller wrote was put back, so that it would never come to an end.
+    /// The policy undid a write of the controller, so the rollout would never end.
     WriteUndone {
-        /// What it wrote.
+        /// What the controller wrote.
         what: String,
-        /// When it is tried again.
+        /// When to retry the write.
         retry_at: Seconds,
     },
-    /// What is staged cannot be read: it is damaged, or a newer version wrote it. Nothing is known of it, so nothing is
-    /// done.
+    /// The staged change cannot be read: it is damaged, or a newer version wrote it.
     Unreadable {
-        /// Why.
+        /// The error.
         why: StagedError,
     },
-    /// The record asks for what the policy would have refused: somebody else wrote it.
+    /// The staged change breaks a rule that the policy checks, so the policy did not write it.
     Unsound {
         /// The first rule that is broken.
         why: String,
@@ -66,7 +65,7 @@ pub enum Idle {
 }
 
 impl Idle {
-    /// What is reported.
+    /// The reason of the condition `Ready`.
     #[must_use]
     pub const fn reason(&self) -> ReadyReason {
         match self {
@@ -85,19 +84,19 @@ impl Idle {
         }
     }
 
-    /// The same as one word.
+    /// The text of the reason.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         self.reason().as_str()
     }
 
-    /// True iff somebody has to do something before the wish can be reached.
+    /// True iff somebody must act before the rollout can continue.
     #[must_use]
     pub fn is_stalled(&self) -> bool {
         self.reason().kind() == Kind::Stalled
     }
 
-    /// After how many seconds it is looked at again, although nothing of the StatefulSet changes.
+    /// Seconds until the next reconcile, even if the StatefulSet does not change.
     #[must_use]
     pub fn requeue_after(&self, now: Seconds) -> Option<Seconds> {
         match self {
@@ -111,34 +110,32 @@ impl Idle {
 impl fmt::Display for Idle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NothingStaged => f.write_str("nothing is staged: the templates of the set are the wish"),
-            Self::Withdrawn => f.write_str(
-                "what was staged is withdrawn: the templates of the set are the wish again, and claims stay as they are",
-            ),
-            Self::Terminating => f.write_str("the set is being deleted"),
-            Self::ValidateOnly => f.write_str("the setting mode is ValidateOnly: nothing is rolled out"),
-            Self::Owned { by } => write!(f, "the set is owned by {} {}", by.kind, by.name),
-            Self::OnClaimDelete => f.write_str("only claims created from now on get the new templates"),
-            Self::ReCreate => f.write_str("the update policy is ReCreate, which is not enabled"),
+            Self::NothingStaged => f.write_str("No change is staged"),
+            Self::Withdrawn => f.write_str("Staged change withdrawn; existing PVCs keep their current size"),
+            Self::Terminating => f.write_str("The StatefulSet is being deleted"),
+            Self::ValidateOnly => f.write_str("The setting mode is ValidateOnly, so nothing is rolled out"),
+            Self::Owned { by } => write!(f, "The StatefulSet is owned by {} {}", by.kind, by.name),
+            Self::OnClaimDelete => f.write_str("Only PVCs created from now on get the new templates"),
+            Self::ReCreate => f.write_str("The update policy ReCreate is not enabled"),
             Self::TooManyClaims { claims } => write!(
                 f,
-                "the replicas have {claims} claims, and of one set no more than {} are looked at",
-                MOST_CLAIMS
+                "The StatefulSet has {claims} PVCs, more than the limit of {MOST_CLAIMS}"
             ),
             Self::PolicyMissing { unread: None } => f.write_str(
-                "neither the policy nor the guard is registered for this namespace, so anybody could have staged this: \
+                "Neither the policy nor the guard is registered for this namespace, so anybody could have staged this: \
                  register one of them, or start the controller with --allow-without-policy",
             ),
             Self::PolicyMissing { unread: Some(why) } => write!(
                 f,
-                "the controller cannot see whether the policy or the guard is registered for this namespace: {why}"
+                "Failed to check whether the policy or the guard is registered for this namespace: {why}"
             ),
             Self::WriteUndone { what, .. } => write!(
                 f,
-                "the policy put back what this controller wrote ({what}): name its account in the setting controllerAccounts"
+                "The policy undid a write of this controller ({what}): add its account to the setting \
+                 controllerAccounts"
             ),
-            Self::Unreadable { why } => write!(f, "what is staged cannot be read, so nothing is done: {why}"),
-            Self::Unsound { why } => write!(f, "the record is not honoured: {why}"),
+            Self::Unreadable { why } => write!(f, "Failed to read the staged change: {why}"),
+            Self::Unsound { why } => write!(f, "The staged change breaks a rule: {why}"),
         }
     }
 }

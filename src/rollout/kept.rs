@@ -1,34 +1,34 @@
-//! What keeps the claims of a replica from being written, whatever they are: pause, partition, `OnDelete`.
+//! Why no claim of a replica may be written, whatever its state: pause, partition, `OnDelete`.
 
 use super::snapshot::{PodView, Seconds, Snapshot, Strategy};
 
-/// Why no claim of a replica is written although it may be behind.
+/// Why no claim of a replica may be written, even if it is outdated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// The user said so.
+pub enum KeptBack {
+    /// The rollout is paused.
     Paused,
-    /// `updateStrategy: OnDelete`: nobody has deleted its Pod since the wish was first seen.
+    /// `updateStrategy: OnDelete`: nobody has deleted the Pod since the target was first desired.
     OnDelete,
-    /// It is below the user's partition.
+    /// The replica is below the partition.
     Partition,
 }
 
-/// What keeps the claims of a replica from being written, if anything does; `desired` is when the wish was first seen.
+/// Why no claim of the replica may be written, if so; `desired` is when the target was first desired.
 ///
-/// With `OnDelete` they are written once the Pod was deleted by hand (KEP-4650): it is gone or going, or was made since.
-/// Times are in seconds. One made in the very second in which the wish was first seen counts as older: nobody deletes that
-/// fast, but sets are changed in the second in which they were made.
+/// With `OnDelete`, claims are written once the Pod was deleted by hand (KEP-4650): the Pod does not exist, is being
+/// deleted, or was created later. A Pod that was created in the same second counts as older: nobody deletes a Pod that
+/// fast, but sets are changed in the second in which they were created.
 #[must_use]
-pub fn kept(snapshot: &Snapshot, desired: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<Kept> {
+pub fn kept(snapshot: &Snapshot, desired: Seconds, ordinal: u32, pod: Option<&PodView>) -> Option<KeptBack> {
     let set = &snapshot.set;
     if set.paused {
-        return Some(Kept::Paused);
+        return Some(KeptBack::Paused);
     }
     match set.strategy {
         Strategy::OnDelete => {
             let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created <= desired);
-            stays.then_some(Kept::OnDelete)
+            stays.then_some(KeptBack::OnDelete)
         }
-        Strategy::RollingUpdate | Strategy::Recreate => set.is_below_partition(ordinal).then_some(Kept::Partition),
+        Strategy::RollingUpdate | Strategy::Recreate => set.is_below_partition(ordinal).then_some(KeptBack::Partition),
     }
 }

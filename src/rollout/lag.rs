@@ -1,4 +1,5 @@
-//! What is reported of claims for which nothing is rolled out, or nothing any more: which of them ask for more than they have.
+//! The report about claims where nothing is rolled out, or no longer: which are outdated, and which request more than
+//! they have.
 
 use super::idle::Idle;
 use super::replica::{self, Replica};
@@ -7,10 +8,10 @@ use super::target::Target;
 use crate::claims::Claim;
 use crate::templates::{ClaimName, ClaimTemplate, Revision};
 
-/// How many claims a message names.
+/// The most claims that a message names.
 const NAMED: usize = 3;
 
-/// The replicas of a set whose staged change waits for claims to come: how many claims have older templates.
+/// The replicas of a set whose staged change is for new claims only, to count the outdated claims.
 #[must_use]
 pub fn replicas<'a>(snapshot: &'a Snapshot, target: &Target<'a>) -> Vec<Replica<'a>> {
     let mounting = replica::mounting(snapshot);
@@ -20,16 +21,16 @@ pub fn replicas<'a>(snapshot: &'a Snapshot, target: &Target<'a>) -> Vec<Replica<
         .collect()
 }
 
-/// True iff the claims of the set are looked at for the report, although nothing is done about them: how many of them
-/// lag, and which ask for more than they will get. Not where there are more than are looked at of any set.
+/// True iff the claims of the set are read for the report although nothing is rolled out. A set with too many claims is
+/// never read.
 #[must_use]
 pub fn is_reported(idle: &Idle, set: &SetView) -> bool {
     matches!(idle, Idle::OnClaimDelete | Idle::Withdrawn) && set.too_many_claims(set.wanted()).is_none()
 }
 
-/// Why nothing is rolled out, by what was reported before: where nothing is staged any more, that a wish was dropped.
+/// Why nothing is rolled out, with the last report in mind: if the staged change has disappeared, it was withdrawn.
 ///
-/// A wish that has become the live templates was not dropped.
+/// If the live templates are those that were staged, it was not withdrawn.
 #[must_use]
 pub fn after(idle: Idle, previous: Option<&Previous>, live: &Revision) -> Idle {
     let (Idle::NothingStaged, Some(previous)) = (&idle, previous) else {
@@ -43,19 +44,19 @@ pub fn after(idle: Idle, previous: Option<&Previous>, live: &Revision) -> Idle {
     if was_dropped { Idle::Withdrawn } else { idle }
 }
 
-/// True iff a claim that is counted is yet to come: nobody would look when it does.
+/// True iff a claim that is counted does not exist yet. Without a watch, nobody would notice its creation.
 #[must_use]
 pub fn waits(snapshot: &Snapshot, idle: &Idle) -> bool {
     let counts = *idle == Idle::OnClaimDelete && is_reported(idle, &snapshot.set);
     counts && names(&snapshot.set).any(|(name, _)| !snapshot.claims.contains_key(name.as_str()))
 }
 
-/// Which claims ask for more than they have and than is wished, because an earlier wish asked for it: the driver may be at
-/// it still, or never get there.
+/// The claims that request more than they have and more than the desired templates, because of a previous staged
+/// change. The driver may still reach that size, or never.
 #[must_use]
 pub fn asking(snapshot: &Snapshot) -> Option<String> {
     let set = &snapshot.set;
-    // Of a set with too many claims none was looked up.
+    // The claims of a set with too many claims were not read.
     if snapshot.claims.is_empty() || set.too_many_claims(set.wanted()).is_some() {
         return None;
     }
@@ -75,13 +76,13 @@ pub fn asking(snapshot: &Snapshot) -> Option<String> {
     (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
 }
 
-/// That it does is ours: a human or an autoscaler may ask for what they like.
+/// True iff our apply owns the growth: a human or an autoscaler may request any size.
 fn asks_for_more(claim: &Claim, template: &ClaimTemplate) -> bool {
     let wanted = template.storage.is_some_and(|wanted| claim.request > wanted);
     wanted && claim.size_is_ours && claim.capacity.is_none_or(|capacity| capacity < claim.request)
 }
 
-/// The names that the claims of the set have, and the templates that they are of; highest ordinal first.
+/// The names of the claims of the set with their templates, highest ordinal first.
 fn names(set: &SetView) -> impl Iterator<Item = (ClaimName, &ClaimTemplate)> {
     set.ordinals().flat_map(move |ordinal| {
         let templates = set.wanted().iter();

@@ -1,13 +1,13 @@
-//! Which of the PVCs that are not done are listed in the status, where there are too many of them.
+//! Which of the PVCs that are not done the status lists, if there are too many of them.
 
-/// How many claims are listed at most.
+/// The most claims that are listed.
 const MAX_CLAIMS: usize = 50;
 
-/// How many more of those that are stuck are told in Events: as many as the API server is sent at once.
+/// The most further stuck claims that get an Event: as many as are sent to the API server at once.
 const MAX_UNLISTED: usize = 1000;
 
-/// The claims to list, in their order, and those that are stuck and have no place among them. Who is stuck comes before who
-/// only waits.
+/// The claims to list, in their order, and the stuck claims that do not fit. Stuck claims are preferred to claims that
+/// only wait.
 pub(super) fn listed<T>(claims: impl Iterator<Item = T>, is_stuck: impl Fn(&T) -> bool) -> (Vec<T>, Vec<T>) {
     let claims: Vec<T> = claims.collect();
     let stuck = claims.iter().filter(|claim| is_stuck(claim)).count();
@@ -31,8 +31,8 @@ mod tests {
     use super::{MAX_CLAIMS, MAX_UNLISTED, listed};
 
     #[test]
-    fn those_who_are_stuck_are_listed_before_those_who_wait() {
-        // Claims by number, of which those from `stuck` on are stuck.
+    fn claim_stuck_is_listed_before_waiting() {
+        // Claims by number; those from `stuck` on are stuck.
         for (why, claims, stuck, expected, unlisted) in [
             ("few", 3, 1, vec![0, 1, 2], vec![]),
             ("none is stuck", 60, 60, (0..50).collect(), vec![]),

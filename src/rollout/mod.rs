@@ -1,28 +1,29 @@
-//! Decision two: what to do next to bring the claims of a set to its target.
+//! The second decision: what to do next to bring the claims of a StatefulSet to its desired templates.
 //!
-//! Pure: no I/O, no clock, no state. Everything that was seen, the time included, comes in as a [`Snapshot`]; what goes
-//! out is a [`Plan`]: actions as values, and the whole progress. The caller executes, and looks again.
+//! The decision is pure: no I/O, no clock, no state. The input is a [`Snapshot`] of everything that was read, including
+//! the time. The output is a [`Plan`]: actions as values, and the whole progress. The caller executes the actions and
+//! reconciles again.
 //!
-//! | file | holds |
+//! | file | contains |
 //! |---|---|
-//! | [`snapshot`] | what the decision reads |
-//! | [`target`], [`idle`] | what is wished for a set; why nothing is rolled out |
-//! | [`readiness`] | the words *ready* and the states of a claim |
-//! | [`replica`], [`kept`] | one claim, one replica: the table of KEP-4650 |
-//! | [`order`] | whose turn it is |
-//! | [`restart`] | which Pod is evicted, so that its volumes are mounted again |
-//! | [`bounds`], [`quota`] | whether all of it fits, before anything is written |
-//! | [`budget`], [`spending`] | what storage classes allow, and what is used of it |
-//! | [`time`] | seconds, and how they are written |
-//! | [`plan`](mod@plan) | what to do now, and the end |
-//! | [`progress`], `listed`, [`conditions`] | what users read: how far it is, and why it waits |
-//! | [`lag`] | what is counted and named where nothing is rolled out |
-//! | [`events`] | what is said once |
-//! | [`history`] | which wishes are kept |
-//! | [`action`] | what goes out |
-//! | `invariants` | what must never happen, and what must happen in the end |
+//! | [`snapshot`] | the input of the decision |
+//! | [`target`], [`idle`] | the target of a StatefulSet; why nothing is rolled out |
+//! | [`readiness`] | when a claim is updated and ready; the states of a claim |
+//! | [`replica`], [`kept`] | one claim and one replica: the table of KEP-4650 |
+//! | [`order`] | the order of the replicas |
+//! | [`restart`] | which Pod to evict, so that its volumes are mounted again |
+//! | [`bounds`], [`quota`] | whether the whole rollout fits into the quotas, before the first write |
+//! | [`budget`], [`spending`] | the budgets of storage classes, and how much of them is used |
+//! | [`time`] | seconds, and their text format |
+//! | [`plan`](mod@plan) | the actions to take now, and the end of the rollout |
+//! | [`progress`], `listed`, [`conditions`] | the status: how far the rollout is, and why it waits |
+//! | [`lag`] | outdated claims where nothing is rolled out |
+//! | [`events`] | Events |
+//! | [`history`] | which revisions are kept |
+//! | [`action`] | the output of the decision |
+//! | `invariants` | the guarantees as functions |
 
-// What the policy reads as well.
+// Shared with the policy.
 pub mod budget;
 pub mod idle;
 pub mod readiness;
@@ -30,7 +31,7 @@ pub mod snapshot;
 pub mod target;
 pub mod time;
 
-// What the controller alone decides: the policy goes without.
+// Only for the controller. Leaving them out keeps the policy small.
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod action;
 #[cfg(any(test, not(target_family = "wasm")))]
@@ -83,6 +84,6 @@ pub use crate::claims::quota::Quotas;
 #[cfg(test)]
 pub(crate) mod fixtures;
 #[cfg(test)]
-mod table_tests;
+mod ownership_tests;
 #[cfg(test)]
-mod whose_tests;
+mod table_tests;

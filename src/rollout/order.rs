@@ -1,8 +1,9 @@
-//! Whose turn it is (KEP-4650): one replica after the other, its claims first and its Pod after them; or as many at a time
-//! as `claim-rollout.io/max-in-motion` says.
+//! The order of replicas (KEP-4650): one after the other, first its claims and then its Pod; or as many at a time as
+//! `claim-rollout.io/max-in-motion` permits.
 //!
-//! A replica whose Pod is not Ready comes first, because its full disk may be the reason why (KEP-0661); then the highest
-//! ordinal. Kubernetes replaces the Pods, and the gate makes each wait for its claims: here it is only waited for.
+//! A replica whose Pod is not Ready comes first, because a full disk may be the reason (KEP-0661); then the highest
+//! ordinal. Kubernetes replaces the Pods, and the gate keeps each Pod until its claims are ready. The order only waits
+//! for it.
 
 use super::action::SetReady;
 use super::replica::{At, Replica};
@@ -10,26 +11,26 @@ use super::snapshot::{PodManagement, PodView, SetView, Snapshot, Strategy};
 use super::target::Target;
 use crate::templates::{Ready, Sync};
 
-/// How far down the order has come.
+/// How far the rollout has come in its order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order<'a> {
-    /// The replicas whose turn it is or has been: their claims may be written.
+    /// The replicas that were reached: their claims may be written.
     pub reached: Vec<&'a Replica<'a>>,
-    /// What the next one waits for; nothing if there is no next one, or no order.
+    /// What the next replica waits for; `None` if there is no next replica, or no order.
     pub waits_for: Option<WaitsFor<'a>>,
 }
 
 /// What the next replica waits for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WaitsFor<'a> {
-    /// The claims of this one.
+    /// The claims of this replica.
     Claims(&'a Replica<'a>),
-    /// The Pod of this one.
+    /// The Pod of this replica.
     Pod(&'a Replica<'a>),
 }
 
 impl<'a> Order<'a> {
-    /// How far it has come; `replicas` are highest ordinal first.
+    /// Computes the order; `replicas` are sorted by ordinal, highest first.
     #[must_use]
     pub fn of(snapshot: &Snapshot, replicas: &'a [Replica<'a>]) -> Self {
         let set = &snapshot.set;
@@ -38,14 +39,14 @@ impl<'a> Order<'a> {
             reached: Vec::new(),
             waits_for: None,
         };
-        // With OnDelete it is a human who chooses the order.
+        // With OnDelete a human chooses the order.
         if set.strategy == Strategy::OnDelete {
             order.reached.extend(free());
             return order;
         }
         let most = usize::try_from(set.max_in_motion.unwrap_or_default().0).unwrap_or(usize::MAX);
         let mut waiting = 0;
-        // What has begun is finished first, so that no more than these are in motion at a time.
+        // Replicas in motion are finished first, so that no more than `most` are in motion at a time.
         let begun = free().filter(|replica| replica.is_in_motion());
         let unready = free().filter(|replica| replica.is_unready() && !replica.is_in_motion());
         for replica in begun.chain(unready) {
@@ -55,8 +56,8 @@ impl<'a> Order<'a> {
             }
             order.waits_for = order.waits_for.or(Some(WaitsFor::Claims(replica)));
             waiting += 1;
-            // Its Pod may be waiting for another that is not Ready: with OrderedReady none that has ended is made anew before
-            // those below it are.
+            // Its Pod may wait for another Pod that is not Ready: with OrderedReady, a Pod that has ended is not
+            // created again before those below it.
             let waits_for_another = replica.is_unready() && replica.waits_for_its_pod(set);
             if !waits_for_another && (waiting >= most || replica.is_stuck()) {
                 return order;
@@ -79,20 +80,20 @@ impl<'a> Order<'a> {
                     break;
                 }
             }
-            // Kubernetes asks for this Pod first, so none below it is replaced and none is waited for.
+            // Kubernetes replaces this Pod first, so no Pod below it is replaced, and the order waits for none.
             pods_follow &= !(replica.is_stuck() && is_on_its_way(snapshot, replica));
         }
         order
     }
 }
 
-/// True iff nothing new begins while the replica is stuck, however many may be in motion.
+/// True iff no other replica may start while this one is stuck, however many may be in motion.
 fn stops(set: &SetView, replica: &Replica<'_>) -> bool {
     replica.is_stuck() && !replica.lets_pass(set)
 }
 
-/// True iff Pods are being replaced and each waits for its claims. While the status does not know the last change of the
-/// set, they may be.
+/// True iff Pods are being replaced and each waits for its claims. They may be if the status does not include the last
+/// change of the set.
 fn follows(set: &SetView, replicas: &[Replica<'_>]) -> bool {
     let mut free = replicas.iter().filter(|replica| replica.kept.is_none());
     let changes = !set.status_is_current || free.any(|replica| replica.pod_at == At::Outdated);
@@ -111,8 +112,8 @@ fn turn<'a>(snapshot: &Snapshot, replica: &'a Replica<'a>, pods_follow: bool) ->
     (!replica.lets_pass(&snapshot.set)).then_some(WaitsFor::Claims(replica))
 }
 
-/// True iff the Pod is still to be replaced, or was and is not available yet. A status from before the last change of the
-/// set may name an older revision as the update.
+/// True iff the Pod is still to be replaced, or was replaced and is not available yet. A status from before the last
+/// change of the set may name an older update revision.
 fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
     let set = &snapshot.set;
     let is_available = |pod: &PodView| pod.is_available(snapshot.now, set.min_ready_seconds);
@@ -120,17 +121,17 @@ fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
     !is_over
 }
 
-/// The write that has the StatefulSet controller ask for a Pod again, whose claims have become ready: it was denied, and
-/// would pause for up to a quarter of an hour. Nothing where no Pod waited.
+/// The write that makes the StatefulSet controller retry the deletion of a Pod whose claims have become ready. That
+/// deletion was denied, and the controller would back off for up to a quarter of an hour. `None` if no Pod waited.
 ///
-/// One that has to wait again is named no more, so that it can be named once more.
+/// If the replica has to wait again, the annotation is removed, so that the replica can be named once more.
 #[must_use]
 pub fn ready(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -> Option<SetReady> {
     let set = &snapshot.set;
     if set.paused || set.sync == Sync::Async {
         return None;
     }
-    // While the status does not know the last change of the set, no Pod is named: which is to be replaced is not known.
+    // If the status does not include the last change of the set, it is unknown which Pod is to be replaced.
     let is_known = set.status_is_current;
     let waits = |replica: &&Replica<'_>| replica.kept.is_none() && (replica.pod_at == At::Outdated || !is_known);
     let waiting = || replicas.iter().filter(waits);
@@ -141,7 +142,7 @@ pub fn ready(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>])
             all.then_some(set.first_ordinal)
         }
         Strategy::RollingUpdate => {
-            // Kubernetes asks for one Pod, again and again, and for no other before that one.
+            // Kubernetes retries one Pod, and replaces no other before it.
             let is_available = |pod: &PodView| pod.is_available(snapshot.now, set.min_ready_seconds);
             let is_asked_first = |replica: &&Replica<'_>| !replica.pod.is_some_and(is_available);
             let any_order = set.pod_management == PodManagement::Parallel && set.max_unavailable;

@@ -1,4 +1,4 @@
-//! Decision two: the order of the rollout, and its end.
+//! The second decision: the actions of the rollout, and its end.
 
 use std::collections::BTreeMap;
 
@@ -19,41 +19,42 @@ use super::spending;
 use super::target::Target;
 use crate::templates::{Phase, Revision};
 
-/// What is to be done, and what is to be reported.
+/// The actions to take, and the progress to report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What to do now, in this order. Actions do not depend on each other's success.
+    /// The actions to take now, in this order. No action depends on the success of another.
     pub actions: Vec<Action>,
-    /// What to report.
+    /// The progress to report.
     pub progress: Progress,
-    /// Look again after so many seconds, also if nothing is seen to change.
+    /// Reconcile again after this number of seconds, even if no watch reports a change.
     pub requeue_after: Option<Seconds>,
-    /// True iff nothing that claims or Pods do could call for an action, so that they need not be watched.
+    /// True iff no change of a claim or a Pod could require an action, so that they need not be watched.
     pub settled: bool,
-    /// True iff the quotas of the namespace are to be read before anything is written.
+    /// True iff the quotas of the namespace must be read before the first write.
     pub asks_quotas: bool,
-    /// How many PVCs of each storage class that has a budget are in motion, or are written now.
+    /// For each storage class that has a budget, how many PVCs are in motion or are written now.
     pub places: BTreeMap<String, u32>,
-    /// True iff the snapshot was halted: what is staged is not believed, or cannot be ended.
+    /// True iff the snapshot was halted: the staged change is not trusted, or the rollout cannot end.
     pub halted: bool,
 }
 
-/// The longest time between two looks at a rollout, as a net below the watches.
+/// The longest time until the next reconcile, in case a watch misses a change.
 pub const RECHECK: Seconds = 300;
 
-/// What to do next to bring the claims of the set to its wish.
+/// Decides what to do next to bring the claims of the set to its desired templates.
 ///
-/// Total and deterministic. It decides from the claims themselves and remembers nothing, so it may be asked again at
-/// any time, after a crash at any point, and by two controllers at once.
+/// The function is total and deterministic. It decides from the claims themselves and has no memory. So it is safe to
+/// call it at any time, after a crash at any point, and from two controllers at once.
 ///
 /// # Guarantees
-/// * A claim is written only if it is the set's (S5), not being deleted (S10), bound, and not yet at the revision (S8);
-///   never smaller than it is (S1). None is, if those that would grow do not fit into a quota all together (S13).
-/// * Highest ordinal first, not below the partition; all claims of a replica, then none of the next one before these
-///   are ready (S6); a replica whose Pod is not Ready comes before all others, because its full disk may be the reason.
-///   Where Pods change as well, the gate lets each go when its claims are ready (S7), and the claims of the next replica
-///   are written when it runs.
-/// * At the wish there is nothing to do (S12).
+/// * A claim is written only if it belongs to the set (S5), is not being deleted (S10), is bound, and is outdated (S8).
+///   It never gets smaller (S1). No claim is written if all claims that would grow do not fit into a quota together
+///   (S13).
+/// * The highest ordinal comes first; replicas below the partition are left alone. All claims of a replica are written,
+///   and none of the next replica before they are ready (S6). A replica whose Pod is not Ready comes before all others,
+///   because a full disk may be the reason. If Pods change as well, the gate keeps each Pod until its claims are ready
+///   (S7), and the claims of the next replica are written when the new Pod is available.
+/// * When everything is updated and ready, there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
     let target = match (Target::of(&snapshot.set, &snapshot.settings), &snapshot.halted) {
@@ -86,7 +87,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         actions.extend(match (is_complete, all_done && !set.paused && set.reaches_all()) {
             (false, true) => Some(Action::SetStaged(SetStaged::phase(set, target.change, Phase::Complete))),
             (false, false) => order::ready(snapshot, &target, &replicas).map(Action::SetReady),
-            // The StatefulSet itself says all that is staged.
+            // The live templates are the desired ones.
             (true, _) => (all_done && target.is_live(set)).then(|| Action::SetStaged(SetStaged::none(set))),
         });
     }
@@ -113,9 +114,9 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     }
 }
 
-/// Nothing is rolled out.
+/// The plan where nothing is rolled out.
 fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
-    // What was put back is not written again before its time.
+    // A write that was undone is not repeated before its time.
     let undone = snapshot
         .halted
         .as_ref()
@@ -149,12 +150,12 @@ fn applies(snapshot: &Snapshot, target: &Target<'_>, order: &Order<'_>, bounds: 
     noted.collect()
 }
 
-/// Seconds until something may be due without anything having changed.
+/// Seconds until an action may be due although nothing changes.
 fn requeue_after(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>, bounds: &Bounds) -> Seconds {
     let now = snapshot.now;
     let set = &snapshot.set;
     let since = snapshot.pods.values().filter_map(|pod| pod.ready_since);
-    // Nobody says so when a Pod has been Ready for long enough.
+    // No watch reports that a Pod has been Ready for long enough.
     let available = since.map(|since| since.saturating_add(set.min_ready_seconds));
     let available = available.filter(|_| matches!(order.waits_for, Some(WaitsFor::Pod(_))));
     let refused = replicas
@@ -162,7 +163,7 @@ fn requeue_after(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_
         .flat_map(|replica| &replica.claims)
         .filter(|claim| claim.state == ClaimState::Refused);
     let late = match order.waits_for {
-        Some(WaitsFor::Pod(replica)) => conditions::asked_why(snapshot, replica),
+        Some(WaitsFor::Pod(replica)) => conditions::explained_at(snapshot, replica),
         _ => None,
     };
     let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);

@@ -1,25 +1,25 @@
-//! Each test asserts everything that is done, so that nothing else is.
+//! Each test compares the whole list of actions.
 
 use crate::rollout::action::Action;
 use crate::rollout::fixtures::{apply, complete, gi, state, template, web as fixture};
 use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::readiness::ClaimState;
-use crate::rollout::replica::{At, Step, step};
+use crate::rollout::replica::{At, ClaimStep, step};
 use crate::rollout::snapshot::Snapshot;
 use crate::templates::Phase;
 
 #[test]
-fn the_table_is_that_of_kep_4650() {
+fn table_is_that_of_kep_4650() {
     let table = [
-        (At::Absent, At::Absent, Step::Nothing),
-        (At::Absent, At::Outdated, Step::Apply),
-        (At::Absent, At::Updated, Step::Wait),
-        (At::Outdated, At::Absent, Step::Nothing),
-        (At::Outdated, At::Outdated, Step::Apply),
-        (At::Outdated, At::Updated, Step::Wait),
-        (At::Updated, At::Absent, Step::Nothing),
-        (At::Updated, At::Outdated, Step::Apply),
-        (At::Updated, At::Updated, Step::Wait),
+        (At::Absent, At::Absent, ClaimStep::Nothing),
+        (At::Absent, At::Outdated, ClaimStep::Apply),
+        (At::Absent, At::Updated, ClaimStep::Wait),
+        (At::Outdated, At::Absent, ClaimStep::Nothing),
+        (At::Outdated, At::Outdated, ClaimStep::Apply),
+        (At::Outdated, At::Updated, ClaimStep::Wait),
+        (At::Updated, At::Absent, ClaimStep::Nothing),
+        (At::Updated, At::Outdated, ClaimStep::Apply),
+        (At::Updated, At::Updated, ClaimStep::Wait),
     ];
     for (pod, claim, expected) in table {
         assert_eq!(step(pod, claim), expected, "{pod:?} {claim:?}");
@@ -27,7 +27,7 @@ fn the_table_is_that_of_kep_4650() {
 }
 
 #[test]
-fn the_highest_ordinal_is_first_and_the_next_one_waits_until_it_is_ready() {
+fn highest_ordinal_is_first_and_the_next_waits() {
     let mut web = fixture();
     for ordinal in [2, 1, 0] {
         assert_eq!(plan(&web).actions, [apply(&web, ordinal)]);
@@ -45,7 +45,7 @@ fn the_highest_ordinal_is_first_and_the_next_one_waits_until_it_is_ready() {
 }
 
 #[test]
-fn every_claim_of_a_replica_is_applied_then_every_one_is_waited_for() {
+fn all_claims_of_a_replica_are_applied_then_waited_for() {
     let mut web = fixture();
     web.set.live.push(template("log", "1Gi"));
     web.stage(vec![template("data", "2Gi"), template("log", "2Gi")]);
@@ -69,7 +69,7 @@ fn every_claim_of_a_replica_is_applied_then_every_one_is_waited_for() {
 }
 
 #[test]
-fn a_claim_at_the_revision_is_not_touched_again_whatever_it_holds_now() {
+fn updated_claim_is_not_written_again() {
     let mut web = fixture();
     for name in ["data-web-2", "data-web-1", "data-web-0"] {
         web.done(name);
@@ -80,7 +80,7 @@ fn a_claim_at_the_revision_is_not_touched_again_whatever_it_holds_now() {
 }
 
 #[test]
-fn a_paused_rollout_is_only_watched() {
+fn paused_rollout_writes_nothing() {
     let mut web = fixture();
     web.set.paused = true;
     web.applied("data-web-2");
@@ -98,21 +98,21 @@ fn a_paused_rollout_is_only_watched() {
 }
 
 #[test]
-fn the_partition_counts_replicas_from_the_first_ordinal_and_keeps_the_record_rolling_out() {
+fn partition_counts_indexes_and_keeps_the_phase() {
     let mut web = fixture();
     web.set.partition = 2;
     assert_eq!(plan(&web).actions, [apply(&web, 2)]);
     web.done("data-web-2");
-    let plan_held = plan(&web);
-    assert_eq!((plan_held.actions, plan_held.settled), (vec![], false));
-    assert_eq!(plan_held.progress.ready.reason, "Partitioned");
+    let partitioned = plan(&web);
+    assert_eq!((partitioned.actions, partitioned.settled), (vec![], false));
+    assert_eq!(partitioned.progress.ready.reason, "Partitioned");
     web.set.first_ordinal = 1;
     web.add_claim("data", 3);
     assert_eq!(plan(&web).actions, [apply(&web, 3)], "ordinal 3 has index 2");
 }
 
 #[test]
-fn leftovers_out_of_range_are_left_alone_and_no_replicas_are_complete_at_once() {
+fn claims_out_of_range_are_left_alone() {
     let mut web = fixture();
     web.set.replicas = 0;
     assert_eq!(plan(&web).actions, [complete(&web)]);
@@ -121,7 +121,7 @@ fn leftovers_out_of_range_are_left_alone_and_no_replicas_are_complete_at_once() 
 }
 
 #[test]
-fn a_newcomer_born_old_is_brought_to_a_complete_wish() {
+fn new_outdated_claim_follows_a_complete_rollout() {
     let mut web = fixture();
     for name in ["data-web-2", "data-web-1", "data-web-0"] {
         web.done(name);
@@ -140,7 +140,7 @@ fn a_newcomer_born_old_is_brought_to_a_complete_wish() {
 }
 
 #[test]
-fn a_missing_or_terminating_claim_is_neither_waited_for_nor_written_but_keeps_the_wish_open() {
+fn missing_or_terminating_claim_keeps_the_phase() {
     let mut web = fixture();
     web.claims.remove("data-web-2");
     assert_eq!(plan(&web).actions, [apply(&web, 1)]);

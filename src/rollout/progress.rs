@@ -1,9 +1,9 @@
-//! What users read: the status of the ClaimRollout, as a value.
+//! The status of the ClaimRollout, as a value.
 
 use super::bounds::Bounds;
 use super::conditions::{Condition, RolloutState};
 use super::idle::Idle;
-use super::kept::Kept;
+use super::kept::KeptBack;
 use super::lag;
 use super::listed::listed;
 use super::order::Order;
@@ -18,76 +18,77 @@ use crate::templates::{ClaimTemplate, Quantity, Revision, TemplateChange, Update
 /// The progress of one set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// The wanted templates.
+    /// The desired templates.
     pub templates: Vec<ClaimTemplate>,
-    /// Their revision.
+    /// The target revision.
     pub update_revision: Revision,
-    /// The revision of the claims that are not at the wish; at the end that of the wish.
+    /// The revision of the outdated claims; the target revision if there are none.
     pub current_revision: Revision,
-    /// When the wish was first seen.
+    /// When the target was first seen.
     pub started: Seconds,
-    /// What applies to the set.
+    /// The update policy of the set.
     pub update_policy: UpdatePolicy,
-    /// The counters; none where the claims need not be looked at.
+    /// The counters; `None` if the claims need not be read.
     pub counts: Option<Counts>,
-    /// The counters of each template, in the order of the wanted list.
+    /// The counters of each template, in the order of the desired templates.
     pub by_template: Vec<TemplateProgress>,
-    /// Claims that are not done, highest ordinal first, at most 50; who is stuck comes before who waits.
+    /// Claims that are not done, highest ordinal first, at most 50. Claims that are stuck are preferred to claims that
+    /// wait.
     pub claims: Vec<ClaimProgress>,
-    /// Claims that are stuck and have no place there.
+    /// Claims that are stuck and do not fit into that list.
     pub unlisted: Vec<ClaimProgress>,
-    /// Everything is as wished.
+    /// The condition `Ready`: everything is updated and ready.
     pub ready: Condition,
-    /// It is being worked on.
+    /// The condition `Reconciling`: the rollout makes progress or waits.
     pub reconciling: Condition,
-    /// Somebody has to do something.
+    /// The condition `Stalled`: somebody must act.
     pub stalled: Condition,
 }
 
-/// KEP-4650's counters, of replicas by their claims.
+/// The counters of KEP-4650: replicas, by the state of their claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Replicas of the set.
     pub replicas: usize,
-    /// Replicas of which no claim is at the wish.
+    /// Replicas without an updated claim.
     pub current: usize,
-    /// Replicas of which every claim is at the wish.
+    /// Replicas of which every claim is updated.
     pub updated: usize,
-    /// Replicas of which every claim is at the wish and ready.
+    /// Replicas of which every claim is updated and ready.
     pub ready: usize,
 }
 
-/// The counters of KEP-0661 and OpenKruise, of the claims of one template.
+/// The counters of KEP-0661 and OpenKruise: claims of one template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateProgress {
     /// The name of the template.
     pub template: String,
-    /// Claims at the wish. Of a template that is as it was, claims that are as it says count as well.
+    /// Updated claims. If the template did not change, compatible claims count as well.
     pub updated: usize,
-    /// Such claims that are ready.
+    /// Those of the updated claims that are ready.
     pub ready: usize,
-    /// Claims that ask for at least what the template asks for.
+    /// Claims that request at least the size of the template.
     pub compatible: usize,
-    /// Such claims that have what the template asks for.
+    /// Those of the compatible claims that have at least the size of the template.
     pub compatible_ready: usize,
-    /// The generation of the set, once every claim is at the wish and ready.
+    /// The generation of the set, once every claim is updated and ready.
     pub finished: Option<i64>,
 }
 
 /// One claim that is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimProgress {
-    /// Its name.
+    /// The name of the claim.
     pub name: String,
-    /// Its uid, if it exists.
+    /// The uid of the claim, if it exists.
     pub uid: Option<String>,
-    /// The ordinal of its replica.
+    /// The ordinal of the replica.
     pub ordinal: u32,
-    /// How far it has come.
+    /// The state of the claim.
     pub state: ClaimState,
-    /// Why, as one word.
+    /// The reason for the state.
     pub reason: String,
-    /// Why, in words.
+    /// The message for users.
     pub message: String,
 }
 
@@ -132,13 +133,13 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
     }
 }
 
-/// How many claims have older templates, if any has.
+/// How many claims are outdated, if any.
 fn lagging(replicas: &[Replica<'_>], by_template: &[TemplateProgress]) -> Option<String> {
     let claims = replicas.iter().flat_map(|replica| &replica.claims);
     let all = claims.filter(|claim| claim.claim.is_some()).count();
     let updated: usize = by_template.iter().map(|template| template.updated).sum();
-    let older = all.saturating_sub(updated);
-    (older > 0).then(|| format!("{older} of {all} PVCs have older templates"))
+    let outdated = all.saturating_sub(updated);
+    (outdated > 0).then(|| format!("{outdated} of {all} PVCs are outdated"))
 }
 
 /// The progress of a rollout; `replicas` are highest ordinal first.
@@ -187,18 +188,18 @@ fn claim_progress(
     let budget = bounds.spending.waits(claim.name.as_str());
     let budget = budget.map(|waits| (ReadyReason::WaitsForBudget.as_str().to_owned(), waits.message.clone()));
     let (reason, mut message) = match replica.kept.filter(|_| claim.state == ClaimState::Pending) {
-        Some(Kept::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
-        Some(Kept::OnDelete) => {
-            let message = format!("follows when Pod {}-{} has been deleted", set.name, replica.ordinal);
+        Some(KeptBack::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
+        Some(KeptBack::OnDelete) => {
+            let message = format!("waiting for Pod {}-{} to be deleted", set.name, replica.ordinal);
             ("OnDelete".to_owned(), message)
         }
-        Some(Kept::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
+        Some(KeptBack::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
         None => budget.unwrap_or_else(|| (claim.reason.clone(), claim.message.clone())),
     };
     if let Some((why, _)) = snapshot.not_evicted.as_ref()
         && restart::waits(set, claim)
     {
-        message = format!("{message}; its Pod is not evicted: {why}");
+        message = format!("{message}; failed to evict its Pod: {why}");
     }
     let uid = claim.claim.map(|claim| claim.uid.clone());
     ClaimProgress {
@@ -238,7 +239,7 @@ fn by_template(set: &SetView, template: &ClaimTemplate, replicas: &[Replica<'_>]
     let compatible =
         |claim: &ClaimAssessment<'_>| claim.claim.is_some_and(|view| readiness::is_compatible(view, template));
     let reached = |capacity: Quantity| template.storage.is_none_or(|wanted| capacity >= wanted);
-    // Of a template that did not change there is nothing to bring to a claim but the label.
+    // If the template did not change, only the label changes on its claims.
     let mut live = set.live.iter().filter(|live| live.name == template.name);
     let is_unchanged = live.any(|live| TemplateChange::between(live, template).is_empty());
     let is_updated = |claim: &ClaimAssessment<'_>| claim.at == At::Updated || is_unchanged && compatible(claim);
@@ -256,7 +257,7 @@ fn by_template(set: &SetView, template: &ClaimTemplate, replicas: &[Replica<'_>]
     }
 }
 
-/// What the claim with the lowest ordinal that is not at the wish is at: the label on it, else the live templates.
+/// The revision of the outdated claim with the lowest ordinal: its label, else the revision of the live templates.
 fn current_revision(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -> Revision {
     let behind = replicas
         .iter()

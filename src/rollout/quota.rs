@@ -1,7 +1,7 @@
-//! Before the first PVC of a rollout is written: whether all that would grow fits into the quotas of the namespace.
+//! The check before the first write: whether all PVCs that would grow fit into the quotas of the namespace.
 //!
-//! A rollout that ends half way leaves a StatefulSet with PVCs of two sizes. What was asked of the quotas once may be wrong a
-//! moment later, so the API server may still deny a PVC on the way; that is told of the PVC (`ClaimRefused`).
+//! A rollout that ends half way leaves a StatefulSet with PVCs of two sizes. Quotas may change after the check, so the
+//! API server may still deny a PVC later; the PVC then reports it (`ClaimRefused`).
 
 use super::order::Order;
 use super::replica::{At, Replica};
@@ -9,22 +9,22 @@ use super::snapshot::{Seconds, Snapshot};
 use super::target::Target;
 use crate::claims::quota::{Excess, Growth, Quotas, exceeded};
 
-/// Time between two looks at the quotas while something does not fit.
+/// Time until the quotas are read again while the rollout does not fit.
 pub const RECHECK: Seconds = 30;
 
-/// Why nothing is written although it is the turn of some replica.
+/// Why no PVC is written although the turn of a replica has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// The quotas are to be read first.
+    /// The quotas must be read first.
     Unread,
-    /// All that would grow does not fit.
+    /// The PVCs that would grow do not fit.
     Exceeds(Excess),
 }
 
-/// What keeps the first PVC from being written, if anything does.
+/// Why the first PVC may not be written, if so.
 ///
-/// It is the first as long as no PVC is at the revision, and none was denied. What counts is every PVC that the rollout may
-/// write as things are: those below the partition, or whose Pod is to be deleted by hand first, count when they may.
+/// A PVC is the first while none is updated and none was denied. Every PVC that the rollout may write now counts: PVCs
+/// below the partition, or whose Pod has to be deleted by hand first, count later.
 pub(super) fn held(
     snapshot: &Snapshot,
     target: &Target<'_>,
@@ -41,9 +41,9 @@ pub(super) fn held(
         return None;
     }
     let free = replicas.iter().filter(|replica| replica.kept.is_none());
-    let growths = free.flat_map(|replica| &replica.claims).filter_map(|standing| {
-        let claim = standing.claim.filter(|_| standing.wants_apply(snapshot.now))?;
-        let to = standing.apply(snapshot, target)?.storage;
+    let growths = free.flat_map(|replica| &replica.claims).filter_map(|assessment| {
+        let claim = assessment.claim.filter(|_| assessment.wants_apply(snapshot.now))?;
+        let to = assessment.apply(snapshot, target)?.storage;
         (to > claim.request).then(|| Growth {
             class: claim.storage_class_name(),
             from: claim.request,

@@ -1,4 +1,4 @@
-//! The words *at the wish* and *ready*, and the states of a claim.
+//! When a claim is updated and ready, and the states of a claim.
 
 use std::fmt;
 
@@ -7,40 +7,40 @@ use crate::claims::compatible::differences;
 use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::templates::{ClaimTemplate, Quantity, Revision, keys};
 
-/// The reason of a claim that is `Pending` and is waited for by nobody: its turn comes.
+/// The reason of a `Pending` claim whose turn has not come.
 pub const WAITING: &str = "Waiting";
 
-/// How far a claim has come. One vocabulary everywhere: status, events, metrics, command line.
+/// The state of a claim, as in the status, in metrics and on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ClaimState {
-    /// Not yet reached.
+    /// The claim is outdated, and its turn has not come.
     Pending,
-    /// It has no volume, so it can neither be written nor become ready.
+    /// The claim has no volume, so it can neither be written nor become ready.
     Unbound,
-    /// Written; nobody has begun to work on it.
+    /// The claim was written, and the driver has not started.
     Applied,
     /// The volume is being expanded.
     Expanding,
-    /// The file system is to be expanded by the node.
+    /// The node has to expand the file system.
     NodeExpanding,
     /// The attributes class is being changed.
     Modifying,
-    /// The driver says that it cannot be done.
+    /// The driver reports that the change is infeasible.
     Infeasible,
-    /// The API server says no.
+    /// The API server denies the apply, or stores something else.
     Refused,
-    /// It is not the set's.
+    /// The claim does not belong to the set.
     Foreign,
-    /// It is being deleted.
+    /// The claim is being deleted.
     Terminating,
-    /// It does not exist.
+    /// The claim does not exist.
     Missing,
-    /// It is at the wish, and ready.
+    /// The claim is updated and ready.
     Done,
 }
 
 impl ClaimState {
-    /// Every state, in the order in which a claim usually goes through them.
+    /// Every state, in the usual order.
     pub const ALL: [Self; 12] = [
         Self::Pending,
         Self::Unbound,
@@ -56,7 +56,7 @@ impl ClaimState {
         Self::Done,
     ];
 
-    /// The state as it is written.
+    /// The text of the state.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -75,19 +75,19 @@ impl ClaimState {
         }
     }
 
-    /// The state that is written so; nothing where none is.
+    /// The state with this text, if there is one.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == text)
     }
 
-    /// True iff somebody has to do something before it goes on.
+    /// True iff somebody must act before the claim can make progress.
     #[must_use]
     pub const fn is_stalled(self) -> bool {
         matches!(self, Self::Infeasible | Self::Refused | Self::Foreign)
     }
 
-    /// True iff it was written and is on its way.
+    /// True iff the claim was written and is not ready yet.
     #[must_use]
     pub const fn is_in_motion(self) -> bool {
         matches!(
@@ -96,7 +96,7 @@ impl ClaimState {
         )
     }
 
-    /// True iff somebody should look at it.
+    /// True iff the claim is preferred in the status, because users must know of it.
     #[must_use]
     pub const fn is_stuck(self) -> bool {
         matches!(self, Self::Refused | Self::Infeasible | Self::Foreign)
@@ -109,20 +109,20 @@ impl fmt::Display for ClaimState {
     }
 }
 
-/// True iff the claim carries the revision, and what was asked for with it was stored. Such a claim is never written again,
-/// whatever it holds now (S8).
+/// True iff the claim carries the revision, and the size and the class of that apply were stored. Such a claim is never
+/// written again, whatever its spec is now (S8).
 #[must_use]
 pub fn is_at(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
     let carries = claim.labels.get(keys::REVISION);
     carries.is_some_and(|label| label == revision.as_str()) && !was_dropped(claim, template)
 }
 
-/// True iff the label was stored and the size or the class of the same apply was not: a webhook changed it, or a feature is
-/// off. The claim itself says so, also to a controller that did not see the reply.
+/// True iff the label was stored and the size or the class of the same apply was not: a webhook changed it, or a
+/// feature is off. The claim itself shows it, so a controller that did not see the reply knows it as well.
 ///
-/// A value that somebody else has asked for since is theirs, and stays. But a smaller size or another class that no one but
-/// our apply owns is what became of it; and where a class was asked for, none is nobody's choice: the API server lets no
-/// one take a class away.
+/// A value that another manager has set since stays. But if only our apply owns a smaller size or another class, that
+/// value is what became of our apply. A missing class was dropped as well, because the API server lets nobody remove a
+/// class.
 fn was_dropped(claim: &Claim, template: &ClaimTemplate) -> bool {
     let smaller = |asked: Quantity| claim.size_is_ours && claim.request < asked;
     let another = |asked: &str| match claim.class.as_deref().unwrap_or_default() {
@@ -133,16 +133,16 @@ fn was_dropped(claim: &Claim, template: &ClaimTemplate) -> bool {
     template.storage.is_some_and(smaller) || class.is_some_and(|asked| !asked.is_empty() && another(asked))
 }
 
-/// True iff the claim asks for at least what the template asks for, and differs in nothing that cannot change.
+/// True iff the claim requests at least the size of the template, and has no difference in a field that cannot change.
 #[must_use]
 pub fn is_compatible(claim: &Claim, template: &ClaimTemplate) -> bool {
     let large_enough = template.storage.is_none_or(|wanted| claim.request >= wanted);
     large_enough && differences(template, &claim.spec).next().is_none()
 }
 
-/// True iff the capacity is at least the smaller one of the template's and the claim's request (KEP-4650).
+/// True iff the capacity is at least the smaller request of template and claim (KEP-4650).
 ///
-/// A claim that was grown beyond the template need only have reached the template.
+/// A claim that requests more than the template needs to have reached the template only.
 #[must_use]
 pub fn has_capacity(claim: &Claim, template: &ClaimTemplate) -> bool {
     let wanted = template
@@ -151,7 +151,7 @@ pub fn has_capacity(claim: &Claim, template: &ClaimTemplate) -> bool {
     claim.capacity.is_some_and(|capacity| capacity >= wanted)
 }
 
-/// True iff the volume has the attributes class that the claim asks for; none and `""` are the same.
+/// True iff the volume has the attributes class that the claim requests; no class and `""` are the same.
 #[must_use]
 pub fn has_class(claim: &Claim) -> bool {
     let name = |class: &Option<String>| class.clone().unwrap_or_default();
@@ -160,38 +160,38 @@ pub fn has_class(claim: &Claim) -> bool {
 
 /// True iff the claim is bound, and has the capacity and the attributes class.
 ///
-/// What it does not do: look whether the claim is at a revision. Only of a claim that is may it be asked, so that the
-/// answer does not come from a view that is older than the apply.
+/// The revision is not checked. Call this for updated claims only: a view that is older than the apply may show a claim
+/// that has everything it requests.
 #[must_use]
 pub fn is_ready(claim: &Claim, template: &ClaimTemplate) -> bool {
     claim.bound && has_capacity(claim, template) && has_class(claim)
 }
 
-/// True iff the driver has said that it cannot do what the claim asks for. Its statuses say so and no condition does: an
-/// error that it tries again is in a condition, too, and stays there.
+/// True iff the driver has reported the change as infeasible. Only the statuses count: a condition also contains errors
+/// that the driver retries, and keeps them.
 #[must_use]
 pub fn is_infeasible(claim: &Claim) -> bool {
     let resize = [Some(Resize::ControllerInfeasible), Some(Resize::NodeInfeasible)];
     resize.contains(&claim.resize) || claim.modify == Some(Modify::Infeasible)
 }
 
-/// True iff the file system is to be expanded by the node. Its kubelet may have tried and failed: where the volume has to be
-/// mounted again every kubelet does.
+/// True iff the node has to expand the file system. The kubelet may have failed: if the volume has to be mounted again,
+/// every kubelet does.
 fn is_on_the_node(claim: &Claim) -> bool {
     match claim.resize {
         Some(resize) => matches!(resize, Resize::NodePending | Resize::NodeInProgress),
-        // From before there was a status for it.
+        // Before Kubernetes had a status for it.
         None => claim.file_system_resize_pending.is_some(),
     }
 }
 
-/// True iff only the node has work to do, or has failed at it for good: a Pod that mounts the volume again may be the cure.
+/// True iff only the node has work to do, or has failed for good: a new Pod that mounts the volume may fix it.
 #[must_use]
 pub fn needs_pod(claim: &Claim) -> bool {
     has_class(claim) && (is_on_the_node(claim) || claim.resize == Some(Resize::NodeInfeasible))
 }
 
-/// How far a claim at the wish has come.
+/// The state of an updated claim.
 #[must_use]
 pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
     if !claim.bound {
@@ -219,11 +219,11 @@ pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
     }
 }
 
-/// True iff the Pod that mounts the claim must not be replaced yet (KEP-4650, "Updated Reconciliation Logic"; S7): the claim
-/// is not at the revision, or not ready for another reason than that its node has work to do.
+/// True iff the Pod that mounts the claim must not be replaced yet (KEP-4650, "Updated Reconciliation Logic"; S7): the
+/// claim is outdated, or it is not ready for another reason than pending work of the node.
 ///
-/// Some drivers finish an expansion only when the volume is mounted again, so a Pod that is to be replaced is replaced then.
-/// Nor is a claim without a volume waited for: it cannot be written before it has one, and the new Pod may be the cure.
+/// Some drivers finish an expansion only when the volume is mounted again, so pending work of the node does not keep
+/// the Pod. Neither does a missing volume: the claim cannot be written without one, and the new Pod may fix it.
 #[must_use]
 pub fn keeps_pod(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
     if claim.terminating || !claim.bound || is_ready_at(claim, template, revision) {
@@ -236,7 +236,7 @@ fn is_ready_at(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> 
     is_at(claim, template, revision) && is_ready(claim, template)
 }
 
-/// Why a claim is in this state, as one word and in words.
+/// Why a claim is in this state: reason and message.
 #[must_use]
 pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (String, String) {
     let sizes = || {
@@ -258,7 +258,7 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
         )
     };
     let (reason, message) = match state {
-        ClaimState::Unbound => ("NotBound", "waits for a volume".to_owned()),
+        ClaimState::Unbound => ("NotBound", "waiting for a volume".to_owned()),
         ClaimState::Applied => (
             "NotBegun",
             if has_capacity(claim, template) {
@@ -270,11 +270,10 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
         ClaimState::Expanding => ("Resizing", sizes()),
         ClaimState::NodeExpanding => ("FileSystemResizePending", sizes()),
         ClaimState::Modifying if claim.modify == Some(Modify::Pending) => {
-            let waits = "it waits, perhaps for that class to exist";
-            ("ModifyVolumePending", format!("{}: {waits}", class()))
+            ("ModifyVolumePending", format!("{}: the class may not exist", class()))
         }
         ClaimState::Modifying => ("ModifyingVolume", class()),
-        ClaimState::Infeasible => ("Infeasible", "the driver cannot do it".to_owned()),
+        ClaimState::Infeasible => ("Infeasible", "not possible for the driver".to_owned()),
         _ => ("", String::new()),
     };
     let trouble = match state {
@@ -286,7 +285,7 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
     };
     match trouble {
         Some(trouble) if state == ClaimState::Infeasible => (trouble.reason.clone(), trouble.message.clone()),
-        // It is tried again.
+        // The driver retries it.
         Some(trouble) => (trouble.reason.clone(), format!("{message}; {}", trouble.message)),
         None => (reason.to_owned(), message),
     }

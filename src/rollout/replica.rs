@@ -1,9 +1,9 @@
-//! One replica: where its Pod and its claims are, and what KEP-4650 says to do about each claim.
+//! One replica: the revisions of its Pod and claims, and the step that KEP-4650 defines for each claim.
 
 use std::collections::BTreeMap;
 
 use super::action::ApplyClaim;
-use super::kept::{self, Kept};
+use super::kept::{self, KeptBack};
 use super::readiness::{self, ClaimState};
 use super::snapshot::{PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
 use super::target::Target;
@@ -14,101 +14,101 @@ use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
 use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, Quantity, keys};
 
-/// Where a Pod or a claim is on its way from revision A to revision B.
+/// The revision of a Pod or a claim: outdated is A in the table of KEP-4650, updated is B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// It does not exist, or is about to stop existing.
+    /// The object does not exist, or is being deleted.
     Absent,
-    /// At any other revision than the one that is wished.
+    /// The object has another revision than the target.
     Outdated,
-    /// At the revision that is wished: for a claim the wish's, for a Pod the set's update revision.
+    /// A claim has the target revision, or a Pod has the update revision of the set.
     Updated,
 }
 
 impl At {
-    /// Where a Pod of the set is; a status from before the last change of the set may take an older revision for B.
+    /// The revision of a Pod. A status from before the last change of the set may name an older update revision.
     #[must_use]
     pub fn of_pod(pod: Option<&PodView>, set: &SetView) -> Self {
         match pod.filter(|pod| pod.deleted.is_none()) {
             None => Self::Absent,
-            Some(pod) if pod.revision == set.update_revision => Self::B,
-            Some(_) => Self::A,
+            Some(pod) if pod.revision == set.update_revision => Self::Updated,
+            Some(_) => Self::Outdated,
         }
     }
 }
 
-/// What to do about a claim.
+/// The next step for a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The StatefulSet controller makes what is missing.
+pub enum ClaimStep {
+    /// Nothing: the StatefulSet controller creates the claim.
     Nothing,
-    /// Bring it to B.
+    /// Apply the desired template.
     Apply,
-    /// Wait until it is ready.
+    /// Wait until the claim is ready.
     Wait,
 }
 
 /// The table of KEP-4650 in the order of its newer text, for changes of claims alone.
 #[must_use]
-pub const fn step(pod: At, claim: At) -> Step {
+pub const fn step(pod: At, claim: At) -> ClaimStep {
     match (pod, claim) {
-        (At::Absent, At::Absent) => Step::Nothing,
-        (At::Absent, At::Outdated) => Step::Apply,
-        // Only for what needs no Pod: the volume, but neither the file system nor the first consumer.
-        (At::Absent, At::Updated) => Step::Wait,
-        (At::Outdated, At::Absent) => Step::Nothing,
-        (At::Outdated, At::Outdated) => Step::Apply,
-        (At::Outdated, At::Updated) => Step::Wait,
-        (At::Updated, At::Absent) => Step::Nothing,
-        (At::Updated, At::Outdated) => Step::Apply,
-        (At::Updated, At::Updated) => Step::Wait,
+        (At::Absent, At::Absent) => ClaimStep::Nothing,
+        (At::Absent, At::Outdated) => ClaimStep::Apply,
+        // Waits for the volume only: the file system and the first consumer need a Pod.
+        (At::Absent, At::Updated) => ClaimStep::Wait,
+        (At::Outdated, At::Absent) => ClaimStep::Nothing,
+        (At::Outdated, At::Outdated) => ClaimStep::Apply,
+        (At::Outdated, At::Updated) => ClaimStep::Wait,
+        (At::Updated, At::Absent) => ClaimStep::Nothing,
+        (At::Updated, At::Outdated) => ClaimStep::Apply,
+        (At::Updated, At::Updated) => ClaimStep::Wait,
     }
 }
 
-/// One replica of a set.
+/// One replica of a StatefulSet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replica<'a> {
-    /// Its ordinal.
+    /// The ordinal of the replica.
     pub ordinal: u32,
-    /// Its Pod.
+    /// The Pod of the replica, if it exists.
     pub pod: Option<&'a PodView>,
-    /// Where its Pod is.
+    /// The revision of the Pod.
     pub pod_at: At,
-    /// What keeps its claims from being written, whatever they are.
-    pub kept: Option<Kept>,
-    /// Its claims, in the order of the wanted templates.
+    /// Why no claim of the replica may be written, if so.
+    pub kept: Option<KeptBack>,
+    /// The claims, in the order of the desired templates.
     pub claims: Vec<ClaimAssessment<'a>>,
 }
 
-/// How one claim stands.
+/// The assessment of one claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimAssessment<'a> {
-    /// Its name.
+    /// The name of the claim.
     pub name: ClaimName,
-    /// What it is to become.
+    /// The desired template of the claim.
     pub template: &'a ClaimTemplate,
-    /// What it is.
+    /// The claim, if it exists.
     pub claim: Option<&'a Claim>,
-    /// Where the replica's Pod is.
+    /// The revision of the Pod of the replica.
     pub pod_at: At,
-    /// Where the claim is.
+    /// The revision of the claim.
     pub at: At,
-    /// How far it has come.
+    /// The state of the claim.
     pub state: ClaimState,
-    /// Whether it keeps the Pod from being replaced: the rule of the gate.
+    /// True iff the gate keeps the Pod because of this claim.
     pub keeps_pod: bool,
-    /// Why, as one word.
+    /// The reason for the state.
     pub reason: String,
-    /// Why, in words.
+    /// The message for users.
     pub message: String,
-    /// When a refused claim may be tried again.
+    /// When a failed apply may be retried.
     pub retry_at: Option<Seconds>,
 }
 
 /// The Pods that mount each claim, by the name of the claim.
 pub type Mounting<'a> = BTreeMap<&'a str, Vec<&'a PodView>>;
 
-/// Which Pods mount which claims.
+/// The Pods that mount each claim.
 #[must_use]
 pub fn mounting(snapshot: &Snapshot) -> Mounting<'_> {
     let mut mounting = Mounting::new();
@@ -121,7 +121,7 @@ pub fn mounting(snapshot: &Snapshot) -> Mounting<'_> {
 }
 
 impl<'a> Replica<'a> {
-    /// How the replica stands in the snapshot.
+    /// Assesses one replica of the snapshot.
     #[must_use]
     pub fn assess(snapshot: &'a Snapshot, target: &Target<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
@@ -135,10 +135,10 @@ impl<'a> Replica<'a> {
             match_labels: &selector,
         };
         let claims = target.change.templates.iter().filter_map(|template| {
-            // Names that cannot be made were refused with the wish.
+            // Target::staged checked that every name is valid.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
             let claim = snapshot.claims.get(name.as_str());
-            let mut standing = ClaimAssessment {
+            let mut assessment = ClaimAssessment {
                 name,
                 template,
                 claim,
@@ -147,27 +147,28 @@ impl<'a> Replica<'a> {
                 state: ClaimState::Missing,
                 keeps_pod: false,
                 reason: "NotFound".to_owned(),
-                message: "waits for the StatefulSet controller to make it".to_owned(),
+                message: "waiting for the StatefulSet controller to create it".to_owned(),
                 retry_at: None,
             };
             if let Some(claim) = claim {
-                standing.keeps_pod = readiness::keeps_pod(claim, template, &target.revision);
+                assessment.keeps_pod = readiness::keeps_pod(claim, template, &target.revision);
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
-                let foreign = snapshot.foreign(&standing.name, claim, &belongs, mounting);
-                let refusal = snapshot
+                let foreign = snapshot.foreign(&assessment.name, claim, &belongs, mounting);
+                let failed = snapshot
                     .refusals
                     .get(&claim.uid)
-                    // One that is not to be written any more is not in the way, and another controller does not know of it.
-                    .filter(|refusal| refusal.revision == target.revision && kept.is_none());
-                standing.judge(
+                    // If the claim may not be written now, the failure does not matter. Another controller does not
+                    // know of it.
+                    .filter(|failed| failed.revision == target.revision && kept.is_none());
+                assessment.judge(
                     claim,
                     readiness::is_at(claim, template, &target.revision),
                     foreign.as_ref(),
-                    refusal,
+                    failed,
                     snapshot.now,
                 );
             }
-            Some(standing)
+            Some(assessment)
         });
         Self {
             ordinal,
@@ -178,26 +179,26 @@ impl<'a> Replica<'a> {
         }
     }
 
-    /// True iff every claim is at the wish and ready.
+    /// True iff every claim is updated and ready.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.claims.iter().all(|claim| claim.state == ClaimState::Done)
     }
 
-    /// True iff somebody has to do something about a claim before it goes on.
+    /// True iff somebody must act before a claim can make progress.
     #[must_use]
     pub fn is_stuck(&self) -> bool {
         self.claims.iter().any(|claim| claim.state.is_stalled())
     }
 
-    /// True iff its Pod is there, and not Ready.
+    /// True iff the Pod exists, is not being deleted, and is not Ready.
     #[must_use]
     pub fn is_unready(&self) -> bool {
         self.pod
             .is_some_and(|pod| pod.ready_since.is_none() && pod.deleted.is_none())
     }
 
-    /// True iff the storage is working on a claim. The node is not: it may be waiting for a Pod.
+    /// True iff the storage is working on a claim. Work of the node does not count, because it may wait for a Pod.
     #[must_use]
     pub fn is_in_motion(&self) -> bool {
         let mut states = self.claims.iter().map(|claim| claim.state);
@@ -210,21 +211,21 @@ impl<'a> Replica<'a> {
         self.claims.iter().all(|claim| !claim.keeps_pod)
     }
 
-    /// True iff no claim keeps the Pod from being replaced, and one may have: one without a volume never has, and one that
-    /// is not there will have to be looked at when it is.
+    /// True iff no claim keeps the Pod from being replaced, and one may have kept it before. A claim without a volume
+    /// never keeps it, and a missing claim is checked when it exists.
     #[must_use]
     pub fn has_become_ready(&self) -> bool {
         let has_kept = |state| !matches!(state, ClaimState::Unbound | ClaimState::Missing);
         self.lets_pod_go() && self.claims.iter().any(|claim| has_kept(claim.state))
     }
 
-    /// True iff nothing here keeps the next replica waiting.
+    /// True iff no claim keeps the next replica waiting.
     #[must_use]
     pub fn lets_pass(&self, set: &SetView) -> bool {
         self.claims.iter().all(|claim| claim.lets_pass(set))
     }
 
-    /// True iff what keeps the next replica waiting is only what a Pod could move on.
+    /// True iff the claims that keep the next replica waiting all need a Pod to make progress.
     #[must_use]
     pub fn waits_for_its_pod(&self, set: &SetView) -> bool {
         let waits = |claim: &ClaimAssessment<'_>| claim.state == ClaimState::Unbound || claim.needs_pod();
@@ -238,7 +239,7 @@ impl ClaimAssessment<'_> {
         claim: &Claim,
         at_target: bool,
         foreign: Option<&Foreign>,
-        refusal: Option<&Refusal>,
+        failed: Option<&Refusal>,
         now: Seconds,
     ) {
         let (at, state, reason, message) = if claim.terminating {
@@ -248,7 +249,7 @@ impl ClaimAssessment<'_> {
                 "Deleted".to_owned(),
                 "is being deleted".to_owned(),
             )
-        } else if at_target && !refusal.is_some_and(|refusal| refusal.is_of_reply(claim)) {
+        } else if at_target && !failed.is_some_and(|failed| failed.is_of_reply(claim)) {
             let state = readiness::state_at_target(claim, self.template);
             let (reason, message) = readiness::explain(state, claim, self.template);
             (At::Updated, state, reason, message)
@@ -265,27 +266,27 @@ impl ClaimAssessment<'_> {
         } else if !claim.bound {
             let (reason, message) = readiness::explain(ClaimState::Unbound, claim, self.template);
             (At::Outdated, ClaimState::Unbound, reason, message)
-        } else if let Some(refusal) = refusal {
-            let changed = refusal.resource_version != claim.resource_version && !refusal.is_by_others();
-            self.retry_at = Some(if changed { 0 } else { refusal.retry_at(now) });
+        } else if let Some(failed) = failed {
+            let changed = failed.resource_version != claim.resource_version && !failed.is_by_others();
+            self.retry_at = Some(if changed { 0 } else { failed.retry_at(now) });
             (
                 At::Outdated,
                 ClaimState::Refused,
-                refusal.cause.clone(),
-                refusal.message.clone(),
+                failed.cause.clone(),
+                failed.message.clone(),
             )
         } else {
             (
                 At::Outdated,
                 ClaimState::Pending,
                 readiness::WAITING.to_owned(),
-                "not yet reached".to_owned(),
+                "waiting for its turn".to_owned(),
             )
         };
         (self.at, self.state, self.reason, self.message) = (at, state, reason, message);
     }
 
-    /// True iff the table says so and nothing speaks against writing the claim now.
+    /// True iff the table requires an apply and the state of the claim permits it now.
     #[must_use]
     pub fn wants_apply(&self, now: Seconds) -> bool {
         let free = match self.state {
@@ -293,15 +294,15 @@ impl ClaimAssessment<'_> {
             ClaimState::Refused => self.retry_at.is_some_and(|retry_at| retry_at <= now),
             _ => false,
         };
-        free && step(self.pod_at, self.at) == Step::Apply
+        free && step(self.pod_at, self.at) == ClaimStep::Apply
     }
 
     /// True iff the next replica need not wait for this claim.
     ///
-    /// What is stuck stops the others with OrderedReady and not with Parallel (KEP-0661), where a claim that has no volume
-    /// yet is somebody else's to wait for. What only a Pod could move on does not stop them while there is no Pod, or where
-    /// all Pods are deleted before one is made: with OrderedReady the Pod may be waiting for a lower one, whose full disk is
-    /// what is to be grown.
+    /// A stuck claim stops the others with OrderedReady and not with Parallel (KEP-0661); with Parallel, neither does a
+    /// claim without a volume. A claim that needs a Pod to make progress does not stop them while there is no Pod, or
+    /// if all Pods are deleted before one is created: with OrderedReady the Pod may wait for a lower Pod whose full
+    /// disk has to grow first.
     #[must_use]
     pub fn lets_pass(&self, set: &SetView) -> bool {
         let parallel = set.pod_management == PodManagement::Parallel;
@@ -317,7 +318,7 @@ impl ClaimAssessment<'_> {
         }
     }
 
-    /// True iff it was written, and only a Pod could move it on.
+    /// True iff the claim was written, and needs a Pod to make progress.
     fn needs_pod(&self) -> bool {
         match self.state {
             ClaimState::NodeExpanding => true,
@@ -326,11 +327,11 @@ impl ClaimAssessment<'_> {
         }
     }
 
-    /// The apply that brings the claim to the wish; `None` if there is no claim.
+    /// The apply that updates the claim; `None` if there is no claim.
     ///
-    /// The size is never smaller than what the claim asks for (S1), unless it takes back a growth that was ours and never
-    /// reached. Keys of the selector keep the selector's values, as when the StatefulSet controller made the claim. A wish
-    /// without an attributes class leaves the claim's as it is.
+    /// The size is never smaller than the request of the claim (S1), unless it takes back a growth of ours that was
+    /// never reached. Keys of the selector keep the values of the selector, as when the StatefulSet controller creates
+    /// a claim. A template without an attributes class leaves the class of the claim as it is.
     #[must_use]
     pub fn apply(&self, snapshot: &Snapshot, target: &Target<'_>) -> Option<ApplyClaim> {
         let claim = self.claim?;
@@ -358,28 +359,28 @@ impl ClaimAssessment<'_> {
     }
 }
 
-/// In steps of so many bytes volumes are asked for; most drivers round up to more.
-const STEP: u64 = 1 << 20;
+/// Sizes are requested in steps of this number of bytes; most drivers round up to larger steps.
+const SIZE_STEP: u64 = 1 << 20;
 
-/// What a claim may ask for instead, where it asks for more than is wanted because of a growth that is ours and was never
-/// reached, so that it may be taken back (KEP-0661, KEP-1790): what is wanted, or the least that the API server takes, which
-/// is more than the capacity. So a claim that has what is wanted asks for a step more than it has.
+/// The lower size that takes back a growth of ours that was never reached (KEP-0661, KEP-1790): the wanted size, or the
+/// smallest size that the API server accepts, which is more than the capacity. So a claim that already has the wanted
+/// size requests one step more than its capacity.
 ///
-/// A growth is ours if an earlier wish was applied to the claim, and that apply alone made the size what it is: what a
-/// human or an autoscaler asked for stays.
+/// A growth is ours if a previous apply of ours alone owns the size of the claim. A size that a human or an autoscaler
+/// requested stays.
 fn lowered(claim: &Claim, wanted: Quantity) -> Option<Quantity> {
     let ours = claim.size_is_ours && claim.labels.contains_key(keys::REVISION);
-    let steps = claim.capacity?.bytes().ok()? / STEP;
-    let least = Quantity::from_bytes((steps + 1).checked_mul(STEP)?);
+    let steps = claim.capacity?.bytes().ok()? / SIZE_STEP;
+    let least = Quantity::from_bytes((steps + 1).checked_mul(SIZE_STEP)?);
     let lowered = wanted.max(least);
     (ours && lowered < claim.request).then_some(lowered)
 }
 
-/// Why a claim is not written at all, as one word and in words.
+/// Why a claim cannot be written at all: reason and message.
 fn explain_difference(change: &FrozenChange) -> (String, String) {
     let value = |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), shown);
     let message = format!(
-        "expected {} {} as in the template, but found {}, which cannot change in place",
+        "the template has {} {}, but the PVC has {}, which cannot change in place",
         change.field,
         value(&change.from),
         value(&change.to)

@@ -1,5 +1,5 @@
-//! `claim-rollout.io/restart: WhenNodeExpansionPends`: a Pod is evicted, so that its volumes are mounted again, because some
-//! drivers grow a file system only then (design, 5.2).
+//! `claim-rollout.io/restart: WhenNodeExpansionPends`: evicts a Pod, so that its volumes are mounted again. Some
+//! drivers expand a file system only then (design, 5.2).
 
 use super::action::Evict;
 use super::readiness::ClaimState;
@@ -8,17 +8,18 @@ use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::time;
 use crate::templates::Restart;
 
-/// For how many seconds the node may have had the file system to grow: kubelet looks about once a minute.
+/// How many seconds the node gets to expand the file system: kubelet checks about once a minute.
 pub const PATIENCE: Seconds = 60;
 
 /// The Pod to evict now, if there is one.
 ///
 /// # Guarantees
-/// * A PVC of the Pod is at the target revision, and its `FileSystemResizePending` has been true for [`PATIENCE`].
-/// * The Pod is older than that condition: a Pod that was created since has mounted the volume again, and is not evicted
-///   for it. Both times are of the cluster; clocks that differ by more than [`PATIENCE`] could have a Pod evicted twice.
-/// * Every other Pod of the StatefulSet is there and available, so no two are away because of us. The eviction API adds
-///   what the PodDisruptionBudgets ask for.
+/// * A PVC of the Pod is updated, and its `FileSystemResizePending` has been true for [`PATIENCE`].
+/// * The Pod is older than that condition: a Pod that was created since has mounted the volume again, and is not
+///   evicted for it. Both times are of the cluster; clocks that differ by more than [`PATIENCE`] could evict a Pod
+///   twice.
+/// * Every other Pod of the StatefulSet exists and is available, so no two are away because of us. The eviction API
+///   also respects PodDisruptionBudgets.
 /// * Nothing is evicted while the rollout is paused, and no Pod that Kubernetes replaces anyway.
 #[must_use]
 pub fn evict(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Option<Evict> {
@@ -44,7 +45,7 @@ pub fn evict(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Option<Evict> {
     })
 }
 
-/// True iff the PVC waits for its node, and its Pod would be evicted for it.
+/// True iff the PVC waits for its node, and its Pod may be evicted for it.
 pub(super) fn waits(set: &SetView, claim: &ClaimAssessment<'_>) -> bool {
     set.restart == Restart::WhenNodeExpansionPends && claim.state == ClaimState::NodeExpanding
 }
@@ -56,7 +57,7 @@ pub(super) fn due<'a>(snapshot: &'a Snapshot, replicas: &'a [Replica<'a>]) -> im
     due.chain(snapshot.not_evicted.as_ref().map(|(_, retry_at)| *retry_at))
 }
 
-/// Replicas whose Pod may be evicted, highest ordinal first, each with a PVC that its node has to grow.
+/// Replicas whose Pod may be evicted, highest ordinal first, each with a PVC that its node has to expand.
 fn candidates<'a>(
     snapshot: &'a Snapshot,
     replicas: &'a [Replica<'a>],
@@ -74,7 +75,7 @@ fn candidates<'a>(
     })
 }
 
-/// Since when the node has had the file system of this PVC to grow.
+/// Since when the node has to expand the file system of this PVC.
 fn pending_since(claim: &ClaimAssessment<'_>) -> Option<Seconds> {
     let view = claim.claim.filter(|_| claim.state == ClaimState::NodeExpanding)?;
     time::read(view.file_system_resize_pending.as_ref()?)

@@ -1,4 +1,4 @@
-//! What the decision reads, and nothing more: small own types that the shell fills from the cluster.
+//! The input of the decision: small types that the shell fills from the cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,40 +16,39 @@ use crate::templates::{
     UpdatePolicy, keys,
 };
 
-/// Everything that was seen of one set at one time.
+/// Everything that was read about one StatefulSet at one time.
 ///
-/// The parts may be of different ages. That is harmless, because every write carries the uid and the resourceVersion
-/// of what it was decided for (S9).
+/// The parts may be of different ages. This is harmless, because every write carries the uid and the resourceVersion of
+/// the object that it was decided for (S9).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
-    /// The time.
+    /// The current time.
     pub now: Seconds,
-    /// The settings, by which a staged change is judged again.
+    /// The settings, against which a staged change is checked again.
     pub settings: Arc<Settings>,
-    /// Why the controller does nothing although something is to be rolled out: [`Idle::PolicyMissing`] or
-    /// [`Idle::WriteUndone`].
+    /// Why the controller does nothing although there is a rollout: [`Idle::PolicyMissing`] or [`Idle::WriteUndone`].
     pub halted: Option<Idle>,
-    /// Why the last write to the set was refused, and when it is tried again.
+    /// Why the last write to the set was denied, and when to retry it.
     pub write_refused: Option<(String, Seconds)>,
-    /// Why the last eviction of a Pod was denied, and when it is tried again.
+    /// Why the last eviction of a Pod was denied, and when to retry it.
     pub not_evicted: Option<(String, Seconds)>,
-    /// When the change was staged at the latest, by the API server's clock; nothing where nobody knows.
+    /// The latest time at which the change can have been staged, by the clock of the API server; `None` if unknown.
     pub staged_at: Option<Seconds>,
     /// The set.
     pub set: SetView,
-    /// Claims of the namespace that may be the set's, by name.
+    /// Claims of the namespace that may belong to the set, by name.
     pub claims: BTreeMap<String, Claim>,
-    /// Pods of the namespace that are the set's or mount one of its claims, by name.
+    /// Pods of the namespace that belong to the set or mount one of its claims, by name.
     pub pods: BTreeMap<String, PodView>,
     /// Other sets of the namespace whose claims could have the same names.
     pub siblings: Vec<Sibling>,
-    /// Earlier writes to claims that the API server refused, by the uid of the claim.
+    /// Previous writes to claims that failed, by the uid of the claim.
     pub refusals: BTreeMap<String, Refusal>,
-    /// What the quotas of the namespace leave.
+    /// The quotas of the namespace.
     pub quotas: Quotas,
-    /// What their storage classes allow.
+    /// The budgets of the storage classes of the claims.
     pub budgets: Budgets,
-    /// What was last reported.
+    /// The last report.
     pub previous: Option<Previous>,
 }
 
@@ -78,12 +77,12 @@ pub struct SetView {
     pub match_labels: Map<String>,
     /// `spec.volumeClaimTemplates`
     pub live: Vec<ClaimTemplate>,
-    /// The valid record among the annotations.
+    /// The staged change, if the annotation is valid.
     pub staged: Option<StagedChange>,
-    /// Why the annotation that should be the record is none.
+    /// Why the annotation with the staged change is invalid.
     pub unreadable: Option<StagedError>,
-    /// The annotation `claim-rollout.io/update-policy`. A value that is not known counts as `OnClaimDelete`: nothing is
-    /// written for a wish that cannot be read.
+    /// The annotation `claim-rollout.io/update-policy`. An unknown value counts as `OnClaimDelete`: without a valid
+    /// value nothing is written.
     pub update_policy: Option<UpdatePolicy>,
     /// The annotation `claim-rollout.io/paused`.
     pub paused: bool,
@@ -91,27 +90,26 @@ pub struct SetView {
     pub partition: u32,
     /// The annotation `claim-rollout.io/ready`.
     pub ready: Option<Ready>,
-    /// The annotation `claim-rollout.io/sync`. A value that is not known counts as `LockStep`, which waits.
+    /// The annotation `claim-rollout.io/sync`. An unknown value counts as `LockStep`, which waits.
     pub sync: Sync,
-    /// The annotation `claim-rollout.io/progress-deadline`. A value that is not known counts as none.
+    /// The annotation `claim-rollout.io/progress-deadline`. An unknown value is ignored.
     pub progress_deadline: ProgressDeadline,
-    /// The annotation `claim-rollout.io/max-in-motion`, else the flag of the controller. A value that is not known counts as
-    /// none.
+    /// The annotation `claim-rollout.io/max-in-motion`, else the flag of the controller. An unknown value is ignored.
     pub max_in_motion: Option<MaxInMotion>,
-    /// The annotation `claim-rollout.io/restart`. A value that is not known counts as `Never`.
+    /// The annotation `claim-rollout.io/restart`. An unknown value counts as `Never`.
     pub restart: Restart,
     /// `spec.minReadySeconds`
     pub min_ready_seconds: Seconds,
-    /// `status.observedGeneration` is `metadata.generation`.
+    /// True iff `status.observedGeneration` is `metadata.generation`.
     pub status_is_current: bool,
     /// `spec.updateStrategy.type`
     pub strategy: Strategy,
     /// `spec.podManagementPolicy`
     pub pod_management: PodManagement,
-    /// The update strategy has a `maxUnavailable`, as it has by default since Kubernetes 1.37: with `Parallel` old Pods that
-    /// are not available are replaced first.
+    /// True iff the update strategy has a `maxUnavailable`, which is the default since Kubernetes 1.37. With
+    /// `Parallel`, outdated Pods that are not available are then replaced first.
     pub max_unavailable: bool,
-    /// `status.updateRevision`: what a Pod at B carries.
+    /// `status.updateRevision`: the revision of updated Pods.
     pub update_revision: String,
 }
 
@@ -121,20 +119,20 @@ pub enum Strategy {
     /// Pods are replaced in order.
     #[default]
     RollingUpdate,
-    /// Pods are replaced when somebody deletes them. A type that is not known counts as this one: what it does to Pods
-    /// is its own, and claims follow those that it replaced.
+    /// Pods are replaced when somebody deletes them. An unknown type counts as this one: claims follow the Pods that
+    /// were replaced, whatever replaced them.
     OnDelete,
-    /// All Pods are deleted, then all are made (Kubernetes 1.37, behind a feature gate).
+    /// All Pods are deleted, then all are created (Kubernetes 1.37, behind a feature gate).
     Recreate,
 }
 
 /// `spec.podManagementPolicy`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PodManagement {
-    /// One after the other: what is stuck stops the rest.
+    /// One after the other: a replica that is stuck stops the rest.
     #[default]
     OrderedReady,
-    /// All at once: what is stuck stops only itself.
+    /// All at once: a replica that is stuck stops no other.
     Parallel,
 }
 
@@ -149,51 +147,51 @@ pub struct PodView {
     pub controller: Option<Owner>,
     /// `metadata.creationTimestamp`
     pub created: Seconds,
-    /// `metadata.deletionTimestamp`: when it is to be gone.
+    /// `metadata.deletionTimestamp`: when the Pod is to be terminated at the latest.
     pub deleted: Option<Seconds>,
     /// The label `controller-revision-hash`.
     pub revision: String,
-    /// Since when it has been Ready, if it is and is not being deleted.
+    /// Since when the Pod has been Ready; `None` if it is not Ready, or is being deleted.
     pub ready_since: Option<Seconds>,
-    /// What its conditions say, if it is not.
+    /// Why the Pod is not Ready, by its conditions.
     pub unready: Option<Unready>,
-    /// The names of the claims that it mounts.
+    /// The names of the claims that the Pod mounts.
     pub claims: Vec<String>,
 }
 
 /// Why a Pod is not Ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unready {
-    /// Since when.
+    /// Since when the Pod has not been Ready.
     pub since: Seconds,
     /// The message of the condition `PodScheduled` or `Ready`.
     pub message: String,
 }
 
-/// Another set of the namespace.
+/// Another StatefulSet of the namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sibling {
-    /// Its name.
+    /// The name of the StatefulSet.
     pub set: String,
-    /// The names of its templates.
+    /// The names of its volumeClaimTemplates.
     pub templates: Vec<String>,
 }
 
-/// An apply that the API server refused.
+/// An apply that failed: the API server denied it, or stored something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The revision that was to be applied.
+    /// The revision that was applied.
     pub revision: Revision,
-    /// The resourceVersion of the claim that it was decided for. A claim that has changed since is tried at once. Where others
-    /// changed what was written, that of the reply.
+    /// The resourceVersion of the claim that the apply was decided for: a claim that has changed since is retried at
+    /// once. If others changed the apply, the resourceVersion of the reply.
     pub resource_version: String,
     /// The reason of the API server's status, such as `Forbidden`, or [`Refusal::CHANGED_BY_OTHERS`].
     pub cause: String,
-    /// Its message.
+    /// The message of the API server.
     pub message: String,
-    /// How many times in a row.
+    /// The number of failures in a row.
     pub attempts: u32,
-    /// When it was refused last.
+    /// When the apply failed last.
     pub last: Seconds,
 }
 
@@ -201,16 +199,16 @@ impl Refusal {
     /// The longest pause between two attempts.
     pub const MAX_PAUSE: Seconds = 300;
 
-    /// The apply was answered with another claim than the one that was asked for.
+    /// The API server stored something else than the apply asked for.
     pub const CHANGED_BY_OTHERS: &str = "ChangedByOthers";
 
-    /// True iff others change what is written. That the claim has changed since says nothing about them.
+    /// True iff others change the apply. They do so again, even if the claim has changed since.
     #[must_use]
     pub fn is_by_others(&self) -> bool {
         self.cause == Self::CHANGED_BY_OTHERS
     }
 
-    /// True iff the claim is what others made of the apply, and nobody has changed it since.
+    /// True iff the claim is as others stored it, and nobody has changed it since.
     #[must_use]
     pub fn is_of_reply(&self, claim: &Claim) -> bool {
         self.is_by_others() && self.resource_version == claim.resource_version
@@ -223,8 +221,8 @@ impl Refusal {
     }
 }
 
-/// When what failed so many times may be tried again: after one second, doubling with each attempt, five minutes at most. At
-/// once if the clock was set back since the last one, because nobody can tell how long ago that was.
+/// When to retry after this number of failed attempts: after one second, doubling with each attempt, at most five
+/// minutes. Now, if the clock was set back since the last attempt, because it is unknown how long ago that was.
 #[must_use]
 pub fn retry_at(attempts: u32, last: Seconds, now: Seconds) -> Seconds {
     if last > now {
@@ -234,31 +232,32 @@ pub fn retry_at(attempts: u32, last: Seconds, now: Seconds) -> Seconds {
     last.saturating_add((1 << doublings).min(Refusal::MAX_PAUSE))
 }
 
-/// What the ClaimRollout last said: the memory of what was told already.
+/// The last report in the ClaimRollout: the memory of which Events were emitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Previous {
     /// `status.updateRevision`
     pub revision: Revision,
-    /// `status.startedAt`: when this wish was first seen.
+    /// `status.startedAt`: when this target was first seen.
     pub started: Option<Seconds>,
     /// `status.claims`, by name: state, reason and message.
     pub claims: BTreeMap<String, (String, String, String)>,
-    /// When the wish was first seen, or a claim came to the state that it is in: the last of these times.
+    /// When the target was first seen, or a claim came to its present state: the latest of these times.
     pub moved: Seconds,
     /// The reason of the condition `Ready`.
     pub ready: String,
 }
 
 impl Snapshot {
-    /// The Pod of the replica: of that name, and controlled by this very set.
+    /// The Pod of the replica: the Pod of that name, if this set controls it.
     #[must_use]
     pub fn pod_of(&self, ordinal: u32) -> Option<&PodView> {
         let pod = self.pods.get(&format!("{}-{ordinal}", self.set.name))?;
         self.set.controls(pod.controller.as_ref()).then_some(pod)
     }
 
-    /// Why a claim of this name is not the set's: by what is in the claim (see [`foreign`]), because another set gives the
-    /// name to a claim, too, or because a Pod of another set mounts it. Pods of Jobs, or of nobody, are no obstacle.
+    /// Why the claim does not belong to the set: by the claim itself (see [`foreign`]), because another set has a claim
+    /// of the same name, or because a Pod of another set mounts it. Pods of Jobs and Pods without a controller do not
+    /// matter.
     #[must_use]
     pub fn foreign(
         &self,
@@ -267,30 +266,30 @@ impl Snapshot {
         belongs: &Belongs<'_>,
         mounting: &[&PodView],
     ) -> Option<Foreign> {
-        let gives_it = |other: &&Sibling| {
+        let has_same_name = |other: &&Sibling| {
             let mut templates = other.templates.iter();
             other.set != self.set.name && templates.any(|template| name.is_also_of(template, &other.set))
         };
-        if let Some(other) = self.siblings.iter().find(gives_it) {
+        if let Some(other) = self.siblings.iter().find(has_same_name) {
             let set = other.set.clone();
             return Some(Foreign::Ambiguous { set });
         }
-        let is_anothers = |pod: &&&PodView| {
+        let is_of_another_set = |pod: &&&PodView| {
             let owner = pod.controller.as_ref().filter(|owner| owner.kind == "StatefulSet");
             owner.is_some() && !self.set.controls(owner)
         };
-        let mounted = || Some(mounting.iter().find(is_anothers)?.name.clone());
+        let mounted = || Some(mounting.iter().find(is_of_another_set)?.name.clone());
         foreign(claim, belongs).or_else(|| mounted().map(|by| Foreign::Mounted { by }))
     }
 
-    /// When the wish was first seen: now, unless it was reported before.
+    /// When the target was first seen: now, unless it was reported before.
     #[must_use]
     pub fn first_seen(&self, target: &Revision) -> Seconds {
         let previous = self.previous.as_ref().filter(|previous| previous.revision == *target);
         previous.and_then(|previous| previous.started).unwrap_or(self.now)
     }
 
-    /// A time at which it was wished already, as early as is known: both times are after that.
+    /// The earliest known time at which the target was already desired: staging comes before both times.
     #[must_use]
     pub fn desired(&self, target: &Revision) -> Seconds {
         let seen = self.first_seen(target);
@@ -299,7 +298,7 @@ impl Snapshot {
 }
 
 impl PodView {
-    /// True iff it has been Ready for so many seconds.
+    /// True iff the Pod has been Ready for this number of seconds.
     #[must_use]
     pub fn is_available(&self, now: Seconds, min_ready_seconds: Seconds) -> bool {
         self.ready_since
@@ -308,8 +307,7 @@ impl PodView {
 }
 
 impl SetView {
-    /// What the annotations of the StatefulSet of this uid say, but for those that only the controller reads; of all else
-    /// nothing.
+    /// A view of the annotations alone, without those that only the controller reads. `uid` is that of the StatefulSet.
     #[must_use]
     pub fn annotated<'a>(uid: &str, annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
         let staged = annotation(keys::STAGED).map(|text| StagedChange::read(text, uid));
@@ -326,8 +324,8 @@ impl SetView {
         }
     }
 
-    /// How many claims the set has of these templates, or replicas without any, if that is more than
-    /// [`MOST_CLAIMS`].
+    /// The number of claims that the set has of these templates, or of replicas if there are no templates, if it is
+    /// more than [`MOST_CLAIMS`].
     #[must_use]
     pub fn too_many_claims(&self, templates: &[ClaimTemplate]) -> Option<u64> {
         let each = u64::try_from(templates.len()).unwrap_or(u64::MAX).max(1);
@@ -335,7 +333,7 @@ impl SetView {
         (claims > MOST_CLAIMS).then_some(claims)
     }
 
-    /// The templates that are wished: what is staged, else the live ones.
+    /// The desired templates: the staged ones, else the live ones.
     #[must_use]
     pub fn wanted(&self) -> &[ClaimTemplate] {
         self.staged.as_ref().map_or(&self.live, |change| &change.templates)
@@ -352,19 +350,19 @@ impl SetView {
         ordinal >= self.first_ordinal && self.index(ordinal) < self.replicas
     }
 
-    /// The place of a replica among the others: partitions count these, not ordinals.
+    /// The index of a replica. Partitions count indexes, not ordinals.
     #[must_use]
     pub fn index(&self, ordinal: u32) -> u32 {
         ordinal.saturating_sub(self.first_ordinal)
     }
 
-    /// True iff the partition keeps the replica as it is. Only rolling updates have one.
+    /// True iff the replica is below the partition. Only rolling updates have a partition.
     #[must_use]
     pub fn is_below_partition(&self, ordinal: u32) -> bool {
         self.strategy == Strategy::RollingUpdate && self.index(ordinal) < self.partition
     }
 
-    /// True iff no partition keeps any replica as it is, not even one that is yet to come.
+    /// True iff no replica is below a partition, not even a future one.
     #[must_use]
     pub fn reaches_all(&self) -> bool {
         self.strategy != Strategy::RollingUpdate || self.partition == 0
@@ -377,7 +375,7 @@ impl SetView {
         labels.map(|(key, value)| (&**key, &**value)).collect()
     }
 
-    /// True iff the owner is this set: by uid, so that one of the same name that came later is another.
+    /// True iff the owner is this set: by uid, because a set that was created again has the same name.
     #[must_use]
     pub fn controls(&self, owner: Option<&Owner>) -> bool {
         owner.is_some_and(|owner| owner.uid == self.uid)

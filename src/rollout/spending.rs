@@ -1,7 +1,7 @@
-//! How often a PVC may be modified, and how many at a time: clouds let volumes be modified a few times a day, and count all
-//! requests of an account.
+//! Spending the budgets of storage classes: clouds permit a few modifications of a volume a day, and count all requests
+//! of an account.
 //!
-//! Who waits for a budget keeps its turn: those below it do not overtake it.
+//! A PVC that waits for a budget keeps its turn: no PVC below overtakes it.
 
 use std::collections::BTreeMap;
 
@@ -15,34 +15,34 @@ use super::time;
 use crate::claims::Claim;
 use crate::templates::keys;
 
-/// In what time modifications are counted.
+/// The time in which modifications are counted.
 pub const WINDOW: Seconds = 24 * 60 * 60;
 
-/// Time between two looks while PVCs of other StatefulSets have all places.
+/// Time until the next reconcile while PVCs of other StatefulSets use the whole budget.
 pub const RECHECK: Seconds = 5;
 
-/// Why a PVC whose turn it is has to wait.
+/// Why a PVC whose turn it is must wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waits {
-    /// When it may go on, where that is known.
+    /// When the PVC may continue, if known.
     pub until: Option<Seconds>,
-    /// In words.
+    /// The message for users.
     pub message: String,
 }
 
-/// What a rollout uses of the budgets.
+/// How much of the budgets a rollout uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
-    /// Who waits, by name, in the order of the rollout.
+    /// The names of the PVCs that wait, in the order of the rollout.
     pub waits: Vec<(String, Waits)>,
-    /// How many PVCs of each class are in motion, those that are written now included.
+    /// For each class, how many PVCs are in motion, including those that are written now.
     pub places: BTreeMap<String, u32>,
-    /// Who is written now.
+    /// How many PVCs are written now.
     written: usize,
 }
 
 impl Spending {
-    /// What this rollout uses, and who waits for what.
+    /// What this rollout uses, and which PVCs wait.
     pub(super) fn of(
         snapshot: &Snapshot,
         target: &Target<'_>,
@@ -55,29 +55,29 @@ impl Spending {
             return spending;
         }
         let moving = replicas.iter().flat_map(|replica| &replica.claims);
-        for standing in moving.filter(|standing| standing.state.is_in_motion()) {
-            if let Some(class) = standing.claim.and_then(Claim::storage_class_name)
+        for assessment in moving.filter(|assessment| assessment.state.is_in_motion()) {
+            if let Some(class) = assessment.claim.and_then(Claim::storage_class_name)
                 && classes.contains_key(class)
             {
                 *spending.places.entry(class.to_owned()).or_default() += 1;
             }
         }
         let reached = reached.iter().flat_map(|replica| &replica.claims);
-        for standing in reached.filter(|standing| standing.wants_apply(snapshot.now)) {
-            match spending.spend(snapshot, target, standing) {
-                Some(waits) => spending.waits.push((standing.name.to_string(), waits)),
+        for assessment in reached.filter(|assessment| assessment.wants_apply(snapshot.now)) {
+            match spending.spend(snapshot, target, assessment) {
+                Some(waits) => spending.waits.push((assessment.name.to_string(), waits)),
                 None => spending.written += 1,
             }
         }
         spending
     }
 
-    /// Why this one has to wait; where it need not, its place is taken.
-    fn spend(&mut self, snapshot: &Snapshot, target: &Target<'_>, standing: &ClaimAssessment<'_>) -> Option<Waits> {
-        let claim = standing.claim?;
+    /// Why this PVC must wait; if it need not, its place is taken.
+    fn spend(&mut self, snapshot: &Snapshot, target: &Target<'_>, assessment: &ClaimAssessment<'_>) -> Option<Waits> {
+        let claim = assessment.claim?;
         let class = claim.storage_class_name()?;
         let budget = snapshot.budgets.classes.get(class)?;
-        if !modifies(claim, &standing.apply(snapshot, target)?) {
+        if !modifies(claim, &assessment.apply(snapshot, target)?) {
             return None;
         }
         let times = snapshot.budgets.modified.get(&claim.uid);
@@ -89,9 +89,9 @@ impl Spending {
         let ours = self.places.entry(class.to_owned()).or_default();
         if let Some(AtOnce { most, others }) = budget.at_once {
             let message = match others {
-                None => "waits until every rollout was looked at, as after each start of the controller".to_owned(),
+                None => "waits until the controller has read every rollout once".to_owned(),
                 Some(others) if others.saturating_add(*ours) >= most => {
-                    format!("waits for one of the {most} PVCs of storage class {class} that may be in motion at a time")
+                    format!("waits: at most {most} PVCs of storage class {class} may be in motion at a time")
                 }
                 Some(_) => {
                     *ours += 1;
@@ -104,13 +104,14 @@ impl Spending {
         None
     }
 
-    /// Why this one has to wait.
+    /// Why this PVC must wait, if so.
     pub fn waits(&self, claim: &str) -> Option<&Waits> {
         let mut waits = self.waits.iter();
         waits.find(|(name, _)| name == claim).map(|(_, waits)| waits)
     }
 
-    /// The first that waits, where nothing else is waited for: nothing is in motion, nothing is written, and no Pod comes first.
+    /// The first PVC that waits, if the rollout waits for nothing else: no PVC is in motion or written, and no Pod
+    /// comes first.
     pub(super) fn only(&self, replicas: &[Replica<'_>], order: &Order<'_>) -> Option<&(String, Waits)> {
         let mut claims = replicas.iter().flat_map(|replica| &replica.claims);
         let is_moving = self.written > 0 || claims.any(|claim| claim.state.is_in_motion());
@@ -118,22 +119,22 @@ impl Spending {
         self.waits.first().filter(|_| !is_moving && !is_for_a_pod)
     }
 
-    /// When somebody who waits may go on.
+    /// When PVCs that wait may continue.
     pub fn due_times(&self, now: Seconds) -> impl Iterator<Item = Seconds> {
         let waits = self.waits.iter();
         waits.map(move |(_, waits)| waits.until.unwrap_or_else(|| now.saturating_add(RECHECK)))
     }
 }
 
-/// True iff the apply asks the driver for something: another size, or another attributes class.
+/// True iff the apply requests something from the driver: another size, or another attributes class.
 #[must_use]
 pub fn modifies(claim: &Claim, apply: &ApplyClaim) -> bool {
     let class = apply.volume_attributes_class_name.as_ref();
     apply.storage != claim.request || class.is_some() && class != claim.class.as_ref()
 }
 
-/// The modifications of a PVC in the last 24 hours, oldest first. What is still to come was noted by a clock that was set back
-/// since: it keeps nobody waiting.
+/// The modifications of a PVC in the last 24 hours, oldest first. Times in the future are from a clock that was set
+/// back since, and do not count.
 fn recent(times: &[Seconds], now: Seconds) -> Vec<Seconds> {
     let recent = |time: &&Seconds| **time <= now && now - **time < WINDOW;
     let mut times: Vec<Seconds> = times.iter().filter(recent).copied().collect();
@@ -143,8 +144,8 @@ fn recent(times: &[Seconds], now: Seconds) -> Vec<Seconds> {
 }
 
 impl Waits {
-    /// Why and until when a PVC has to wait that was modified at these times, if it has to; `most` is how often its class lets
-    /// it be in 24 hours.
+    /// Why and until when a PVC that was modified at these times must wait, if so; `most` is the budget of its class
+    /// for 24 hours.
     #[must_use]
     pub fn used_up(times: &[Seconds], class: &str, most: u32, now: Seconds) -> Option<Self> {
         let recent = recent(times, now);
@@ -158,14 +159,14 @@ impl Waits {
         Some(Self {
             until: Some(until),
             message: format!(
-                "has been modified {often} in 24 h, which is all that storage class {class} allows: goes on at {}",
+                "has been modified {often} in 24 h, the limit of storage class {class}; continues at {}",
                 time::write(until).unwrap_or_default()
             ),
         })
     }
 }
 
-/// Notes on the PVC when it was modified, where its class has a budget for that: it is what any controller knows later.
+/// Writes the times of modifications on the PVC, if its class has a budget for them. This is the only memory of them.
 pub fn note(snapshot: &Snapshot, apply: &mut ApplyClaim) {
     let Some(claim) = snapshot.claims.get(apply.name.as_str()) else {
         return;
@@ -176,7 +177,7 @@ pub fn note(snapshot: &Snapshot, apply: &mut ApplyClaim) {
         return;
     }
     let mut times = snapshot.budgets.modified.get(&claim.uid).cloned().unwrap_or_default();
-    // The guard lets annotations change only with the revision. Whatever of an earlier write is asked for again was counted.
+    // The guard permits new annotations only together with a new revision. A repeated apply was counted before.
     if claim
         .labels
         .get(keys::REVISION)
@@ -190,14 +191,14 @@ pub fn note(snapshot: &Snapshot, apply: &mut ApplyClaim) {
     }
 }
 
-/// The annotation.
+/// The value of the annotation.
 #[must_use]
 pub fn write(times: &[Seconds]) -> String {
     let times: Vec<String> = times.iter().filter_map(|at| time::write(*at)).collect();
     times.join(",")
 }
 
-/// What the annotation says; what is no time in it is left out.
+/// Reads the annotation; invalid times are left out.
 #[must_use]
 pub fn read(text: &str) -> Vec<Seconds> {
     text.split(',').filter_map(|at| time::read(at.trim())).collect()

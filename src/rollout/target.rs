@@ -1,4 +1,4 @@
-//! What is wished for a set: the staged templates, if the controller may roll them out.
+//! The target of a StatefulSet: the staged templates, if the controller may roll them out.
 
 use super::idle::Idle;
 use super::snapshot::SetView;
@@ -7,16 +7,16 @@ use crate::api::settings::Mode;
 use crate::templates::show::path_of;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Revision, Rules, StagedChange, UpdatePolicy};
 
-/// A wish that is to be rolled out to existing claims.
+/// The desired templates that are rolled out to existing claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target<'a> {
-    /// The record that holds it.
+    /// The staged change that contains the templates.
     pub change: &'a StagedChange,
-    /// Its revision.
+    /// The target revision.
     pub revision: Revision,
 }
 
-/// What applies to the set: its annotation, else what was in force when the wish was staged.
+/// The update policy of the set: its annotation, else the policy in force when the change was staged.
 #[must_use]
 pub fn update_policy(set: &SetView) -> UpdatePolicy {
     set.update_policy
@@ -25,14 +25,13 @@ pub fn update_policy(set: &SetView) -> UpdatePolicy {
 }
 
 impl<'a> Target<'a> {
-    /// The staged change of the set, if it counts: for the claims that are created, for the Pods that wait, and for the
-    /// claims that are there.
+    /// The staged change of the set, if it is in effect: for new claims, for Pods at the gate, and for existing claims.
     ///
-    /// Every rule of the settings that can be checked without knowing who asked is checked again, because whoever may edit
-    /// the StatefulSet may have written the staged change while the policy was away.
+    /// Every rule of the settings that does not depend on the requester is checked again, because anybody who may edit
+    /// the StatefulSet can have written the staged change while the policy was away.
     ///
     /// # Errors
-    /// [`Idle`] if there is none, or it does not count.
+    /// [`Idle`] if there is no staged change, or it is not in effect.
     pub fn staged(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
         if let Some(why) = set.unreadable.clone() {
             return Err(Idle::Unreadable { why });
@@ -61,16 +60,16 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// True iff the set itself has the wanted templates: it was staged to bring claims to them.
+    /// True iff the live templates are the staged ones: only claims are to change.
     #[must_use]
     pub fn is_live(&self, set: &SetView) -> bool {
         Diff::between(&set.live, &self.change.templates).is_empty()
     }
 
-    /// What is to be rolled out to the claims of the set.
+    /// The staged change, if it is rolled out to existing claims.
     ///
     /// # Errors
-    /// [`Idle`] if nothing is.
+    /// [`Idle`] if nothing is rolled out.
     pub fn of(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
         let target = Self::staged(set, settings)?;
         if let Some(claims) = set.too_many_claims(&target.change.templates) {
@@ -84,7 +83,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The first rule of admission that the wanted templates break.
+/// The first rule of admission that the desired templates break.
 fn broken_rule(set: &SetView, rules: &Rules<'_>, wanted: &[ClaimTemplate]) -> Option<String> {
     let diff = Diff::between(&set.live, wanted);
     if let Some(fault) = rules.faults(&diff, wanted, &set.live).first() {

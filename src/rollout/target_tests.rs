@@ -1,4 +1,4 @@
-//! Each test asserts everything that is done, so that nothing else is.
+//! Each test compares the whole list of actions.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, StagedError, UpdatePolicy, keys};
 
 #[test]
-fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
-    type Change = (&'static str, fn(&mut Snapshot));
-    let rows: [Change; 10] = [
+fn idle_set_has_no_actions_and_is_settled() {
+    type Row = (&'static str, fn(&mut Snapshot));
+    let rows: [Row; 10] = [
         ("StagedChangeUnreadable", |web| {
             (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Version));
         }),
@@ -56,7 +56,7 @@ fn nothing_is_done_where_nothing_is_to_be_rolled_out() {
 }
 
 #[test]
-fn no_more_claims_are_looked_at_than_a_cluster_has_room_for() {
+fn too_many_claims_counts_templates_and_replicas() {
     let mut set = fixture().set;
     let two = [template("data", "2Gi"), template("log", "2Gi")];
     for (replicas, templates, expected) in [
@@ -73,30 +73,30 @@ fn no_more_claims_are_looked_at_than_a_cluster_has_room_for() {
 }
 
 #[test]
-fn a_set_with_too_many_claims_is_left_alone_and_its_user_is_told_why() {
+fn set_with_too_many_claims_is_stalled_with_an_event() {
     let mut web = fixture();
     (web.set.replicas, web.previous) = (200_000, None);
     let plan = plan(&web);
-    let said = "the replicas have 200000 claims, and of one set no more than 150000 are looked at";
-    assert_eq!(plan.progress.stalled.message, said);
+    let message = "The StatefulSet has 200000 PVCs, more than the limit of 150000";
+    assert_eq!(plan.progress.stalled.message, message);
     match &plan.actions[..] {
-        [Action::Event(events)] => assert!(events.message.ends_with(said), "{}", events.message),
+        [Action::Event(events)] => assert!(events.message.ends_with(message), "{}", events.message),
         other => panic!("{other:?}"),
     }
 }
 
-/// A newer policy staged it, or somebody damaged it: that is no withdrawal.
+/// A newer policy staged the change, or somebody damaged the annotation: this is no withdrawal.
 #[test]
-fn unreadable_change_is_stalled_and_told_once() {
+fn unreadable_change_is_stalled_with_one_event() {
     let mut web = fixture();
     (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Version));
     let first = plan(&web);
-    let said = "what is staged cannot be read, so nothing is done: expected version 1";
-    assert_eq!(first.progress.stalled.message, said);
+    let message = "Failed to read the staged change: expected version 1";
+    assert_eq!(first.progress.stalled.message, message);
     match &first.actions[..] {
         [Action::Event(events)] => assert_eq!(
             (events.reason, events.message.as_str()),
-            (Reason::ClaimRolloutStalled, said)
+            (Reason::ClaimRolloutStalled, message)
         ),
         other => panic!("{other:?}"),
     }
@@ -105,7 +105,7 @@ fn unreadable_change_is_stalled_and_told_once() {
 }
 
 #[test]
-fn a_forged_record_is_not_honoured() {
+fn staged_change_that_breaks_a_rule_is_not_rolled_out() {
     let mut cases = Vec::new();
     let mut labelled = template("data", "2Gi");
     labelled.labels.insert("kubernetes.io/x".to_owned(), "y".to_owned());
@@ -152,14 +152,14 @@ fn a_forged_record_is_not_honoured() {
     }
 }
 
-/// A rule of the settings: settings that deny the staged change, settings that allow it, the change to what [`fixture`] has,
-/// the reason, and the words that name the rule.
-struct Rule {
+/// A rule of the settings: settings that deny the staged change, settings that allow it, the change of the [`fixture`],
+/// the reason, and a part of the message.
+struct SettingsRule {
     denies: &'static str,
     allows: &'static str,
     change: fn(&mut Snapshot),
     reason: &'static str,
-    words: &'static str,
+    message: &'static str,
 }
 
 fn staged(web: &mut Snapshot, change: fn(&mut ClaimTemplate)) {
@@ -178,65 +178,65 @@ fn owned(web: &mut Snapshot) {
     web.set.controller = Some(owner("Database", "web", "owner-uid"));
 }
 
-const RULES: [Rule; 9] = [
-    Rule {
+const RULES: [SettingsRule; 9] = [
+    SettingsRule {
         denies: r#"{"mode": "ValidateOnly"}"#,
         allows: r#"{"mode": "Stage"}"#,
         change: |_| {},
         reason: "ValidateOnly",
-        words: "mode is ValidateOnly",
+        message: "mode is ValidateOnly",
     },
-    Rule {
+    SettingsRule {
         denies: r#"{"maxStorage": {"*": "1Gi"}}"#,
         allows: r#"{"maxStorage": {"*": "2Gi"}}"#,
         change: |_| {},
         reason: "StagedChangeNotAllowed",
-        words: "expected at most 1Gi, but found 2Gi",
+        message: "expected at most 1Gi, but found 2Gi",
     },
-    Rule {
+    SettingsRule {
         denies: r#"{"allowedVolumeAttributesClasses": ["silver"]}"#,
         allows: r#"{"allowedVolumeAttributesClasses": ["gold"]}"#,
         change: |web| staged(web, |data| data.volume_attributes_class_name = Some("gold".to_owned())),
         reason: "StagedChangeNotAllowed",
-        words: "expected one of silver, but found gold",
+        message: "expected one of silver, but found gold",
     },
-    Rule {
+    SettingsRule {
         denies: r#"{"metadataOnlyChanges": "Deny"}"#,
         allows: r#"{"metadataOnlyChanges": "Rollout"}"#,
         change: labelled,
         reason: "StagedChangeNotAllowed",
-        words: "metadataOnlyChanges is not Rollout",
+        message: "metadataOnlyChanges is not Rollout",
     },
-    Rule {
+    SettingsRule {
         denies: r#"{"metadataOnlyChanges": "Ignore"}"#,
         allows: "{}",
         change: labelled,
         reason: "StagedChangeNotAllowed",
-        words: "metadataOnlyChanges is not Rollout",
+        message: "metadataOnlyChanges is not Rollout",
     },
-    Rule {
+    SettingsRule {
         denies: r#"{"reservedKeyPrefixes": ["example.com/"]}"#,
         allows: r#"{"reservedKeyPrefixes": []}"#,
         change: labelled,
         reason: "StagedChangeNotAllowed",
-        words: "metadata.labels[example.com/x]: is reserved",
+        message: "metadata.labels[example.com/x]: is reserved",
     },
-    Rule {
+    SettingsRule {
         denies: r#"{"ownedSets": "Skip"}"#,
         allows: r#"{"ownedSets": "Stage"}"#,
         change: owned,
         reason: "SetOwned",
-        words: "owned by Database web",
+        message: "owned by Database web",
     },
-    Rule {
+    SettingsRule {
         denies: r#"{"stageOwnedBy": ["example.org/Database", "example.com/Cache"]}"#,
         allows: r#"{"stageOwnedBy": ["example.org/Database", "example.com/Database"]}"#,
         change: owned,
         reason: "SetOwned",
-        words: "owned by Database web",
+        message: "owned by Database web",
     },
-    // What was wished before is not known: that a claim is not made smaller is decided claim by claim.
-    Rule {
+    // Previous targets are unknown: whether a claim may get smaller is decided for each claim.
+    SettingsRule {
         denies: r#"{"shrink": "Recover"}"#,
         allows: r#"{"shrink": "Deny"}"#,
         change: |web| {
@@ -245,12 +245,12 @@ const RULES: [Rule; 9] = [
             }
         },
         reason: "StagedChangeNotAllowed",
-        words: "cannot shrink, expected at least 1Gi, but found 500Mi",
+        message: "cannot shrink, expected at least 1Gi, but found 500Mi",
     },
 ];
 
 #[test]
-fn staged_change_is_judged_again_by_each_rule() {
+fn staged_change_is_checked_again_by_each_rule() {
     let web = |settings: &str, change: fn(&mut Snapshot)| {
         let mut web = fixture();
         web.settings = Arc::new(Settings::read(settings).expect(settings));
@@ -263,14 +263,14 @@ fn staged_change_is_judged_again_by_each_rule() {
         let denied = plan(&web(rule.denies, rule.change));
         let stalled = &denied.progress.stalled;
         assert_eq!((stalled.holds, stalled.reason), (true, rule.reason), "{}", rule.denies);
-        assert!(stalled.message.contains(rule.words), "{}", stalled.message);
-        let only_tells = |action: &Action| matches!(action, Action::Event(_));
-        assert!(denied.actions.iter().all(only_tells), "{}", rule.denies);
+        assert!(stalled.message.contains(rule.message), "{}", stalled.message);
+        let only_emits = |action: &Action| matches!(action, Action::Event(_));
+        assert!(denied.actions.iter().all(only_emits), "{}", rule.denies);
     }
 }
 
 #[test]
-fn halted_rollout_stalls_and_is_looked_at_again() {
+fn halted_rollout_stalls_and_requeues() {
     let undone = Idle::WriteUndone {
         what: "the annotation x".to_owned(),
         retry_at: 1008,
@@ -278,29 +278,25 @@ fn halted_rollout_stalls_and_is_looked_at_again() {
     let missing = |unread: Option<&str>| Idle::PolicyMissing {
         unread: unread.map(str::to_owned),
     };
-    for (halted, requeue, words) in [
+    for (halted, requeue, message) in [
         (missing(None), 15, "register one of them"),
         (missing(Some("not allowed to list")), 15, "not allowed to list"),
-        (
-            undone.clone(),
-            8,
-            "put back what this controller wrote (the annotation x)",
-        ),
+        (undone.clone(), 8, "undid a write of this controller (the annotation x)"),
     ] {
         let mut web = fixture();
         web.halted = Some(halted.clone());
         let plan = plan(&web);
         let stalled = &plan.progress.stalled;
         assert_eq!((stalled.holds, stalled.reason), (true, halted.as_str()));
-        assert!(stalled.message.contains(words), "{}", stalled.message);
+        assert!(stalled.message.contains(message), "{}", stalled.message);
         assert_eq!(
             (plan.requeue_after, plan.settled, plan.halted),
             (Some(requeue), false, true),
-            "{words}"
+            "{message}"
         );
-        assert_eq!(writes(&web), [], "{words}");
+        assert_eq!(writes(&web), [], "{message}");
     }
-    // Nothing is to be rolled out any more: what was put back is not written again before its time all the same.
+    // Nothing is rolled out any more: a write that was undone is still not repeated before its time.
     let mut web = fixture();
     web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
     web.halted = Some(undone);
@@ -311,11 +307,11 @@ fn halted_rollout_stalls_and_is_looked_at_again() {
 #[test]
 fn settings_that_need_no_requester_each_have_a_rule() {
     let elsewhere = [
-        // The staged change says what was in force.
+        // The staged change contains the policy in force.
         "defaultUpdatePolicy",
-        // Never rolled out, whatever the setting.
+        // The controller never re-creates claims.
         "allowReCreate",
-        // Who asked, and what for.
+        // About the requester and the request.
         "authority",
         "pvcChecks",
         "maxPVCLookups",
@@ -330,7 +326,7 @@ fn settings_that_need_no_requester_each_have_a_rule() {
 }
 
 #[test]
-fn what_may_change_outside_the_reserved_domains_is_applied_and_selector_keys_keep_the_selectors_values() {
+fn apply_has_the_template_without_selector_keys() {
     let mut web = fixture();
     let mut wanted = template("data", "2Gi");
     for (key, value) in [("app.kubernetes.io/version", "2"), ("app", "other"), ("tier", "a")] {
@@ -354,7 +350,7 @@ fn what_may_change_outside_the_reserved_domains_is_applied_and_selector_keys_kee
 }
 
 #[test]
-fn a_claim_is_never_made_smaller() {
+fn claim_never_gets_smaller() {
     let mut web = fixture();
     web.claim("data-web-2").request = gi(5);
     let Action::ApplyClaim(expected) = apply(&web, 2) else {
@@ -367,14 +363,14 @@ fn a_claim_is_never_made_smaller() {
             ..expected
         })]
     );
-    // KEP-4650: it need only have reached the smaller one of the two.
+    // KEP-4650: the capacity needs to reach the smaller one of the two.
     let claim = web.applied("data-web-2");
     claim.capacity = Some(gi(3));
     assert_eq!(plan(&web).actions, [apply(&web, 1)]);
 }
 
 #[test]
-fn a_wish_without_an_attributes_class_repeats_the_claims_class_if_we_set_it() {
+fn template_without_a_class_repeats_our_class() {
     for (ours, expected) in [(true, Some("gold".to_owned())), (false, None)] {
         let mut web = fixture();
         let claim = web.claim("data-web-2");

@@ -1,9 +1,9 @@
-//! Times: seconds since 1970, and how Kubernetes writes them.
+//! Times: seconds since 1970, and the text format of Kubernetes.
 
 /// Seconds since 1970-01-01T00:00:00Z.
 pub type Seconds = u64;
 
-/// The time as it is written; nothing after the year 9999.
+/// The text of a time; `None` after the year 9999.
 #[cfg(any(test, not(target_family = "wasm")))]
 #[must_use]
 pub fn write(time: Seconds) -> Option<String> {
@@ -11,7 +11,7 @@ pub fn write(time: Seconds) -> Option<String> {
     Some(time.to_string())
 }
 
-/// The time that is written so; nothing where none is, or one before 1970.
+/// Reads a time; `None` if the text is invalid or the time is before 1970.
 #[cfg(any(test, not(target_family = "wasm")))]
 #[must_use]
 pub fn read(text: &str) -> Option<Seconds> {
@@ -24,7 +24,7 @@ mod tests {
     use super::{read, write};
 
     #[test]
-    fn times_are_written_and_read_back() {
+    fn time_written_reads_back() {
         for (time, text) in [(0, "1970-01-01T00:00:00Z"), (1_795_442_400, "2026-11-23T14:00:00Z")] {
             assert_eq!(write(time).as_deref(), Some(text));
             assert_eq!(read(text), Some(time));
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn time_invalid_reads_none() {
         for text in ["", "2026-11-23", "2026-02-30T00:00:00Z", "1969-12-31T23:59:59Z"] {
             assert_eq!(read(text), None, "{text}");
         }

@@ -1,66 +1,66 @@
-//! What S6 says of Pods that are deleted by hand.
+//! S6 for Pods that are deleted by hand.
 
 use super::PodFacts;
 use super::Rule::S6;
-use super::fixtures::{EARLIER, History, Row, check, known};
+use super::fixtures::{PREVIOUS, Row, Trace, check, known};
 
 /// Somebody deletes the Pod of replica 11 by hand, and no other.
-fn by_hand() -> History {
-    let mut history = History::of_apply(11);
-    history.before.set().by_hand = true;
-    history.before.without_pod(11);
-    history
+fn by_hand() -> Trace {
+    let mut trace = Trace::of_apply(11);
+    trace.before.set().by_hand = true;
+    trace.before.without_pod(11);
+    trace
 }
 
 const BY_HAND: &[Row] = &[
-    ("its Pod is on its way out", |it| it.before.pods.push(going(11)), &[]),
     (
-        "its Pod is there",
+        "its Pod is being deleted",
+        |it| it.before.pods.push(terminating(11)),
+        &[],
+    ),
+    (
+        "its Pod exists",
         |it| {
-            it.before.pods.push(going(11));
+            it.before.pods.push(terminating(11));
             it.before.pod(11).going = false;
         },
         &[S6],
     ),
     (
-        "it was gone, whatever was wished then",
+        "its Pod did not exist once, at the previous target",
         |it| {
-            it.once(|then| then.set().target = Some(EARLIER));
-            it.before.pods.push(going(11));
+            it.once(|then| then.set().target = Some(PREVIOUS));
+            it.before.pods.push(terminating(11));
             it.before.pod(11).going = false;
         },
         &[],
     ),
     (
-        "Pods were replaced in order when this was wished for the first time",
+        "Pods were replaced in order when this target came first",
         |it| {
             it.once(|_| ());
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
             it.once(|then| then.set().by_hand = false);
-            it.before.pods.push(going(11));
+            it.before.pods.push(terminating(11));
             it.before.pod(11).going = false;
         },
         &[],
     ),
     (
-        "Pods were replaced in order in an earlier wish",
+        "Pods were replaced in order at the previous target",
         |it| {
-            it.before.pods.push(going(11));
+            it.before.pods.push(terminating(11));
             it.before.pod(11).going = false;
             it.once(|then| {
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
                 then.set().by_hand = false;
             });
         },
         &[S6],
     ),
+    ("the partition does not matter", |it| it.before.set().partition = 2, &[]),
     (
-        "a partition is nothing to Pods that are replaced by hand",
-        |it| it.before.set().partition = 2,
-        &[],
-    ),
-    (
-        "they were replaced by hand once",
+        "Pods were replaced by hand once",
         |it| {
             it.once(|_| ());
             it.before.set().by_hand = false;
@@ -68,16 +68,16 @@ const BY_HAND: &[Row] = &[
         &[],
     ),
     (
-        "they were replaced by hand in an earlier wish",
+        "Pods were replaced by hand at the previous target",
         |it| {
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
             it.before.set().by_hand = false;
         },
         &[S6],
     ),
 ];
 
-fn going(ordinal: u32) -> PodFacts {
+fn terminating(ordinal: u32) -> PodFacts {
     PodFacts {
         going: true,
         ..*known().pod(ordinal)
@@ -85,6 +85,6 @@ fn going(ordinal: u32) -> PodFacts {
 }
 
 #[test]
-fn s6_is_broken_by_a_replica_whose_pod_nobody_has_deleted() {
+fn replica_before_its_pod_is_deleted_breaks_s6() {
     check(by_hand, BY_HAND);
 }

@@ -1,13 +1,13 @@
-//! What the guarantees are about, in small own types: whoever judges a history translates it into these.
+//! The facts that the guarantees are about. Each source of traces translates its objects into these types.
 
 use std::fmt;
 
-/// An identity: a uid, a resourceVersion, a revision or the name of a class, whatever it was written as. Equal means equal.
+/// An identity: a uid, a resourceVersion, a revision or the name of a class. Equal texts have equal identities.
 pub type Id = u64;
 
 /// A guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each is described where it is judged")]
+#[expect(missing_docs, reason = "each is described at its function")]
 pub enum Rule {
     S1,
     S2,
@@ -26,67 +26,67 @@ pub enum Rule {
     L5,
 }
 
-/// A guarantee that does not hold.
+/// A broken guarantee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Which.
+    /// The guarantee.
     pub rule: Rule,
-    /// Why: what was expected and what was found.
+    /// Why the guarantee is broken.
     pub why: String,
 }
 
-/// What there is at one time.
+/// The objects at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
-    /// The set, if there is one.
+    /// The set, if it exists.
     pub set: Option<SetFacts>,
-    /// What is wished, template by template; what the set has, where nothing is.
+    /// The desired templates, else the live ones.
     pub wanted: &'a [Wanted],
-    /// The claims under the names of the set's claims, those out of range included.
+    /// The claims with names of the set, including those out of range.
     pub claims: &'a [ClaimFacts],
-    /// The Pods under the names of the set's Pods.
+    /// The Pods with names of the set.
     pub pods: &'a [PodFacts],
-    /// The bytes that the quota of the namespace leaves, if there is one.
+    /// The bytes that the quota of the namespace leaves, if there is a quota.
     pub room: Option<u64>,
 }
 
 /// A StatefulSet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetFacts {
-    /// Its uid.
+    /// `metadata.uid`
     pub uid: Id,
-    /// It is being deleted.
+    /// True iff the set is being deleted.
     pub terminating: bool,
     /// `spec.ordinals.start`
     pub first_ordinal: u32,
     /// `spec.replicas`
     pub replicas: u32,
-    /// What is staged and is to be brought to claims that exist, if anything is.
+    /// The target revision that is rolled out to existing claims, if any.
     pub target: Option<Id>,
-    /// The record says that every replica has been brought to it.
+    /// True iff the phase of the staged change is `Complete`.
     pub complete: bool,
-    /// Claims come before Pods.
+    /// True iff claims come before Pods.
     pub lock_step: bool,
-    /// The user stopped it.
+    /// True iff the rollout is paused.
     pub paused: bool,
-    /// The user replaces Pods by hand, in any order (`updateStrategy: OnDelete`).
+    /// True iff the user replaces Pods by hand, in any order (`updateStrategy: OnDelete`).
     pub by_hand: bool,
     /// `spec.updateStrategy.rollingUpdate.partition`
     pub partition: u32,
-    /// What is stuck stops only itself.
+    /// True iff a stuck replica stops no other.
     pub parallel: bool,
-    /// How many replicas may be in motion at a time.
+    /// The most replicas that may be in motion at a time.
     pub max_in_motion: u32,
-    /// What Pods are to run.
+    /// The revision that Pods are to run.
     pub pod_revision: Id,
-    /// What the StatefulSet controller has said of it.
+    /// The status that the StatefulSet controller wrote.
     pub status: StatusFacts,
 }
 
 /// The status of a StatefulSet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusFacts {
-    /// It knows the last change of the spec.
+    /// True iff the status includes the last change of the spec.
     pub observed: bool,
     /// `updateRevision`
     pub update: Id,
@@ -100,10 +100,10 @@ pub struct StatusFacts {
     pub updated: u32,
 }
 
-/// What is wished of the claims of one template.
+/// The desired values of one template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
     /// The attributes class, if the template names one.
     pub class: Option<Id>,
@@ -112,60 +112,60 @@ pub struct Wanted {
 /// A claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimFacts {
-    /// The place of its template in the list.
+    /// The index of the template.
     pub template: u32,
-    /// The ordinal in its name.
+    /// The ordinal in the name.
     pub ordinal: u32,
-    /// Its uid.
+    /// `metadata.uid`
     pub uid: Id,
-    /// Its resourceVersion.
+    /// `metadata.resourceVersion`
     pub version: Id,
-    /// What our label says.
+    /// The value of our label.
     pub revision: Option<Id>,
-    /// The bytes that it asks for.
+    /// The requested size in bytes.
     pub request: u64,
-    /// The bytes that it has.
+    /// The capacity in bytes.
     pub capacity: u64,
-    /// The attributes class that it asks for.
+    /// The requested attributes class.
     pub class: Option<Id>,
-    /// The attributes class that it has.
+    /// The attributes class of the volume.
     pub current_class: Option<Id>,
-    /// It has a volume.
+    /// True iff the claim has a volume.
     pub bound: bool,
-    /// It is being deleted.
+    /// True iff the claim is being deleted.
     pub terminating: bool,
-    /// It is the set's by what it says itself: the selector selects it, and no other controller owns it.
+    /// True iff the selector selects the claim, and no other controller owns it.
     pub ours: bool,
-    /// A Pod that is not the set's mounts it.
+    /// True iff a Pod of another set mounts the claim.
     pub mounted_by_another: bool,
-    /// Another set gives it the same name.
+    /// True iff another set has a claim of the same name.
     pub ambiguous: bool,
-    /// The node has the file system to expand.
+    /// True iff the node has to expand the file system.
     pub on_the_node: bool,
-    /// The API server has refused what is wished, in the eyes of a controller, who may not know what came of it since.
+    /// True iff a controller knows of a failed apply of the target. The controller may not know of later changes.
     pub refused: bool,
-    /// At the wish, the driver has said no; before it, the API server.
+    /// True iff the driver reports an updated claim as infeasible, or the API server denied an outdated one.
     pub stuck: bool,
 }
 
 /// A Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PodFacts {
-    /// The ordinal in its name.
+    /// The ordinal in the name.
     pub ordinal: u32,
-    /// The set controls it.
+    /// True iff the set controls the Pod.
     pub ours: bool,
-    /// What it runs.
+    /// The revision that the Pod runs.
     pub revision: Id,
-    /// It is Ready, and not on its way out.
+    /// True iff the Pod is Ready, and is not being deleted.
     pub ready: bool,
-    /// It is Ready for as long as the set asks for.
+    /// True iff the Pod has been Ready for `minReadySeconds`.
     pub available: bool,
-    /// It is on its way out.
+    /// True iff the Pod is being deleted.
     pub going: bool,
-    /// It has ended, well or not.
+    /// True iff the Pod has ended, successfully or not.
     pub ended: bool,
-    /// Somebody is taking it away (`DisruptionTarget`).
+    /// True iff the Pod is about to be evicted (`DisruptionTarget`).
     pub disrupted: bool,
 }
 
@@ -175,14 +175,14 @@ impl SetFacts {
         self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)
     }
 
-    /// True iff the replica is there, and not below the partition.
+    /// True iff the replica is in range, and not below the partition.
     #[must_use]
     pub fn reaches(&self, ordinal: u32) -> bool {
         let index = ordinal.checked_sub(self.first_ordinal);
         index.is_some_and(|index| (self.partition..self.replicas).contains(&index))
     }
 
-    /// The place of an ordinal among the others.
+    /// The index of an ordinal.
     #[must_use]
     pub fn index(&self, ordinal: u32) -> u32 {
         ordinal.saturating_sub(self.first_ordinal)
@@ -197,21 +197,21 @@ impl Scene<'_> {
         claims.find(|claim| claim.template == template && claim.ordinal == ordinal)
     }
 
-    /// The Pod of an ordinal, if it is the set's.
+    /// The Pod of an ordinal, if the set controls it.
     #[must_use]
     pub fn pod(&self, ordinal: u32) -> Option<&PodFacts> {
         self.pods.iter().find(|pod| pod.ordinal == ordinal && pod.ours)
     }
 
-    /// The numbers of the templates.
+    /// The templates with their indexes.
     pub fn templates(&self) -> impl Iterator<Item = (u32, Wanted)> + '_ {
         (0..).zip(self.wanted.iter().copied())
     }
 }
 
 impl ClaimFacts {
-    /// True iff it was brought to the wish, and has become it: the capacity is at least the smaller one of template and
-    /// claim, and the attributes class is the one that it asks for.
+    /// True iff the claim is updated and ready: the capacity is at least the smaller size of template and claim, and
+    /// the volume has the requested attributes class.
     #[must_use]
     pub fn is_done(&self, target: Id, wanted: Wanted) -> bool {
         self.revision == Some(target)
@@ -220,13 +220,13 @@ impl ClaimFacts {
             && self.class == self.current_class
     }
 
-    /// True iff it is at the wish, and only its node has work to do.
+    /// True iff the claim is updated, and only its node has work to do.
     #[must_use]
     pub fn waits_for_the_node(&self, target: Id) -> bool {
         self.revision == Some(target) && self.on_the_node && self.class == self.current_class
     }
 
-    /// True iff it is somebody else's, or may be.
+    /// True iff the claim does not, or may not, belong to the set.
     #[must_use]
     pub const fn is_foreign(&self) -> bool {
         !self.ours || self.mounted_by_another || self.ambiguous

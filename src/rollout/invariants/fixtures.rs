@@ -1,18 +1,18 @@
-//! A history in which nothing is wrong, for tests to spoil one thing of it.
+//! A trace that breaks no guarantee, for tests to change one thing of it.
 
 use super::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Rule, Scene, SetFacts, StatusFacts, Wanted, What,
-    s1_never_smaller, s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s8_once, s9_not_stale,
-    s10_not_the_dying, s12_no_write_for_nothing,
+    s1_never_smaller, s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours, s8_once,
+    s9_not_stale, s10_not_terminating, s12_no_write_for_nothing,
 };
 
-/// What is wished; what was wished before; what Pods are to run; what they ran before.
+/// The target and the previous target; the update revision of the Pods and their previous revision.
 pub(super) const TARGET: Id = 7;
-pub(super) const EARLIER: Id = 6;
+pub(super) const PREVIOUS: Id = 6;
 pub(super) const PODS: Id = 70;
 pub(super) const OLD_PODS: Id = 69;
 
-/// Every Pod runs what it is to run, and the StatefulSet controller has said so.
+/// Every Pod runs its update revision, and the status includes that.
 const STATUS: StatusFacts = StatusFacts {
     observed: true,
     update: PODS,
@@ -22,9 +22,9 @@ const STATUS: StatusFacts = StatusFacts {
     updated: 3,
 };
 
-/// What there is at one time, held where a [`Scene`] can borrow it.
+/// The objects at one time, from which a [`Scene`] borrows.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct OwnedScene {
     pub(super) set: Option<SetFacts>,
     pub(super) wanted: Vec<Wanted>,
     pub(super) claims: Vec<ClaimFacts>,
@@ -32,8 +32,8 @@ pub(super) struct Known {
     pub(super) room: Option<u64>,
 }
 
-/// Three replicas, 10 to 12, of one template. It is to grow from 10 to 20 and to have class 5; nothing was written yet.
-pub(super) fn known() -> Known {
+/// Three replicas, 10 to 12, of one template. It grows from 10 to 20 and gets class 5; nothing was written yet.
+pub(super) fn known() -> OwnedScene {
     let set = SetFacts {
         uid: 1,
         terminating: false,
@@ -50,7 +50,7 @@ pub(super) fn known() -> Known {
         pod_revision: PODS,
         status: STATUS,
     };
-    Known {
+    OwnedScene {
         set: Some(set),
         wanted: vec![Wanted {
             size: 20,
@@ -98,7 +98,7 @@ fn pod(ordinal: u32) -> PodFacts {
     }
 }
 
-impl Known {
+impl OwnedScene {
     pub(super) fn scene(&self) -> Scene<'_> {
         Scene {
             set: self.set,
@@ -125,7 +125,7 @@ impl Known {
         self.pods.iter_mut().find(|pod| pod.ordinal == ordinal).expect("a Pod")
     }
 
-    /// The claim was brought to the wish, and has become it.
+    /// The claim is updated and ready.
     pub(super) fn done(&mut self, ordinal: u32) {
         let claim = self.claim(ordinal);
         (claim.revision, claim.request, claim.capacity) = (Some(TARGET), 20, 20);
@@ -141,19 +141,19 @@ impl Known {
     }
 }
 
-/// What has been, what there is, and a request that meets it.
-pub(super) struct History {
+/// The past states, the present state, and a request.
+pub(super) struct Trace {
     /// Every state before the present one, oldest first.
-    pub(super) past: Vec<Known>,
-    pub(super) before: Known,
-    pub(super) after: Known,
+    pub(super) past: Vec<OwnedScene>,
+    pub(super) before: OwnedScene,
+    pub(super) after: OwnedScene,
     pub(super) request: Request,
-    /// The settings let a growth be taken back.
+    /// The settings permit taking a growth back.
     pub(super) recover: bool,
 }
 
-impl History {
-    /// The claim of an ordinal is brought to the wish, as it should be.
+impl Trace {
+    /// A correct apply to the claim of an ordinal.
     pub(super) fn of_apply(ordinal: u32) -> Self {
         let before = known();
         let mut after = before.clone();
@@ -177,7 +177,7 @@ impl History {
         }
     }
 
-    /// The set is written.
+    /// A correct write to the set.
     pub(super) fn of_set(what: What) -> Self {
         Self {
             past: Vec::new(),
@@ -188,38 +188,38 @@ impl History {
         }
     }
 
-    /// What was there for a time before this.
-    pub(super) fn once(&mut self, change: fn(&mut Known)) {
+    /// Adds a past state.
+    pub(super) fn once(&mut self, change: fn(&mut OwnedScene)) {
         let mut past = self.before.clone();
         change(&mut past);
         self.past.push(past);
     }
 
-    /// The request asks for another size.
-    pub(super) fn size(&mut self, asked: u64) {
+    /// Changes the size of the request.
+    pub(super) fn size(&mut self, other: u64) {
         let What::Apply { size, .. } = &mut self.request.what else {
             panic!("expected an apply");
         };
-        *size = asked;
+        *size = other;
     }
 
-    /// The request carries another revision.
-    pub(super) fn revision(&mut self, written: Id) {
+    /// Changes the revision of the request.
+    pub(super) fn revision(&mut self, other: Id) {
         let What::Apply { revision, .. } = &mut self.request.what else {
             panic!("expected an apply");
         };
-        *revision = written;
+        *revision = other;
     }
 
-    /// The request is about another ordinal.
-    pub(super) fn ordinal(&mut self, meant: u32) {
+    /// Changes the ordinal of the request.
+    pub(super) fn ordinal(&mut self, other: u32) {
         let What::Apply { ordinal, .. } = &mut self.request.what else {
             panic!("expected an apply");
         };
-        *ordinal = meant;
+        *ordinal = other;
     }
 
-    /// The guarantees about requests that this history breaks.
+    /// The guarantees about requests that this trace breaks.
     pub(super) fn breaks(&self) -> Vec<Rule> {
         let mut ledger = Ledger::default();
         for known in self.past.iter().chain([&self.before]) {
@@ -229,15 +229,15 @@ impl History {
         let judged = [
             s1_never_smaller(request, before, self.recover),
             s2_four_fields(request, before, &self.after.scene()),
-            s3_nothing_is_born(request),
-            s4_nothing_dies(request),
+            s3_nothing_is_created(request),
+            s4_nothing_is_deleted(request),
             s5_only_ours(request, before),
             ledger.s5_around(request, before),
             ledger.s6_order(request, before),
             s8_once(request, before),
             s9_not_stale(request),
             ledger.s9_asked_for(request, before),
-            s10_not_the_dying(request, before),
+            s10_not_terminating(request, before),
             s12_no_write_for_nothing(request),
         ];
         rules(judged)
@@ -261,14 +261,14 @@ fn request(what: What, uid: Id, version: Id) -> Request {
     }
 }
 
-/// What is spoilt, and every guarantee that this breaks.
-pub(super) type Row = (&'static str, fn(&mut History), &'static [Rule]);
+/// A change, and every guarantee that it breaks.
+pub(super) type Row = (&'static str, fn(&mut Trace), &'static [Rule]);
 
-pub(super) fn check(start: fn() -> History, rows: &[Row]) {
-    assert_eq!(start().breaks(), [], "nothing is spoilt");
-    for (sentence, change, expected) in rows {
-        let mut history = start();
-        change(&mut history);
-        assert_eq!(history.breaks(), *expected, "{sentence}");
+pub(super) fn check(start: fn() -> Trace, rows: &[Row]) {
+    assert_eq!(start().breaks(), [], "the start");
+    for (row, change, expected) in rows {
+        let mut trace = start();
+        change(&mut trace);
+        assert_eq!(trace.breaks(), *expected, "{row}");
     }
 }

@@ -1,31 +1,31 @@
-//! Guarantees about the gate, behind which Pods wait for their claims.
+//! Guarantees about the gate, at which Pods wait for their claims.
 
 use super::facts::{Broken, Rule, Scene};
 
-/// S7: with the policy there, the StatefulSet controller deletes a Pod of a LockStep rollout only when each of its claims is
-/// absent, being deleted or without a volume; or at the wish, and ready or waiting for its node alone.
+/// S7: with the policy running, the StatefulSet controller deletes a Pod of a LockStep rollout only when each of its
+/// claims is absent, being deleted or without a volume; or updated, and either ready or waiting for its node only.
 ///
 /// # Errors
-/// [`Broken`] says what the Pod had to wait for.
+/// [`Broken`] names what the Pod had to wait for.
 pub fn s7_gate(before: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
     match waits_for(before, ordinal) {
-        Some(what) => Broken::of(Rule::S7, format!("Pod {ordinal} was deleted {what}")),
+        Some(obstacle) => Broken::of(Rule::S7, format!("Pod {ordinal} was deleted {obstacle}")),
         None => Ok(()),
     }
 }
 
-/// S7, the other half: no Pod waits for anything else.
+/// S7, second part: no Pod waits for anything else.
 ///
 /// # Errors
 /// [`Broken`] names the Pod that was kept.
 pub fn s7_keeps_no_other(before: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
     if waits_for(before, ordinal).is_none() {
-        return Broken::of(Rule::S7, format!("Pod {ordinal} was kept, and has nothing to wait for"));
+        return Broken::of(Rule::S7, format!("Pod {ordinal} was kept for no reason"));
     }
     Ok(())
 }
 
-/// What a Pod has to wait for.
+/// What a Pod must wait for.
 fn waits_for(scene: &Scene<'_>, ordinal: u32) -> Option<String> {
     let set = scene
         .set

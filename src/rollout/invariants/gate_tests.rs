@@ -1,12 +1,12 @@
-//! What Pods wait for (S7).
+//! S7: what Pods wait for.
 
 use super::Rule::{self, S7};
 use super::Wanted;
-use super::fixtures::{EARLIER, Known, OLD_PODS, TARGET, claim, known, rules};
+use super::fixtures::{OLD_PODS, OwnedScene, PREVIOUS, TARGET, claim, known, rules};
 use super::{s7_gate, s7_keeps_no_other};
 
 /// The Pod of replica 12 is to be replaced, and its claim was not written.
-fn waits() -> Known {
+fn waits() -> OwnedScene {
     let mut known = known();
     known.set().lock_step = true;
     for ordinal in [10, 11, 12] {
@@ -15,8 +15,8 @@ fn waits() -> Known {
     known
 }
 
-/// What is changed, and what is broken if the Pod goes, or else if it is kept.
-type Row = (&'static str, fn(&mut Known), bool);
+/// A change, and whether the Pod may be deleted then.
+type Row = (&'static str, fn(&mut OwnedScene), bool);
 
 const GOES: bool = true;
 const WAITS: bool = false;
@@ -24,18 +24,18 @@ const WAITS: bool = false;
 const ROWS: &[Row] = &[
     ("its claim was not written", |_| (), WAITS),
     ("its claim is ready", |it| it.done(12), GOES),
-    ("that of another is", |it| it.done(11), WAITS),
+    ("the claim of another replica is ready", |it| it.done(11), WAITS),
     (
-        "its claim is at an earlier wish",
+        "its claim is at the previous target",
         |it| {
             it.done(12);
-            it.claim(12).revision = Some(EARLIER);
+            it.claim(12).revision = Some(PREVIOUS);
         },
         WAITS,
     ),
     ("its claim has not grown", |it| grows(it), WAITS),
     (
-        "but for the file system, perhaps with the next Pod",
+        "only the file system is left, perhaps for the next Pod",
         |it| {
             grows(it);
             it.claim(12).on_the_node = true;
@@ -43,7 +43,7 @@ const ROWS: &[Row] = &[
         GOES,
     ),
     (
-        "and the class is not the one",
+        "the file system is left, and the class is not modified",
         |it| {
             grows(it);
             (it.claim(12).on_the_node, it.claim(12).current_class) = (true, None);
@@ -51,8 +51,8 @@ const ROWS: &[Row] = &[
         WAITS,
     ),
     (
-        "the node has something left to do for an earlier wish",
-        |it| (it.claim(12).on_the_node, it.claim(12).revision) = (true, Some(EARLIER)),
+        "the node has work to do for the previous target",
+        |it| (it.claim(12).on_the_node, it.claim(12).revision) = (true, Some(PREVIOUS)),
         WAITS,
     ),
     (
@@ -76,7 +76,7 @@ const ROWS: &[Row] = &[
         WAITS,
     ),
     (
-        "both are",
+        "both claims are ready",
         |it| {
             it.done(12);
             it.wanted.push(Wanted { size: 10, class: None });
@@ -93,39 +93,43 @@ const ROWS: &[Row] = &[
         },
         WAITS,
     ),
-    ("it is out of range", |it| it.set().replicas = 2, GOES),
-    ("it is below the partition", |it| it.set().partition = 3, GOES),
-    ("it is the first above", |it| it.set().partition = 2, WAITS),
-    ("it is on its way out", |it| it.pod(12).going = true, GOES),
-    ("it has ended", |it| it.pod(12).ended = true, GOES),
-    ("somebody else takes it away", |it| it.pod(12).disrupted = true, GOES),
-    ("it is not the set's", |it| it.pod(12).ours = false, GOES),
-    ("it is not Ready", |it| it.pod(12).ready = false, WAITS),
+    ("the replica is out of range", |it| it.set().replicas = 2, GOES),
+    ("the replica is below the partition", |it| it.set().partition = 3, GOES),
     (
-        "it runs what it is to run",
+        "the replica is the first above the partition",
+        |it| it.set().partition = 2,
+        WAITS,
+    ),
+    ("the Pod is being deleted", |it| it.pod(12).going = true, GOES),
+    ("the Pod has ended", |it| it.pod(12).ended = true, GOES),
+    ("the Pod is about to be evicted", |it| it.pod(12).disrupted = true, GOES),
+    ("the set does not control the Pod", |it| it.pod(12).ours = false, GOES),
+    ("the Pod is not Ready", |it| it.pod(12).ready = false, WAITS),
+    (
+        "the Pod is updated",
         |it| it.pod(12).revision = it.set().pod_revision,
         WAITS,
     ),
-    ("nothing is wished", |it| it.set().target = None, GOES),
-    ("Pods need not wait", |it| it.set().lock_step = false, GOES),
-    ("the wish has been reached", |it| it.set().complete = true, GOES),
+    ("there is no target", |it| it.set().target = None, GOES),
+    ("sync is Async", |it| it.set().lock_step = false, GOES),
+    ("the rollout is complete", |it| it.set().complete = true, GOES),
     ("the set is being deleted", |it| it.set().terminating = true, GOES),
     ("there is no set", |it| it.set = None, GOES),
 ];
 
-fn grows(known: &mut Known) {
+fn grows(known: &mut OwnedScene) {
     known.done(12);
     known.claim(12).capacity = 19;
 }
 
 #[test]
-fn s7_is_broken_by_a_pod_that_goes_too_early_or_waits_for_nothing() {
-    for (sentence, change, goes) in ROWS {
+fn pod_deleted_early_or_kept_for_no_reason_breaks_s7() {
+    for (row, change, goes) in ROWS {
         let mut known = waits();
         change(&mut known);
         let scene = known.scene();
         let expected: [&[Rule]; 2] = if *goes { [&[], &[S7]] } else { [&[S7], &[]] };
         let judged = [rules([s7_gate(&scene, 12)]), rules([s7_keeps_no_other(&scene, 12)])];
-        assert_eq!(judged, expected, "{sentence}");
+        assert_eq!(judged, expected, "{row}");
     }
 }

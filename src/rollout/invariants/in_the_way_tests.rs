@@ -1,11 +1,11 @@
-//! A replica whose Pod is not Ready need not wait for those above (S6).
+//! S6: a replica whose Pod is not Ready need not wait for higher ordinals.
 
 use super::Rule::S6;
-use super::fixtures::{EARLIER, Known, OLD_PODS, Row, check};
+use super::fixtures::{OLD_PODS, OwnedScene, PREVIOUS, Row, check};
 use super::order_tests::{behind, grow_the_next};
 
-/// This one is not Ready.
-fn unready(known: &mut Known) {
+/// Replica 12 is outdated, and the Pod of 11 is not Ready.
+fn unready(known: &mut OwnedScene) {
     behind(known);
     let pod = known.pod(11);
     (pod.ready, pod.available) = (false, false);
@@ -14,11 +14,11 @@ fn unready(known: &mut Known) {
 const UNREADY: &[Row] = &[
     ("its disk may be full", |it| unready(&mut it.before), &[]),
     (
-        "it was not Ready, whatever was wished then",
+        "it was not Ready, at the previous target",
         |it| {
             it.once(|then| {
                 unready(then);
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
             });
             behind(&mut it.before);
         },
@@ -42,7 +42,7 @@ const UNREADY: &[Row] = &[
         &[S6],
     ),
     (
-        "it is on its way out",
+        "it is being deleted",
         |it| {
             unready(&mut it.before);
             it.before.pod(11).going = true;
@@ -76,6 +76,6 @@ const UNREADY: &[Row] = &[
 ];
 
 #[test]
-fn s6_is_not_broken_by_a_replica_whose_pod_is_not_ready() {
+fn replica_with_unready_pod_comes_first() {
     check(grow_the_next, UNREADY);
 }

@@ -1,47 +1,48 @@
-//! Guarantees about the order of things, which need a memory of what has been.
+//! Guarantees about the order of events, which need a memory of past states.
 //!
-//! A controller sees the past. So "the next replica only when this one is ready" is judged as "only when this one has been
-//! ready since the wish was made": what a decision saw was true once, and no decision may rest on what never was.
+//! A controller sees past states. So "the next replica only when this one is ready" is checked as "only when this one
+//! has been ready since the target was staged": everything that a decision saw was true once.
 
 use super::facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts, Wanted};
 use super::marks::{bit, mark};
 use super::pods::PodsSeen;
 use super::requests::{Request, What};
 
-/// What has been since the wish was made. Fits sets of at most 128 claims and 128 replicas.
+/// The past states since the target was staged. Fits sets of at most 128 claims and 128 replicas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ledger {
+    /// The uid and the target of the set.
     of: Option<(Id, Option<Id>)>,
-    /// Claims that have been at the wish and ready.
+    /// Claims that have been updated and ready.
     done: u128,
-    // The next ones are of the set, whatever was wished then, because a view may still show it; and each of them by itself,
+    // The next marks are kept for every target of the set, because a view may still show the state; and separately,
     // because two views may be of different times.
-    /// Claims that have not been there.
+    /// Claims that did not exist.
     absent: u128,
-    /// Claims that have had no volume.
+    /// Claims that had no volume.
     unbound: u128,
-    /// Claims for which only the node had something to do.
+    /// Claims for which only the node had work to do.
     on_the_node: u128,
-    /// Claims that have stopped nobody.
+    /// Claims that stopped no other.
     idle: u128,
-    /// Claims that no Pod of another has mounted, and whose names were the set's alone.
+    /// Claims that no foreign Pod mounted; claims whose name no other set used.
     unmounted: u128,
     unambiguous: u128,
-    /// Claims that no Pod has mounted for a time, in this set or in one before it that had its name: a view may still show
-    /// that after the Pod, and after the set.
+    /// Claims that no Pod mounted at some time, in this set or in a previous one of the same name: a view may still
+    /// show that after the Pod, and after the set.
     unused: u128,
     pods: PodsSeen,
-    /// Where the set's ordinals begin, and how many templates it has.
+    /// The first ordinal of the set, and the number of its templates.
     first_ordinal: u32,
     templates: usize,
     lowest_partition: u32,
-    /// The last wishes of this set, the present one first.
+    /// The last targets of this set, the present one first.
     targets: [Option<Id>; 16],
-    /// Those of the set before it that had its name: a view may still show claims as they were then.
+    /// The targets of the previous set of the same name: a view may still show claims as they were then.
     former: [Option<Id>; 4],
-    /// The user has let it go on.
-    let_go: bool,
-    /// Pods have been replaced in order; by hand.
+    /// The rollout was not paused at some time.
+    ran: bool,
+    /// Pods were replaced in order; by hand.
     rolled: bool,
     by_hand: bool,
     /// The highest number of replicas.
@@ -49,29 +50,29 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Takes down what there is. To be called whenever something has changed.
+    /// Marks the present state. Call it after every change.
     pub fn observe(&mut self, scene: &Scene<'_>) {
         let Some(set) = scene.set else {
-            return self.observe_what_is_left(scene);
+            return self.observe_leftovers(scene);
         };
         if self.of != Some((set.uid, set.target)) {
-            *self = self.anew(&set);
+            *self = self.next(&set);
         }
         (self.first_ordinal, self.templates) = (set.first_ordinal, scene.wanted.len());
-        self.let_go |= !set.paused;
+        self.ran |= !set.paused;
         self.rolled |= !set.by_hand;
         self.by_hand |= set.by_hand;
         self.lowest_partition = self.lowest_partition.min(set.partition);
         self.most_replicas = self.most_replicas.max(set.replicas);
-        // What is out of range keeps nobody waiting.
+        // Claims out of range stop no other.
         let in_range = bit(set.replicas, 0, scene.wanted.len()).wrapping_sub(1);
         mark(&mut self.absent, !in_range, true);
         mark(&mut self.idle, !in_range, true);
-        // A view may still show what is out of range by now.
+        // A view may still show replicas that are out of range now.
         for ordinal in set.first_ordinal..set.first_ordinal.saturating_add(self.most_replicas.min(128)) {
             self.observe_replica(scene, &set, ordinal);
         }
-        // And what is not in range yet, as it is now, when it is.
+        // When a replica comes into range, a view may show its claims as they are now.
         let most = self.most_replicas;
         for claim in scene.claims.iter().filter(|claim| set.index(claim.ordinal) >= most) {
             let mut templates = scene.templates();
@@ -82,8 +83,8 @@ impl Ledger {
         }
     }
 
-    /// There is no set: a view may still show what is not mounted now when there is one again.
-    fn observe_what_is_left(&mut self, scene: &Scene<'_>) {
+    /// Without a set: when the set exists again, a view may still show claims as not mounted.
+    fn observe_leftovers(&mut self, scene: &Scene<'_>) {
         for claim in scene.claims {
             let place = bit(
                 claim.ordinal.saturating_sub(self.first_ordinal),
@@ -94,11 +95,11 @@ impl Ledger {
         }
     }
 
-    /// The ledger of another wish, or of another set.
-    fn anew(&self, set: &SetFacts) -> Self {
+    /// The ledger of another target, or of another set.
+    fn next(&self, set: &SetFacts) -> Self {
         let of = Some((set.uid, set.target));
         let mut next = if self.of.is_some_and(|(uid, _)| uid == set.uid) {
-            // What is wished again may be seen as it was the first time.
+            // If a target comes again, a view may show the states of its first time.
             let again = set.target.is_some() && self.targets.contains(&set.target);
             let marks = if again { u128::MAX } else { 0 };
             Self {
@@ -106,7 +107,7 @@ impl Ledger {
                 done: marks,
                 lowest_partition: if again { 0 } else { set.partition },
                 most_replicas: if again { u32::MAX } else { 0 },
-                let_go: again,
+                ran: again,
                 rolled: again,
                 by_hand: again,
                 ..*self
@@ -144,7 +145,7 @@ impl Ledger {
         }
     }
 
-    /// There is no claim; whose it will be, a view may show as it is now.
+    /// Without a claim: when the claim exists, a view may still show its surroundings as they are now.
     fn observe_none(&mut self, pod: Option<&PodFacts>, place: u128) {
         mark(&mut self.absent, place, true);
         mark(&mut self.idle, place, true);
@@ -172,12 +173,11 @@ impl Ledger {
         }
     }
 
-    /// S5, another part: the ordinal of a claim that is written has been in range since the wish was made, no Pod of
-    /// another has mounted it as long as there has been the set, or since before it, nor has another set given it the same
-    /// name.
+    /// S5, second part: at some time since the target was staged, the ordinal of the claim was in range; and at some
+    /// time of the set or before it, no foreign Pod mounted the claim, and no other set had a claim of the same name.
     ///
     /// # Errors
-    /// [`Broken`] says what is around the claim.
+    /// [`Broken`] names the ordinal.
     pub fn s5_around(&self, request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
         let (
             What::Apply {
@@ -205,14 +205,14 @@ impl Ledger {
         if used {
             return Broken::of(
                 Rule::S5,
-                format!("wrote to a claim that another uses, ordinal {ordinal}"),
+                format!("wrote to a claim that another set or Pod uses, ordinal {ordinal}"),
             );
         }
         Ok(())
     }
 
-    /// S9, another part: what is written to a claim is what the set's own record asks for, or has asked for: not that of
-    /// another set, not what the rules forbid, and not while the user has never let it go on.
+    /// S9, second part: a write to a claim has a present or past target of this set, not that of another set, and not
+    /// one that the rules forbid; and the rollout was not paused all the time.
     ///
     /// # Errors
     /// [`Broken`] for a write that nobody asked for.
@@ -226,21 +226,22 @@ impl Ledger {
         if !self.targets.contains(&Some(revision)) {
             return Broken::of(
                 Rule::S9,
-                format!("wrote {revision:x} to ordinal {ordinal}, which nobody wishes"),
+                format!("wrote {revision:x} to ordinal {ordinal}, which was never the target"),
             );
         }
-        if !self.let_go && self.of.is_some_and(|(_, target)| target == Some(revision)) {
-            return Broken::of(Rule::S9, format!("wrote to ordinal {ordinal} while the user holds it"));
+        if !self.ran && self.of.is_some_and(|(_, target)| target == Some(revision)) {
+            return Broken::of(Rule::S9, format!("wrote to ordinal {ordinal} of a paused rollout"));
         }
         Ok(())
     }
 
-    /// S6: highest ordinal first; a replica is begun only when every higher one has been ready; the partition is respected;
-    /// at most as many replicas are in motion as may be. Where Pods are replaced by hand, a replica is begun when its Pod has been deleted.
-    /// One whose Pod has been not Ready comes before all others.
+    /// S6: highest ordinal first. A replica is started only when every higher one has been ready. Replicas below the
+    /// partition are left alone, and no more replicas are in motion than may be. If Pods are replaced by hand, a
+    /// replica is started when its Pod has been deleted. A replica whose Pod has been not Ready comes before all
+    /// others.
     ///
     /// # Errors
-    /// [`Broken`] says which replica came too early.
+    /// [`Broken`] names the replica that came too early.
     pub fn s6_order(&self, request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
         let Some(set) = before.set else {
             return Ok(());
@@ -253,7 +254,7 @@ impl Ledger {
                     return Broken::of(Rule::S6, format!("wrote to ordinal {ordinal}, below the partition"));
                 }
                 let place = bit(set.index(ordinal), 0, 1);
-                if !self.rolled && self.pods.gone & place == 0 {
+                if !self.rolled && self.pods.absent & place == 0 {
                     return Broken::of(
                         Rule::S6,
                         format!("wrote to ordinal {ordinal}, whose Pod nobody has deleted"),
@@ -263,9 +264,9 @@ impl Ledger {
                     return Ok(());
                 }
                 let has_passed = |higher: u32| {
-                    // What only a Pod could move on stops nobody while there is no Pod.
-                    let gone = self.pods.gone & bit(set.index(higher), 0, 1) != 0;
-                    let waits = |marks| if gone { marks } else { 0 };
+                    // A claim that needs a Pod to make progress stops no other while there is no Pod.
+                    let absent = self.pods.absent & bit(set.index(higher), 0, 1) != 0;
+                    let waits = |marks| if absent { marks } else { 0 };
                     let passed = [self.done, self.idle, waits(self.unbound), waits(self.on_the_node)];
                     all(&passed, &set, higher, before.wanted.len())
                 };
@@ -282,7 +283,7 @@ impl Ledger {
     }
 }
 
-/// Every claim of a replica has one of these marks.
+/// True iff every claim of a replica has one of these marks.
 fn all(marks: &[u128], set: &SetFacts, ordinal: u32, templates: usize) -> bool {
     (0..).take(templates).all(|template| {
         let place = bit(set.index(ordinal), template, templates);
@@ -290,12 +291,12 @@ fn all(marks: &[u128], set: &SetFacts, ordinal: u32, templates: usize) -> bool {
     })
 }
 
-/// No Pod mounts it.
+/// True iff no Pod mounts the claim.
 const fn is_unused(claim: &ClaimFacts, pod: Option<&PodFacts>) -> bool {
     !claim.mounted_by_another && pod.is_none()
 }
 
-/// About to go. What is stuck stops only itself with `Parallel`.
+/// True iff the claim is being deleted, or is stuck with `Parallel`.
 fn stops_nobody(claim: &ClaimFacts, parallel: bool) -> bool {
     let stuck = claim.stuck || claim.refused || !claim.bound || claim.is_foreign();
     claim.terminating || (parallel && stuck)

@@ -1,47 +1,47 @@
-//! Guarantees about what has been: whose claim it was, and who asked for what is written.
+//! S5 and S9: past owners of a claim, and past targets.
 
 use super::Rule::{S5, S9};
 use super::Wanted;
-use super::fixtures::{EARLIER, History, Row, check, claim};
+use super::fixtures::{PREVIOUS, Row, Trace, check, claim};
 
-fn grow_the_highest() -> History {
-    History::of_apply(12)
+fn grow_the_highest() -> Trace {
+    Trace::of_apply(12)
 }
 
-fn three_then_four(history: &mut History) {
-    history.once(|then| then.set().replicas = 4);
-    history.ordinal(13);
+fn three_then_four(trace: &mut Trace) {
+    trace.once(|then| then.set().replicas = 4);
+    trace.ordinal(13);
 }
 
 const AROUND: &[Row] = &[
     ("the ordinal above the last", |it| it.ordinal(13), &[S5]),
     (
-        "of a set that is no more",
+        "of a deleted set",
         |it| {
             it.ordinal(13);
             it.request.set = Some(2);
         },
         &[],
     ),
-    ("which was in range since the wish was made", three_then_four, &[]),
+    ("it was in range at this target", three_then_four, &[]),
     (
-        "which was in range before",
+        "it was in range before this target",
         |it| {
             three_then_four(it);
-            it.past[0].set().target = Some(EARLIER);
+            it.past[0].set().target = Some(PREVIOUS);
         },
         &[S5],
     ),
     (
-        "which was in range when this was wished for the first time",
+        "it was in range when this target came first",
         |it| {
             three_then_four(it);
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
         },
         &[],
     ),
     (
-        "which was in range in another set",
+        "it was in range in another set",
         |it| {
             three_then_four(it);
             it.past[0].set().uid = 2;
@@ -49,23 +49,23 @@ const AROUND: &[Row] = &[
         &[S5],
     ),
     (
-        "a claim that another's Pod mounts",
+        "a foreign Pod mounts the claim",
         |it| it.before.claim(12).mounted_by_another = true,
         &[S5],
     ),
     (
-        "which it did not always, whatever was wished then",
+        "but did not at the previous target",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
                 then.claim(12).mounted_by_another = false;
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
             });
         },
         &[],
     ),
     (
-        "which no Pod mounted before there was the set",
+        "no Pod mounted the claim in the previous set",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
@@ -77,7 +77,7 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
-        "nor before there was the set before it",
+        "no Pod mounted the claim two sets ago",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
@@ -90,7 +90,7 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
-        "nor between the set before it and this one",
+        "no Pod mounted the claim between two sets",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| then.set().uid = 2);
@@ -103,7 +103,7 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
-        "which another's Pod mounted between the set before it and this one",
+        "a foreign Pod mounted the claim between two sets",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| then.set().uid = 2);
@@ -119,7 +119,7 @@ const AROUND: &[Row] = &[
         &[S5],
     ),
     (
-        "which a Pod of the set before it mounted",
+        "a Pod of the previous set mounted the claim",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
@@ -130,7 +130,7 @@ const AROUND: &[Row] = &[
         &[S5],
     ),
     (
-        "which it did not while it was out of range",
+        "no foreign Pod mounted the claim out of range",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
@@ -141,7 +141,7 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
-        "which it did while it was out of range",
+        "a foreign Pod mounted the claim out of range",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
@@ -152,23 +152,23 @@ const AROUND: &[Row] = &[
         &[S5],
     ),
     (
-        "a claim that another set gives the same name",
+        "another set has a claim of the same name",
         |it| it.before.claim(12).ambiguous = true,
         &[S5],
     ),
     (
-        "which it did not always, whatever was wished then",
+        "but did not at the previous target",
         |it| {
             it.before.claim(12).ambiguous = true;
             it.once(|then| {
                 then.claim(12).ambiguous = false;
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
             });
         },
         &[],
     ),
     (
-        "which did not when there was no claim yet",
+        "another set has the same name, but the claim did not exist once",
         |it| {
             it.before.claim(12).ambiguous = true;
             it.once(|then| then.without_claim(12));
@@ -176,7 +176,7 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
-        "which another's Pod did not mount when there was no claim yet",
+        "a foreign Pod mounts the claim, which did not exist once",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| then.without_claim(12));
@@ -184,7 +184,7 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
-        "nor in the set before",
+        "a foreign Pod mounts the claim, which did not exist in the previous set",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.once(|then| {
@@ -196,7 +196,7 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
-        "which another's Pod does not mount",
+        "another set has the same name, and no foreign Pod mounts the claim",
         |it| {
             it.before.claim(12).ambiguous = true;
             it.once(|then| then.claim(12).mounted_by_another = true);
@@ -204,7 +204,7 @@ const AROUND: &[Row] = &[
         &[S5],
     ),
     (
-        "other claims are another's as well",
+        "other claims are foreign",
         |it| {
             it.before.claim(11).mounted_by_another = true;
             it.before.claim(10).ambiguous = true;
@@ -212,7 +212,7 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
-        "one of the other template is",
+        "a claim of the other template is foreign",
         |it| {
             let other = Wanted { size: 20, class: None };
             it.before.wanted.push(other);
@@ -222,16 +222,16 @@ const AROUND: &[Row] = &[
         &[],
     ),
     (
-        "a claim of a set that was decided for an earlier wish",
+        "the write was decided for the previous target",
         |it| {
-            it.once(|then| then.set().target = Some(EARLIER));
-            it.revision(EARLIER);
+            it.once(|then| then.set().target = Some(PREVIOUS));
+            it.revision(PREVIOUS);
             it.before.claim(12).mounted_by_another = true;
         },
         &[],
     ),
     (
-        "a claim of a set that is no more",
+        "the write was decided for a deleted set",
         |it| {
             it.before.claim(12).mounted_by_another = true;
             it.request.set = Some(2);
@@ -241,14 +241,14 @@ const AROUND: &[Row] = &[
 ];
 
 #[test]
-fn s5_is_broken_by_a_write_to_a_claim_that_was_never_free() {
+fn write_to_a_claim_always_foreign_breaks_s5() {
     check(grow_the_highest, AROUND);
 }
 
 const ASKED_FOR: &[Row] = &[
-    ("what nobody wishes", |it| it.revision(8), &[S9]),
+    ("a revision that was never the target", |it| it.revision(8), &[S9]),
     (
-        "of a set that is no more",
+        "of a deleted set",
         |it| {
             it.revision(8);
             it.request.set = Some(2);
@@ -256,28 +256,28 @@ const ASKED_FOR: &[Row] = &[
         &[],
     ),
     (
-        "what was wished of another set",
+        "the target of another set",
         |it| {
             it.once(|then| {
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
                 then.set().uid = 2;
             });
-            it.revision(EARLIER);
+            it.revision(PREVIOUS);
         },
         &[S9],
     ),
     (
-        "what was wished two wishes ago",
+        "the target before the previous one",
         |it| {
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
             it.once(|then| then.set().target = None);
-            it.revision(EARLIER);
+            it.revision(PREVIOUS);
         },
         &[],
     ),
-    ("the user holds it", |it| it.before.set().paused = true, &[S9]),
+    ("the rollout is paused", |it| it.before.set().paused = true, &[S9]),
     (
-        "the user did not always hold it",
+        "the rollout was not always paused",
         |it| {
             it.before.set().paused = true;
             it.once(|then| then.set().paused = false);
@@ -285,37 +285,37 @@ const ASKED_FOR: &[Row] = &[
         &[],
     ),
     (
-        "the user did not hold the wish before this one",
+        "the rollout was not paused at the previous target",
         |it| {
             it.before.set().paused = true;
             it.once(|then| {
                 then.set().paused = false;
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
             });
         },
         &[S9],
     ),
     (
-        "and that one is written late",
+        "a late write of the previous target",
         |it| {
             it.before.set().paused = true;
-            it.once(|then| then.set().target = Some(EARLIER));
-            it.revision(EARLIER);
+            it.once(|then| then.set().target = Some(PREVIOUS));
+            it.revision(PREVIOUS);
         },
         &[],
     ),
     (
-        "the user did not hold it when it was wished for the first time",
+        "the rollout was not paused when this target came first",
         |it| {
             it.before.set().paused = true;
             it.once(|then| then.set().paused = false);
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
         },
         &[],
     ),
 ];
 
 #[test]
-fn s9_is_broken_by_a_write_that_the_user_has_not_asked_for() {
+fn write_of_a_revision_never_staged_breaks_s9() {
     check(grow_the_highest, ASKED_FOR);
 }

@@ -1,4 +1,4 @@
-//! Guarantees about whole histories: what is reached when faults have stopped, and what it took.
+//! Guarantees about whole traces: what is reached when faults have stopped, and at which cost.
 
 use std::collections::BTreeMap;
 
@@ -6,51 +6,51 @@ use super::facts::{Broken, ClaimFacts, Id, Rule, Scene};
 use super::quota::excess;
 use super::turn::s6_in_turn;
 
-/// How many writes it took to bring a wish to a set.
+/// The writes of a whole rollout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Claims of replicas in range and not below the partition.
     pub claims: u32,
-    /// Replicas moved.
+    /// Replicas that changed.
     pub replicas: u32,
     /// Writes to claims.
     pub claim_writes: u32,
-    /// Writes of what is ready.
+    /// Writes of the annotation `ready`.
     pub ready_writes: u32,
-    /// Writes of the record.
+    /// Writes of the staged change.
     pub staged_change_writes: u32,
     /// Writes of the ClaimRollout.
     pub report_writes: u32,
 }
 
-/// An apply that the API server refused.
+/// An apply that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Seconds.
+    /// The time in seconds.
     pub at: u64,
     /// The uid of the claim.
     pub claim: Id,
-    /// Its resourceVersion.
+    /// The resourceVersion of the claim.
     pub version: Id,
-    /// What was to be applied.
+    /// The revision that was applied.
     pub revision: Id,
 }
 
-/// Something that was said about a claim that is stuck.
+/// An Event for a stuck claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
-    /// The claim.
+pub struct EmittedEvent {
+    /// The uid of the claim.
     pub claim: Id,
-    /// What is the matter with it.
+    /// Why the claim is stuck.
     pub cause: Id,
 }
 
-/// L1: where nothing is in the way and nobody interferes, every claim from the partition up is at the wish and ready, every
-/// such Pod runs what it is to run, and the record says so. That is also what L2 (after a crash anywhere),
-/// L3 (when what was in the way is gone), L4 (claims that came later) and L6 (another wish, or none) ask for.
+/// L1: without obstacles, every claim from the partition up is updated and ready, every such Pod runs its update
+/// revision, and the phase is `Complete`. L2 (after a crash anywhere), L3 (when an obstacle was removed), L4 (claims
+/// that were created later) and L6 (another target, or none) require the same.
 ///
 /// # Errors
-/// [`Broken`] says what is missing.
+/// [`Broken`] names what is missing.
 pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     let Some(set) = scene.set.filter(|set| !set.terminating) else {
         return Ok(());
@@ -64,8 +64,7 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
             match scene.claim(template, ordinal) {
                 Some(claim) if claim.is_done(target, wanted) => {}
                 found => {
-                    let why =
-                        format!("ordinal {ordinal}: expected a claim at {target:x} and ready, but found {found:x?}");
+                    let why = format!("ordinal {ordinal}: the claim is not at {target:x} and ready: {found:x?}");
                     return Broken::of(Rule::L1, why);
                 }
             }
@@ -83,15 +82,15 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
     if set.partition == 0 && !set.complete {
         return Broken::of(
             Rule::L1,
-            "every claim is ready, and the record does not say so".to_owned(),
+            "every claim is ready, and the phase is not Complete".to_owned(),
         );
     }
     Ok(())
 }
 
-/// L5, within a set: where nothing moves any more, no claim is left to be written whose turn it is: what is stuck stops only
-/// what comes after it, and only itself with `Parallel`. What somebody does to a claim when the rollout is complete is seen
-/// when the set changes.
+/// L5, within a set: when nothing changes any more, no claim whose turn it is remains to be written. A stuck replica
+/// stops only the replicas after it, and none with `Parallel`. Changes of claims after the end of the rollout are
+/// noticed when the set changes.
 ///
 /// # Errors
 /// [`Broken`] names the claim that was stopped.
@@ -102,7 +101,7 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     let (Some(target), false) = (set.target, set.terminating) else {
         return Ok(());
     };
-    // Nothing is begun that does not fit.
+    // A rollout that does not fit is not started.
     if excess(scene).is_some() {
         return Ok(());
     }
@@ -113,20 +112,20 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     let mut waiting = scene.claims.iter().filter(|claim| may_be_written(claim));
     match waiting.find(|claim| s6_in_turn(scene, claim.ordinal).is_ok()) {
         Some(claim) => {
-            let why = format!("ordinal {} is stopped by another that is stuck", claim.ordinal);
+            let why = format!("ordinal {} is stopped by another replica that is stuck", claim.ordinal);
             Broken::of(Rule::L5, why)
         }
         None => Ok(()),
     }
 }
 
-/// S12: from request to done, undisturbed: one write for each claim; at most one of what is ready for each replica, with
-/// `LockStep`; one of the record; and at most `REPORTS` of the ClaimRollout for each replica that moved.
+/// S12: an undisturbed rollout takes one write for each claim; with `LockStep`, at most one of `ready` for each
+/// replica; one of the staged change; and at most `REPORTS` of the ClaimRollout for each replica that changed.
 ///
 /// # Errors
-/// [`Broken`] shows the numbers.
+/// [`Broken`] contains the numbers.
 pub fn s12_writes(tally: &Tally) -> Result<(), Broken> {
-    /// Begun, written, expanding, ready; and the same for the beginning and the end.
+    /// Started, written, expanding, ready; and the start and the end of the rollout.
     const REPORTS: u32 = 6;
     let quiet = tally.claim_writes <= tally.claims
         && tally.ready_writes <= tally.replicas
@@ -138,11 +137,11 @@ pub fn s12_writes(tally: &Tally) -> Result<(), Broken> {
     Broken::of(Rule::S12, format!("more writes than needed: {tally:?}"))
 }
 
-/// S13: one controller that is not restarted repeats an apply that was refused after a pause, which doubles from one second
-/// to five minutes as long as neither the claim nor the wish changes.
+/// S13: a controller retries a failed apply after a pause, which doubles from one second to five minutes while neither
+/// the claim nor the target changes and the controller is not restarted.
 ///
 /// # Errors
-/// [`Broken`] says after which pause it came again.
+/// [`Broken`] contains the pauses.
 pub fn s13_backs_off(attempts: &[Attempt]) -> Result<(), Broken> {
     for (index, attempt) in attempts.iter().enumerate() {
         let same = |other: &&Attempt| (other.claim, other.revision) == (attempt.claim, attempt.revision);
@@ -163,17 +162,17 @@ pub fn s13_backs_off(attempts: &[Attempt]) -> Result<(), Broken> {
     Ok(())
 }
 
-/// S13: of one claim and one cause users are told once, until something else is the matter with it.
+/// S13: one Event for each claim and cause, until the claim has another cause.
 ///
 /// # Errors
-/// [`Broken`] names what was said twice.
-pub fn s13_says_once(events: &[Told]) -> Result<(), Broken> {
+/// [`Broken`] contains the repeated Event.
+pub fn s13_reports_once(events: &[EmittedEvent]) -> Result<(), Broken> {
     let mut last = BTreeMap::new();
     match events
         .iter()
-        .find(|events| last.insert(events.claim, events.cause) == Some(events.cause))
+        .find(|event| last.insert(event.claim, event.cause) == Some(event.cause))
     {
-        Some(twice) => Broken::of(Rule::S13, format!("said twice: {twice:?}")),
+        Some(twice) => Broken::of(Rule::S13, format!("emitted twice: {twice:?}")),
         None => Ok(()),
     }
 }

@@ -1,23 +1,23 @@
-//! What is reached in the end (L1, L5): each is broken by what breaks it.
+//! L1 and L5: the target is reached in the end.
 
 use super::Rule::{L1, L5};
-use super::fixtures::{EARLIER, Known, OLD_PODS, claim, known, rules};
+use super::fixtures::{OLD_PODS, OwnedScene, PREVIOUS, claim, known, rules};
 use super::{Rule, Wanted, l1_reached, l5_stops_no_other};
 
-type Row = (&'static str, fn(&mut Known), &'static [Rule]);
+type Row = (&'static str, fn(&mut OwnedScene), &'static [Rule]);
 
-fn check(start: fn() -> Known, rows: &[Row]) {
-    let broken = |known: &Known| rules([l1_reached(&known.scene()), l5_stops_no_other(&known.scene())]);
-    assert_eq!(broken(&start()), [], "nothing is spoilt");
-    for (sentence, change, expected) in rows {
+fn check(start: fn() -> OwnedScene, rows: &[Row]) {
+    let broken = |known: &OwnedScene| rules([l1_reached(&known.scene()), l5_stops_no_other(&known.scene())]);
+    assert_eq!(broken(&start()), [], "the start");
+    for (row, change, expected) in rows {
         let mut known = start();
         change(&mut known);
-        assert_eq!(broken(&known), *expected, "{sentence}");
+        assert_eq!(broken(&known), *expected, "{row}");
     }
 }
 
-/// Every replica is at the wish, and the record says so.
-fn reached() -> Known {
+/// Every replica is updated and ready, and the phase is `Complete`.
+fn reached() -> OwnedScene {
     let mut known = known();
     for ordinal in [10, 11, 12] {
         known.done(ordinal);
@@ -26,16 +26,16 @@ fn reached() -> Known {
     known
 }
 
-fn behind(known: &mut Known) {
-    known.claim(10).revision = Some(EARLIER);
+fn behind(known: &mut OwnedScene) {
+    known.claim(10).revision = Some(PREVIOUS);
 }
 
 const REACHED: &[Row] = &[
-    ("a claim is not at the wish", behind, &[L1]),
+    ("a claim is outdated", behind, &[L1]),
     ("a claim has no volume", |it| it.claim(12).bound = false, &[L1]),
     ("a claim has not grown", |it| it.claim(12).capacity = 19, &[L1]),
     (
-        "a claim that asks for less has what it asks for",
+        "a claim that requests less has what it requests",
         |it| (it.claim(12).request, it.claim(12).capacity) = (15, 15),
         &[],
     ),
@@ -51,7 +51,7 @@ const REACHED: &[Row] = &[
         &[L1],
     ),
     (
-        "a claim out of range is not at the wish",
+        "a claim out of range is outdated",
         |it| it.claims.push(claim(0, 13)),
         &[],
     ),
@@ -62,14 +62,14 @@ const REACHED: &[Row] = &[
         &[L1],
     ),
     ("a Pod does not exist", |it| it.without_pod(11), &[L1]),
-    ("the record does not say so", |it| it.set().complete = false, &[L1]),
+    ("the phase is not Complete", |it| it.set().complete = false, &[L1]),
     (
-        "the record need not say so before the partition is gone",
+        "the phase is not Complete, with a partition",
         |it| (it.set().complete, it.set().partition) = (false, 1),
         &[],
     ),
     (
-        "a claim below the partition is not at the wish",
+        "a claim below the partition is outdated",
         |it| {
             behind(it);
             it.set().partition = 1;
@@ -77,7 +77,7 @@ const REACHED: &[Row] = &[
         &[],
     ),
     (
-        "one above is not",
+        "a claim above the partition has not grown",
         |it| {
             it.set().partition = 2;
             it.claim(12).capacity = 19;
@@ -101,7 +101,7 @@ const REACHED: &[Row] = &[
         &[],
     ),
     (
-        "nothing is wished",
+        "there is no target",
         |it| {
             behind(it);
             it.set().target = None;
@@ -109,7 +109,7 @@ const REACHED: &[Row] = &[
         &[],
     ),
     (
-        "the user holds it",
+        "the rollout is paused",
         |it| {
             behind(it);
             it.set().paused = true;
@@ -127,13 +127,12 @@ const REACHED: &[Row] = &[
 ];
 
 #[test]
-fn l1_is_broken_by_a_wish_that_is_not_reached() {
+fn target_not_reached_breaks_l1() {
     check(reached, REACHED);
 }
 
-/// The highest replica is stuck with `Parallel`, the others have been reached. It is not to end like this, so that L1 is not
-/// asked for.
-fn stuck() -> Known {
+/// The highest replica is stuck with `Parallel`, and the others are done. This breaks L1 and not L5.
+fn stuck() -> OwnedScene {
     let mut known = reached();
     let claim = known.claim(12);
     (claim.revision, claim.request, claim.capacity, claim.stuck) = (None, 10, 10, true);
@@ -141,14 +140,14 @@ fn stuck() -> Known {
     known
 }
 
-fn lock_step(known: &mut Known) {
+fn lock_step(known: &mut OwnedScene) {
     known.set().lock_step = true;
 }
 
 const STUCK: &[Row] = &[
-    ("a lower one was not written", behind, &[L1, L5]),
+    ("a lower claim was not written", behind, &[L1, L5]),
     (
-        "a lower one waits for one that is on its way",
+        "a lower claim waits for one in motion",
         |it| {
             behind(it);
             it.claim(11).capacity = 19;
@@ -156,7 +155,7 @@ const STUCK: &[Row] = &[
         &[L1],
     ),
     (
-        "not for one that is stuck on its way",
+        "a lower claim waits for one that is stuck in motion",
         |it| {
             behind(it);
             (it.claim(11).capacity, it.claim(11).stuck) = (19, true);
@@ -164,7 +163,7 @@ const STUCK: &[Row] = &[
         &[L1, L5],
     ),
     (
-        "nor for one that has no volume",
+        "a lower claim waits for one without a volume",
         |it| {
             behind(it);
             (it.claim(11).revision, it.claim(11).bound) = (None, false);
@@ -172,7 +171,7 @@ const STUCK: &[Row] = &[
         &[L1, L5],
     ),
     (
-        "nor for one that is being deleted",
+        "a lower claim waits for one that is being deleted",
         |it| {
             behind(it);
             (it.claim(11).revision, it.claim(11).terminating) = (None, true);
@@ -180,7 +179,7 @@ const STUCK: &[Row] = &[
         &[L1, L5],
     ),
     (
-        "the lower one has no volume",
+        "the lower claim has no volume",
         |it| {
             behind(it);
             it.claim(10).bound = false;
@@ -188,7 +187,7 @@ const STUCK: &[Row] = &[
         &[L1],
     ),
     (
-        "the lower one is stuck as well",
+        "the lower claim is stuck as well",
         |it| {
             behind(it);
             it.claim(10).stuck = true;
@@ -196,7 +195,7 @@ const STUCK: &[Row] = &[
         &[L1],
     ),
     (
-        "the lower one is somebody else's",
+        "the lower claim is foreign",
         |it| {
             behind(it);
             it.claim(10).ours = false;
@@ -204,7 +203,7 @@ const STUCK: &[Row] = &[
         &[L1],
     ),
     (
-        "another's Pod mounts the lower one",
+        "a foreign Pod mounts the lower claim",
         |it| {
             behind(it);
             it.claim(10).mounted_by_another = true;
@@ -212,7 +211,7 @@ const STUCK: &[Row] = &[
         &[L1],
     ),
     (
-        "another set gives the lower one the same name",
+        "another set has a claim of the same name",
         |it| {
             behind(it);
             it.claim(10).ambiguous = true;
@@ -220,7 +219,7 @@ const STUCK: &[Row] = &[
         &[L1],
     ),
     (
-        "the lower one is below the partition",
+        "the lower claim is below the partition",
         |it| {
             behind(it);
             it.set().partition = 1;
@@ -228,7 +227,7 @@ const STUCK: &[Row] = &[
         &[L1],
     ),
     (
-        "a lower one above the partition",
+        "a lower claim above the partition",
         |it| {
             it.claim(11).revision = None;
             it.set().partition = 1;
@@ -236,7 +235,7 @@ const STUCK: &[Row] = &[
         &[L1, L5],
     ),
     (
-        "what is stuck stops the others without Parallel",
+        "without Parallel, the stuck replica stops the others",
         |it| {
             behind(it);
             it.set().parallel = false;
@@ -263,7 +262,7 @@ const STUCK: &[Row] = &[
         &[L1],
     ),
     (
-        "the Pod above is kept by what is stuck, so that none is replaced",
+        "the stuck claim keeps the Pod above, so no Pod is replaced",
         |it| {
             behind(it);
             lock_step(it);
@@ -273,7 +272,7 @@ const STUCK: &[Row] = &[
         &[L1, L5],
     ),
     (
-        "the user holds it",
+        "the rollout is paused",
         |it| {
             behind(it);
             it.set().paused = true;
@@ -297,7 +296,7 @@ const STUCK: &[Row] = &[
         &[],
     ),
     (
-        "nothing is wished",
+        "there is no target",
         |it| {
             behind(it);
             it.set().target = None;
@@ -307,14 +306,14 @@ const STUCK: &[Row] = &[
 ];
 
 #[test]
-fn l5_is_broken_by_a_claim_that_waits_for_one_that_is_stuck() {
-    fn judged(known: &Known) -> Vec<Rule> {
+fn claim_waiting_for_a_stuck_one_breaks_l5() {
+    fn judged(known: &OwnedScene) -> Vec<Rule> {
         rules([l1_reached(&known.scene()), l5_stops_no_other(&known.scene())])
     }
-    assert_eq!(judged(&stuck()), [L1], "only the stuck one is behind");
-    for (sentence, change, expected) in STUCK {
+    assert_eq!(judged(&stuck()), [L1], "only the stuck claim is outdated");
+    for (row, change, expected) in STUCK {
         let mut known = stuck();
         change(&mut known);
-        assert_eq!(judged(&known), *expected, "{sentence}");
+        assert_eq!(judged(&known), *expected, "{row}");
     }
 }

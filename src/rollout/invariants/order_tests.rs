@@ -1,30 +1,30 @@
-//! The order of the rollout (S6).
+//! S6: the order of the rollout.
 
 use super::Rule::S6;
 use super::Wanted;
-use super::fixtures::{EARLIER, History, Known, Row, check, claim};
+use super::fixtures::{OwnedScene, PREVIOUS, Row, Trace, check, claim};
 
 /// Replica 12 is done, and 11 is next.
-pub(super) fn grow_the_next() -> History {
-    let mut history = History::of_apply(11);
-    history.before.done(12);
-    history
+pub(super) fn grow_the_next() -> Trace {
+    let mut trace = Trace::of_apply(11);
+    trace.before.done(12);
+    trace
 }
 
-pub(super) fn behind(known: &mut Known) {
+pub(super) fn behind(known: &mut OwnedScene) {
     let claim = known.claim(12);
     (claim.revision, claim.request, claim.capacity) = (None, 10, 10);
 }
 
-fn parallel(history: &mut History) {
-    behind(&mut history.before);
-    history.before.set().parallel = true;
+fn parallel(trace: &mut Trace) {
+    behind(&mut trace.before);
+    trace.before.set().parallel = true;
 }
 
 const ORDER: &[Row] = &[
     ("the one above was not written", |it| behind(&mut it.before), &[S6]),
     (
-        "what was decided for a set that is no more had the order of that set",
+        "the write was decided for a deleted set",
         |it| {
             behind(&mut it.before);
             it.request.set = Some(2);
@@ -45,27 +45,27 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "it was ready in an earlier wish",
+        "it was ready at the previous target",
         |it| {
             it.once(|then| {
-                then.set().target = Some(EARLIER);
-                then.claim(12).revision = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
+                then.claim(12).revision = Some(PREVIOUS);
             });
             behind(&mut it.before);
         },
         &[S6],
     ),
     (
-        "it was ready when this was wished for the first time",
+        "it was ready when this target came first",
         |it| {
             it.once(|_| ());
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
             behind(&mut it.before);
         },
         &[],
     ),
     (
-        "it was ready in the set before, for which the same was wished",
+        "it was ready in the previous set with the same target",
         |it| {
             it.once(|then| then.set().uid = 2);
             it.once(|then| then.set().target = None);
@@ -74,11 +74,11 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "it was ready in the set before, for which something else was wished",
+        "it was ready in the previous set with another target",
         |it| {
             it.once(|then| {
                 then.set().uid = 2;
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
             });
             behind(&mut it.before);
         },
@@ -93,20 +93,20 @@ const ORDER: &[Row] = &[
         &[S6],
     ),
     (
-        "what was decided for an earlier wish has its own order",
+        "the write was decided for the previous target",
         |it| {
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
             behind(&mut it.before);
-            it.revision(EARLIER);
+            it.revision(PREVIOUS);
         },
         &[],
     ),
-    ("there is none above", |it| it.before.without_claim(12), &[]),
+    ("there is no claim above", |it| it.before.without_claim(12), &[]),
     (
-        "there was none above, whatever was wished then",
+        "there was no claim above at the previous target",
         |it| {
             it.once(|then| {
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
                 then.without_claim(12);
             });
             behind(&mut it.before);
@@ -138,7 +138,7 @@ const ORDER: &[Row] = &[
         &[S6],
     ),
     (
-        "and there is no Pod that it could be for",
+        "the one above has neither a volume nor a Pod",
         |it| {
             behind(&mut it.before);
             it.before.claim(12).bound = false;
@@ -147,12 +147,12 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "or was none at another time, whatever was wished then",
+        "the one above has no volume, and had no Pod at the previous target",
         |it| {
             behind(&mut it.before);
             it.once(|then| {
                 then.without_pod(12);
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
             });
             it.before.claim(12).bound = false;
         },
@@ -167,7 +167,7 @@ const ORDER: &[Row] = &[
         &[S6],
     ),
     (
-        "and there is no Pod",
+        "the one above waits for the node, and has no Pod",
         |it| {
             it.before.claim(12).capacity = 19;
             it.before.claim(12).on_the_node = true;
@@ -176,7 +176,7 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "or the Pod is on its way out",
+        "the one above waits for the node, and its Pod is being deleted",
         |it| {
             it.before.claim(12).capacity = 19;
             it.before.claim(12).on_the_node = true;
@@ -185,7 +185,7 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "there is no Pod, but nothing waits for one",
+        "the one above has no Pod, and does not need one",
         |it| {
             behind(&mut it.before);
             it.before.without_pod(12);
@@ -200,9 +200,9 @@ const ORDER: &[Row] = &[
         },
         &[S6],
     ),
-    ("with Parallel the order is the same", parallel, &[S6]),
+    ("Parallel has the same order", parallel, &[S6]),
     (
-        "but one that is stuck stops no other",
+        "with Parallel, a stuck claim stops no other",
         |it| {
             parallel(it);
             it.before.claim(12).stuck = true;
@@ -210,7 +210,7 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "nor one that is somebody else's",
+        "with Parallel, a foreign claim stops no other",
         |it| {
             parallel(it);
             it.before.claim(12).ours = false;
@@ -218,7 +218,7 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "nor one that has no volume",
+        "with Parallel, a claim without a volume stops no other",
         |it| {
             parallel(it);
             it.before.claim(12).bound = false;
@@ -226,18 +226,18 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "nor one that was somebody else's, whatever was wished then",
+        "with Parallel, the one above was foreign at the previous target",
         |it| {
             parallel(it);
             it.once(|then| {
                 then.claim(12).ours = false;
-                then.set().target = Some(EARLIER);
+                then.set().target = Some(PREVIOUS);
             });
         },
         &[],
     ),
     (
-        "nor one that another's Pod mounts",
+        "with Parallel, a foreign Pod mounts the one above",
         |it| {
             parallel(it);
             it.before.claim(12).mounted_by_another = true;
@@ -245,7 +245,7 @@ const ORDER: &[Row] = &[
         &[],
     ),
     (
-        "nor one that another set gives the same name",
+        "with Parallel, another set has a claim of the same name",
         |it| {
             parallel(it);
             it.before.claim(12).ambiguous = true;
@@ -255,19 +255,19 @@ const ORDER: &[Row] = &[
 ];
 
 #[test]
-fn s6_is_broken_by_a_replica_whose_turn_it_is_not() {
+fn replica_before_its_turn_breaks_s6() {
     check(grow_the_next, ORDER);
 }
 
 const PARTITIONS: &[Row] = &[
+    ("it is below the partition", |it| it.before.set().partition = 2, &[S6]),
     (
-        "it is below the user's partition",
-        |it| it.before.set().partition = 2,
-        &[S6],
+        "it is the first above the partition",
+        |it| it.before.set().partition = 1,
+        &[],
     ),
-    ("it is the first above", |it| it.before.set().partition = 1, &[]),
     (
-        "it was above since the wish was made",
+        "it was above the partition at this target",
         |it| {
             it.once(|then| then.set().partition = 1);
             it.before.set().partition = 2;
@@ -275,34 +275,34 @@ const PARTITIONS: &[Row] = &[
         &[],
     ),
     (
-        "it was above in an earlier wish",
+        "it was above the partition at the previous target",
         |it| {
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
             it.before.set().partition = 2;
         },
         &[S6],
     ),
     (
-        "it was above when this was wished for the first time",
+        "it was above the partition when this target came first",
         |it| {
             it.once(|_| ());
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
             it.before.set().partition = 2;
         },
         &[],
     ),
     (
-        "what was decided for an earlier wish has its own partition",
+        "the write was decided for the previous target",
         |it| {
-            it.once(|then| then.set().target = Some(EARLIER));
+            it.once(|then| then.set().target = Some(PREVIOUS));
             it.before.set().partition = 2;
-            it.revision(EARLIER);
+            it.revision(PREVIOUS);
         },
         &[],
     ),
 ];
 
 #[test]
-fn s6_is_broken_by_a_replica_below_the_partition() {
+fn replica_below_the_partition_breaks_s6() {
     check(grow_the_next, PARTITIONS);
 }

@@ -1,11 +1,11 @@
-//! How often something is written (S12), tried again and told (S13).
+//! S12 and S13: the number of writes, retries and Events.
 
 use super::Rule::{S12, S13};
 use super::fixtures::rules;
-use super::{Attempt, Rule, Tally, Told, s12_writes, s13_backs_off, s13_says_once};
+use super::{Attempt, EmittedEvent, Rule, Tally, s12_writes, s13_backs_off, s13_reports_once};
 
 #[test]
-fn s12_is_broken_by_one_write_more_than_it_takes() {
+fn one_write_too_many_breaks_s12() {
     let most = Tally {
         claims: 3,
         replicas: 3,
@@ -28,7 +28,7 @@ fn s12_is_broken_by_one_write_more_than_it_takes() {
     }
 }
 
-/// The times of attempts, and whether the last one comes too early.
+/// The times of attempts, and whether the last one is too early.
 const PAUSES: [(&[u64], &[Rule]); 10] = [
     (&[5], &[]),
     (&[5, 5], &[S13]),
@@ -53,20 +53,20 @@ fn attempts(times: &[u64]) -> Vec<Attempt> {
 }
 
 #[test]
-fn s13_is_broken_by_an_attempt_before_the_pause_has_doubled() {
+fn attempt_before_the_doubled_pause_breaks_s13() {
     for (times, expected) in PAUSES {
         assert_eq!(rules([s13_backs_off(&attempts(times))]), expected, "{times:?}");
     }
 }
 
 #[test]
-fn what_is_broken_is_said_in_numbers() {
+fn broken_s13_shows_the_numbers() {
     let broken = s13_backs_off(&attempts(&[5, 6, 6])).map_err(|broken| broken.to_string());
     assert_eq!(broken, Err("S13: attempt 3 came after 0 s, expected 2 s".to_owned()));
 }
 
 #[test]
-fn s13_asks_for_no_pause_between_different_things() {
+fn attempts_of_different_applies_need_no_pause() {
     let others: [fn(&mut Attempt); 3] = [|it| it.claim = 11, |it| it.revision = 8, |it| it.version = 1011];
     for change in others {
         let mut attempts = attempts(&[5, 5]);
@@ -75,8 +75,8 @@ fn s13_asks_for_no_pause_between_different_things() {
     }
 }
 
-/// What was told, each a claim and a cause in the order of time, and whether one was told twice.
-const TOLD: [(&str, &[Rule]); 5] = [
+/// Events, each a claim and a cause, in the order of time, and whether one was emitted twice.
+const EVENTS: [(&str, &[Rule]); 5] = [
     ("10:1 10:1", &[S13]),
     ("10:1 10:2 10:1", &[]),
     ("10:1 11:1", &[]),
@@ -84,16 +84,16 @@ const TOLD: [(&str, &[Rule]); 5] = [
     ("", &[]),
 ];
 
-fn events(text: &str) -> Vec<Told> {
+fn events(text: &str) -> Vec<EmittedEvent> {
     let pairs = text.split_whitespace().filter_map(|pair| pair.split_once(':'));
     let number = |text: &str| text.parse().expect("a number");
     let events = pairs.map(|(claim, cause)| (number(claim), number(cause)));
-    events.map(|(claim, cause)| Told { claim, cause }).collect()
+    events.map(|(claim, cause)| EmittedEvent { claim, cause }).collect()
 }
 
 #[test]
-fn s13_is_broken_by_what_is_told_twice() {
-    for (text, expected) in TOLD {
-        assert_eq!(rules([s13_says_once(&events(text))]), expected, "{text}");
+fn event_emitted_twice_breaks_s13() {
+    for (text, expected) in EVENTS {
+        assert_eq!(rules([s13_reports_once(&events(text))]), expected, "{text}");
     }
 }

@@ -1,23 +1,23 @@
-//! S13, before the first write: a rollout that does not fit into a quota is not begun.
+//! S13, before the first write: a rollout that does not fit into a quota is not started.
 
 use super::facts::{Broken, ClaimFacts, Rule, Scene};
 
-/// S13: as long as no claim was brought to the wish, and none was refused, nothing is written unless all that would grow fits
-/// into what the quota leaves. Where a human chooses the order, nobody knows what would.
+/// S13: while no claim is updated and none was denied, nothing is written unless all claims that would grow fit into
+/// the quota. Not checked where a human chooses the order, because the claims that would grow are unknown.
 ///
 /// # Errors
 /// [`Broken`] shows the numbers.
 pub fn s13_fits(seen: &Scene<'_>) -> Result<(), Broken> {
     match excess(seen) {
         Some((need, room)) => {
-            let why = format!("the first claim is written, {need} more are needed for all, and {room} are left");
+            let why = format!("wrote the first claim although all of them need {need} more and {room} are left");
             Broken::of(Rule::S13, why)
         }
         None => Ok(()),
     }
 }
 
-/// How much all that would grow needs, and how much is left, where that is not enough and nothing was written yet.
+/// How much all claims that would grow need, and how much is left, if that is not enough and nothing was written yet.
 pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
     let (set, room) = (seen.set.filter(|set| !set.by_hand)?, seen.room?);
     let target = set.target?;
@@ -27,7 +27,7 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
     };
     let in_range = |claim: &&ClaimFacts| set.ordinals().any(|ordinal| ordinal == claim.ordinal) && !claim.terminating;
     let claims = || seen.claims.iter().filter(in_range);
-    // What was stored of a write in part is at no wish: whoever knows of it has it refused.
+    // A write that was stored in part has no revision of ours; the controller that saw the reply knows it as failed.
     let was_tried = |claim: &ClaimFacts| claim.revision == Some(target) || claim.refused && set.reaches(claim.ordinal);
     if claims().any(was_tried) {
         return None;
@@ -40,13 +40,13 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{Known, TARGET, known, rules};
+    use super::super::fixtures::{OwnedScene, TARGET, known, rules};
     use super::super::{Rule, l5_stops_no_other};
     use super::s13_fits;
     use Rule::{L5, S13};
 
-    /// What there is, whether the first write breaks S13, and whether it breaks L5 that nothing is written.
-    type Row = (&'static str, fn(&mut Known), &'static [Rule], &'static [Rule]);
+    /// The state, whether the first write breaks S13, and whether writing nothing breaks L5.
+    type Row = (&'static str, fn(&mut OwnedScene), &'static [Rule], &'static [Rule]);
 
     const ROWS: &[Row] = &[
         ("no quota", |_| {}, &[], &[L5]),
@@ -59,13 +59,13 @@ mod tests {
             &[L5],
         ),
         (
-            "one was refused",
+            "one was denied",
             |it| (it.room, it.claim(10).refused) = (Some(0), true),
             &[],
             &[L5],
         ),
         (
-            "one that was refused is below the partition",
+            "one that was denied is below the partition",
             |it| (it.room, it.set().partition, it.claim(10).refused) = (Some(19), 1, true),
             &[S13],
             &[],
@@ -89,7 +89,7 @@ mod tests {
             &[L5],
         ),
         (
-            "one is another's",
+            "one is foreign",
             |it| (it.room, it.claim(10).ours) = (Some(20), false),
             &[],
             &[L5],
@@ -101,19 +101,19 @@ mod tests {
             &[L5],
         ),
         (
-            "one asks for enough",
+            "one requests enough",
             |it| (it.room, it.claim(10).request) = (Some(20), 20),
             &[],
             &[L5],
         ),
         (
-            "one of no replica",
+            "one is out of range",
             |it| (it.room, it.set().replicas) = (Some(20), 2),
             &[],
             &[L5],
         ),
         (
-            "somebody deletes Pods",
+            "Pods are replaced by hand",
             |it| (it.room, it.set().by_hand) = (Some(0), true),
             &[],
             &[],
@@ -121,7 +121,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_does_not_fit_is_not_begun_and_nothing_else_is_kept() {
+    fn first_write_beyond_the_quota_breaks_s13() {
         for (why, change, fits, stops) in ROWS {
             let mut it = known();
             change(&mut it);

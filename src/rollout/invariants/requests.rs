@@ -1,52 +1,52 @@
-//! Guarantees about one request of ours: what it asks for, and what was there when the API server answered it.
+//! Guarantees about one request of ours: the request, and the objects when the API server answered it.
 
 use super::facts::{Broken, ClaimFacts, Id, Rule, Scene};
 
-/// A request of ours that the API server granted.
+/// A request of ours that the API server accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What it asks for.
+    /// The action.
     pub what: What,
-    /// The uid that it names.
+    /// The uid that the request names.
     pub uid: Option<Id>,
-    /// The resourceVersion that it names.
+    /// The resourceVersion that the request names.
     pub version: Option<Id>,
-    /// The uid and the resourceVersion of the object before it, if there was one.
+    /// The uid and the resourceVersion of the object before the request, if it existed.
     pub before: Option<(Id, Id)>,
-    /// The object is another one since.
+    /// True iff the request changed the object.
     pub changed: bool,
-    /// The uid of the set that it was decided for, where that is known. A claim does not say which set it belongs to, so a
-    /// write that is under way when its set is deleted reaches a claim that has not changed.
+    /// The uid of the set that the request was decided for, if known. A claim does not name its set, so a write that is
+    /// under way when the set is deleted reaches an unchanged claim.
     pub set: Option<Id>,
 }
 
-/// What a request asks for.
+/// The action of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// To bring a claim to the wish.
+    /// Apply a claim.
     Apply {
-        /// The place of its template in the list.
+        /// The index of the template.
         template: u32,
-        /// The ordinal in its name.
+        /// The ordinal in the name of the claim.
         ordinal: u32,
-        /// The bytes.
+        /// The size in bytes.
         size: u64,
-        /// The attributes class, if it is in the request.
+        /// The attributes class, if the request contains one.
         class: Option<Id>,
         /// Our label.
         revision: Id,
-        /// How many fields are in the request besides those of the template that may change, and our label.
+        /// The number of fields other than those of the template that may change, and our label.
         other_fields: u32,
     },
-    /// To write whose claims became ready.
+    /// Write which replica became ready.
     Ready,
-    /// To write the record of the set.
+    /// Write the staged change of the set.
     StagedChange,
-    /// To delete something.
+    /// Delete an object.
     Delete,
 }
 
-/// The claim that a request was about, as it was before.
+/// The claim of a request, as it was before.
 fn claim_of<'a>(request: &Request, before: &Scene<'a>) -> Option<&'a ClaimFacts> {
     let What::Apply { template, ordinal, .. } = request.what else {
         return None;
@@ -55,13 +55,14 @@ fn claim_of<'a>(request: &Request, before: &Scene<'a>) -> Option<&'a ClaimFacts>
     claims.find(|claim| claim.template == template && claim.ordinal == ordinal)
 }
 
-/// S1: a size that is written is at least what the claim asks for, and at least what it has.
+/// S1: a written size is at least the request of the claim, and at least its capacity.
 ///
-/// One exception, where the settings let a growth be taken back (`recover`): above what the claim has, where that growth
-/// was ours and was not reached. No size is larger than both the template's and the claim's.
+/// One exception: if the settings permit taking a growth back (`recover`), and the growth was ours and was not reached,
+/// the size may be lower, but above the capacity. No size is larger than both that of the template and that of the
+/// claim.
 ///
 /// # Errors
-/// [`Broken`] says which sizes.
+/// [`Broken`] contains the sizes.
 pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) -> Result<(), Broken> {
     let (
         What::Apply {
@@ -81,7 +82,7 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
         let (asked, has) = (claim.request, claim.capacity);
         return Broken::of(
             Rule::S1,
-            format!("wrote {size}, but the claim asks for {asked} and has {has}"),
+            format!("wrote {size}, but the claim requests {asked} and has {has}"),
         );
     }
     let wanted = before.templates().find(|(number, _)| *number == template);
@@ -90,18 +91,18 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
             let (asked, desired) = (claim.request, wanted.size);
             Broken::of(
                 Rule::S1,
-                format!("wrote {size}, but the claim asks for {asked} and the wish for {desired}"),
+                format!("wrote {size}, but the claim requests {asked} and the template {desired}"),
             )
         }
         _ => Ok(()),
     }
 }
 
-/// S2: a write to a claim holds the size, the attributes class, labels and annotations of the template and our label, and
-/// no other field. A class that is written is the wish's or the claim's own.
+/// S2: a write to a claim contains the size, the attributes class, labels and annotations of the template and our
+/// label, and no other field. A written class is that of the template or of the claim.
 ///
 /// # Errors
-/// [`Broken`] says what else there was.
+/// [`Broken`] names the other fields, or the class.
 pub fn s2_four_fields(request: &Request, before: &Scene<'_>, after: &Scene<'_>) -> Result<(), Broken> {
     let What::Apply {
         template,
@@ -116,7 +117,7 @@ pub fn s2_four_fields(request: &Request, before: &Scene<'_>, after: &Scene<'_>) 
     if other_fields > 0 {
         return Broken::of(
             Rule::S2,
-            format!("wrote {other_fields} fields that are not the template's"),
+            format!("wrote {other_fields} fields that are not of the template"),
         );
     }
     let (Some(was), Some(is)) = (claim_of(request, before), claim_of(request, after)) else {
@@ -130,19 +131,22 @@ pub fn s2_four_fields(request: &Request, before: &Scene<'_>, after: &Scene<'_>) 
     if is.class != was.class && of_this_target && is.class != wanted {
         return Broken::of(
             Rule::S2,
-            format!("class {:?} became {:?} by a write of {class:?}", was.class, is.class),
+            format!(
+                "a write of class {class:?} changed class {:?} to {:?}",
+                was.class, is.class
+            ),
         );
     }
     Ok(())
 }
 
-/// S3: no claim and no Pod is made by us, and every write names the uid that it was decided for.
+/// S3: we create no claim and no Pod, and every write names the uid that it was decided for.
 ///
 /// # Errors
-/// [`Broken`] says what was made, or which uid was missing.
-pub fn s3_nothing_is_born(request: &Request) -> Result<(), Broken> {
+/// [`Broken`] for a created object, or a uid that is missing or wrong.
+pub fn s3_nothing_is_created(request: &Request) -> Result<(), Broken> {
     match (request.before, request.uid) {
-        (None, _) => Broken::of(Rule::S3, "a write made an object that was not there".to_owned()),
+        (None, _) => Broken::of(Rule::S3, "a write created an object".to_owned()),
         (Some(_), None) => Broken::of(Rule::S3, "a write named no uid".to_owned()),
         (Some((found, _)), Some(named)) if found != named => {
             Broken::of(Rule::S3, format!("a write for {named} reached {found}"))
@@ -151,35 +155,34 @@ pub fn s3_nothing_is_born(request: &Request) -> Result<(), Broken> {
     }
 }
 
-/// S4: no claim, Pod or set is deleted by us. (What somebody has opted into, re-creating claims and replacing sets, would
-/// be an exception; this project does neither yet.)
+/// S4: we delete no claim, Pod or set. (Re-creating claims and replacing sets would be exceptions for users who opt in;
+/// this project does neither yet.)
 ///
 /// # Errors
-/// [`Broken`], whenever something is.
-pub fn s4_nothing_dies(request: &Request) -> Result<(), Broken> {
+/// [`Broken`] for every deletion.
+pub fn s4_nothing_is_deleted(request: &Request) -> Result<(), Broken> {
     if request.what == What::Delete {
         return Broken::of(Rule::S4, "an object was deleted".to_owned());
     }
     Ok(())
 }
 
-/// S5, one part: a claim is written only if it carries the selector's labels and no other controller owns it. What is
-/// around it is judged with what has been ([`super::Ledger::s5_around`]).
+/// S5, first part: a claim is written only if it carries the labels of the selector and no other controller owns it.
+/// For other sets and Pods see [`super::Ledger::s5_around`].
 ///
 /// # Errors
-/// [`Broken`] says whose claim it was.
+/// [`Broken`] names the ordinal.
 pub fn s5_only_ours(request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
     match claim_of(request, before) {
-        Some(claim) if !claim.ours && request.is_for(before) => Broken::of(
-            Rule::S5,
-            format!("wrote to a claim of somebody else, ordinal {}", claim.ordinal),
-        ),
+        Some(claim) if !claim.ours && request.is_for(before) => {
+            Broken::of(Rule::S5, format!("wrote to a foreign claim, ordinal {}", claim.ordinal))
+        }
         _ => Ok(()),
     }
 }
 
 impl Request {
-    /// True iff it was decided for the set that is there, as far as is known.
+    /// True iff the request was decided for the present set, as far as is known.
     #[must_use]
     pub fn is_for(&self, scene: &Scene<'_>) -> bool {
         match (self.set, scene.set) {
@@ -190,7 +193,7 @@ impl Request {
     }
 }
 
-/// S8: for one revision a claim is written once: one that carries the revision is not touched again, whatever it holds.
+/// S8: a claim is written once for each revision: a claim that carries the revision is not written again.
 ///
 /// # Errors
 /// [`Broken`] names the ordinal.
@@ -207,11 +210,11 @@ pub fn s8_once(request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-/// S9: a write that was decided from an older view fails: it names the resourceVersion that it was decided for, and that
-/// is the one that was there.
+/// S9: a write that was decided from an outdated view fails, because it names the resourceVersion that it was decided
+/// for.
 ///
 /// # Errors
-/// [`Broken`] says which version was named and which was there.
+/// [`Broken`] contains both versions.
 pub fn s9_not_stale(request: &Request) -> Result<(), Broken> {
     match (request.before, request.version) {
         (Some((_, found)), Some(named)) if found == named => Ok(()),
@@ -220,25 +223,25 @@ pub fn s9_not_stale(request: &Request) -> Result<(), Broken> {
     }
 }
 
-/// S10: nothing that is being deleted is written.
+/// S10: no write to an object that is being deleted.
 ///
 /// # Errors
-/// [`Broken`] says what was.
-pub fn s10_not_the_dying(request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
-    let dying = match request.what {
+/// [`Broken`] for such a write.
+pub fn s10_not_terminating(request: &Request, before: &Scene<'_>) -> Result<(), Broken> {
+    let terminating = match request.what {
         What::Apply { .. } => claim_of(request, before).is_some_and(|claim| claim.terminating),
         _ => before.set.is_some_and(|set| set.terminating),
     };
-    if dying {
+    if terminating {
         return Broken::of(Rule::S10, "wrote to an object that is being deleted".to_owned());
     }
     Ok(())
 }
 
-/// S12, one part: a write that is granted changes something.
+/// S12, first part: an accepted write changes something.
 ///
 /// # Errors
-/// [`Broken`] for one that changed nothing.
+/// [`Broken`] for a write that changed nothing.
 pub fn s12_no_write_for_nothing(request: &Request) -> Result<(), Broken> {
     if request.changed {
         return Ok(());

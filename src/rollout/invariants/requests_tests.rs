@@ -1,28 +1,28 @@
-//! Each guarantee about one request is broken by what breaks it, and no other one is.
+//! Guarantees about one request. Each row lists every guarantee that is broken.
 
 use super::Rule::{S1, S2, S3, S4, S5, S8, S9, S10, S12};
-use super::fixtures::{EARLIER, History, Row, check, claim};
+use super::fixtures::{PREVIOUS, Row, Trace, check, claim};
 use super::{Wanted, What};
 
-fn grow_the_highest() -> History {
-    let mut history = History::of_apply(12);
-    // What holds of another claim says nothing about this one.
-    history.before.claim(10).request = 30;
-    history
+fn grow_the_highest() -> Trace {
+    let mut trace = Trace::of_apply(12);
+    // Another claim does not matter.
+    trace.before.claim(10).request = 30;
+    trace
 }
 
-/// A growth to 40, which the driver did not reach, is taken back.
-fn take_back(history: &mut History) {
-    let claim = history.before.claim(12);
-    (claim.revision, claim.request, claim.capacity) = (Some(EARLIER), 40, 8);
-    history.recover = true;
+/// Takes back a growth to 40 that the driver did not reach.
+fn take_back(trace: &mut Trace) {
+    let claim = trace.before.claim(12);
+    (claim.revision, claim.request, claim.capacity) = (Some(PREVIOUS), 40, 8);
+    trace.recover = true;
 }
 
 const SIZES: &[Row] = &[
-    ("as large as the claim is no growth", |it| it.size(10), &[]),
-    ("smaller than the claim asks for", |it| it.size(9), &[S1]),
+    ("as large as the request of the claim", |it| it.size(10), &[]),
+    ("smaller than the request of the claim", |it| it.size(9), &[S1]),
     (
-        "smaller than the claim asks for, although it has less",
+        "smaller than the request of the claim, and larger than its capacity",
         |it| {
             it.before.claim(12).capacity = 8;
             it.size(9);
@@ -30,17 +30,17 @@ const SIZES: &[Row] = &[
         &[S1],
     ),
     (
-        "larger than the claim asks for, but smaller than it is",
+        "larger than the request of the claim, and smaller than its capacity",
         |it| {
             it.before.claim(12).capacity = 15;
             it.size(12);
         },
         &[S1],
     ),
-    ("as large as it is", |it| it.before.claim(12).capacity = 20, &[]),
-    ("larger than the wish and the claim", |it| it.size(21), &[S1]),
+    ("as large as its capacity", |it| it.before.claim(12).capacity = 20, &[]),
+    ("larger than template and claim", |it| it.size(21), &[S1]),
     (
-        "larger than the wish, and as large as the claim",
+        "larger than the template, and as large as the claim",
         |it| {
             it.before.claim(12).request = 30;
             it.size(30);
@@ -48,7 +48,7 @@ const SIZES: &[Row] = &[
         &[],
     ),
     (
-        "larger than the wish of this template, not of another",
+        "larger than this template, and smaller than another",
         |it| {
             it.before.wanted.push(Wanted { size: 90, class: None });
             it.size(21);
@@ -56,17 +56,17 @@ const SIZES: &[Row] = &[
         &[S1],
     ),
     (
-        "larger than the wish, which was another when that was decided",
+        "larger than the template, for the previous target",
         |it| {
-            it.once(|then| then.set().target = Some(EARLIER));
-            it.revision(EARLIER);
+            it.once(|then| then.set().target = Some(PREVIOUS));
+            it.revision(PREVIOUS);
             it.size(21);
         },
         &[],
     ),
     ("a growth that was ours and not reached is taken back", take_back, &[]),
     (
-        "which nobody has allowed",
+        "the settings do not permit taking a growth back",
         |it| {
             take_back(it);
             it.recover = false;
@@ -74,7 +74,7 @@ const SIZES: &[Row] = &[
         &[S1],
     ),
     (
-        "a growth that was not ours",
+        "the growth was not ours",
         |it| {
             take_back(it);
             it.before.claim(12).revision = None;
@@ -82,7 +82,7 @@ const SIZES: &[Row] = &[
         &[S1],
     ),
     (
-        "down to what it has",
+        "down to the capacity",
         |it| {
             take_back(it);
             it.before.claim(12).capacity = 20;
@@ -90,7 +90,7 @@ const SIZES: &[Row] = &[
         &[S1],
     ),
     (
-        "down to less than it has",
+        "down to less than the capacity",
         |it| {
             take_back(it);
             it.before.claim(12).capacity = 21;
@@ -100,22 +100,22 @@ const SIZES: &[Row] = &[
 ];
 
 #[test]
-fn s1_is_broken_by_a_claim_that_becomes_smaller_or_larger_than_wished() {
+fn size_below_the_claim_or_above_the_template_breaks_s1() {
     check(grow_the_highest, SIZES);
 }
 
-/// A request that holds so many fields that are not the template's.
-fn other_fields(history: &mut History, count: u32) {
-    let What::Apply { other_fields, .. } = &mut history.request.what else {
+/// Adds this number of fields that are not of the template.
+fn other_fields(trace: &mut Trace, count: u32) {
+    let What::Apply { other_fields, .. } = &mut trace.request.what else {
         panic!("expected an apply");
     };
     *other_fields = count;
 }
 
 const FIELDS: &[Row] = &[
-    ("a field that is not the template's", |it| other_fields(it, 1), &[S2]),
+    ("a field that is not of the template", |it| other_fields(it, 1), &[S2]),
     (
-        "a class that nobody wishes",
+        "a class that is not of the template",
         |it| it.after.claim(12).class = Some(9),
         &[S2],
     ),
@@ -128,34 +128,26 @@ const FIELDS: &[Row] = &[
         &[],
     ),
     (
-        "a class that was wished when that was decided",
+        "a class of the previous target",
         |it| {
-            it.once(|then| then.set().target = Some(EARLIER));
-            it.revision(EARLIER);
+            it.once(|then| then.set().target = Some(PREVIOUS));
+            it.revision(PREVIOUS);
             it.after.claim(12).class = Some(9);
         },
         &[],
     ),
-    (
-        "a claim that is gone since has no class",
-        |it| it.after.without_claim(12),
-        &[],
-    ),
+    ("the claim was deleted", |it| it.after.without_claim(12), &[]),
 ];
 
 #[test]
-fn s2_is_broken_by_a_fifth_field_and_by_a_class_that_nobody_wishes() {
+fn other_field_or_class_breaks_s2() {
     check(grow_the_highest, FIELDS);
 }
 
 const OBJECTS: &[Row] = &[
-    ("an object is made", |it| it.request.before = None, &[S3]),
+    ("an object is created", |it| it.request.before = None, &[S3]),
     ("no uid is named", |it| it.request.uid = None, &[S3]),
-    (
-        "the object is another one of that name",
-        |it| it.request.uid = Some(3),
-        &[S3],
-    ),
+    ("the object was created again", |it| it.request.uid = Some(3), &[S3]),
     ("a claim is deleted", |it| it.request.what = What::Delete, &[S4]),
     ("no version is named", |it| it.request.version = None, &[S9]),
     ("the object has changed since", |it| it.request.version = Some(3), &[S9]),
@@ -163,15 +155,15 @@ const OBJECTS: &[Row] = &[
 ];
 
 #[test]
-fn s3_s4_s9_and_s12_are_broken_by_what_a_request_does_to_an_object() {
+fn request_creates_deletes_or_is_stale_breaks_s3_s4_s9_s12() {
     check(grow_the_highest, OBJECTS);
-    check(|| History::of_set(What::StagedChange), OBJECTS);
+    check(|| Trace::of_set(What::StagedChange), OBJECTS);
 }
 
 const CLAIMS: &[Row] = &[
-    ("another's claim", |it| it.before.claim(12).ours = false, &[S5]),
+    ("a foreign claim", |it| it.before.claim(12).ours = false, &[S5]),
     (
-        "another's claim, if it is not known for which set that was decided",
+        "a foreign claim, and the set of the request is unknown",
         |it| {
             it.before.claim(12).ours = false;
             it.request.set = None;
@@ -179,7 +171,7 @@ const CLAIMS: &[Row] = &[
         &[S5],
     ),
     (
-        "the claim of a set of that name which is no more",
+        "a foreign claim, for a deleted set of the same name",
         |it| {
             it.before.claim(12).ours = false;
             it.request.set = Some(2);
@@ -187,7 +179,7 @@ const CLAIMS: &[Row] = &[
         &[],
     ),
     (
-        "of a set that is no more, and none came after it",
+        "a foreign claim, and the set does not exist",
         |it| {
             it.before.claim(12).ours = false;
             it.before.set = None;
@@ -195,7 +187,7 @@ const CLAIMS: &[Row] = &[
         &[],
     ),
     (
-        "other claims are another's",
+        "other claims are foreign",
         |it| {
             it.before.claim(10).ours = false;
             it.before.claims.insert(0, claim(1, 12));
@@ -209,8 +201,8 @@ const CLAIMS: &[Row] = &[
         &[S8],
     ),
     (
-        "a claim that carries an earlier revision",
-        |it| it.before.claim(12).revision = Some(EARLIER),
+        "a claim that carries the previous revision",
+        |it| it.before.claim(12).revision = Some(PREVIOUS),
         &[],
     ),
     (
@@ -226,12 +218,12 @@ const CLAIMS: &[Row] = &[
 ];
 
 #[test]
-fn s5_s8_and_s10_are_broken_by_a_write_to_a_claim_that_is_to_be_left_alone() {
+fn write_to_a_claim_off_limits_breaks_s5_s8_s10() {
     check(grow_the_highest, CLAIMS);
 }
 
 #[test]
-fn s10_is_broken_by_a_write_to_a_set_that_is_being_deleted() {
+fn write_to_a_terminating_set_breaks_s10() {
     let rows: &[Row] = &[
         (
             "the set is being deleted",
@@ -239,7 +231,7 @@ fn s10_is_broken_by_a_write_to_a_set_that_is_being_deleted() {
             &[S10],
         ),
         (
-            "its claims are",
+            "its claims are being deleted",
             |it| {
                 for claim in &mut it.before.claims {
                     claim.terminating = true;
@@ -248,6 +240,6 @@ fn s10_is_broken_by_a_write_to_a_set_that_is_being_deleted() {
             &[],
         ),
     ];
-    check(|| History::of_set(What::StagedChange), rows);
-    check(|| History::of_set(What::Ready), rows);
+    check(|| Trace::of_set(What::StagedChange), rows);
+    check(|| Trace::of_set(What::Ready), rows);
 }

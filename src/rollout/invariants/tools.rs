@@ -1,9 +1,9 @@
-//! Guarantees about what others make of the set: tools that wait for it, and whoever wrote its spec.
+//! Guarantees for others that use the set: tools that wait for it, and the author of its spec.
 
 use super::facts::{Broken, Rule, Scene, SetFacts};
 
-/// S19: a tool that waits for the set does not say that it is done while a Pod from the partition up is to be replaced. What
-/// it looks at is what the StatefulSet controller has just written.
+/// S19: a tool that waits for the set does not report it as done while a Pod from the partition up is to be replaced.
+/// The tool reads the status that the StatefulSet controller has just written.
 ///
 /// # Errors
 /// [`Broken`] names the tool, and the Pod.
@@ -12,7 +12,7 @@ pub fn s19_waits(scene: &Scene<'_>) -> Result<(), Broken> {
         return Ok(());
     };
     let ours = || scene.pods.iter().filter(|pod| pod.ours);
-    // The tools count Pods, whichever they are.
+    // The tools count Pods, and do not know which.
     let is_miscounted = ours().any(|pod| !set.reaches(pod.ordinal) && pod.revision == set.pod_revision);
     let waits = ours().find(|pod| set.reaches(pod.ordinal) && pod.revision != set.pod_revision);
     let tools = [
@@ -23,7 +23,7 @@ pub fn s19_waits(scene: &Scene<'_>) -> Result<(), Broken> {
     match (waits.filter(|_| !is_miscounted), done) {
         (Some(pod), Some((tool, _))) => Broken::of(
             Rule::S19,
-            format!("{tool} says done while Pod {} is to be replaced", pod.ordinal),
+            format!("{tool} reports done while Pod {} is to be replaced", pod.ordinal),
         ),
         _ => Ok(()),
     }
@@ -35,13 +35,13 @@ fn rollout_status_is_done(set: &SetFacts) -> bool {
     status.observed && status.ready >= set.replicas && status.updated >= set.replicas.saturating_sub(set.partition)
 }
 
-/// `stsConditions` of kstatus. The API server sets a partition where the user does not.
+/// `stsConditions` of kstatus. The API server sets a default partition.
 fn kstatus_is_current(set: &SetFacts) -> bool {
     let is_settled = set.status.replicas == set.replicas;
     is_settled && rollout_status_is_done(set)
 }
 
-/// S19, the other half: no write of ours changes what the user wrote.
+/// S19, second part: no write of ours changes the spec of the user.
 ///
 /// # Errors
 /// [`Broken`] shows the set before and after.
@@ -52,7 +52,7 @@ pub fn s19_borrows_nothing(before: &Scene<'_>, after: &Scene<'_>) -> Result<(), 
     };
     match (before.set, after.set) {
         (Some(was), Some(is)) if was.uid == is.uid && spec(was) != spec(is) => {
-            Broken::of(Rule::S19, format!("a write made {is:?} of {was:?}"))
+            Broken::of(Rule::S19, format!("a write changed the spec from {was:?} to {is:?}"))
         }
         _ => Ok(()),
     }

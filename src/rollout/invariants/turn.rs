@@ -1,12 +1,13 @@
-//! Whose turn it is, in the eyes of whoever decides.
+//! The turn of a replica, as the decision saw it.
 //!
-//! What one decision sees is of one time, more or less, so it is judged by all that it sees; that what it saw is older than
-//! what is there is for [`super::Ledger`] to judge.
+//! One decision sees the cluster at about one time, so it is checked by everything that it saw. [`super::Ledger`]
+//! allows for views that are older than the cluster.
 
 use super::facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts};
 
-/// S6, in the eyes of the decision: a replica is begun only if no more others are in motion than may be, and each that comes
-/// before it has been reached: first those whose Pod is not Ready, then the higher ones. With LockStep these also run what they are to run.
+/// S6, as the decision saw it: a replica is started only if no more others are in motion than may be, and every replica
+/// before it was reached: first replicas whose Pod is not Ready, then higher ordinals. With LockStep, the Pods of those
+/// were replaced as well.
 ///
 /// # Errors
 /// [`Broken`] names the replica whose turn it was.
@@ -15,7 +16,10 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
         return Ok(());
     };
     let (Some(target), false) = (set.target, set.paused) else {
-        return Broken::of(Rule::S6, format!("ordinal {ordinal} is written, and nothing is to be"));
+        return Broken::of(
+            Rule::S6,
+            format!("wrote to ordinal {ordinal} although nothing is rolled out"),
+        );
     };
     let turn = Turn { seen, set, target };
     if !set.reaches(ordinal) {
@@ -24,7 +28,7 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
             format!("ordinal {ordinal} is out of range, or below the partition"),
         );
     }
-    // What has begun is finished.
+    // Replicas in motion are finished.
     if turn.is_in_motion(ordinal) {
         return Ok(());
     }
@@ -32,7 +36,7 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
     let unready = turn.is_unready(ordinal);
     let is_before =
         |other: &u32| *other > ordinal && !unready || turn.is_unready(*other) && (!unready || *other > ordinal);
-    // What only a Pod could move on, which may be waiting for the Pod of this one.
+    // A replica that needs its Pod to make progress: that Pod may wait for the Pod of this one.
     let is_after =
         |other: &u32| turn.passes(*other) || unready && turn.is_unready(*other) && turn.waits_for_its_pod(*other);
     let pods = if unready {
@@ -43,7 +47,7 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
     let is_waiting =
         |other: &u32| turn.is_in_motion(*other) || is_before(other) && !is_after(other) || pods.contains(other);
     let waiting: Vec<u32> = others().filter(is_waiting).collect();
-    // What is stuck stops all others, unless it stops none.
+    // A stuck replica stops all others, unless it stops none.
     let stuck = waiting
         .iter()
         .find(|other| turn.is_stuck(**other) && !turn.passes(**other));
@@ -72,7 +76,7 @@ impl Turn<'_> {
         set.ordinals().rev().filter(move |ordinal| set.reaches(*ordinal))
     }
 
-    /// The claims of a replica that are there: each, whether it is done, and whether it asks for what it has not.
+    /// The claims of a replica that exist: each, whether it is done, and whether its capacity is too small.
     fn claims(&self, ordinal: u32) -> impl Iterator<Item = (&ClaimFacts, bool, bool)> {
         self.seen.templates().filter_map(move |(template, wanted)| {
             let claim = self.seen.claim(template, ordinal).filter(|claim| !claim.terminating)?;
@@ -89,7 +93,7 @@ impl Turn<'_> {
         self.pod(ordinal).is_some_and(|pod| !pod.ready)
     }
 
-    /// The storage is at work.
+    /// True iff the storage is working on a claim.
     fn is_in_motion(&self, ordinal: u32) -> bool {
         self.claims(ordinal).any(|(claim, is_done, is_short)| {
             let written = claim.revision == Some(self.target) && claim.bound;
@@ -98,7 +102,7 @@ impl Turn<'_> {
         })
     }
 
-    /// What is not done has no volume, or has only its file system to expand.
+    /// True iff every claim is done, has no volume, or has only its file system to expand.
     fn waits_for_its_pod(&self, ordinal: u32) -> bool {
         self.claims(ordinal).all(|(claim, is_done, is_short)| {
             let is_free = claim.revision == Some(self.target) || !claim.is_foreign();
@@ -106,8 +110,8 @@ impl Turn<'_> {
         })
     }
 
-    /// Nothing of it keeps the next one waiting. What is stuck does not with `Parallel`, nor does what waits for a Pod while
-    /// there is none.
+    /// True iff no claim keeps the next replica waiting. A stuck claim does not with `Parallel`, nor does a claim that
+    /// waits for a Pod while there is none.
     fn passes(&self, ordinal: u32) -> bool {
         self.claims(ordinal).all(|(claim, is_done, is_short)| {
             let written = claim.revision == Some(self.target);
@@ -118,13 +122,13 @@ impl Turn<'_> {
         })
     }
 
-    /// A claim of it is stuck.
+    /// True iff a claim is stuck.
     fn is_stuck(&self, ordinal: u32) -> bool {
         let is_stuck = |claim: &ClaimFacts| claim.stuck || claim.revision != Some(self.target) && claim.is_foreign();
         self.claims(ordinal).any(|(claim, ..)| is_stuck(claim))
     }
 
-    /// The Pods above that are to be replaced, may be, and are not yet.
+    /// The higher Pods that are to be replaced, may be replaced, and are not replaced yet.
     fn waits_for_pods(&self, ordinal: u32) -> Vec<u32> {
         let set = &self.set;
         let is_new = |pod: &PodFacts| pod.revision == set.status.update;
@@ -144,7 +148,7 @@ impl Turn<'_> {
             if !waits {
                 waited_for.push(above);
             } else if self.is_stuck(above) {
-                // The StatefulSet controller asks for this Pod first, and for none below it.
+                // The StatefulSet controller replaces this Pod first, and none below it.
                 break;
             }
         }

@@ -1,18 +1,18 @@
-//! Whose turn it is, in the eyes of whoever decides (S6).
+//! S6: the turn of a replica, as the decision saw it.
 
 use super::Rule::{self, S6};
-use super::fixtures::{Known, OLD_PODS, known, rules};
+use super::fixtures::{OLD_PODS, OwnedScene, known, rules};
 use super::s6_in_turn;
 
 /// Replica 12 is done, and 11 is next.
-fn next_is_11() -> Known {
+fn next_is_11() -> OwnedScene {
     let mut known = known();
     known.done(12);
     known
 }
 
-/// Pods are to be replaced as well; that of 12 was.
-fn with_pods() -> Known {
+/// Pods are to be replaced as well; the Pod of 12 was.
+fn with_pods() -> OwnedScene {
     let mut known = next_is_11();
     known.set().lock_step = true;
     for ordinal in [10, 11] {
@@ -21,44 +21,44 @@ fn with_pods() -> Known {
     known
 }
 
-type Row = (&'static str, fn(&mut Known), &'static [Rule]);
+type Row = (&'static str, fn(&mut OwnedScene), &'static [Rule]);
 
-fn check(start: fn() -> Known, rows: &[Row]) {
-    let judged = |known: &Known| rules([s6_in_turn(&known.scene(), 11)]);
-    assert_eq!(judged(&start()), [], "nothing is spoilt");
-    for (sentence, change, expected) in rows {
+fn check(start: fn() -> OwnedScene, rows: &[Row]) {
+    let judged = |known: &OwnedScene| rules([s6_in_turn(&known.scene(), 11)]);
+    assert_eq!(judged(&start()), [], "the start");
+    for (row, change, expected) in rows {
         let mut known = start();
         change(&mut known);
-        assert_eq!(judged(&known), *expected, "{sentence}");
+        assert_eq!(judged(&known), *expected, "{row}");
     }
 }
 
-fn behind(known: &mut Known, ordinal: u32) {
+fn behind(known: &mut OwnedScene, ordinal: u32) {
     let claim = known.claim(ordinal);
     (claim.revision, claim.request, claim.capacity) = (None, 10, 10);
 }
 
-fn moves(known: &mut Known, ordinal: u32) {
+fn moves(known: &mut OwnedScene, ordinal: u32) {
     known.done(ordinal);
     known.claim(ordinal).capacity = 19;
 }
 
-fn unready(known: &mut Known, ordinal: u32) {
+fn unready(known: &mut OwnedScene, ordinal: u32) {
     let pod = known.pod(ordinal);
     (pod.ready, pod.available) = (false, false);
 }
 
-fn on_the_node(known: &mut Known, ordinal: u32) {
+fn on_the_node(known: &mut OwnedScene, ordinal: u32) {
     moves(known, ordinal);
     known.claim(ordinal).on_the_node = true;
 }
 
 const CLAIMS: &[Row] = &[
-    ("nothing is wished", |it| it.set().target = None, &[S6]),
-    ("the user has paused it", |it| it.set().paused = true, &[S6]),
+    ("there is no target", |it| it.set().target = None, &[S6]),
+    ("the rollout is paused", |it| it.set().paused = true, &[S6]),
     ("it is out of range", |it| it.set().replicas = 1, &[S6]),
     ("it is below the partition", |it| it.set().partition = 2, &[S6]),
-    ("it is the first above", |it| it.set().partition = 1, &[]),
+    ("it is the first above the partition", |it| it.set().partition = 1, &[]),
     (
         "Pods are replaced by hand, in any order",
         |it| (it.set().by_hand, it.set().target) = (true, None),
@@ -68,7 +68,7 @@ const CLAIMS: &[Row] = &[
     ("the one above is in motion", |it| moves(it, 12), &[S6]),
     ("the one below is in motion", |it| moves(it, 10), &[S6]),
     (
-        "which is below the partition",
+        "the one below the partition is in motion",
         |it| {
             moves(it, 10);
             it.set().partition = 1;
@@ -76,13 +76,13 @@ const CLAIMS: &[Row] = &[
         &[],
     ),
     (
-        "both are, and this one as well",
+        "all three are in motion",
         |it| [10, 11, 12].iter().for_each(|ordinal| moves(it, *ordinal)),
         &[],
     ),
     ("the one above waits for its node", |it| on_the_node(it, 12), &[S6]),
     (
-        "and has no Pod",
+        "the one above waits for its node, and has no Pod",
         |it| {
             on_the_node(it, 12);
             it.without_pod(12);
@@ -101,7 +101,7 @@ const CLAIMS: &[Row] = &[
         &[S6],
     ),
     (
-        "which stops nobody with Parallel",
+        "with Parallel, the one above is stuck",
         |it| {
             (it.claim(12).stuck, it.claim(12).capacity) = (true, 19);
             it.set().parallel = true;
@@ -109,7 +109,7 @@ const CLAIMS: &[Row] = &[
         &[],
     ),
     (
-        "nor does what is somebody else's",
+        "with Parallel, the one above is foreign",
         |it| {
             behind(it, 12);
             (it.claim(12).ours, it.set().parallel) = (false, true);
@@ -125,7 +125,7 @@ const CLAIMS: &[Row] = &[
         &[],
     ),
     (
-        "both others are, and two may be",
+        "both others are in motion, and two may be",
         |it| {
             moves(it, 12);
             moves(it, 10);
@@ -144,7 +144,7 @@ const CLAIMS: &[Row] = &[
 ];
 
 #[test]
-fn s6_is_broken_by_a_replica_that_is_written_before_another() {
+fn replica_written_before_a_higher_one_breaks_s6() {
     check(next_is_11, CLAIMS);
 }
 
@@ -158,7 +158,7 @@ const UNREADY: &[Row] = &[
         &[],
     ),
     (
-        "the one above is not either",
+        "the one above is not Ready either",
         |it| {
             behind(it, 12);
             unready(it, 12);
@@ -167,7 +167,7 @@ const UNREADY: &[Row] = &[
         &[S6],
     ),
     (
-        "the one above only waits for its node, and perhaps for this one",
+        "the one above waits for its node, and perhaps for this one",
         |it| {
             on_the_node(it, 12);
             unready(it, 12);
@@ -176,16 +176,20 @@ const UNREADY: &[Row] = &[
         &[],
     ),
     (
-        "for which one that is Ready does not come earlier",
+        "the one above waits for its node, and this one is Ready",
         |it| {
             on_the_node(it, 12);
             unready(it, 12);
         },
         &[S6],
     ),
-    ("the one below is not, and comes first", |it| unready(it, 10), &[S6]),
     (
-        "the one below has come already",
+        "the one below is not Ready, and comes first",
+        |it| unready(it, 10),
+        &[S6],
+    ),
+    (
+        "the one below is not Ready, and is done",
         |it| {
             unready(it, 10);
             it.done(10);
@@ -193,7 +197,7 @@ const UNREADY: &[Row] = &[
         &[],
     ),
     (
-        "the one below is out of reach",
+        "the one below is not Ready, and is below the partition",
         |it| {
             unready(it, 10);
             it.set().partition = 1;
@@ -201,7 +205,7 @@ const UNREADY: &[Row] = &[
         &[],
     ),
     (
-        "another is in motion all the same",
+        "it is not Ready, and another is in motion",
         |it| {
             moves(it, 12);
             unready(it, 11);
@@ -211,7 +215,7 @@ const UNREADY: &[Row] = &[
 ];
 
 #[test]
-fn s6_asks_for_replicas_whose_pods_are_not_ready_first() {
+fn replica_before_an_unready_one_breaks_s6() {
     check(next_is_11, UNREADY);
 }
 
@@ -228,12 +232,12 @@ const PODS: &[Row] = &[
     ),
     ("there is no Pod above", |it| it.without_pod(12), &[S6]),
     (
-        "the status is of another spec",
+        "the status is of a previous spec",
         |it| it.set().status.observed = false,
         &[S6],
     ),
     (
-        "Pods need not wait",
+        "sync is Async",
         |it| {
             it.pod(12).revision = OLD_PODS;
             it.set().lock_step = false;
@@ -249,7 +253,7 @@ const PODS: &[Row] = &[
         &[],
     ),
     (
-        "this one is not Ready",
+        "the Pod of this one is not Ready",
         |it| {
             it.pod(12).revision = OLD_PODS;
             unready(it, 11);
@@ -257,7 +261,7 @@ const PODS: &[Row] = &[
         &[],
     ),
     (
-        "the Pod above is kept by what is stuck, which stops nobody",
+        "with Parallel, a stuck claim keeps the Pod above",
         |it| {
             it.pod(12).revision = OLD_PODS;
             (it.claim(12).stuck, it.claim(12).capacity) = (true, 19);
@@ -268,6 +272,6 @@ const PODS: &[Row] = &[
 ];
 
 #[test]
-fn s6_asks_for_the_pod_of_the_one_above_with_lock_step() {
+fn replica_before_the_pod_above_breaks_s6() {
     check(with_pods, PODS);
 }

@@ -1,4 +1,4 @@
-//! How often PVCs of a class may be modified, and how many at a time.
+//! Budgets of storage classes: how often PVCs may be modified, and how many at a time.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::templates::{MaxInMotion, keys};
 
 const HOUR: u64 = 3600;
 
-/// All PVCs are of the class `ebs`, which allows this; it is noon of a day.
+/// All PVCs have the class `ebs` with this budget; it is noon.
 fn ebs(web: &mut Snapshot, budget: Budget) {
     for claim in web.claims.values_mut() {
         let mut spec = (*claim.spec).clone();
@@ -31,7 +31,7 @@ fn ebs(web: &mut Snapshot, budget: Budget) {
     web.budgets.classes.insert("ebs".to_owned(), budget);
 }
 
-/// So many times in 24 hours; `data-web-2` was modified so many hours ago.
+/// A budget for 24 hours; `data-web-2` was modified this number of hours ago.
 fn per_day(web: &mut Snapshot, most: u32, hours: &[u64]) {
     let per_day = Some(most);
     ebs(web, Budget { per_day, at_once: None });
@@ -39,7 +39,7 @@ fn per_day(web: &mut Snapshot, most: u32, hours: &[u64]) {
     web.budgets.modified.insert("data-web-2-uid".to_owned(), times);
 }
 
-/// So many at a time, of which others have so many.
+/// A budget of PVCs at a time, and how many of them other sets use.
 fn at_once(web: &mut Snapshot, most: u32, others: Option<u32>) {
     let at_once = Some(AtOnce { most, others });
     ebs(web, Budget { per_day: None, at_once });
@@ -50,12 +50,12 @@ fn in_motion(web: &mut Snapshot, number: u32) {
 }
 
 const AT_ONCE: &[Row] = &[
-    ("there is a place", |web| at_once(web, 1, Some(0)), "grow 2"),
-    ("others have it", |web| at_once(web, 1, Some(1)), ""),
-    ("others have more than there are", |web| at_once(web, 1, Some(9)), ""),
+    ("one place is free", |web| at_once(web, 1, Some(0)), "grow 2"),
+    ("others use it", |web| at_once(web, 1, Some(1)), ""),
+    ("others use more than the budget", |web| at_once(web, 1, Some(9)), ""),
     ("others are not known yet", |web| at_once(web, 9, None), ""),
     (
-        "the replicas of this one share what is left, highest first",
+        "the replicas share the rest, highest first",
         |web| {
             at_once(web, 3, Some(1));
             in_motion(web, 3);
@@ -63,7 +63,7 @@ const AT_ONCE: &[Row] = &[
         "grow 2, grow 1",
     ),
     (
-        "one that is in motion has a place",
+        "a PVC in motion uses a place",
         |web| {
             at_once(web, 2, Some(1));
             in_motion(web, 3);
@@ -72,7 +72,7 @@ const AT_ONCE: &[Row] = &[
         "",
     ),
     (
-        "one that waits for its node has one as well",
+        "a PVC that waits for its node uses a place",
         |web| {
             at_once(web, 1, Some(0));
             in_motion(web, 3);
@@ -81,7 +81,7 @@ const AT_ONCE: &[Row] = &[
         "",
     ),
     (
-        "one that is done has none",
+        "a PVC that is done uses none",
         |web| {
             at_once(web, 1, Some(0));
             middle(web);
@@ -89,7 +89,7 @@ const AT_ONCE: &[Row] = &[
         "grow 1",
     ),
     (
-        "what the driver cannot do has none",
+        "an infeasible PVC uses none",
         |web| {
             at_once(web, 1, Some(0));
             web.set.pod_management = PodManagement::Parallel;
@@ -106,7 +106,7 @@ const AT_ONCE: &[Row] = &[
         "grow 2",
     ),
     (
-        "a change of the attributes class does",
+        "a change of the attributes class needs one",
         |web| {
             at_once(web, 1, Some(1));
             web.claim("data-web-2").request = gi(2);
@@ -116,7 +116,7 @@ const AT_ONCE: &[Row] = &[
         "",
     ),
     (
-        "of another class",
+        "a budget of another class",
         |web| {
             at_once(web, 1, Some(1));
             let budget = web.budgets.classes.remove("ebs").unwrap();
@@ -127,14 +127,14 @@ const AT_ONCE: &[Row] = &[
 ];
 
 #[test]
-fn no_more_pvcs_of_a_class_are_in_motion_than_may_be() {
+fn pvcs_in_motion_stay_within_the_budget() {
     check(AT_ONCE);
 }
 
-/// What is seen, and which replicas are written.
-type Written = (&'static str, fn(&mut Snapshot), &'static [u32]);
+/// A change of the fixture, and which replicas are written.
+type WrittenRow = (&'static str, fn(&mut Snapshot), &'static [u32]);
 
-const PER_DAY: &[Written] = &[
+const PER_DAY: &[WrittenRow] = &[
     ("never modified", |web| per_day(web, 1, &[]), &[2]),
     ("an hour ago", |web| per_day(web, 1, &[1]), &[]),
     ("23 hours ago", |web| per_day(web, 1, &[23]), &[]),
@@ -144,7 +144,7 @@ const PER_DAY: &[Written] = &[
     ("one of them a day ago", |web| per_day(web, 2, &[25, 1]), &[2]),
     ("more than there may be", |web| per_day(web, 1, &[23, 22]), &[]),
     (
-        "noted by a clock that was set back since",
+        "the clock was set back since",
         |web| {
             per_day(web, 1, &[]);
             let later = vec![web.now + HOUR];
@@ -153,7 +153,7 @@ const PER_DAY: &[Written] = &[
         &[2],
     ),
     (
-        "nobody overtakes who waits",
+        "no PVC overtakes one that waits",
         |web| {
             per_day(web, 1, &[1]);
             web.set.pod_management = PodManagement::Parallel;
@@ -161,7 +161,7 @@ const PER_DAY: &[Written] = &[
         &[],
     ),
     (
-        "but for those that may be in motion beside it",
+        "a PVC that may be in motion as well continues",
         |web| {
             per_day(web, 1, &[1]);
             in_motion(web, 2);
@@ -171,7 +171,7 @@ const PER_DAY: &[Written] = &[
 ];
 
 #[test]
-fn a_pvc_is_modified_so_often_in_24_hours() {
+fn modifications_in_24_hours_stay_within_the_budget() {
     for (why, change, expected) in PER_DAY {
         let mut web = web();
         change(&mut web);
@@ -190,7 +190,7 @@ fn a_pvc_is_modified_so_often_in_24_hours() {
 }
 
 #[test]
-fn the_times_of_the_last_day_stay_on_the_pvc_and_older_ones_go() {
+fn annotation_keeps_the_modifications_of_the_last_day() {
     let mut web = web();
     per_day(&mut web, 3, &[30, 24, 23, 1]);
     let noted = |web: &Snapshot| match &writes(web)[..] {
@@ -201,30 +201,31 @@ fn the_times_of_the_last_day_stay_on_the_pvc_and_older_ones_go() {
     assert_eq!(noted(&web).as_deref(), Some(times));
     assert_eq!(spending::read(times).len(), 3);
     assert_eq!(spending::read("never, 2026-11-23T11:00:00Z"), [web.now - HOUR]);
-    // A label alone is no modification, and drops none.
+    // A new label is no modification, and keeps the others.
     web.claim("data-web-2").request = gi(2);
     assert_eq!(
         noted(&web).as_deref(),
         Some("2026-11-22T13:00:00Z,2026-11-23T11:00:00Z")
     );
-    // What is asked for again, because others dropped it, was counted; the guard lets no annotation change alone.
+    // A repeated apply, because others dropped the first, was counted; the guard permits no change of the annotation
+    // alone.
     web.applied("data-web-2").request = gi(1);
     web.claim("data-web-2").size_is_ours = true;
     let times = "2026-11-22T06:00:00Z,2026-11-22T12:00:00Z,2026-11-22T13:00:00Z,2026-11-23T11:00:00Z";
     assert_eq!(noted(&web).as_deref(), Some(times));
-    // Where there is no such budget nothing is noted.
+    // Without a budget there is no annotation.
     web.budgets.classes.get_mut("ebs").unwrap().per_day = None;
     assert_eq!(noted(&web), None);
 }
 
 #[test]
-fn who_waits_for_a_budget_says_until_when_and_is_not_stalled() {
+fn pvc_waiting_for_its_budget_reports_until_when() {
     let mut web = web();
     per_day(&mut web, 2, &[22, 1]);
-    // Nothing has moved for a day, which nobody is to be told of.
+    // No progress for a day is not reported here.
     web.previous.as_mut().unwrap().moved = web.now - 30 * HOUR;
     let planned = plan(&web);
-    let why = "has been modified 2 times in 24 h, which is all that storage class ebs allows: goes on at \
+    let why = "has been modified 2 times in 24 h, the limit of storage class ebs; continues at \
                2026-11-23T14:00:00Z";
     let [ready, reconciling, stalled] = [
         &planned.progress.ready,
@@ -248,7 +249,7 @@ fn who_waits_for_a_budget_says_until_when_and_is_not_stalled() {
         "{:?}",
         planned.requeue_after
     );
-    // Three minutes before the time it is looked at in three minutes.
+    // Three minutes before the time, the requeue is in three minutes.
     web.now += 2 * HOUR - 180;
     assert_eq!(plan(&web).requeue_after, Some(180));
     web.now += 180;
@@ -258,11 +259,11 @@ fn who_waits_for_a_budget_says_until_when_and_is_not_stalled() {
 }
 
 #[test]
-fn a_place_is_asked_for_again_soon_and_told_with_numbers() {
+fn pvc_waiting_for_a_place_reports_the_numbers() {
     let mut web = web();
     at_once(&mut web, 2, Some(2));
     let planned = plan(&web);
-    let why = "data-web-2 waits for one of the 2 PVCs of storage class ebs that may be in motion at a time";
+    let why = "data-web-2 waits: at most 2 PVCs of storage class ebs may be in motion at a time";
     assert_eq!(
         planned.progress.ready.message,
         format!("0 of 3 replicas are ready; {why}")
@@ -271,7 +272,7 @@ fn a_place_is_asked_for_again_soon_and_told_with_numbers() {
         (planned.progress.ready.reason, planned.requeue_after),
         ("WaitsForBudget", Some(spending::RECHECK))
     );
-    // What is in motion is what is waited for.
+    // The rollout waits for the PVC in motion.
     in_motion(&mut web, 2);
     web.applied("data-web-2").resizing = true;
     assert_eq!(plan(&web).progress.ready.reason, "RollingOut");
@@ -279,11 +280,11 @@ fn a_place_is_asked_for_again_soon_and_told_with_numbers() {
 }
 
 #[test]
-fn places_are_what_is_in_motion_and_what_is_written() {
-    type Places = (&'static str, fn(&mut Snapshot), u32);
-    let rows: [Places; 5] = [
+fn places_count_pvcs_in_motion_and_written_now() {
+    type PlacesRow = (&'static str, fn(&mut Snapshot), u32);
+    let rows: [PlacesRow; 5] = [
         ("one is written", |web| at_once(web, 2, Some(0)), 1),
-        ("nobody is", |web| at_once(web, 2, Some(2)), 0),
+        ("none is written", |web| at_once(web, 2, Some(2)), 0),
         (
             "two are written",
             |web| {
@@ -302,7 +303,7 @@ fn places_are_what_is_in_motion_and_what_is_written() {
             1,
         ),
         (
-            "its Pod is waited for: it is done",
+            "the PVC is done, and its Pod is waited for",
             |web| {
                 at_once(web, 9, Some(0));
                 middle_of_pods(web);

@@ -1,4 +1,5 @@
-//! Every state of a claim, wherever its Pod is, with and without other Pods that change, for both ways to manage Pods.
+//! Every state of a claim, for every revision of its Pod, with and without other Pods that change, with OrderedReady
+//! and Parallel.
 
 use std::sync::Arc;
 
@@ -10,67 +11,67 @@ use crate::rollout::replica::At;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
 use crate::templates::ClaimTemplate;
 
-/// What is done when the highest of three replicas is so, and the two below it are behind: with OrderedReady, and after a
-/// slash with Parallel where that differs.
+/// The actions when the highest of three replicas is in this state and the two below it are outdated: with
+/// OrderedReady, and after a slash with Parallel where that differs.
 ///
-/// `2`: its claim is written; `1`: that of the next replica; `P`: its Pod is asked for again; nothing: nothing
-/// is done. The other Pods run the update revision, or all are to be replaced.
+/// `2`: its claim is written; `1`: the claim of the next replica is written; `P`: its Pod is named in `ready`; empty:
+/// no action. The other Pods run the update revision, or all are to be replaced.
 const TABLE: &str = "
-    claim            | Pod    | it alone | all Pods | told
-    Pending          | Absent | 2        | 2        |
-    Pending          | A      | 2        | 2        |
-    Pending          | B      | 2        | 2        |
-    Unbound          | Absent | 1        |          |
-    Unbound          | A      |          |          |
-    Unbound          | B      | /1       | /1       |
-    Unbound at B     | Absent | 1        |          |
-    Unbound at B     | A      |          |          |
-    Unbound at B     | B      | /1       | /1       |
-    Applied          | Absent |          |          |
-    Applied          | A      |          |          |
-    Applied          | B      |          |          |
-    Expanding        | Absent |          |          |
-    Expanding        | A      |          |          |
-    Expanding        | B      |          |          |
-    NodeExpanding    | Absent | 1        |          |
-    NodeExpanding    | A      | P        | P        |
-    NodeExpanding    | B      |          |          |
-    Modifying        | Absent |          |          |
-    Modifying        | A      |          |          |
-    Modifying        | B      |          |          |
-    Infeasible       | Absent | /1       | /1       | ClaimExpansionFailed
-    Infeasible       | A      | /1       | /1       | ClaimExpansionFailed
-    Infeasible       | B      | /1       | /1       | ClaimExpansionFailed
-    Refused          | Absent | /1       | /1       | FailedToPatchPVC
-    Refused          | A      | /1       | /1       | FailedToPatchPVC
-    Refused          | B      | /1       | /1       | FailedToPatchPVC
-    Refused, due     | Absent | 2/2 1    | 2/2 1    | FailedToPatchPVC
-    Refused, due     | A      | 2/2 1    | 2/2 1    | FailedToPatchPVC
-    Refused, due     | B      | 2/2 1    | 2/2 1    | FailedToPatchPVC
-    Refused, differs | Absent | /1       | /1       | FailedToPatchPVC
-    Refused, differs | A      | /1       | /1       | FailedToPatchPVC
-    Refused, differs | B      | /1       | /1       | FailedToPatchPVC
-    Foreign          | Absent | /1       | /1       | ClaimForeign
-    Foreign          | A      | /1       | /1       | ClaimForeign
-    Foreign          | B      | /1       | /1       | ClaimForeign
-    Terminating      | Absent | 1        |          |
-    Terminating      | A      | P        | P        |
-    Terminating      | B      | 1        | 1        |
-    Missing          | Absent | 1        |          |
-    Missing          | A      |          |          |
-    Missing          | B      | 1        | 1        |
-    Done             | Absent | 1        |          |
-    Done             | A      | P        | P        |
-    Done             | B      | 1        | 1        |
+    claim            | Pod      | it alone | all Pods | Event
+    Pending          | Absent   | 2        | 2        |
+    Pending          | Outdated | 2        | 2        |
+    Pending          | Updated  | 2        | 2        |
+    Unbound          | Absent   | 1        |          |
+    Unbound          | Outdated |          |          |
+    Unbound          | Updated  | /1       | /1       |
+    Unbound updated  | Absent   | 1        |          |
+    Unbound updated  | Outdated |          |          |
+    Unbound updated  | Updated  | /1       | /1       |
+    Applied          | Absent   |          |          |
+    Applied          | Outdated |          |          |
+    Applied          | Updated  |          |          |
+    Expanding        | Absent   |          |          |
+    Expanding        | Outdated |          |          |
+    Expanding        | Updated  |          |          |
+    NodeExpanding    | Absent   | 1        |          |
+    NodeExpanding    | Outdated | P        | P        |
+    NodeExpanding    | Updated  |          |          |
+    Modifying        | Absent   |          |          |
+    Modifying        | Outdated |          |          |
+    Modifying        | Updated  |          |          |
+    Infeasible       | Absent   | /1       | /1       | ClaimExpansionFailed
+    Infeasible       | Outdated | /1       | /1       | ClaimExpansionFailed
+    Infeasible       | Updated  | /1       | /1       | ClaimExpansionFailed
+    Refused          | Absent   | /1       | /1       | FailedToPatchPVC
+    Refused          | Outdated | /1       | /1       | FailedToPatchPVC
+    Refused          | Updated  | /1       | /1       | FailedToPatchPVC
+    Refused, due     | Absent   | 2/2 1    | 2/2 1    | FailedToPatchPVC
+    Refused, due     | Outdated | 2/2 1    | 2/2 1    | FailedToPatchPVC
+    Refused, due     | Updated  | 2/2 1    | 2/2 1    | FailedToPatchPVC
+    Refused, differs | Absent   | /1       | /1       | FailedToPatchPVC
+    Refused, differs | Outdated | /1       | /1       | FailedToPatchPVC
+    Refused, differs | Updated  | /1       | /1       | FailedToPatchPVC
+    Foreign          | Absent   | /1       | /1       | ClaimForeign
+    Foreign          | Outdated | /1       | /1       | ClaimForeign
+    Foreign          | Updated  | /1       | /1       | ClaimForeign
+    Terminating      | Absent   | 1        |          |
+    Terminating      | Outdated | P        | P        |
+    Terminating      | Updated  | 1        | 1        |
+    Missing          | Absent   | 1        |          |
+    Missing          | Outdated |          |          |
+    Missing          | Updated  | 1        | 1        |
+    Done             | Absent   | 1        |          |
+    Done             | Outdated | P        | P        |
+    Done             | Updated  | 1        | 1        |
 ";
 
-/// The state of the highest claim, and what brings it there.
-type State = (&'static str, fn(&mut Snapshot));
+/// The state of the highest claim, and the change that leads to it.
+type StateRow = (&'static str, fn(&mut Snapshot));
 
-const STATES: [State; 15] = [
+const STATES: [StateRow; 15] = [
     ("Pending", |_| {}),
     ("Unbound", |web| web.claim("data-web-2").bound = false),
-    ("Unbound at B", |web| web.applied("data-web-2").bound = false),
+    ("Unbound updated", |web| web.applied("data-web-2").bound = false),
     ("Applied", |web| _ = web.applied("data-web-2")),
     ("Expanding", |web| web.applied("data-web-2").resizing = true),
     ("NodeExpanding", |web| {
@@ -96,7 +97,7 @@ const STATES: [State; 15] = [
     ("Done", |web| web.done("data-web-2")),
 ];
 
-/// What is done, in the words of the table, and what is told.
+/// The actions, as in the table, and the Events.
 fn cell(change: fn(&mut Snapshot), pod: At, old: &[u32], pod_management: PodManagement) -> (String, String) {
     let mut web = web();
     web.set.pod_management = pod_management;
@@ -117,7 +118,7 @@ fn cell(change: fn(&mut Snapshot), pod: At, old: &[u32], pod_management: PodMana
 }
 
 #[test]
-fn a_claim_that_has_not_grown_is_being_modified_only_where_its_class_is_another_and_somebody_works_on_it() {
+fn claim_not_grown_is_modifying_only_with_a_new_class() {
     let found = |class: Option<&str>, modify: Option<Modify>| {
         let mut web = web();
         let claim = web.applied("data-web-2");
@@ -130,15 +131,15 @@ fn a_claim_that_has_not_grown_is_being_modified_only_where_its_class_is_another_
 }
 
 #[test]
-fn every_state_of_a_claim_wherever_its_pod_is() {
-    let mut table = String::from("\n    claim            | Pod    | it alone | all Pods | told\n");
+fn claim_states_lead_to_the_actions_of_the_table() {
+    let mut table = String::from("\n    claim            | Pod      | it alone | all Pods | Event\n");
     for (name, change) in STATES {
         for pod in [At::Absent, At::Outdated, At::Updated] {
             let mut notices = Vec::new();
             let cells = [&[][..], &[1, 0]].map(|old| {
                 let (ordered, events) = cell(change, pod, old, PodManagement::OrderedReady);
-                let (parallel, also_told) = cell(change, pod, old, PodManagement::Parallel);
-                notices.extend([events, also_told]);
+                let (parallel, other_events) = cell(change, pod, old, PodManagement::Parallel);
+                notices.extend([events, other_events]);
                 if ordered == parallel {
                     ordered
                 } else {
@@ -148,7 +149,7 @@ fn every_state_of_a_claim_wherever_its_pod_is() {
             notices.dedup();
             let [alone, all] = cells;
             let line = format!(
-                "    {name:<16} | {:<6} | {alone:<8} | {all:<8} | {}",
+                "    {name:<16} | {:<8} | {alone:<8} | {all:<8} | {}",
                 format!("{pod:?}"),
                 notices.join(" or "),
             );
@@ -167,9 +168,9 @@ fn every_state_of_a_claim_wherever_its_pod_is() {
     assert_eq!(table, TABLE);
 }
 
-/// Somebody has grown it by hand: it has what is wished, and is not counted as brought to the wish before it was.
+/// Somebody has grown the claim by hand: it has the desired size, and is not updated before it was written.
 #[test]
-fn claim_that_is_large_enough_is_compatible_and_not_updated() {
+fn claim_grown_by_hand_is_compatible_not_updated() {
     let mut web = web();
     let claim = web.claim("data-web-2");
     (claim.request, claim.capacity) = (gi(2), Some(gi(2)));

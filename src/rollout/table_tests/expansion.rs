@@ -1,6 +1,7 @@
-//! The truth about an expansion: statuses say how far it has come, and conditions what went wrong on the way. Rows are named
-//! after what writes them: `pkg/volume/util/operationexecutor/node_expander.go` and `pkg/volume/util/resize_util.go` of
-//! Kubernetes 1.37.1, `pkg/controller/resize_status.go` and `pkg/modifycontroller/modify_status.go` of external-resizer 2.3.0.
+//! The progress of an expansion: statuses show how far it is, and conditions show errors. Rows have the names of the
+//! functions that write them, in `pkg/volume/util/operationexecutor/node_expander.go` and
+//! `pkg/volume/util/resize_util.go` of Kubernetes 1.37.1, `pkg/controller/resize_status.go` and
+//! `pkg/modifycontroller/modify_status.go` of external-resizer 2.3.0.
 
 use super::{done, old_pods, unready};
 use crate::claims::Claim;
@@ -12,8 +13,8 @@ const CONTROLLER: &str = "ControllerResizeError";
 const NODE: &str = "NodeResizeError";
 const MODIFY: &str = "ModifyVolumeError";
 
-/// What the status of the claim of the highest replica says: its size, its class, errors in their order.
-struct Status {
+/// The status of the highest claim: its size, its class, and errors in their order.
+struct PvcStatus {
     resize: Option<Resize>,
     pending: bool,
     resizing: bool,
@@ -21,7 +22,7 @@ struct Status {
     errors: &'static [&'static str],
 }
 
-const NOTHING: Status = Status {
+const NOTHING: PvcStatus = PvcStatus {
     resize: None,
     pending: false,
     resizing: false,
@@ -29,13 +30,13 @@ const NOTHING: Status = Status {
     errors: &[],
 };
 
-/// Who wrote what; state, reason and message of the claim.
-type Row = (&'static str, Status, &'static str);
+/// The function that wrote the status; state, reason and message of the claim.
+type Row = (&'static str, PvcStatus, &'static str);
 
 const ROWS: &[Row] = &[
     (
         "markControllerResizeInProgress",
-        Status {
+        PvcStatus {
             resize: Some(Resize::ControllerInProgress),
             resizing: true,
             ..NOTHING
@@ -44,7 +45,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "markControllerExpansionFailedCondition: Internal, tried again",
-        Status {
+        PvcStatus {
             resize: Some(Resize::ControllerInProgress),
             resizing: true,
             errors: &[CONTROLLER],
@@ -53,8 +54,8 @@ const ROWS: &[Row] = &[
         "Expanding ControllerResizeError: capacity 1Gi of 2Gi; ControllerResizeError of the driver",
     ),
     (
-        "the same, where nobody writes a status",
-        Status {
+        "the same, without a status",
+        PvcStatus {
             errors: &[CONTROLLER],
             ..NOTHING
         },
@@ -62,7 +63,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "markControllerExpansionInfeasible: OutOfRange",
-        Status {
+        PvcStatus {
             resize: Some(Resize::ControllerInfeasible),
             resizing: true,
             errors: &[CONTROLLER],
@@ -72,7 +73,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "markForPendingNodeExpansion",
-        Status {
+        PvcStatus {
             resize: Some(Resize::NodePending),
             pending: true,
             resizing: true,
@@ -81,8 +82,8 @@ const ROWS: &[Row] = &[
         "NodeExpanding FileSystemResizePending: capacity 1Gi of 2Gi",
     ),
     (
-        "markForPendingNodeExpansion, which keeps an error of before",
-        Status {
+        "markForPendingNodeExpansion keeps a previous error",
+        PvcStatus {
             resize: Some(Resize::NodePending),
             pending: true,
             resizing: true,
@@ -93,7 +94,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "MarkNodeExpansionFailedCondition: FailedPrecondition, a remount",
-        Status {
+        PvcStatus {
             resize: Some(Resize::NodeInProgress),
             pending: true,
             resizing: true,
@@ -104,7 +105,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "the same after an error of the controller: the last one counts",
-        Status {
+        PvcStatus {
             resize: Some(Resize::NodeInProgress),
             pending: true,
             resizing: true,
@@ -114,8 +115,8 @@ const ROWS: &[Row] = &[
         "NodeExpanding NodeResizeError: capacity 1Gi of 2Gi; NodeResizeError of the driver",
     ),
     (
-        "MarkForFSResize, from before there was a status for it",
-        Status {
+        "MarkForFSResize, before Kubernetes had a status for it",
+        PvcStatus {
             pending: true,
             errors: &[NODE],
             ..NOTHING
@@ -124,7 +125,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "markControllerResizeInProgress, of another size",
-        Status {
+        PvcStatus {
             resize: Some(Resize::ControllerInProgress),
             pending: true,
             resizing: true,
@@ -134,7 +135,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "MarkNodeExpansionInfeasible: OutOfRange",
-        Status {
+        PvcStatus {
             resize: Some(Resize::NodeInfeasible),
             pending: true,
             resizing: true,
@@ -145,7 +146,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "markControllerModifyVolumeStatus: InProgress, tried again",
-        Status {
+        PvcStatus {
             modify: Some(Some(Modify::InProgress)),
             errors: &[MODIFY],
             ..NOTHING
@@ -154,17 +155,17 @@ const ROWS: &[Row] = &[
     ),
     (
         "markControllerModifyVolumeStatus: Pending keeps the conditions",
-        Status {
+        PvcStatus {
             modify: Some(Some(Modify::Pending)),
             errors: &[MODIFY],
             ..NOTHING
         },
-        "Modifying ModifyVolumeError: attributes class none, expected fast: it waits, perhaps for that class to exist; \
+        "Modifying ModifyVolumeError: attributes class none, expected fast: the class may not exist; \
          ModifyVolumeError of the driver",
     ),
     (
-        "the same, where nobody writes a status",
-        Status {
+        "the same, without a status",
+        PvcStatus {
             modify: Some(None),
             errors: &[MODIFY],
             ..NOTHING
@@ -173,7 +174,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "markControllerModifyVolumeStatus: Infeasible",
-        Status {
+        PvcStatus {
             modify: Some(Some(Modify::Infeasible)),
             errors: &[CONTROLLER, MODIFY],
             ..NOTHING
@@ -182,7 +183,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-fn put(claim: &mut Claim, status: &Status) {
+fn put(claim: &mut Claim, status: &PvcStatus) {
     claim.resize = status.resize;
     claim.file_system_resize_pending = status.pending.then(String::new);
     claim.resizing = status.resizing;
@@ -194,7 +195,7 @@ fn put(claim: &mut Claim, status: &Status) {
 }
 
 #[test]
-fn errors_are_messages_of_what_the_statuses_say() {
+fn status_is_the_state_and_error_is_the_message() {
     for (row, status, expected) in ROWS {
         let mut web = web();
         put(web.applied("data-web-2"), status);
@@ -202,7 +203,7 @@ fn errors_are_messages_of_what_the_statuses_say() {
         let claim = &progress.claims[0];
         let found = format!("{} {}: {}", claim.state, claim.reason, claim.message);
         assert_eq!(found, *expected, "{row}");
-        // Nobody has to do anything about what is tried again, and nobody is told; the condition quotes it.
+        // An error that is retried does not stall the rollout and emits no Event; the condition quotes it.
         let infeasible = expected.starts_with("Infeasible");
         assert_eq!(progress.stalled.holds, infeasible, "{row}");
         let events = if infeasible { "ClaimExpansionFailed" } else { "" };
@@ -214,7 +215,7 @@ fn errors_are_messages_of_what_the_statuses_say() {
     }
 }
 
-/// What is the matter with the node of the highest replica, its Pod, and what is done.
+/// The status and the errors of the highest claim, a change of its Pod, and the actions.
 type Wait = (
     &'static str,
     Option<Resize>,
@@ -236,7 +237,7 @@ const WAITS: &[Wait] = &[
         "nudge 2",
     ),
     (
-        "its Pod is replaced, the node never will",
+        "its Pod is replaced, the node reports infeasible",
         INFEASIBLE,
         &[NODE],
         |web| old_pods(web, &[2, 1, 0]),
@@ -244,42 +245,48 @@ const WAITS: &[Wait] = &[
     ),
     ("its Pod stays", FAILED, &[NODE], |_| {}, ""),
     (
-        "its Pod is gone, an error of before",
+        "its Pod does not exist, a previous error",
         PENDING,
         &[CONTROLLER],
-        gone,
+        without_pod,
         "grow 0",
     ),
-    ("its Pod is gone, the node failed", FAILED, &[NODE], gone, "grow 0"),
     (
-        "its Pod is gone, the node never will",
+        "its Pod does not exist, the node failed",
+        FAILED,
+        &[NODE],
+        without_pod,
+        "grow 0",
+    ),
+    (
+        "its Pod does not exist, the node reports infeasible",
         INFEASIBLE,
         &[NODE],
-        gone,
+        without_pod,
         "grow 0, ClaimExpansionFailed",
     ),
     (
-        "the controller never will",
+        "the controller reports infeasible",
         Some(Resize::ControllerInfeasible),
         &[CONTROLLER],
-        gone,
+        without_pod,
         "grow 0, ClaimExpansionFailed",
     ),
 ];
 
-/// The Pod of the highest replica waits for the lowest one, whose disk is full.
-fn gone(web: &mut Snapshot) {
+/// The highest Pod is not created before the lowest Pod, whose disk is full, is Ready.
+fn without_pod(web: &mut Snapshot) {
     web.pods.remove("web-2");
     unready(web, 0);
 }
 
 #[test]
-fn claim_that_only_a_pod_moves_on_stops_nobody() {
+fn claim_that_needs_a_pod_stops_no_other() {
     for (row, resize, errors, change, expected) in WAITS {
         let mut web = web();
         put(
             web.applied("data-web-2"),
-            &Status {
+            &PvcStatus {
                 resize: *resize,
                 errors,
                 ..NOTHING
@@ -291,7 +298,7 @@ fn claim_that_only_a_pod_moves_on_stops_nobody() {
 }
 
 #[test]
-fn infeasible_node_lets_the_next_pass_while_there_is_no_pod() {
+fn infeasible_node_without_a_pod_stops_no_other() {
     for (resize, pod, expected) in [
         (Resize::NodeInfeasible, false, "grow 1, ClaimExpansionFailed"),
         (Resize::NodeInfeasible, true, "ClaimExpansionFailed"),

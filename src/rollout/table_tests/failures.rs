@@ -1,4 +1,4 @@
-//! What goes wrong (the design's section 7): the state, the condition, what is told, and when it is tried again.
+//! Failures (design, section 7): the state, the condition, the Event and the retry.
 
 use std::sync::Arc;
 
@@ -10,14 +10,13 @@ use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
 use crate::rollout::{Previous, Reason};
 use crate::templates::{ClaimTemplate, ProgressDeadline};
 
-/// The claim of the highest replica, in the words of a template.
+/// Sets the spec of the highest claim, as in a template.
 fn asks(web: &mut Snapshot, spec: &str) {
     let text = format!(r#"{{"metadata":{{"name":"data"}},"spec":{spec}}}"#);
     web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(&text).unwrap().spec);
 }
 
-/// What was seen of the claim; its state and reason, the reason of the condition `Stalled`, what is done, and when it is
-/// looked at again.
+/// A change of the claim; its state and reason, the reason of the condition `Stalled`, the actions, and the requeue.
 type Row = (fn(&mut Snapshot), &'static str, &'static str, &'static str, u64);
 
 const ROWS: [Row; 9] = [
@@ -87,7 +86,7 @@ const ROWS: [Row; 9] = [
 ];
 
 #[test]
-fn what_goes_wrong_stalls_the_rollout_and_is_told() {
+fn failure_stalls_the_rollout_and_emits_one_event() {
     for (change, state, stalled, expected, requeue) in ROWS {
         let mut web = web();
         change(&mut web);
@@ -102,7 +101,7 @@ fn what_goes_wrong_stalls_the_rollout_and_is_told() {
             "{state}"
         );
         assert_eq!((found.requeue_after, found.settled), (Some(requeue), false), "{state}");
-        // Said once: what was reported is not told again, and a new cause is.
+        // One Event for each cause.
         let reported = Previous {
             claims: [(
                 claim.name.clone(),
@@ -115,14 +114,14 @@ fn what_goes_wrong_stalls_the_rollout_and_is_told() {
         assert_eq!(events(&web), [], "{state}");
         web.previous.as_mut().unwrap().claims.get_mut("data-web-2").unwrap().2 = "another cause".to_owned();
         assert_eq!(events(&web).len(), 1, "{state}");
-        // With Parallel it stops only itself.
+        // With Parallel the claim stops no other.
         web.set.pod_management = PodManagement::Parallel;
         assert!(writes(&web).contains(&apply(&web, 1)), "{state}");
     }
 }
 
 #[test]
-fn a_claim_that_differs_where_the_template_says_nothing_follows() {
+fn claim_with_extra_fields_follows() {
     for spec in [
         r#"{"accessModes":["ReadWriteOnce"],"storageClassName":"slow","volumeMode":"Filesystem"}"#,
         r#"{"accessModes":["ReadWriteOnce"],"dataSource":{"kind":"VolumeSnapshot","name":"s"}}"#,
@@ -134,22 +133,22 @@ fn a_claim_that_differs_where_the_template_says_nothing_follows() {
 }
 
 #[test]
-fn a_claim_that_differs_is_named_with_both_values_and_is_not_compatible() {
+fn claim_with_a_difference_is_reported_with_both_values() {
     let mut web = web();
     asks(&mut web, r#"{"accessModes":["ReadWriteMany"]}"#);
     web.claim("data-web-2").request = gi(2);
     web.claim("data-web-1").request = gi(2);
-    let message = "data-web-2: expected spec.accessModes [\"ReadWriteOnce\"] as in the template, but found \
+    let message = "data-web-2: the template has spec.accessModes [\"ReadWriteOnce\"], but the PVC has \
                    [\"ReadWriteMany\"], which cannot change in place";
     assert_eq!(events(&web), [(Reason::FailedToPatchPVC, message.to_owned())]);
     let template = &plan(&web).progress.by_template[0];
     assert_eq!((template.compatible, template.compatible_ready), (1, 0));
 }
 
-/// Only the controller that was refused remembers it: one that does not would say something else, and the two would write
-/// against each other for ever.
+/// Only one controller remembers a denied apply. Another would report something else, and the two would overwrite each
+/// other's reports forever.
 #[test]
-fn a_refusal_of_a_claim_that_is_not_to_be_written_any_more_is_as_if_it_had_never_been() {
+fn denied_apply_does_not_matter_while_kept_back() {
     let gates: [fn(&mut Snapshot); 2] = [|web| web.set.partition = 3, |web| web.set.paused = true];
     for gate in gates {
         let mut web = web();
@@ -160,34 +159,34 @@ fn a_refusal_of_a_claim_that_is_not_to_be_written_any_more_is_as_if_it_had_never
     }
 }
 
-/// The annotations of the set are written at the end, and where a Pod waits; PVCs are patched all the same.
+/// The annotations of the set are written at the end, and when a Pod waits. PVCs are patched anyway.
 #[test]
-fn refused_write_to_the_set_stalls_and_stops_no_pvc() {
+fn denied_write_to_the_set_stalls_and_stops_no_pvc() {
     let mut web = web();
-    web.write_refused = Some(("policy says no".to_owned(), 1030));
+    web.write_refused = Some(("denied by a policy".to_owned(), 1030));
     let found = plan(&web);
     assert_eq!(
         (done(&web).as_str(), found.requeue_after),
         ("grow 2, ClaimRolloutStalled", Some(30))
     );
     let stalled = found.progress.stalled;
-    let message = "the StatefulSet cannot be written: policy says no";
+    let message = "Failed to update the StatefulSet:  denied by a policy";
     assert_eq!((stalled.reason, stalled.message.as_str()), ("WriteRefused", message));
     for ordinal in 0..3 {
         web.done(&format!("data-web-{ordinal}"));
     }
     web.previous.as_mut().unwrap().ready = "WriteRefused".to_owned();
-    assert_eq!(writes(&web), [], "it is not written before its time");
+    assert_eq!(writes(&web), [], "no retry before its time");
     web.now = 1030;
     assert_eq!(writes(&web), [complete(&web)]);
 }
 
-/// A quota says what is used at the moment: the same cause.
+/// The message of a quota contains the present usage: the cause is the same.
 #[test]
-fn refusal_with_other_numbers_is_told_once() {
+fn same_cause_with_other_numbers_emits_one_event() {
     let quota =
         |used: &str| format!("exceeded quota: q, requested: requests.storage=1Gi, used: requests.storage={used}");
-    for (message, known, told_again) in [
+    for (message, known, emitted_again) in [
         (quota("4Gi"), quota("3500Mi"), false),
         (quota("4Gi"), quota("4Gi").replace("quota: q", "quota: r"), true),
         ("no such class gold".to_owned(), "no such class silver".to_owned(), true),
@@ -201,39 +200,39 @@ fn refusal_with_other_numbers_is_told_once() {
             .unwrap()
             .claims
             .insert("data-web-2".to_owned(), claim);
-        assert_eq!(!events(&web).is_empty(), told_again, "{message} after {known}");
+        assert_eq!(!events(&web).is_empty(), emitted_again, "{message} after {known}");
     }
 }
 
-/// What moved last, and whether the rollout is said to be stalled. The deadline is 600 seconds, or what the user says.
+/// The last progress, and whether the rollout is stalled. The deadline is 600 seconds unless the user sets one.
 #[test]
-fn rollout_without_progress_is_stalled_at_its_deadline() {
-    type Change = fn(&mut Snapshot);
-    let rows: [(&str, Change, bool); 6] = [
+fn rollout_without_progress_stalls_at_its_deadline() {
+    type Row = (&'static str, fn(&mut Snapshot), bool);
+    let rows: [Row; 6] = [
         ("a claim at 950, and it is 1549", |web| web.now = 1549, false),
         ("a claim at 950, and it is 1550", |web| web.now = 1550, true),
         (
-            "a Pod that became Ready since",
+            "a Pod has become Ready since",
             |web| web.pods.get_mut("web-0").unwrap().ready_since = Some(1540),
             false,
         ),
         (
-            "a deadline of the user's",
+            "the user sets a deadline",
             |web| web.set.progress_deadline = ProgressDeadline(700),
             false,
         ),
-        ("it is paused", |web| web.set.paused = true, false),
+        ("the rollout is paused", |web| web.set.paused = true, false),
         ("nothing was reported before", |web| web.previous = None, false),
     ];
-    for (sentence, change, stalled) in rows {
+    for (row, change, stalled) in rows {
         let mut web = web();
         web.applied("data-web-2").resizing = true;
         web.now = 1550;
         change(&mut web);
         let found = plan(&web).progress.stalled;
-        assert_eq!(found.holds, stalled, "{sentence}");
+        assert_eq!(found.holds, stalled, "{row}");
         if stalled {
-            let message = "no progress for 600 seconds: 0 of 3 replicas are ready; data-web-2 is Expanding: ";
+            let message = "No progress for 600 seconds: 0 of 3 replicas are ready; data-web-2 is Expanding: ";
             assert!(found.message.starts_with(message), "{}", found.message);
             assert_eq!(events(&web), [(Reason::ClaimRolloutStalled, found.message)]);
         } else {
@@ -242,14 +241,14 @@ fn rollout_without_progress_is_stalled_at_its_deadline() {
                     .iter()
                     .find(|events| events.0 == Reason::ClaimRolloutStalled),
                 None,
-                "{sentence}"
+                "{row}"
             );
         }
     }
 }
 
 #[test]
-fn rollout_is_looked_at_when_its_deadline_comes() {
+fn progress_deadline_requeues() {
     let mut web = web();
     web.applied("data-web-2").resizing = true;
     web.now = 1500;

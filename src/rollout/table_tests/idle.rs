@@ -1,4 +1,4 @@
-//! When there is nothing to roll out, and how a wish ends that is given up.
+//! Why nothing is rolled out, and withdrawn changes.
 
 use crate::rollout::fixtures::{events, template, web, writes};
 use crate::rollout::plan::plan;
@@ -10,35 +10,35 @@ fn previous(web: &mut Snapshot) -> &mut Previous {
     web.previous.as_mut().unwrap()
 }
 
-/// The wish is gone from the set; what was reported before is left.
+/// The annotation was removed from the set; the last report remains.
 fn dropped() -> Snapshot {
     let mut web = web();
     web.set.staged = None;
     web
 }
 
-/// What was reported before, and the reason that is reported now.
+/// The last report, and the reason that is reported now.
 type Row = (&'static str, fn(&mut Snapshot), &'static str);
 
-const GONE: [Row; 9] = [
-    ("it was on its way", |_| {}, "Withdrawn"),
+const WITHDRAWN: [Row; 9] = [
+    ("the rollout was running", |_| {}, "Withdrawn"),
     (
-        "it was stuck",
+        "the rollout was stalled",
         |web| previous(web).ready = "ClaimRefused".to_owned(),
         "Withdrawn",
     ),
     (
-        "it was complete",
+        "the rollout was complete",
         |web| previous(web).ready = "Complete".to_owned(),
         "Withdrawn",
     ),
     (
-        "only new claims got it",
+        "only new claims got the templates",
         |web| previous(web).ready = "OnClaimDelete".to_owned(),
         "Withdrawn",
     ),
     (
-        "it was withdrawn before",
+        "the change was withdrawn before",
         |web| {
             previous(web).ready = "Withdrawn".to_owned();
             previous(web).revision = Revision::of(&web.set.live);
@@ -46,17 +46,17 @@ const GONE: [Row; 9] = [
         "Withdrawn",
     ),
     (
-        "the templates were changed where they may be",
+        "the live templates have become the staged ones",
         |web| web.set.live = vec![template("data", "2Gi")],
         "NothingStaged",
     ),
     (
-        "the templates were changed where they may be, and nothing was staged before",
+        "the live templates have changed, and nothing was staged before",
         |web| previous(web).ready = "NothingStaged".to_owned(),
         "NothingStaged",
     ),
     (
-        "the templates were changed where they may be, after a withdrawal",
+        "the live templates have changed after a withdrawal",
         |web| previous(web).ready = "Withdrawn".to_owned(),
         "NothingStaged",
     ),
@@ -68,8 +68,8 @@ const GONE: [Row; 9] = [
 ];
 
 #[test]
-fn a_wish_that_is_gone_was_withdrawn_unless_the_live_templates_are_what_was_wished() {
-    for (sentence, change, expected) in GONE {
+fn staged_change_removed_is_withdrawn_unless_it_is_live() {
+    for (row, change, expected) in WITHDRAWN {
         let mut web = dropped();
         change(&mut web);
         let plan = plan(&web);
@@ -78,34 +78,29 @@ fn a_wish_that_is_gone_was_withdrawn_unless_the_live_templates_are_what_was_wish
         assert_eq!(
             conditions.map(|condition| condition.holds),
             [true, false, false],
-            "{sentence}"
+            "{row}"
         );
-        assert_eq!(
-            conditions.map(|condition| condition.reason),
-            [expected; 3],
-            "{sentence}"
-        );
+        assert_eq!(conditions.map(|condition| condition.reason), [expected; 3], "{row}");
         let live = Revision::of(&web.set.live);
         assert_eq!(
             (&progress.update_revision, &progress.current_revision),
             (&live, &live),
-            "{sentence}"
+            "{row}"
         );
         assert_eq!(
             (progress.counts, progress.claims.len(), plan.settled),
             (None, 0, true),
-            "{sentence}"
+            "{row}"
         );
-        assert_eq!(writes(&web), [], "{sentence}");
+        assert_eq!(writes(&web), [], "{row}");
     }
 }
 
 #[test]
-fn a_withdrawal_is_told_once_and_names_what_was_wished() {
+fn withdrawal_emits_one_event_with_the_revision() {
     let mut web = dropped();
     let target = previous(&mut web).revision.clone();
-    let message =
-        "what was staged is withdrawn: the templates of the set are the wish again, and claims stay as they are";
+    let message = "Staged change withdrawn; existing PVCs keep their current size";
     assert_eq!(
         events(&web),
         [(Reason::ClaimRolloutWithdrawn, format!("revision {target}: {message}"))]
@@ -119,12 +114,12 @@ fn a_withdrawal_is_told_once_and_names_what_was_wished() {
 }
 
 #[test]
-fn a_wish_after_a_withdrawal_begins_anew_also_if_it_is_the_same() {
+fn same_target_after_a_withdrawal_starts_again() {
     let mut web = web();
     previous(&mut web).ready = "Withdrawn".to_owned();
     previous(&mut web).revision = Revision::of(&web.set.live);
     let plan = plan(&web);
-    assert_eq!(plan.progress.started, web.now, "what was first seen then is over");
+    assert_eq!(plan.progress.started, web.now, "the first time does not count");
     assert!(matches!(
         &plan.actions[..],
         [Action::ApplyClaim(_), Action::Event(events)] if events.reason == Reason::ClaimsStaged
@@ -132,20 +127,20 @@ fn a_wish_after_a_withdrawal_begins_anew_also_if_it_is_the_same() {
 }
 
 #[test]
-fn when_a_wish_was_first_seen_is_kept_for_as_long_as_it_is_wished() {
+fn start_of_a_target_is_kept_while_it_is_desired() {
     let mut web = web();
     assert_eq!(plan(&web).progress.started, 950);
     web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
-    assert_eq!(plan(&web).progress.started, 950, "claims do not follow now");
+    assert_eq!(plan(&web).progress.started, 950, "with OnClaimDelete");
     web.set.update_policy = None;
     previous(&mut web).started = None;
-    assert_eq!(plan(&web).progress.started, 1000, "from now on it is known");
+    assert_eq!(plan(&web).progress.started, 1000, "the report has no start");
     web.previous = None;
     assert_eq!(plan(&web).progress.started, 1000);
 }
 
 #[test]
-fn a_set_that_is_being_deleted_before_its_wish_was_reached_is_not_ready() {
+fn set_terminating_during_a_rollout_is_not_ready() {
     let mut web = web();
     web.set.terminating = true;
     let progress = plan(&web).progress;

@@ -1,4 +1,4 @@
-//! How many replicas are in motion at a time: `claim-rollout.io/max-in-motion`.
+//! `claim-rollout.io/max-in-motion`: how many replicas are in motion at a time.
 
 use super::{Row, check, middle, middle_of_pods, old_pods, unready};
 use crate::rollout::fixtures::web;
@@ -10,16 +10,16 @@ fn at_a_time(web: &mut Snapshot, number: u32) {
     web.set.max_in_motion = Some(MaxInMotion(number));
 }
 
-fn refused(web: &mut Snapshot, name: &str) {
+fn infeasible(web: &mut Snapshot, name: &str) {
     web.applied(name).resize = Some(Resize::ControllerInfeasible);
 }
 
 const CLAIMS: &[Row] = &[
     ("one by default", |_| {}, "grow 2"),
-    ("two begin", |web| at_a_time(web, 2), "grow 2, grow 1"),
-    ("all of them", |web| at_a_time(web, 1000), "grow 2, grow 1, grow 0"),
+    ("two start", |web| at_a_time(web, 2), "grow 2, grow 1"),
+    ("all start", |web| at_a_time(web, 1000), "grow 2, grow 1, grow 0"),
     (
-        "one is on its way: one more begins",
+        "one is in motion: one more starts",
         |web| {
             at_a_time(web, 2);
             web.applied("data-web-2").resizing = true;
@@ -27,7 +27,7 @@ const CLAIMS: &[Row] = &[
         "grow 1",
     ),
     (
-        "as many as may be are on their way",
+        "as many as may be are in motion",
         |web| {
             at_a_time(web, 2);
             web.applied("data-web-2").resizing = true;
@@ -36,7 +36,7 @@ const CLAIMS: &[Row] = &[
         "",
     ),
     (
-        "a lower one is on its way, from when more might be: it counts",
+        "a lower one is in motion since the limit was higher: it counts",
         |web| {
             at_a_time(web, 2);
             web.applied("data-web-0").resizing = true;
@@ -44,7 +44,7 @@ const CLAIMS: &[Row] = &[
         "grow 2",
     ),
     (
-        "one is done: two more begin",
+        "one is done: two more start",
         |web| {
             middle(web);
             at_a_time(web, 2);
@@ -60,7 +60,7 @@ const CLAIMS: &[Row] = &[
         "grow 0, grow 2",
     ),
     (
-        "one is on its way whose Pod is not Ready: it counts once",
+        "one is in motion and its Pod is not Ready: it counts once",
         |web| {
             at_a_time(web, 2);
             web.applied("data-web-2").resizing = true;
@@ -69,7 +69,7 @@ const CLAIMS: &[Row] = &[
         "grow 1",
     ),
     (
-        "all of them, one of which is not Ready: each once",
+        "all start, and the Pod of one is not Ready: each once",
         |web| {
             at_a_time(web, 1000);
             unready(web, 0);
@@ -77,17 +77,17 @@ const CLAIMS: &[Row] = &[
         "grow 0, grow 2, grow 1",
     ),
     (
-        "one whose Pod is not Ready is stuck: the next such one does not begin",
+        "one whose Pod is not Ready is stuck: the next such one does not start",
         |web| {
             at_a_time(web, 3);
             unready(web, 2);
             unready(web, 1);
-            refused(web, "data-web-2");
+            infeasible(web, "data-web-2");
         },
         "ClaimExpansionFailed",
     ),
     (
-        "one is stuck that only its Pod could move on: nothing new begins",
+        "one that needs its Pod is stuck: no other starts",
         |web| {
             at_a_time(web, 3);
             unready(web, 0);
@@ -96,37 +96,37 @@ const CLAIMS: &[Row] = &[
         "ClaimExpansionFailed",
     ),
     (
-        "one is stuck: nothing new begins with OrderedReady",
+        "one is stuck with OrderedReady: no other starts",
         |web| {
             at_a_time(web, 3);
-            refused(web, "data-web-2");
+            infeasible(web, "data-web-2");
         },
         "ClaimExpansionFailed",
     ),
     (
-        "a lower one that had begun is stuck: those before it go on",
+        "a lower one is stuck: those before it continue",
         |web| {
             at_a_time(web, 3);
-            refused(web, "data-web-0");
+            infeasible(web, "data-web-0");
         },
         "grow 2, grow 1, ClaimExpansionFailed",
     ),
     (
-        "with Parallel what is stuck does not count",
+        "with Parallel, a stuck one does not count",
         |web| {
             at_a_time(web, 2);
             web.set.pod_management = PodManagement::Parallel;
-            refused(web, "data-web-2");
+            infeasible(web, "data-web-2");
         },
         "grow 1, grow 0, ClaimExpansionFailed",
     ),
     (
-        "nor where its Pod is not Ready",
+        "with Parallel, a stuck one whose Pod is not Ready does not count",
         |web| {
             at_a_time(web, 2);
             web.set.pod_management = PodManagement::Parallel;
             unready(web, 2);
-            refused(web, "data-web-2");
+            infeasible(web, "data-web-2");
         },
         "grow 1, grow 0, ClaimExpansionFailed",
     ),
@@ -139,7 +139,7 @@ const CLAIMS: &[Row] = &[
         "grow 2, grow 1",
     ),
     (
-        "nothing begins while it is paused",
+        "none starts while the rollout is paused",
         |web| {
             at_a_time(web, 3);
             web.set.paused = true;
@@ -147,7 +147,7 @@ const CLAIMS: &[Row] = &[
         "",
     ),
     (
-        "with OnDelete it is a human who chooses",
+        "with OnDelete a human chooses",
         |web| {
             at_a_time(web, 1);
             web.set.strategy = Strategy::OnDelete;
@@ -158,13 +158,13 @@ const CLAIMS: &[Row] = &[
 ];
 
 #[test]
-fn claims_of_so_many_replicas_are_in_motion_at_a_time() {
+fn replicas_in_motion_stay_within_the_limit() {
     check(CLAIMS);
 }
 
 const NODES: &[Row] = &[
     (
-        "all Pods are deleted together, and this one is as it shall be: its node is waited for",
+        "with Recreate, the Pod is updated: its node is waited for",
         |web| {
             web.set.strategy = Strategy::Recreate;
             web.applied("data-web-2").resize = Some(Resize::NodePending);
@@ -172,7 +172,7 @@ const NODES: &[Row] = &[
         "",
     ),
     (
-        "all Pods are deleted together, this one as well: its node does the rest then",
+        "with Recreate, the Pod is outdated: its node continues later",
         |web| {
             web.set.strategy = Strategy::Recreate;
             old_pods(web, &[2, 1, 0]);
@@ -181,7 +181,7 @@ const NODES: &[Row] = &[
         "grow 1",
     ),
     (
-        "it is to expand for an earlier wish: its Pod waits for this one",
+        "the node has work to do for the previous target",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.claim("data-web-2").resize = Some(Resize::NodePending);
@@ -189,7 +189,7 @@ const NODES: &[Row] = &[
         "grow 2",
     ),
     (
-        "Pods do not wait, and claims do",
+        "with Async, claims still wait",
         |web| {
             web.set.sync = Sync::Async;
             old_pods(web, &[2, 1, 0]);
@@ -200,27 +200,27 @@ const NODES: &[Row] = &[
 ];
 
 #[test]
-fn a_node_that_is_to_expand_is_waited_for_where_pods_stay() {
+fn node_expansion_is_waited_for_unless_the_pod_changes() {
     check(NODES);
 }
 
-/// What is on its way, and which claim users read about.
-type Named = (&'static str, fn(&mut Snapshot), &'static str);
+/// A change of the fixture, and the claim in the message.
+type MessageRow = (&'static str, fn(&mut Snapshot), &'static str);
 
 #[test]
-fn users_read_of_the_first_one_that_is_waited_for() {
-    let rows: [Named; 3] = [
+fn message_names_the_first_claim_that_is_waited_for() {
+    let rows: [MessageRow; 3] = [
         (
-            "both are on their way",
+            "both are in motion",
             |web| {
                 web.applied("data-web-2").resizing = true;
                 web.applied("data-web-1").resizing = true;
             },
             "data-web-2 is Expanding",
         ),
-        ("both are to begin", |_| {}, "data-web-2 is Pending"),
+        ("both are to start", |_| {}, "data-web-2 is Pending"),
         (
-            "of the first nobody waits for anything",
+            "the first is not waited for",
             |web| {
                 at_a_time(web, 1);
                 unready(web, 2);
@@ -230,18 +230,18 @@ fn users_read_of_the_first_one_that_is_waited_for() {
             "data-web-1 is Pending",
         ),
     ];
-    for (sentence, change, named) in rows {
+    for (row, change, named) in rows {
         let mut web = web();
         at_a_time(&mut web, 2);
         change(&mut web);
         let message = plan(&web).progress.reconciling.message;
-        assert!(message.contains(named), "{sentence}: {message}");
+        assert!(message.contains(named), "{row}: {message}");
     }
 }
 
 const PODS: &[Row] = &[
     (
-        "claims of the next one go on while a Pod is replaced",
+        "claims of the next one follow while a Pod is replaced",
         |web| {
             middle_of_pods(web);
             old_pods(web, &[2]);
@@ -250,7 +250,7 @@ const PODS: &[Row] = &[
         "grow 1, nudge 2",
     ),
     (
-        "and wait for it as before with one at a time",
+        "with one at a time, they wait for the Pod",
         |web| {
             middle_of_pods(web);
             old_pods(web, &[2]);
@@ -258,7 +258,7 @@ const PODS: &[Row] = &[
         "nudge 2",
     ),
     (
-        "its Pod runs: two more begin",
+        "the Pod is available: two more start",
         |web| {
             middle_of_pods(web);
             at_a_time(web, 2);
@@ -266,7 +266,7 @@ const PODS: &[Row] = &[
         "grow 1, grow 0",
     ),
     (
-        "two Pods wait for their claims: Kubernetes is told of the higher one",
+        "two Pods may be replaced: the higher one is named",
         |web| {
             old_pods(web, &[2, 1, 0]);
             at_a_time(web, 2);
@@ -276,17 +276,17 @@ const PODS: &[Row] = &[
         "nudge 2",
     ),
     (
-        "with Parallel the Pod of what is stuck was replaced: the next Pod is waited for",
+        "with Parallel, the Pod of a stuck claim was replaced: the next Pod is waited for",
         |web| {
             web.set.pod_management = PodManagement::Parallel;
             old_pods(web, &[1, 0]);
-            refused(web, "data-web-2");
+            infeasible(web, "data-web-2");
             web.done("data-web-1");
         },
         "nudge 1, ClaimExpansionFailed",
     ),
     (
-        "while it is paused a Pod that was named stays so",
+        "a paused rollout keeps the named Pod",
         |web| {
             web.set.strategy = Strategy::Recreate;
             web.set.paused = true;
@@ -309,6 +309,6 @@ const PODS: &[Row] = &[
 ];
 
 #[test]
-fn a_pod_that_is_to_be_replaced_counts_as_in_motion() {
+fn pod_to_be_replaced_counts_as_in_motion() {
     check(PODS);
 }

@@ -1,5 +1,4 @@
-//! KEP-4650's table: where the Pod and the claim of the highest replica are, and what is done. Claims that wait are ready
-//! once in each row: what follows then is the last column.
+//! The table of KEP-4650: the revisions of the Pod and the claim of the highest replica, and the actions.
 
 use super::{done, old_pods, put_pod};
 use crate::rollout::fixtures::web;
@@ -14,7 +13,7 @@ fn put_claim(web: &mut Snapshot, at: At) {
     }
 }
 
-/// Where the Pod and the claim are, what is done now, and what is done when the claim is ready.
+/// The revisions of the Pod and the claim, the actions now, and the actions when the claim is ready.
 type Row = (At, At, &'static str, &'static str);
 
 fn check(rows: [Row; 9], old: &[u32]) {
@@ -32,13 +31,13 @@ fn check(rows: [Row; 9], old: &[u32]) {
 }
 
 #[test]
-fn when_no_other_pod_changes() {
+fn kep_table_without_pod_changes() {
     let rows = [
-        // The StatefulSet controller makes the claim, and nobody waits for it.
+        // The StatefulSet controller creates the claim, and no replica waits for it.
         (Absent, Absent, "grow 1", "grow 1"),
         (Absent, A, "grow 2", "grow 1"),
         (Absent, B, "", "grow 1"),
-        // The claim comes with the Pod, which need not wait.
+        // The claim is created with the Pod, which need not wait.
         (A, Absent, "", ""),
         (A, A, "grow 2", "nudge 2"),
         (A, B, "", "nudge 2"),
@@ -50,16 +49,16 @@ fn when_no_other_pod_changes() {
 }
 
 #[test]
-fn when_all_pods_change() {
+fn kep_table_with_pod_changes() {
     let rows = [
-        // The StatefulSet controller makes the Pod, which is waited for.
+        // The StatefulSet controller creates the Pod, and the next replica waits for it.
         (Absent, Absent, "", ""),
         (Absent, A, "grow 2", ""),
         (Absent, B, "", ""),
         (A, Absent, "", ""),
         (A, A, "grow 2", "nudge 2"),
         (A, B, "", "nudge 2"),
-        // Its Pod is there, and Ready: the next one.
+        // The Pod is updated and Ready: the next replica.
         (B, Absent, "grow 1", "grow 1"),
         (B, A, "grow 2", "grow 1"),
         (B, B, "", "grow 1"),

@@ -1,4 +1,4 @@
-//! Everything that happens in the middle of a rollout: what is done, and nothing else.
+//! Changes in the middle of a rollout.
 
 use super::{Row, check, middle, middle_of_pods, old_pods, unready};
 use crate::rollout::fixtures::template;
@@ -6,9 +6,9 @@ use crate::rollout::snapshot::{PodManagement, Strategy};
 use crate::templates::{Phase, Sync, UpdatePolicy};
 
 const SWITCHES: &[Row] = &[
-    ("before it", middle, "grow 1"),
+    ("no change", middle, "grow 1"),
     (
-        "claims stay as they are from now on",
+        "to OnClaimDelete",
         |web| {
             middle_of_pods(web);
             web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
@@ -16,7 +16,7 @@ const SWITCHES: &[Row] = &[
         "ClaimsStaged",
     ),
     (
-        "and back again: it goes on where it was",
+        "back to InPlace: the rollout continues",
         |web| {
             middle(web);
             web.previous.as_mut().unwrap().ready = "OnClaimDelete".to_owned();
@@ -25,7 +25,7 @@ const SWITCHES: &[Row] = &[
         "grow 1",
     ),
     (
-        "Pods go their own way from now on, and the claims as before",
+        "to Async: claims follow as before",
         |web| {
             middle_of_pods(web);
             web.set.sync = Sync::Async;
@@ -33,7 +33,7 @@ const SWITCHES: &[Row] = &[
         "grow 1",
     ),
     (
-        "Pods change from now on: those that were behind wait, the highest one no more",
+        "Pods change from now on: Pods of outdated claims wait",
         |web| {
             middle(web);
             old_pods(web, &[2, 1, 0]);
@@ -41,7 +41,7 @@ const SWITCHES: &[Row] = &[
         "nudge 2",
     ),
     (
-        "Pods are replaced by hand from now on",
+        "to OnDelete",
         |web| {
             middle(web);
             web.set.strategy = Strategy::OnDelete;
@@ -51,13 +51,13 @@ const SWITCHES: &[Row] = &[
 ];
 
 #[test]
-fn a_switch_of_policy_in_the_middle() {
+fn policy_switch_in_the_middle() {
     check(SWITCHES);
 }
 
 const SECOND_TARGETS: &[Row] = &[
     (
-        "it begins anew with the highest ordinal",
+        "it starts again with the highest ordinal",
         |web| {
             middle(web);
             web.applied("data-web-1").resizing = true;
@@ -66,7 +66,7 @@ const SECOND_TARGETS: &[Row] = &[
             labels.insert("tier".to_owned(), "a".to_owned());
             let revision = web.target();
             web.previous.as_mut().unwrap().revision = revision;
-            // So that the apply has a word in this table.
+            // So that the apply is `grow 2` in this table.
             web.set.match_labels.insert("tier".to_owned(), "a".to_owned());
             for claim in web.claims.values_mut() {
                 claim.labels.insert("tier".to_owned(), "a".to_owned());
@@ -75,24 +75,24 @@ const SECOND_TARGETS: &[Row] = &[
         "grow 2",
     ),
     (
-        "its Pod that was replaced before is not replaced again",
+        "a replaced Pod is not replaced again",
         |web| {
             middle_of_pods(web);
             web.claim("data-web-2").labels.remove(crate::templates::keys::REVISION);
         },
         "grow 2",
     ),
-    ("then the next one", middle_of_pods, "grow 1"),
+    ("then the next replica", middle_of_pods, "grow 1"),
 ];
 
 #[test]
-fn a_second_wish_in_the_middle() {
+fn second_target_in_the_middle() {
     check(SECOND_TARGETS);
 }
 
 const SCALES: &[Row] = &[
     (
-        "up: the newcomers are born as wished, and waited for",
+        "up: new claims are created updated, and waited for",
         |web| {
             middle(web);
             web.set.replicas = 4;
@@ -103,7 +103,7 @@ const SCALES: &[Row] = &[
         "",
     ),
     (
-        "up: a newcomer that does not exist yet is not waited for",
+        "up: a new claim that does not exist yet is not waited for",
         |web| {
             middle(web);
             web.set.replicas = 4;
@@ -138,7 +138,7 @@ const SCALES: &[Row] = &[
         "grow 0",
     ),
     (
-        "its Pod was made, and is not Ready either: there is no claim to come first",
+        "up, with a new Pod that is not Ready and has no claim",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.set.replicas = 4;
@@ -149,7 +149,7 @@ const SCALES: &[Row] = &[
         "grow 0",
     ),
     (
-        "one such claim at a time",
+        "up, while Pods change: one claim at a time",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.set.replicas = 4;
@@ -160,7 +160,7 @@ const SCALES: &[Row] = &[
         "",
     ),
     (
-        "down: what is out of range is left alone",
+        "down: claims out of range are left alone",
         |web| {
             web.set.replicas = 2;
             web.applied("data-web-2");
@@ -168,7 +168,7 @@ const SCALES: &[Row] = &[
         "grow 1",
     ),
     (
-        "down, while Pods change: the highest one that is left is asked for",
+        "down, while Pods change: the highest remaining Pod is named",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.set.replicas = 2;
@@ -176,13 +176,9 @@ const SCALES: &[Row] = &[
         },
         "nudge 1",
     ),
+    ("to zero", |web| web.set.replicas = 0, "complete"),
     (
-        "to nothing: there is nothing left to do",
-        |web| web.set.replicas = 0,
-        "complete",
-    ),
-    (
-        "to nothing, while Pods change",
+        "to zero, while Pods change",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.set.replicas = 0;
@@ -190,7 +186,7 @@ const SCALES: &[Row] = &[
         "complete",
     ),
     (
-        "to nothing and back: the rest follows, although it said complete",
+        "to zero and back: the rest follows although the phase is Complete",
         |web| {
             middle(web);
             web.phase(Phase::Complete);
@@ -200,6 +196,6 @@ const SCALES: &[Row] = &[
 ];
 
 #[test]
-fn the_set_is_scaled_in_the_middle() {
+fn scaling_in_the_middle() {
     check(SCALES);
 }

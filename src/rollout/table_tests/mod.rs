@@ -1,24 +1,25 @@
-//! Every row of the design's sections on the rollout and on failures, as tables. A row compares the whole list of actions,
-//! so that nothing else is done.
+//! The rows of the design about the rollout and about failures, as tables. Each row compares the whole list of actions,
+//! so that no other action is taken.
 
-mod asked;
 mod budgets;
 mod claim_states;
-mod edges;
 mod expansion;
 mod failures;
 mod idle;
 mod in_motion;
 mod kep_table;
 mod lag;
+mod messages;
 mod middle;
+mod next_pod;
 mod on_delete;
+mod pods;
 mod quiet;
 mod quotas;
 mod recover;
 mod replies;
 mod restart;
-mod words;
+mod scope;
 
 use super::fixtures::{apply, complete, web};
 use super::plan::plan;
@@ -27,7 +28,7 @@ use super::snapshot::Snapshot;
 use super::{Action, EventNotice, SetReady};
 use crate::templates::Ready;
 
-/// The Pod of this replica is asked for again; nobody's, if none is named.
+/// Names this replica in the annotation `ready`, or removes the annotation.
 fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
     let revision = web.target();
     Action::SetReady(SetReady {
@@ -37,14 +38,14 @@ fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
     })
 }
 
-/// Everything that is done, each action as the one word that stands for its whole value: `grow 2` is the apply that brings
-/// `data-web-2` to the wish, `nudge 2` has its Pod asked for again. What is told is named by its reason.
+/// All actions, each as a short text for its whole value: `grow 2` applies `data-web-2`, `nudge 2` names its Pod in the
+/// annotation `ready`, and an Event is its reason.
 fn done(web: &Snapshot) -> String {
-    let words = plan(web).actions.into_iter().map(|action| match action {
+    let texts = plan(web).actions.into_iter().map(|action| match action {
         Action::Event(EventNotice { reason, .. }) => reason.as_str().to_owned(),
         Action::Evict(evict) => evict.pod.replace("web-", "evict "),
         action if action == complete(web) => "complete".to_owned(),
-        action if action == nudge(web, None) => "nudge nobody".to_owned(),
+        action if action == nudge(web, None) => "nudge none".to_owned(),
         action => {
             let grown = web.set.ordinals().find(|ordinal| action == apply(web, *ordinal));
             let nudged = web.set.ordinals().find(|ordinal| action == nudge(web, Some(*ordinal)));
@@ -55,10 +56,10 @@ fn done(web: &Snapshot) -> String {
             }
         }
     });
-    words.collect::<Vec<_>>().join(", ")
+    texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Puts the Pod of the highest replica where a table says. The update revision is then `web-1`.
+/// Gives the Pod of the highest replica this revision. The update revision is `web-1`.
 fn put_pod(web: &mut Snapshot, at: At) {
     let name = "web-2";
     match at {
@@ -68,30 +69,30 @@ fn put_pod(web: &mut Snapshot, at: At) {
     }
 }
 
-/// The Pods change as well: these run the old revision.
+/// Pods change as well: these run the old revision.
 fn old_pods(web: &mut Snapshot, ordinals: &[u32]) {
     for ordinal in ordinals {
         web.pods.get_mut(&format!("web-{ordinal}")).expect("a Pod").revision = "web-0".to_owned();
     }
 }
 
-/// What is seen, and what is done.
+/// A change of the fixture, and the actions.
 type Row = (&'static str, fn(&mut Snapshot), &'static str);
 
 fn check(rows: &[Row]) {
-    for (sentence, change, expected) in rows {
+    for (row, change, expected) in rows {
         let mut web = web();
         change(&mut web);
-        assert_eq!(done(&web), *expected, "{sentence}");
+        assert_eq!(done(&web), *expected, "{row}");
     }
 }
 
-/// The rollout is in its middle: the highest replica is done.
+/// The middle of a rollout: the highest replica is done.
 fn middle(web: &mut Snapshot) {
     web.done("data-web-2");
 }
 
-/// So it is with Pods that change as well: the highest one was replaced.
+/// The middle of a rollout with Pods: the highest Pod was replaced as well.
 fn middle_of_pods(web: &mut Snapshot) {
     middle(web);
     old_pods(web, &[1, 0]);

@@ -6,7 +6,7 @@ use crate::rollout::plan::plan;
 use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::{PodView, Snapshot, Strategy};
 
-/// The wish was first seen at 950; all Pods are older.
+/// The target was first seen at 950; all Pods are older.
 fn web() -> Snapshot {
     let mut web = fixture();
     web.set.strategy = Strategy::OnDelete;
@@ -17,20 +17,32 @@ fn pod(web: &mut Snapshot, ordinal: u32) -> &mut PodView {
     web.pods.get_mut(&format!("web-{ordinal}")).unwrap()
 }
 
-/// What became of the Pod of the middle replica, and whether its claim is written.
+/// A change of the Pod of the middle replica, and whether its claim is written.
 type Row = (&'static str, fn(&mut Snapshot), bool);
 
 #[test]
-fn a_claim_follows_once_its_pod_was_deleted_after_the_wish() {
+fn claim_follows_when_its_pod_was_deleted_after_staging() {
     let rows: [Row; 8] = [
-        ("it is as it was", |_| {}, false),
-        ("it is gone", |web| _ = web.pods.remove("web-1"), true),
-        ("it is going", |web| pod(web, 1).deleted = Some(1030), true),
-        ("it was made after the wish", |web| pod(web, 1).created = 951, true),
-        ("it was made just before", |web| pod(web, 1).created = 949, false),
-        ("it was made in the very second", |web| pod(web, 1).created = 950, false),
+        ("no change", |_| {}, false),
+        ("the Pod does not exist", |web| _ = web.pods.remove("web-1"), true),
+        ("the Pod is being deleted", |web| pod(web, 1).deleted = Some(1030), true),
         (
-            "nobody knows when the wish was first seen",
+            "the Pod was created after staging",
+            |web| pod(web, 1).created = 951,
+            true,
+        ),
+        (
+            "the Pod was created before staging",
+            |web| pod(web, 1).created = 949,
+            false,
+        ),
+        (
+            "the Pod was created in the same second",
+            |web| pod(web, 1).created = 950,
+            false,
+        ),
+        (
+            "the start is unknown",
             |web| {
                 pod(web, 1).created = 951;
                 web.previous.as_mut().unwrap().started = None;
@@ -38,7 +50,7 @@ fn a_claim_follows_once_its_pod_was_deleted_after_the_wish() {
             false,
         ),
         (
-            "it is gone, but the rollout is paused",
+            "the Pod does not exist, and the rollout is paused",
             |web| {
                 web.pods.remove("web-1");
                 web.set.paused = true;
@@ -50,19 +62,19 @@ fn a_claim_follows_once_its_pod_was_deleted_after_the_wish() {
 }
 
 fn check(rows: &[Row]) {
-    for (sentence, change, written) in rows {
+    for (row, change, written) in rows {
         let mut web = web();
         change(&mut web);
         let expected = if *written { vec![apply(&web, 1)] } else { vec![] };
-        assert_eq!(writes(&web), expected, "{sentence}");
+        assert_eq!(writes(&web), expected, "{row}");
     }
 }
 
 #[test]
-fn a_claim_follows_also_where_only_the_api_server_saw_the_wish() {
+fn claim_follows_by_the_time_of_the_api_server() {
     let rows: [Row; 4] = [
         (
-            "nobody has reported the wish, but the API server says when it was staged",
+            "without a report, the API server knows the time of staging",
             |web| {
                 pod(web, 1).created = 951;
                 web.previous = None;
@@ -71,7 +83,7 @@ fn a_claim_follows_also_where_only_the_api_server_saw_the_wish() {
             true,
         ),
         (
-            "it was staged before anybody saw that",
+            "the Pod was created after staging, and before the first report",
             |web| {
                 pod(web, 1).created = 931;
                 web.staged_at = Some(930);
@@ -79,7 +91,7 @@ fn a_claim_follows_also_where_only_the_api_server_saw_the_wish() {
             true,
         ),
         (
-            "it was made before it was staged",
+            "the Pod was created before staging",
             |web| {
                 pod(web, 1).created = 930;
                 web.staged_at = Some(930);
@@ -87,7 +99,7 @@ fn a_claim_follows_also_where_only_the_api_server_saw_the_wish() {
             false,
         ),
         (
-            "who staged it has written something since",
+            "the manager that staged the change has written again since",
             |web| {
                 pod(web, 1).created = 951;
                 web.staged_at = Some(990);
@@ -99,9 +111,9 @@ fn a_claim_follows_also_where_only_the_api_server_saw_the_wish() {
 }
 
 #[test]
-fn there_is_no_order_and_no_partition_and_nobody_waits_for_another() {
+fn on_delete_has_neither_order_nor_partition() {
     let mut web = web();
-    // A partition that is not there any more is still noted beside it.
+    // The partition of a previous strategy may remain in the spec.
     web.set.partition = 2;
     refused(&mut web, 1000);
     for ordinal in 0..3 {
@@ -110,14 +122,14 @@ fn there_is_no_order_and_no_partition_and_nobody_waits_for_another() {
     assert_eq!(
         writes(&web),
         [apply(&web, 1), apply(&web, 0)],
-        "the highest one was refused"
+        "the highest apply was denied"
     );
     web.applied("data-web-1");
     assert_eq!(writes(&web), [apply(&web, 0)]);
 }
 
 #[test]
-fn it_is_complete_when_every_replica_had_its_turn() {
+fn on_delete_completes_after_every_pod_was_deleted() {
     let mut web = web();
     web.set.partition = 2;
     for ordinal in [0, 2, 1] {
@@ -130,7 +142,7 @@ fn it_is_complete_when_every_replica_had_its_turn() {
 }
 
 #[test]
-fn users_read_whose_pods_they_have_to_delete() {
+fn message_names_the_pods_to_delete() {
     let mut web = web();
     web.done("data-web-2");
     let progress = plan(&web).progress;
@@ -138,16 +150,12 @@ fn users_read_whose_pods_they_have_to_delete() {
         (progress.ready.holds, progress.reconciling.holds, progress.ready.reason),
         (false, true, "OnDelete")
     );
-    let message = "1 of 3 replicas are ready; waits for somebody to delete web-1, web-0";
+    let message = "1 of 3 replicas are ready; delete these Pods to continue:  web-1, web-0";
     assert_eq!(progress.ready.message, message);
     let listed = &progress.claims[0];
     assert_eq!(
         (listed.state, listed.reason.as_str(), listed.message.as_str()),
-        (
-            ClaimState::Pending,
-            "OnDelete",
-            "follows when Pod web-1 has been deleted"
-        )
+        (ClaimState::Pending, "OnDelete", "waiting for Pod web-1 to be deleted")
     );
     web.pods.remove("web-0");
     web.applied("data-web-0");
@@ -161,20 +169,20 @@ fn users_read_whose_pods_they_have_to_delete() {
 
     web.previous = None;
     let staged = format!(
-        "revision {}: 3 claims of data follow, each when its Pod has been deleted",
+        "Updating 3 PVCs of template \"data\" to revision {}, each after its Pod is deleted",
         web.target()
     );
     assert_eq!(events(&web), [(Reason::ClaimsStaged, staged)]);
 }
 
 #[test]
-fn a_long_list_of_pods_is_cut() {
+fn message_cuts_a_long_list_of_pods() {
     let mut web = web();
     web.set.replicas = 5;
     for ordinal in [3, 4] {
         web.add_claim("data", ordinal);
         web.add_pod(ordinal);
     }
-    let message = "0 of 5 replicas are ready; waits for somebody to delete web-4, web-3, web-2 and 2 more";
+    let message = "0 of 5 replicas are ready; delete these Pods to continue:  web-4, web-3, web-2 and 2 more";
     assert_eq!(plan(&web).progress.reconciling.message, message);
 }

@@ -1,4 +1,4 @@
-//! How much a whole rollout writes: a small world that does what it is told, where each thing that happens is looked at.
+//! How much a whole rollout writes, in a small simulated cluster that reconciles after each change.
 
 use crate::claims::Claim;
 use crate::gate;
@@ -8,7 +8,7 @@ use crate::rollout::snapshot::{PodView, Previous, Resize, Snapshot};
 use crate::rollout::{Action, Progress};
 use crate::templates::{ClaimTemplate, Phase, keys};
 
-/// What was written in the course of a rollout.
+/// The writes of a rollout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Writes {
     claims: usize,
@@ -18,10 +18,10 @@ struct Writes {
     events: usize,
 }
 
-/// A set, its claims and Pods, and what was reported of it last.
-struct World {
+/// A set, its claims and Pods, and the last report.
+struct SmallCluster {
     web: Snapshot,
-    /// The driver finishes on mounting.
+    /// The driver finishes when the volume is mounted.
     remount: bool,
     reported: Option<Progress>,
     writes: Writes,
@@ -29,11 +29,11 @@ struct World {
 
 /// The update revision.
 const NEW: &str = "web-2";
-/// More often than this nothing has to be looked at until it is at rest.
+/// The most reconciles until nothing changes.
 const ENOUGH: usize = 100;
 
-impl World {
-    /// Claims of 1Gi from so many templates for so many replicas, 2Gi of each are wished; perhaps Pods change as well.
+impl SmallCluster {
+    /// Claims of 1Gi for these templates and replicas; 2Gi are staged. Pods change as well if `pods_change`.
     fn new(replicas: u32, templates: &[&str], pods_change: bool) -> Self {
         let mut web = web();
         let sized = |size: &str| -> Vec<ClaimTemplate> { templates.iter().map(|name| template(name, size)).collect() };
@@ -59,11 +59,11 @@ impl World {
         }
     }
 
-    /// Looks until nothing is written any more: a write to the set is seen as a change of it.
+    /// Reconciles until nothing is written any more, because a write to the set triggers a reconcile.
     fn settle(&mut self) {
         for _ in 0..ENOUGH {
             let before = self.writes.clone();
-            self.look();
+            self.reconcile();
             if self.writes == before {
                 return;
             }
@@ -71,8 +71,8 @@ impl World {
         panic!("the set is written again and again: {:?}", self.writes);
     }
 
-    /// As the controller looks: what is due is written until nothing is, and then reported if it is news.
-    fn look(&mut self) {
+    /// Reconciles as the controller does: executes actions until no apply is left, then reports changes.
+    fn reconcile(&mut self) {
         for _ in 0..ENOUGH {
             let plan = plan(&self.web);
             let (mut applied, mut events) = (false, 0);
@@ -96,7 +96,7 @@ impl World {
                         self.web.set.staged = change.change;
                     }
                     Action::Evict(evict) => panic!("nobody asked for {evict:?}"),
-                    // Told with the report.
+                    // Emitted with the report.
                     Action::Event(_) => events += 1,
                 }
             }
@@ -127,7 +127,7 @@ impl World {
         self.reported = Some(progress);
     }
 
-    /// One thing happens, if anything is to: to a claim, or else to a Pod.
+    /// One change by Kubernetes or the storage, if there is one: of a claim, else of a Pod.
     fn step(&mut self) -> bool {
         self.web.now += 1;
         let now = self.web.now;
@@ -165,8 +165,8 @@ impl World {
     }
 }
 
-impl World {
-    /// The gate denies what the StatefulSet controller asks for next.
+impl SmallCluster {
+    /// True iff the gate denies the next deletion by the StatefulSet controller.
     fn is_kept(&self, ordinal: u32) -> bool {
         let web = &self.web;
         let pod = web.pods.get(&format!("web-{ordinal}"));
@@ -184,7 +184,7 @@ impl World {
     }
 }
 
-/// The resizer and the kubelet, one step further: the volume, the file system, all.
+/// One step of the resizer or the kubelet.
 fn grow(claim: &mut Claim) -> bool {
     if claim.request == gi(1) || claim.capacity == Some(claim.request) {
         return false;
@@ -197,7 +197,7 @@ fn grow(claim: &mut Claim) -> bool {
     true
 }
 
-/// The StatefulSet controller and the kubelet, one step further: a Pod of the old revision goes, a new one becomes Ready.
+/// One step of the StatefulSet controller or the kubelet: an outdated Pod is deleted, or a new one becomes Ready.
 fn replace(pod: &mut PodView, now: u64) -> bool {
     if pod.revision != NEW && pod.deleted.is_none() {
         (pod.deleted, pod.ready_since) = (Some(now + 30), None);
@@ -210,34 +210,33 @@ fn replace(pod: &mut PodView, now: u64) -> bool {
     false
 }
 
-fn roll_out(mut world: World) -> Writes {
+fn roll_out(mut cluster: SmallCluster) -> Writes {
     loop {
-        world.settle();
-        if !world.step() {
-            assert_eq!(world.web.set.staged.as_ref().unwrap().phase, Phase::Complete);
-            return world.writes;
+        cluster.settle();
+        if !cluster.step() {
+            assert_eq!(cluster.web.set.staged.as_ref().unwrap().phase, Phase::Complete);
+            return cluster.writes;
         }
     }
 }
 
 #[test]
-fn a_rollout_writes_each_claim_and_nudges_each_pod_once() {
+fn rollout_writes_each_claim_and_names_each_pod_once() {
     for replicas in [0, 1, 10, 30] {
         for templates in [&["data"][..], &["data", "log"]] {
             for (pods_change, remount) in [(false, false), (true, false), (true, true)] {
                 let count = usize::try_from(replicas).unwrap();
                 let claims = count * templates.len();
-                let found = roll_out(World {
+                let found = roll_out(SmallCluster {
                     remount,
-                    ..World::new(replicas, templates, pods_change)
+                    ..SmallCluster::new(replicas, templates, pods_change)
                 });
                 let expected = Writes {
                     claims,
                     nudges: if pods_change { count } else { 0 },
                     changes: 1,
-                    // Each claim is applied, expanding, expanding on its node; then its Pod is replaced, before or after
-                    // its node is done. At the end everything is
-                    // ready, and complete.
+                    // Each claim is applied, expanding, expanding on its node; then its Pod is replaced, before or
+                    // after its node is done. At the end everything is ready, then complete.
                     reports: 3 * claims + if pods_change { 2 * count } else { 0 } + 2,
                     // Staged, each claim ready, complete.
                     events: claims + 2,
@@ -257,19 +256,19 @@ fn a_rollout_writes_each_claim_and_nudges_each_pod_once() {
 }
 
 #[test]
-fn what_does_not_change_is_not_written_however_long_it_takes() {
-    // Of a Pod something else is said after a while, and of all at the progress deadline.
+fn time_alone_causes_no_write() {
+    // The pauses are shorter than the patience with a Pod and the progress deadline.
     for (pods_change, pauses) in [(false, &[1, 300, 200][..]), (true, &[1, 28])] {
-        let mut world = World::new(3, &["data"], pods_change);
+        let mut cluster = SmallCluster::new(3, &["data"], pods_change);
         loop {
-            world.settle();
-            let before = world.writes.clone();
+            cluster.settle();
+            let before = cluster.writes.clone();
             for pause in pauses {
-                world.web.now += pause;
-                world.look();
+                cluster.web.now += pause;
+                cluster.reconcile();
             }
-            assert_eq!(world.writes, before);
-            if !world.step() {
+            assert_eq!(cluster.writes, before);
+            if !cluster.step() {
                 break;
             }
         }

@@ -25,21 +25,29 @@ fn in_class(web: &mut Snapshot, of: &str) {
 }
 
 const ROWS: &[Row] = &[
-    ("nobody may read them", |web| web.quotas = Quotas::Unchecked, "grow 2"),
     (
-        "they are read before the first write",
+        "the quotas may not be read",
+        |web| web.quotas = Quotas::Unchecked,
+        "grow 2",
+    ),
+    (
+        "the quotas are read before the first write",
         |web| web.quotas = Quotas::Unread,
         "",
     ),
-    ("there are none", |web| web.quotas = Quotas::Known(Vec::new()), "grow 2"),
+    (
+        "there are no quotas",
+        |web| web.quotas = Quotas::Known(Vec::new()),
+        "grow 2",
+    ),
     ("all three fit", |web| leaves(web, gi(3)), "grow 2"),
     (
-        "two fit: not one is written",
+        "two fit: none is written",
         |web| leaves(web, gi(2)),
         "ClaimRolloutStalled",
     ),
     (
-        "the same was told before",
+        "this was reported before",
         |web| {
             leaves(web, gi(2));
             web.previous.as_mut().unwrap().ready = "WouldExceedQuota".to_owned();
@@ -56,7 +64,7 @@ const ROWS: &[Row] = &[
         "ClaimRolloutStalled",
     ),
     (
-        "one was written: the others are tried, whatever is left",
+        "one was written: the others are tried anyway",
         |web| {
             middle(web);
             leaves(web, gi(0));
@@ -64,7 +72,7 @@ const ROWS: &[Row] = &[
         "grow 1",
     ),
     (
-        "and nobody asks any more",
+        "one was written: the quotas are not read again",
         |web| {
             middle(web);
             web.quotas = Quotas::Unread;
@@ -72,7 +80,7 @@ const ROWS: &[Row] = &[
         "grow 1",
     ),
     (
-        "one was denied: it is tried again in its time",
+        "one was denied: it is retried in its time",
         |web| {
             leaves(web, gi(0));
             refused(web, 900);
@@ -88,7 +96,7 @@ const ROWS: &[Row] = &[
         "grow 2",
     ),
     (
-        "with OnDelete those count whose Pods are gone",
+        "with OnDelete, only claims of deleted Pods count",
         |web| {
             leaves(web, gi(1));
             web.set.strategy = Strategy::OnDelete;
@@ -97,7 +105,7 @@ const ROWS: &[Row] = &[
         "grow 1",
     ),
     (
-        "what has grown by hand needs no more",
+        "claims that were grown by hand need no more",
         |web| {
             leaves(web, gi(1));
             web.claim("data-web-2").request = gi(2);
@@ -106,7 +114,7 @@ const ROWS: &[Row] = &[
         "grow 2",
     ),
     (
-        "what has no volume yet cannot be written",
+        "claims without a volume cannot be written",
         |web| {
             leaves(web, gi(2));
             web.claim("data-web-0").bound = false;
@@ -114,7 +122,7 @@ const ROWS: &[Row] = &[
         "grow 2",
     ),
     (
-        "nothing is the set's to write",
+        "all claims are foreign",
         |web| {
             leaves(web, gi(0));
             for ordinal in 0..3 {
@@ -123,9 +131,9 @@ const ROWS: &[Row] = &[
         },
         "ClaimForeign, ClaimForeign, ClaimForeign",
     ),
-    ("of another class", |web| in_class(web, "fast"), "grow 2"),
+    ("a quota of another class", |web| in_class(web, "fast"), "grow 2"),
     (
-        "paused: nothing is to be written",
+        "the rollout is paused",
         |web| {
             leaves(web, gi(0));
             web.set.paused = true;
@@ -135,7 +143,7 @@ const ROWS: &[Row] = &[
 ];
 
 #[test]
-fn nothing_is_begun_that_does_not_fit() {
+fn rollout_beyond_the_quota_does_not_start() {
     check(ROWS);
 }
 
@@ -151,7 +159,7 @@ fn quotas_are_read_only_where_something_would_grow() {
         ),
         ("paused", |web| web.set.paused = true, false),
         ("one was written", middle, false),
-        ("they are known", |web| leaves(web, gi(0)), false),
+        ("the quotas are known", |web| leaves(web, gi(0)), false),
     ];
     for (why, change, expected) in rows {
         let mut web = web();
@@ -162,16 +170,16 @@ fn quotas_are_read_only_where_something_would_grow() {
 }
 
 #[test]
-fn a_rollout_that_does_not_fit_says_so_with_numbers() {
+fn rollout_beyond_the_quota_stalls_with_numbers() {
     let mut web = web();
     leaves(&mut web, gi(2));
     let planned = plan(&web);
-    let words = "the 3 PVCs that would grow need 3Gi more, and ResourceQuota storage has 2Gi left of 2Gi: raise it, make \
-                 room, or stage a smaller size; nothing is written before all of them fit";
+    let message = "the 3 PVCs that would grow need 3Gi more, and ResourceQuota storage has 2Gi left of 2Gi: raise it, \
+                   make room, or stage a smaller size; nothing is written before all of them fit";
     let stalled = &planned.progress.stalled;
     assert_eq!(
         (stalled.holds, stalled.reason, &*stalled.message),
-        (true, "WouldExceedQuota", words)
+        (true, "WouldExceedQuota", message)
     );
     assert_eq!(planned.requeue_after, Some(quota::RECHECK));
     assert!(
@@ -183,16 +191,16 @@ fn a_rollout_that_does_not_fit_says_so_with_numbers() {
         "{:?}",
         planned.progress
     );
-    assert_eq!(events(&web), [(Reason::ClaimRolloutStalled, words.to_owned())]);
+    assert_eq!(events(&web), [(Reason::ClaimRolloutStalled, message.to_owned())]);
     assert!(Reason::ClaimRolloutStalled.is_warning());
-    // Of a wish that was never reported both are told: that it is there, and that it is stalled.
+    // A target that was never reported gets two Events: staged, and stalled.
     web.previous = None;
     let events = events(&web);
     assert_eq!(
         events.iter().map(|(reason, _)| *reason).collect::<Vec<_>>(),
         [Reason::ClaimsStaged, Reason::ClaimRolloutStalled,]
     );
-    // An older wish was written to a PVC: that is not this one.
+    // A PVC with the label of another revision is not updated.
     web.claim("data-web-2")
         .labels
         .insert(keys::REVISION.to_owned(), "older".to_owned());

@@ -12,7 +12,7 @@ use crate::templates::keys;
 use crate::templates::rules::Shrink;
 use crate::templates::{Phase, Quantity};
 
-/// 100Gi were wished and applied to the highest claim, which has 1Gi and will never have more; 20Gi are wished now.
+/// 100Gi were staged and applied to the highest claim, which has 1Gi and never gets more; 20Gi are staged now.
 fn failed(shrink: Shrink) -> Snapshot {
     let mut web = web();
     web.settings = Arc::new(Settings {
@@ -28,7 +28,7 @@ fn failed(shrink: Shrink) -> Snapshot {
     web
 }
 
-/// The apply that the highest claim gets: the size, and what is taken back.
+/// The apply to the highest claim: the size, and the size that is taken back.
 fn sized(web: &Snapshot, storage: Quantity, taken_back: Option<u64>) -> [Action; 1] {
     let Action::ApplyClaim(apply) = apply(web, 2) else {
         unreachable!()
@@ -40,74 +40,74 @@ fn sized(web: &Snapshot, storage: Quantity, taken_back: Option<u64>) -> [Action;
     })]
 }
 
-/// The least that the API server lets a claim of 20Gi ask for, in Mi.
+/// The smallest size in Mi that the API server accepts for a claim that has 20Gi.
 const STEP_ABOVE_20_GI: u64 = 20 * 1024 + 1;
 
 fn mi(amount: u64) -> Quantity {
     Quantity::from_bytes(amount << 20)
 }
 
-/// What speaks for or against it, the size in Mi that is written, and what is taken back.
+/// A change of the claim, the size in Mi that is written, and the size that is taken back.
 type Row = (&'static str, fn(&mut Claim), u64, Option<u64>);
 
 const ROWS: [Row; 11] = [
-    ("it failed", |_| {}, 20 * 1024, Some(100)),
+    ("the expansion failed", |_| {}, 20 * 1024, Some(100)),
     (
-        "nobody has begun with it",
+        "the expansion has not started",
         |claim| claim.resize = None,
         20 * 1024,
         Some(100),
     ),
     (
-        "some of it was reached",
+        "part of the size was reached",
         |claim| claim.capacity = Some(gi(19)),
         20 * 1024,
         Some(100),
     ),
     (
-        "the wish was reached, and not what is asked for",
+        "the desired size was reached, and the request was not",
         |claim| claim.capacity = Some(gi(20)),
         STEP_ABOVE_20_GI,
         Some(100),
     ),
     (
-        "there is no room between what it has and what it asks for",
+        "there is no size between the capacity and the request",
         |claim| (claim.capacity, claim.request) = (Some(gi(20)), mi(STEP_ABOVE_20_GI)),
         STEP_ABOVE_20_GI,
         None,
     ),
     (
-        "all of it was reached",
+        "the request was reached",
         |claim| claim.capacity = Some(gi(100)),
         100 * 1024,
         None,
     ),
     (
-        "the capacity is not known",
+        "the capacity is unknown",
         |claim| claim.capacity = None,
         100 * 1024,
         None,
     ),
     (
-        "somebody else asked for it",
+        "another manager owns the request",
         |claim| claim.size_is_ours = false,
         100 * 1024,
         None,
     ),
     (
-        "no wish was applied to it",
+        "the claim was never applied",
         |claim| _ = claim.labels.remove(keys::REVISION),
         100 * 1024,
         None,
     ),
     (
-        "as much as the wish failed",
+        "the request is the desired size",
         |claim| claim.request = gi(20),
         20 * 1024,
         None,
     ),
     (
-        "less than the wish failed",
+        "the request is less than the desired size",
         |claim| claim.request = gi(15),
         20 * 1024,
         None,
@@ -115,23 +115,23 @@ const ROWS: [Row; 11] = [
 ];
 
 #[test]
-fn only_a_growth_that_is_ours_and_was_not_reached_is_taken_back_and_only_above_the_capacity() {
-    for (sentence, change, storage, taken_back) in ROWS {
+fn growth_of_ours_not_reached_is_taken_back() {
+    for (row, change, storage, taken_back) in ROWS {
         let mut web = failed(Shrink::Recover);
         change(web.claim("data-web-2"));
-        assert_eq!(writes(&web), sized(&web, mi(storage), taken_back), "{sentence}");
+        assert_eq!(writes(&web), sized(&web, mi(storage), taken_back), "{row}");
         let mut web = failed(Shrink::Deny);
         change(web.claim("data-web-2"));
         assert_eq!(
             writes(&web),
             sized(&web, taken_back.map_or(mi(storage), gi), None),
-            "{sentence}"
+            "{row}"
         );
     }
 }
 
 #[test]
-fn a_claim_that_was_brought_back_is_waited_for_and_the_rest_follow() {
+fn claim_taken_back_is_waited_for_before_the_rest() {
     let mut web = failed(Shrink::Recover);
     let claim = web.applied("data-web-2");
     (claim.request, claim.resize) = (gi(20), None);
@@ -147,7 +147,7 @@ fn a_claim_that_was_brought_back_is_waited_for_and_the_rest_follow() {
 }
 
 #[test]
-fn a_record_below_the_live_templates_is_not_honoured_whatever_the_setting() {
+fn staged_change_below_the_live_templates_is_not_allowed() {
     for shrink in [Shrink::Deny, Shrink::Recover] {
         let mut web = failed(shrink);
         web.stage(vec![template("data", "500Mi")]);
@@ -156,8 +156,8 @@ fn a_record_below_the_live_templates_is_not_honoured_whatever_the_setting() {
     }
 }
 
-/// 100Gi were wished and withdrawn: the live 1Gi is staged in its place. One claim has reached it, one has not, one was not
-/// written.
+/// 100Gi were staged and withdrawn: the live 1Gi is staged instead. One claim has reached 100Gi, one has not, one was
+/// not written.
 fn withdrawn() -> Snapshot {
     let mut web = failed(Shrink::Recover);
     let reached = web.applied("data-web-1");
@@ -193,30 +193,30 @@ fn withdrawn_growth_is_taken_back_claim_by_claim() {
     assert_eq!(writes(&web), [Action::SetStaged(complete)]);
 }
 
-/// What has changed, and whether the staged change goes.
-type Goes = (&'static str, fn(&mut Snapshot), bool);
+/// A change, and whether the staged change is removed.
+type RemovedRow = (&'static str, fn(&mut Snapshot), bool);
 
 #[test]
-fn staged_change_that_is_live_goes_when_complete() {
-    let rows: [Goes; 4] = [
-        ("every claim is at it", |_| {}, true),
+fn staged_change_that_is_live_is_removed_when_complete() {
+    let rows: [RemovedRow; 4] = [
+        ("every claim is updated", |_| {}, true),
         (
             "it is not live",
             |web| web.set.live = vec![template("data", "1Gi")],
             false,
         ),
         (
-            "a claim was made anew",
+            "a claim was created again",
             |web| _ = web.claim("data-web-0").labels.remove(keys::REVISION),
             false,
         ),
         (
-            "it cannot be written now",
+            "the set cannot be written now",
             |web| web.write_refused = Some(("no".to_owned(), 2000)),
             false,
         ),
     ];
-    for (sentence, change, goes) in rows {
+    for (row, change, is_removed) in rows {
         let mut web = web();
         for ordinal in 0..3 {
             web.done(&format!("data-web-{ordinal}"));
@@ -225,7 +225,7 @@ fn staged_change_that_is_live_goes_when_complete() {
         web.phase(Phase::Complete);
         change(&mut web);
         let none = Action::SetStaged(SetStaged::none(&web.set));
-        assert_eq!(writes(&web).contains(&none), goes, "{sentence}: {:?}", writes(&web));
-        assert_eq!(plan(&web).settled, sentence == "it is not live", "{sentence}");
+        assert_eq!(writes(&web).contains(&none), is_removed, "{row}: {:?}", writes(&web));
+        assert_eq!(plan(&web).settled, row == "it is not live", "{row}");
     }
 }

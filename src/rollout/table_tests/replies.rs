@@ -1,5 +1,5 @@
-//! What others change of an apply on its way (the design's sections 3.3 and 5.2): by what this controller saw of the reply,
-//! and by what the claim itself says to one that did not.
+//! Applies that others change on their way (design, sections 3.3 and 5.2): as this controller saw in the reply, and as
+//! the claim itself shows to a controller that did not.
 
 use super::done;
 use crate::claims::Claim;
@@ -9,19 +9,19 @@ use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::{Refusal, Snapshot};
 use crate::templates::Phase;
 
-/// What became of the claim of the highest replica, of which 2Gi and the class `fast` were asked for. Nobody remembers a
-/// reply. Its state, and what is done.
+/// What was stored of an apply of 2Gi and the class `fast` to the highest claim, and the state and the actions of a
+/// controller that did not see the reply.
 type Row = (&'static str, fn(&mut Claim), &'static str);
 
 const ROWS: &[Row] = &[
     ("all of it was stored", |_| {}, "Modifying: "),
     (
-        "all of it is there",
+        "all of it is reached",
         |claim| claim.current_class = text("fast"),
         "Done: grow 1",
     ),
     (
-        "a condition alone says that its class is being changed",
+        "only a condition shows that its class is being changed",
         |claim| {
             claim.capacity = Some(gi(1));
             claim.troubles = vec![trouble("ModifyVolumeError")];
@@ -35,12 +35,12 @@ const ROWS: &[Row] = &[
     ),
     ("an empty class", |claim| claim.class = text(""), "Pending: grow 2"),
     (
-        "a class that our apply owns, and did not ask for",
+        "our apply owns a class that it did not request",
         |claim| (claim.class, claim.current_class) = (text("slow"), text("slow")),
         "Pending: grow 2",
     ),
     (
-        "a class that somebody has asked for since (S8)",
+        "somebody has requested another class since (S8)",
         |claim| {
             claim.class_is_ours = false;
             (claim.class, claim.current_class) = (text("slow"), text("slow"));
@@ -48,12 +48,12 @@ const ROWS: &[Row] = &[
         "Done: grow 1",
     ),
     (
-        "a size that our apply owns, and did not ask for",
+        "our apply owns a size that it did not request",
         |claim| claim.request = gi(1),
         "Pending: grow 2",
     ),
     (
-        "a size that somebody has asked for since (S8, KEP-1790)",
+        "somebody has requested another size since (S8, KEP-1790)",
         |claim| {
             (claim.request, claim.size_is_ours) = (gi(1), false);
             claim.current_class = text("fast");
@@ -61,7 +61,7 @@ const ROWS: &[Row] = &[
         "Done: grow 1",
     ),
     (
-        "a larger size, by an autoscaler (S8)",
+        "an autoscaler has requested a larger size (S8)",
         |claim| {
             (claim.request, claim.size_is_ours) = (gi(5), false);
             claim.current_class = text("fast");
@@ -75,7 +75,7 @@ fn text(class: &str) -> Option<String> {
     Some(class.to_owned())
 }
 
-/// Of each claim 2Gi and the class `fast` are asked for.
+/// The desired template has 2Gi and the class `fast`.
 fn classed() -> Snapshot {
     let mut web = web();
     let mut wanted = template("data", "2Gi");
@@ -84,7 +84,7 @@ fn classed() -> Snapshot {
     web
 }
 
-/// Our apply of the highest claim was stored.
+/// Our apply to the highest claim was stored.
 fn stored(web: &mut Snapshot) -> &mut Claim {
     let claim = web.applied("data-web-2");
     (claim.class, claim.class_is_ours, claim.size_is_ours) = (text("fast"), true, true);
@@ -92,7 +92,7 @@ fn stored(web: &mut Snapshot) -> &mut Claim {
     claim
 }
 
-/// The same words for the apply, whatever it asks for.
+/// The applies as in [`done`], whatever they request.
 fn writes(web: &Snapshot) -> String {
     let names = ["data-web-2", "data-web-1"];
     let done = done(web);
@@ -102,7 +102,7 @@ fn writes(web: &Snapshot) -> String {
 }
 
 #[test]
-fn claim_whose_fields_were_dropped_is_not_at_the_wish() {
+fn claim_with_dropped_fields_is_outdated() {
     for (row, change, expected) in ROWS {
         let mut web = classed();
         change(stored(&mut web));
@@ -111,23 +111,23 @@ fn claim_whose_fields_were_dropped_is_not_at_the_wish() {
     }
 }
 
-/// 1.33 drops classes: whatever the last controller saw, it is not complete.
+/// Kubernetes 1.33 drops classes: the rollout is not complete, whatever the last controller saw.
 #[test]
-fn rollout_whose_classes_were_dropped_is_never_complete() {
+fn rollout_with_dropped_classes_is_never_complete() {
     let mut web = classed();
     for name in ["data-web-2", "data-web-1", "data-web-0"] {
         web.done(name);
     }
     let plan = plan(&web);
     assert!(!plan.settled && !plan.progress.ready.holds, "{:?}", plan.progress);
-    assert!(!done(&web).contains("SetRecord"), "{}", done(&web));
+    assert!(!done(&web).contains("SetStaged"), "{}", done(&web));
     let counts = plan.progress.counts.unwrap();
     assert_eq!((counts.updated, counts.ready), (0, 0));
 }
 
-/// Whoever changes a claim when the rollout is complete does not make it incomplete (S8).
+/// A change of a claim after the end does not make the rollout incomplete (S8).
 #[test]
-fn complete_rollout_stays_so_when_somebody_changes_a_class() {
+fn complete_rollout_stays_complete_after_a_class_change() {
     let mut web = classed();
     for name in ["data-web-2", "data-web-1", "data-web-0"] {
         web.done(name);
@@ -138,9 +138,9 @@ fn complete_rollout_stays_so_when_somebody_changes_a_class() {
     assert!(plan(&web).settled);
 }
 
-/// Only what others made of an apply is told by what the claim is like since.
+/// A denied apply does not matter once the claim was written.
 #[test]
-fn apply_that_was_denied_is_no_reply() {
+fn denied_apply_does_not_affect_an_updated_claim() {
     let mut web = web();
     refused(&mut web, 1000);
     web.applied("data-web-2");
@@ -148,9 +148,9 @@ fn apply_that_was_denied_is_no_reply() {
     assert_eq!(done(&web), "");
 }
 
-/// A template without a class, or with an empty one, asks for none.
+/// A template with an empty class requests none.
 #[test]
-fn claim_of_which_no_class_was_asked_is_at_the_wish() {
+fn claim_of_a_template_with_empty_class_is_updated() {
     let mut web = web();
     let mut wanted = template("data", "2Gi");
     wanted.volume_attributes_class_name = text("");
@@ -159,13 +159,13 @@ fn claim_of_which_no_class_was_asked_is_at_the_wish() {
     assert_eq!(state(&web, "data-web-2"), ClaimState::Done);
 }
 
-/// The reply was seen: when, how often, the claim as it is now, its state, what is done, and when it is looked at again.
-type Seen = (&'static str, u64, u32, fn(&mut Snapshot), &'static str, u64);
+/// The reply was seen: when, how often, the change of the claim since, the actions, and the requeue.
+type ReplyRow = (&'static str, u64, u32, fn(&mut Snapshot), &'static str, u64);
 
-const SEEN: &[Seen] = &[
-    ("our label was taken away", 1000, 3, |_| {}, "FailedToPatchPVC", 4),
+const SEEN: &[ReplyRow] = &[
+    ("our label was removed", 1000, 3, |_| {}, "FailedToPatchPVC", 4),
     (
-        "the claim has changed since, which says nothing",
+        "the claim has changed since, which does not matter",
         1000,
         3,
         |web| "9".clone_into(&mut web.claim("data-web-2").resource_version),
@@ -173,7 +173,7 @@ const SEEN: &[Seen] = &[
         4,
     ),
     (
-        "a label of the template was taken away, and ours was not",
+        "a label of the template was removed, and ours was not",
         1000,
         3,
         |web| web.done("data-web-2"),
@@ -181,7 +181,7 @@ const SEEN: &[Seen] = &[
         4,
     ),
     (
-        "the same, and somebody has changed the claim since: it is theirs (S8)",
+        "the same, and somebody has changed the claim since (S8)",
         1000,
         3,
         |web| {
@@ -191,9 +191,9 @@ const SEEN: &[Seen] = &[
         "grow 1",
         300,
     ),
-    ("it is due", 996, 3, |_| {}, "grow 2, FailedToPatchPVC", 300),
+    ("the retry is due", 996, 3, |_| {}, "grow 2, FailedToPatchPVC", 300),
     (
-        "it is due after five minutes at most",
+        "the retry is due after at most five minutes",
         701,
         50,
         |_| {},
@@ -203,10 +203,10 @@ const SEEN: &[Seen] = &[
 ];
 
 #[test]
-fn apply_that_others_changed_is_refused_and_backs_off() {
+fn apply_changed_by_others_backs_off() {
     for (row, last, attempts, change, expected, requeue) in SEEN {
         let mut web = web();
-        let refusal = Refusal {
+        let failed = Refusal {
             revision: web.target(),
             resource_version: "7".to_owned(),
             cause: Refusal::CHANGED_BY_OTHERS.to_owned(),
@@ -214,7 +214,7 @@ fn apply_that_others_changed_is_refused_and_backs_off() {
             attempts: *attempts,
             last: *last,
         };
-        web.refusals.insert("data-web-2-uid".to_owned(), refusal);
+        web.refusals.insert("data-web-2-uid".to_owned(), failed);
         change(&mut web);
         assert_eq!(done(&web), *expected, "{row}");
         let plan = plan(&web);

@@ -1,4 +1,4 @@
-//! Which Pod is evicted: `claim-rollout.io/restart`.
+//! `claim-rollout.io/restart`: which Pod is evicted.
 
 use super::{Row, check, old_pods, unready};
 use crate::claims::progress::Resize;
@@ -10,7 +10,7 @@ use crate::templates::Restart;
 fn pod<'w>(web: &'w mut Snapshot, name: &str) -> &'w mut PodView {
     web.pods.get_mut(name).expect("a Pod")
 }
-/// The file system of this PVC is to be grown since this second of day one; it is now 1000.
+/// The file system of this PVC pends since this second of the first day; the present second is 1000.
 fn pends(web: &mut Snapshot, name: &str, since: u64) {
     web.set.restart = Restart::WhenNodeExpansionPends;
     let claim = web.applied(name);
@@ -20,13 +20,17 @@ fn pends(web: &mut Snapshot, name: &str, since: u64) {
 
 const ROWS: &[Row] = &[
     (
-        "it has pended for a minute",
+        "the file system has pended for a minute",
         |web| pends(web, "data-web-2", 940),
         "evict 2",
     ),
-    ("for less than a minute", |web| pends(web, "data-web-2", 941), ""),
     (
-        "nobody asked for it",
+        "the file system has pended for less than a minute",
+        |web| pends(web, "data-web-2", 941),
+        "",
+    ),
+    (
+        "restart is Never",
         |web| {
             pends(web, "data-web-2", 940);
             web.set.restart = Restart::Never;
@@ -58,7 +62,7 @@ const ROWS: &[Row] = &[
         "grow 0",
     ),
     (
-        "another Pod is away",
+        "another Pod does not exist",
         |web| {
             pends(web, "data-web-2", 940);
             web.pods.remove("web-0");
@@ -83,7 +87,7 @@ const ROWS: &[Row] = &[
         "evict 2",
     ),
     (
-        "the Pod is on its way out",
+        "the Pod is being deleted",
         |web| {
             pends(web, "data-web-2", 940);
             pod(web, "web-2").deleted = Some(1030);
@@ -99,7 +103,7 @@ const ROWS: &[Row] = &[
         "nudge 2",
     ),
     (
-        "a Pod of somebody else has the name",
+        "a foreign Pod has the name",
         |web| {
             pends(web, "data-web-2", 940);
             pod(web, "web-2").controller = Some(owner("StatefulSet", "other", "other-uid"));
@@ -107,7 +111,7 @@ const ROWS: &[Row] = &[
         "grow 1",
     ),
     (
-        "the last eviction was denied: it is not yet time",
+        "the last eviction was denied: the retry is not due",
         |web| {
             pends(web, "data-web-2", 940);
             web.not_evicted = Some(("budget".to_owned(), 1001));
@@ -115,7 +119,7 @@ const ROWS: &[Row] = &[
         "",
     ),
     (
-        "the last eviction was denied: it is time",
+        "the last eviction was denied: the retry is due",
         |web| {
             pends(web, "data-web-2", 940);
             web.not_evicted = Some(("budget".to_owned(), 1000));
@@ -131,7 +135,7 @@ const ROWS: &[Row] = &[
         "evict 2",
     ),
     (
-        "the driver cannot do it: an eviction changes nothing",
+        "the driver reports infeasible: an eviction changes nothing",
         |web| {
             pends(web, "data-web-2", 940);
             web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
@@ -139,7 +143,7 @@ const ROWS: &[Row] = &[
         "ClaimExpansionFailed",
     ),
     (
-        "the time cannot be read",
+        "the time is invalid",
         |web| {
             pends(web, "data-web-2", 940);
             web.applied("data-web-2").file_system_resize_pending = Some(String::new());
@@ -149,12 +153,12 @@ const ROWS: &[Row] = &[
 ];
 
 #[test]
-fn pod_whose_expansion_pends_is_evicted_one_at_a_time() {
+fn pods_with_pending_expansion_are_evicted_one_by_one() {
     check(ROWS);
 }
 
 #[test]
-fn eviction_names_the_pod_and_the_claim_that_it_is_for() {
+fn eviction_names_the_pod_and_its_claim() {
     let mut web = web();
     pends(&mut web, "data-web-2", 940);
     let actions = plan(&web).actions;
@@ -166,7 +170,7 @@ fn eviction_names_the_pod_and_the_claim_that_it_is_for() {
 }
 
 #[test]
-fn next_look_is_when_a_pod_may_have_to_be_evicted() {
+fn eviction_due_later_requeues() {
     let mut web = web();
     pends(&mut web, "data-web-2", 985);
     assert_eq!(plan(&web).requeue_after, Some(45));

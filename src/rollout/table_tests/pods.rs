@@ -1,79 +1,13 @@
-//! Partitions, Pods, and whose claims: what is done, and nothing else.
+//! Claims and Pods: what the next claim waits for, and which Pod is named.
 
 use super::{Row, all_done, check, done, middle, middle_of_pods, old_pods, unready};
-use crate::json::Map;
 use crate::rollout::fixtures::{refused, web};
-use crate::rollout::snapshot::{PodManagement, Resize, Sibling, Snapshot, Strategy};
+use crate::rollout::snapshot::{PodManagement, Resize, Snapshot, Strategy};
 use crate::templates::{Phase, Ready, Revision, Sync};
-
-/// Ordinals begin with five.
-fn from_five(web: &mut Snapshot) {
-    web.set.first_ordinal = 5;
-    for ordinal in [5, 6, 7] {
-        web.add_claim("data", ordinal);
-        web.add_pod(ordinal);
-    }
-}
-
-const PARTITIONS: &[Row] = &[
-    ("ordinals begin where the set says", from_five, "grow 7"),
-    (
-        "a partition counts replicas, not ordinals",
-        |web| {
-            from_five(web);
-            web.set.partition = 2;
-            web.done("data-web-7");
-        },
-        "",
-    ),
-    (
-        "a Pod is asked for by its ordinal",
-        |web| {
-            from_five(web);
-            old_pods(web, &[7, 6, 5]);
-            web.done("data-web-7");
-        },
-        "nudge 7",
-    ),
-    (
-        "the user lowers the partition",
-        |web| {
-            middle(web);
-            web.set.partition = 1;
-        },
-        "grow 1",
-    ),
-    (
-        "a partition above all replicas keeps them all",
-        |web| web.set.partition = 7,
-        "",
-    ),
-    (
-        "a canary is over at the partition, and waits for its user",
-        |web| {
-            middle_of_pods(web);
-            web.set.partition = 2;
-        },
-        "",
-    ),
-    (
-        "with a partition it never says complete",
-        |web| {
-            all_done(web);
-            web.set.partition = 1;
-        },
-        "",
-    ),
-];
-
-#[test]
-fn partitions_and_ordinals() {
-    check(PARTITIONS);
-}
 
 const PODS: &[Row] = &[
     (
-        "a Pod that does not become Ready keeps the next replica waiting",
+        "a Pod that does not become Ready stops the next replica",
         |web| {
             middle_of_pods(web);
             unready(web, 2);
@@ -90,7 +24,7 @@ const PODS: &[Row] = &[
         "grow 0, nudge 2",
     ),
     (
-        "whatever is known of the Pods' revisions: the last change of the set is not in its status yet",
+        "also with an outdated status",
         |web| {
             middle_of_pods(web);
             web.set.status_is_current = false;
@@ -99,7 +33,7 @@ const PODS: &[Row] = &[
         "grow 0",
     ),
     (
-        "and where a higher one is made",
+        "also if a higher Pod is being created",
         |web| {
             middle_of_pods(web);
             web.pods.remove("web-2");
@@ -108,7 +42,7 @@ const PODS: &[Row] = &[
         "grow 0",
     ),
     (
-        "until that, the claims of all others wait: their Pods may be about to change",
+        "with an outdated status all other claims wait, because their Pods may be about to change",
         |web| {
             middle(web);
             web.set.status_is_current = false;
@@ -116,7 +50,7 @@ const PODS: &[Row] = &[
         "",
     ),
     (
-        "and when that one is Ready again, the order is as it was",
+        "when that Pod is Ready again, the order is as before",
         |web| {
             middle_of_pods(web);
             old_pods(web, &[2]);
@@ -125,7 +59,7 @@ const PODS: &[Row] = &[
         "nudge 2",
     ),
     (
-        "unless its claim is below the partition",
+        "not if its claim is below the partition",
         |web| {
             middle_of_pods(web);
             web.set.partition = 1;
@@ -134,7 +68,7 @@ const PODS: &[Row] = &[
         "grow 1",
     ),
     (
-        "with Parallel too",
+        "also with Parallel",
         |web| {
             middle_of_pods(web);
             web.set.pod_management = PodManagement::Parallel;
@@ -143,7 +77,7 @@ const PODS: &[Row] = &[
         "grow 0",
     ),
     (
-        "what has begun is finished before it",
+        "a claim in motion is finished before it",
         |web| {
             web.applied("data-web-2");
             unready(web, 0);
@@ -151,7 +85,7 @@ const PODS: &[Row] = &[
         "",
     ),
     (
-        "unless only the node is left to do something, which may wait for a Pod",
+        "not if only the node has work to do, which may wait for a Pod",
         |web| {
             web.applied("data-web-2").resize = Some(Resize::NodePending);
             unready(web, 0);
@@ -159,7 +93,7 @@ const PODS: &[Row] = &[
         "grow 0",
     ),
     (
-        "where only claims change no Pod is waited for",
+        "no Pod is waited for if only claims change",
         |web| {
             middle(web);
             unready(web, 2);
@@ -167,7 +101,7 @@ const PODS: &[Row] = &[
         "grow 1",
     ),
     (
-        "it has to be Ready for as long as the set says",
+        "a Pod must be Ready for minReadySeconds",
         |web| {
             middle_of_pods(web);
             web.set.min_ready_seconds = 200;
@@ -175,7 +109,7 @@ const PODS: &[Row] = &[
         "",
     ),
     (
-        "but not where only claims change",
+        "minReadySeconds do not matter if only claims change",
         |web| {
             middle(web);
             web.set.min_ready_seconds = 200;
@@ -183,7 +117,7 @@ const PODS: &[Row] = &[
         "grow 1",
     ),
     (
-        "a Pod that is going is not Ready, whatever it says",
+        "a Pod that is being deleted is not Ready",
         |web| {
             middle_of_pods(web);
             let pod = web.pods.get_mut("web-2").unwrap();
@@ -192,7 +126,7 @@ const PODS: &[Row] = &[
         "",
     ),
     (
-        "a Pod that is going does not keep its claim's turn: nobody finishes that file system now",
+        "a Pod that is being deleted cannot finish the file system, so the next claim follows",
         |web| {
             web.applied("data-web-2").file_system_resize_pending = Some(String::new());
             web.pods.get_mut("web-2").unwrap().deleted = Some(1030);
@@ -200,7 +134,7 @@ const PODS: &[Row] = &[
         "grow 1",
     ),
     (
-        "it is paused in the middle",
+        "the rollout is paused in the middle",
         |web| {
             middle_of_pods(web);
             web.set.paused = true;
@@ -208,7 +142,7 @@ const PODS: &[Row] = &[
         "",
     ),
     (
-        "it is complete, although Pods are still to be replaced: the gate is open",
+        "the rollout is complete although Pods are outdated: the gate is open",
         |web| {
             all_done(web);
             old_pods(web, &[0]);
@@ -217,7 +151,7 @@ const PODS: &[Row] = &[
         "ClaimRolloutComplete",
     ),
     (
-        "with Parallel the claims below a stuck one go on, and no Pod is waited for",
+        "with Parallel, claims below a stuck one continue, and no Pod is waited for",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.set.pod_management = PodManagement::Parallel;
@@ -227,7 +161,7 @@ const PODS: &[Row] = &[
         "grow 0, FailedToPatchPVC",
     ),
     (
-        "one after the other",
+        "with Parallel, claims below a stuck one follow one after the other",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.set.pod_management = PodManagement::Parallel;
@@ -239,7 +173,7 @@ const PODS: &[Row] = &[
 ];
 
 #[test]
-fn pods() {
+fn claims_wait_for_pods_that_change() {
     check(PODS);
 }
 
@@ -256,7 +190,7 @@ fn named(web: &mut Snapshot, revision: Revision, ordinal: u32) {
 const NUDGES: &[Row] = &[
     ("a Pod waited, and its claims are ready", waiting, "nudge 2"),
     (
-        "it was asked for",
+        "the Pod was named",
         |web| {
             waiting(web);
             named(web, web.target(), 2);
@@ -264,7 +198,7 @@ const NUDGES: &[Row] = &[
         "",
     ),
     (
-        "it was asked for in an earlier rollout",
+        "the Pod was named in a previous rollout",
         |web| {
             waiting(web);
             named(web, Revision::from_text("another"), 2);
@@ -272,15 +206,15 @@ const NUDGES: &[Row] = &[
         "nudge 2",
     ),
     (
-        "its claims are not ready any more: it will have to be asked for again",
+        "its claims are no longer ready: the annotation is removed",
         |web| {
             old_pods(web, &[2, 1, 0]);
             named(web, web.target(), 2);
         },
-        "grow 2, nudge nobody",
+        "grow 2, nudge none",
     ),
     (
-        "it was replaced: what is named does not matter any more",
+        "the named Pod was replaced: the annotation stays",
         |web| {
             middle_of_pods(web);
             named(web, web.target(), 2);
@@ -288,7 +222,7 @@ const NUDGES: &[Row] = &[
         "grow 1",
     ),
     (
-        "only the node has something to do, perhaps when a Pod mounts the volume",
+        "only the node has work to do, perhaps when a Pod mounts the volume",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.applied("data-web-2").resize = Some(Resize::NodePending);
@@ -304,7 +238,7 @@ const NUDGES: &[Row] = &[
         "grow 1",
     ),
     (
-        "paused: the gate is closed",
+        "the rollout is paused: the gate is closed",
         |web| {
             waiting(web);
             web.set.paused = true;
@@ -312,7 +246,7 @@ const NUDGES: &[Row] = &[
         "",
     ),
     (
-        "below the partition nobody is asked for",
+        "no Pod below the partition is named",
         |web| {
             waiting(web);
             web.set.partition = 3;
@@ -320,7 +254,7 @@ const NUDGES: &[Row] = &[
         "",
     ),
     (
-        "with Parallel the StatefulSet controller asks first for those that are not Ready, since 1.37",
+        "with Parallel, Kubernetes replaces Pods that are not Ready first, since 1.37",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.set.pod_management = PodManagement::Parallel;
@@ -331,7 +265,7 @@ const NUDGES: &[Row] = &[
         "grow 2, nudge 0",
     ),
     (
-        "without it asks for none while one is not Ready",
+        "with OrderedReady, Kubernetes replaces no Pod while one is not Ready",
         |web| {
             old_pods(web, &[2, 1, 0]);
             unready(web, 0);
@@ -340,7 +274,7 @@ const NUDGES: &[Row] = &[
         "grow 2",
     ),
     (
-        "the last claim: that it is complete is seen as well as a nudge",
+        "the last claim: the phase changes the StatefulSet as well",
         |web| {
             all_done(web);
             old_pods(web, &[0]);
@@ -350,14 +284,14 @@ const NUDGES: &[Row] = &[
 ];
 
 #[test]
-fn nudges() {
+fn ready_names_a_pod_whose_claims_became_ready() {
     check(NUDGES);
 }
 
 const RECREATE: &[Row] = &[
     ("one claim after the other, and no Pod is waited for", waiting, "grow 1"),
     (
-        "one that needs a Pod does not keep the next one waiting",
+        "a claim that needs a Pod does not stop the next one",
         |web| {
             waiting(web);
             web.applied("data-web-1").resize = Some(Resize::NodePending);
@@ -365,7 +299,7 @@ const RECREATE: &[Row] = &[
         "grow 0",
     ),
     (
-        "all may go",
+        "all Pods may be deleted",
         |web| {
             waiting(web);
             web.done("data-web-0");
@@ -374,79 +308,27 @@ const RECREATE: &[Row] = &[
         "nudge 0",
     ),
     (
-        "not all any more",
+        "no longer all Pods may be deleted",
         |web| {
             waiting(web);
             web.done("data-web-0");
             named(web, web.target(), 0);
         },
-        "grow 1, nudge nobody",
+        "grow 1, nudge none",
     ),
     (
-        "a partition means nothing",
+        "the partition does not matter",
         |web| (waiting(web), web.set.partition = 3).1,
         "grow 1",
     ),
 ];
 
 #[test]
-fn pods_that_are_replaced_together() {
-    for (sentence, change, expected) in RECREATE {
+fn recreate_names_a_pod_when_all_claims_are_ready() {
+    for (row, change, expected) in RECREATE {
         let mut web = web();
         web.set.strategy = Strategy::Recreate;
         change(&mut web);
-        assert_eq!(done(&web), *expected, "{sentence}");
+        assert_eq!(done(&web), *expected, "{row}");
     }
-}
-
-const OWNERS: &[Row] = &[
-    (
-        "a selector without matchLabels asks for no label",
-        |web| {
-            web.set.match_labels = Map::new();
-            web.claim("data-web-2").labels = Map::new();
-        },
-        "grow 2",
-    ),
-    (
-        "a claim that another set could have keeps the rest waiting",
-        |web| ambiguous(web, PodManagement::OrderedReady),
-        "ClaimForeign, ClaimForeign, ClaimForeign",
-    ),
-    (
-        "with Parallel too, if it is the same with all of them",
-        |web| ambiguous(web, PodManagement::Parallel),
-        "ClaimForeign, ClaimForeign, ClaimForeign",
-    ),
-    (
-        "with Parallel a foreign claim keeps nobody waiting",
-        |web| {
-            web.claim("data-web-2").labels = Map::new();
-            web.set.pod_management = PodManagement::Parallel;
-        },
-        "grow 1, ClaimForeign",
-    ),
-    (
-        "a set that is going is left alone",
-        |web| web.set.terminating = true,
-        "",
-    ),
-];
-
-#[test]
-fn whose_claims() {
-    check(OWNERS);
-}
-
-fn ambiguous(web: &mut Snapshot, pod_management: PodManagement) {
-    web.set.name = "a-web".to_owned();
-    web.set.pod_management = pod_management;
-    for (_, mut claim) in std::mem::take(&mut web.claims) {
-        claim.name = claim.name.replace("data-", "data-a-");
-        web.claims.insert(claim.name.clone(), claim);
-    }
-    web.siblings.push(Sibling {
-        set: "web".to_owned(),
-        templates: vec!["data-a".to_owned()],
-    });
 }

@@ -1,4 +1,4 @@
-//! Whose PVC is it, and what stands in its way. Each test asserts everything that is done, so that nothing else is.
+//! Foreign claims, and claims that cannot be written. Each test compares the whole list of actions.
 
 use crate::json::Map;
 use crate::rollout::action::Action;
@@ -8,19 +8,19 @@ use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::{PodManagement, Resize, Sibling, Snapshot};
 
 #[test]
-fn an_unbound_claim_is_waited_for_while_its_pod_is_there() {
+fn unbound_claim_is_waited_for_while_its_pod_exists() {
     let mut web = fixture();
     let claim = web.claim("data-web-2");
     (claim.bound, claim.capacity) = (false, None);
     assert_eq!(plan(&web).actions, []);
     assert_eq!(state(&web, "data-web-2"), ClaimState::Unbound);
-    // Its Pod may wait for a lower one, and that one for a larger disk.
+    // The Pod may wait for a lower Pod, and that one for a larger disk.
     web.pods.remove("web-2");
     assert_eq!(plan(&web).actions, [apply(&web, 1)]);
 }
 
 #[test]
-fn a_file_system_that_needs_a_pod_is_waited_for_while_the_pod_is_there() {
+fn node_expansion_is_waited_for_while_the_pod_exists() {
     let mut web = fixture();
     web.applied("data-web-2").file_system_resize_pending = Some(String::new());
     assert_eq!(plan(&web).actions, []);
@@ -30,9 +30,9 @@ fn a_file_system_that_needs_a_pod_is_waited_for_while_the_pod_is_there() {
 }
 
 #[test]
-fn what_is_stuck_stops_the_rest_with_ordered_ready_and_not_with_parallel() {
-    type Change = (ClaimState, fn(&mut Snapshot));
-    let rows: [Change; 3] = [
+fn stuck_claim_stops_others_only_with_ordered_ready() {
+    type Row = (ClaimState, fn(&mut Snapshot));
+    let rows: [Row; 3] = [
         (ClaimState::Infeasible, |web| {
             web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
         }),
@@ -51,7 +51,7 @@ fn what_is_stuck_stops_the_rest_with_ordered_ready_and_not_with_parallel() {
 }
 
 #[test]
-fn a_refused_claim_is_tried_again_after_a_pause_or_as_soon_as_it_or_the_wish_changes() {
+fn denied_apply_is_retried_after_a_pause_or_a_change() {
     let mut web = fixture();
     refused(&mut web, 998);
     assert_eq!((writes(&web), plan(&web).requeue_after), (vec![], Some(2)));
@@ -69,9 +69,9 @@ fn a_refused_claim_is_tried_again_after_a_pause_or_as_soon_as_it_or_the_wish_cha
 }
 
 #[test]
-fn a_claim_that_is_not_the_sets_is_reported_and_never_written() {
-    type Change = (&'static str, fn(&mut Snapshot));
-    let rows: [Change; 3] = [
+fn foreign_claim_is_reported_and_never_written() {
+    type Row = (&'static str, fn(&mut Snapshot));
+    let rows: [Row; 3] = [
         ("SelectorMismatch", |web| {
             _ = web.claim("data-web-2").labels.insert("app".to_owned(), "db".to_owned());
         }),
@@ -92,7 +92,7 @@ fn a_claim_that_is_not_the_sets_is_reported_and_never_written() {
 }
 
 #[test]
-fn a_name_that_another_set_could_give_is_nobodys() {
+fn ambiguous_claim_is_foreign() {
     let mut web = fixture();
     web.set.name = "a-web".to_owned();
     let mut claim = web.claims.remove("data-web-2").unwrap();
@@ -112,30 +112,30 @@ fn a_name_that_another_set_could_give_is_nobodys() {
 }
 
 #[test]
-fn pods_of_no_other_set_are_no_obstacle() {
-    type Change = (&'static str, fn(&mut Snapshot));
-    let rows: [Change; 2] = [
+fn pods_of_no_other_set_do_not_matter() {
+    type Row = (&'static str, fn(&mut Snapshot));
+    let rows: [Row; 2] = [
         ("a backup Job reads the same volume", |web| {
             let mut pod = web.pods["web-2"].clone();
             (pod.name, pod.uid) = ("backup".to_owned(), "backup-uid".to_owned());
             pod.controller = Some(owner("Job", "backup", "job-uid"));
             web.pods.insert(pod.name.clone(), pod);
         }),
-        ("somebody looks into it with a Pod of their own", |web| {
+        ("a Pod without a controller mounts the volume", |web| {
             let mut pod = web.pods["web-2"].clone();
             (pod.name, pod.uid, pod.controller) = ("shell".to_owned(), "shell-uid".to_owned(), None);
             web.pods.insert(pod.name.clone(), pod);
         }),
     ];
-    for (sentence, change) in rows {
+    for (row, change) in rows {
         let mut web = fixture();
         change(&mut web);
-        assert_eq!(writes(&web), [apply(&web, 2)], "{sentence}");
+        assert_eq!(writes(&web), [apply(&web, 2)], "{row}");
     }
 }
 
 #[test]
-fn claims_owned_by_the_set_or_by_their_pod_are_the_sets() {
+fn claim_owned_by_the_set_or_its_pod_is_written() {
     for owner in [
         owner("StatefulSet", "web", "set-uid"),
         owner("Pod", "web-2", "web-2-uid"),

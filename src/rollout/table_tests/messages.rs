@@ -1,4 +1,4 @@
-//! What users read while a rollout goes on: at a glance what it does, and why it waits.
+//! The messages of the conditions: what a rollout does, and why it waits.
 
 use crate::json::Map;
 use crate::rollout::fixtures::{gi, owner, refused, template, trouble, web as fixture};
@@ -10,13 +10,13 @@ fn pod(web: &mut Snapshot) -> &mut PodView {
     web.pods.get_mut("web-2").unwrap()
 }
 
-/// The highest replica's claim is ready, and its Pod is to be replaced.
+/// The claim of the highest replica is ready, and its Pod is to be replaced.
 fn released(web: &mut Snapshot) {
     web.done("data-web-2");
     web.set.update_revision = "web-9f".to_owned();
 }
 
-/// Kubernetes made the Pod anew; it has not been Ready since 900.
+/// Kubernetes has replaced the Pod, which has not been Ready since 900.
 fn unready(web: &mut Snapshot, message: &str) {
     released(web);
     let pod = pod(web);
@@ -28,7 +28,7 @@ fn unready(web: &mut Snapshot, message: &str) {
     });
 }
 
-/// Kubernetes does not replace the highest Pod, because the lowest has not been Ready since 900; nobody waits for its claim.
+/// Kubernetes does not replace the highest Pod, because the lowest has not been Ready since 900. Its claim is done.
 fn unready_below(web: &mut Snapshot) {
     unready(web, "no space left");
     let below = PodView {
@@ -40,7 +40,7 @@ fn unready_below(web: &mut Snapshot) {
     (pod(web).revision, pod(web).unready) = ("web-old".to_owned(), None);
 }
 
-/// What was seen, the condition that holds, its reason, and its message.
+/// A change of the fixture, the condition that holds, its reason, and its message.
 type Row = (fn(&mut Snapshot), &'static str, &'static str, &'static str);
 
 const ROWS: &[Row] = &[
@@ -104,13 +104,13 @@ const ROWS: &[Row] = &[
         },
         "Reconciling",
         "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Modifying: attributes class none, expected fast: it waits, perhaps for that class to exist",
+        "0 of 3 replicas are ready; data-web-2 is Modifying: attributes class none, expected fast: the class may not exist",
     ),
     (
         |web| web.claim("data-web-2").bound = false,
         "Reconciling",
         "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Unbound: waits for a volume",
+        "0 of 3 replicas are ready; data-web-2 is Unbound: waiting for a volume",
     ),
     (
         |web| {
@@ -130,13 +130,13 @@ const ROWS: &[Row] = &[
         },
         "Reconciling",
         "RollingOut",
-        "2 of 3 replicas are ready; data-web-2 is Missing: waits for the StatefulSet controller to make it",
+        "2 of 3 replicas are ready; data-web-2 is Missing: waiting for the StatefulSet controller to create it",
     ),
     (
         released,
         "Reconciling",
         "RollingOut",
-        "1 of 3 replicas are ready; waits for Pod web-2 to be Ready at revision web-9f",
+        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f",
     ),
     (
         |web| {
@@ -145,13 +145,13 @@ const ROWS: &[Row] = &[
         },
         "Reconciling",
         "RollingOut",
-        "1 of 3 replicas are ready; waits for Pod web-2 to be Ready at revision web-9f",
+        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f",
     ),
     (
         |web| unready(web, "containers with unready status: [app]"),
         "Reconciling",
         "RollingOut",
-        "1 of 3 replicas are ready; waits for Pod web-2 to be Ready at revision web-9f: containers with unready status: [app]",
+        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f: containers with unready status: [app]",
     ),
     (
         |web| {
@@ -160,7 +160,7 @@ const ROWS: &[Row] = &[
         },
         "Reconciling",
         "RollingOut",
-        "1 of 3 replicas are ready; waits for Pod web-2 to be Ready at revision web-9f",
+        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f",
     ),
     (
         |web| {
@@ -168,7 +168,7 @@ const ROWS: &[Row] = &[
         },
         "Reconciling",
         "RollingOut",
-        "2 of 3 replicas are ready; waits for Pod web-2 to be Ready at revision web-9f, which Kubernetes replaces when web-0 is \
+        "2 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f, which Kubernetes replaces when web-0 is \
          Ready: no space left",
     ),
     (
@@ -178,7 +178,7 @@ const ROWS: &[Row] = &[
         },
         "Reconciling",
         "RollingOut",
-        "1 of 3 replicas are ready; waits for Pod web-2 to be Ready at revision web-9f: it is still being deleted",
+        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f: still being deleted",
     ),
     (
         |web| {
@@ -193,7 +193,7 @@ const ROWS: &[Row] = &[
         |web| web.set.paused = true,
         "Reconciling",
         "Paused",
-        "0 of 3 replicas are ready; paused by its annotation",
+        "0 of 3 replicas are ready; paused by the annotation claim-rollout.io/paused",
     ),
     (
         |web| {
@@ -226,12 +226,12 @@ const ROWS: &[Row] = &[
         "ClaimForeign",
         "data-web-2: owned by VirtualMachine vm",
     ),
-    // What is stuck further down does not matter before its turn, or where it has none.
+    // A stuck claim does not matter before its turn, or below the partition.
     (
         |web| web.claim("data-web-0").labels = Map::new(),
         "Reconciling",
         "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Pending: not yet reached",
+        "0 of 3 replicas are ready; data-web-2 is Pending: waiting for its turn",
     ),
     (
         |web| {
@@ -250,7 +250,7 @@ const ROWS: &[Row] = &[
         },
         "Stalled",
         "ClaimInfeasible",
-        "data-web-2: the driver cannot do it",
+        "data-web-2: not possible for the driver",
     ),
     (
         |web| {
@@ -261,12 +261,12 @@ const ROWS: &[Row] = &[
         },
         "Ready",
         "Complete",
-        "every claim is at the wish and ready",
+        "All PVCs are updated and ready",
     ),
 ];
 
 #[test]
-fn the_conditions_say_what_it_does_and_why_it_waits() {
+fn conditions_explain_what_a_rollout_waits_for() {
     for &(change, holds, reason, message) in ROWS {
         let mut web = fixture();
         change(&mut web);
@@ -276,15 +276,15 @@ fn the_conditions_say_what_it_does_and_why_it_waits() {
             ("Reconciling", &progress.reconciling),
             ("Stalled", &progress.stalled),
         ];
-        let held: Vec<_> = conditions.iter().filter(|(_, condition)| condition.holds).collect();
-        let [(kind, condition)] = held[..] else {
-            panic!("one condition holds, but found {held:?}")
+        let holding: Vec<_> = conditions.iter().filter(|(_, condition)| condition.holds).collect();
+        let [(kind, condition)] = holding[..] else {
+            panic!("expected one condition, but found {holding:?}")
         };
         assert_eq!(
             (*kind, condition.reason, condition.message.as_str()),
             (holds, reason, message)
         );
-        // Whoever reads only one condition reads the same.
+        // The condition Ready always has the reason and the message.
         assert_eq!(
             (progress.ready.reason, progress.ready.message.as_str()),
             (reason, message)
@@ -293,7 +293,7 @@ fn the_conditions_say_what_it_does_and_why_it_waits() {
 }
 
 #[test]
-fn whoever_asks_why_a_pod_is_not_ready_is_answered_without_anything_having_changed() {
+fn pod_not_ready_is_explained_after_patience() {
     let mut web = fixture();
     unready(&mut web, "0/3 nodes are available");
     web.now = 910;
@@ -304,27 +304,31 @@ fn whoever_asks_why_a_pod_is_not_ready_is_answered_without_anything_having_chang
 }
 
 #[test]
-fn a_lower_pod_is_blamed_only_where_kubernetes_waits_for_it() {
-    let blamed = |web: &Snapshot| plan(web).progress.ready.message.contains("when web-0 is Ready");
+fn lower_pod_is_named_only_if_kubernetes_waits_for_it() {
+    let is_named = |web: &Snapshot| plan(web).progress.ready.message.contains("when web-0 is Ready");
     let mut web = fixture();
     unready_below(&mut web);
-    assert!(blamed(&web));
+    assert!(is_named(&web));
     pod(&mut web).revision = "web-9f".to_owned();
-    assert!(!blamed(&web), "{:?}", plan(&web).progress.ready.message);
+    assert!(!is_named(&web), "{:?}", plan(&web).progress.ready.message);
 }
 
 #[test]
-fn whoever_asks_about_two_pods_is_answered_about_each_in_its_time() {
+fn two_pods_not_ready_requeue_at_each_patience() {
     let mut web = fixture();
     unready_below(&mut web);
     pod(&mut web).unready = web.pods["web-0"].unready.clone();
     web.pods.get_mut("web-0").unwrap().unready.as_mut().unwrap().since = 915;
     web.now = 930;
-    assert_eq!(plan(&web).requeue_after, Some(15), "the time of the highest is over");
+    assert_eq!(
+        plan(&web).requeue_after,
+        Some(15),
+        "the patience with the highest is over"
+    );
 }
 
 #[test]
-fn the_end_of_a_pods_patience_is_waited_for_only_where_pods_change() {
+fn min_ready_seconds_requeue_only_if_pods_change() {
     let mut web = fixture();
     web.set.min_ready_seconds = 30;
     web.pods.get_mut("web-2").unwrap().ready_since = Some(web.now - 10);
@@ -336,13 +340,13 @@ fn the_end_of_a_pods_patience_is_waited_for_only_where_pods_change() {
 }
 
 #[test]
-fn with_parallel_what_is_stuck_is_said_although_others_go_on() {
+fn parallel_reports_stuck_claim_while_others_continue() {
     let mut web = fixture();
     web.set.pod_management = PodManagement::Parallel;
     refused(&mut web, 1000);
     web.applied("data-web-1");
     assert_eq!(plan(&web).progress.stalled.message, "data-web-2: exceeded quota");
-    // Nobody has to do anything about what would be stuck if its turn came.
+    // A claim that would be stuck at its turn does not stall the rollout before.
     let mut web = fixture();
     web.set.pod_management = PodManagement::Parallel;
     web.applied("data-web-2");
@@ -351,7 +355,7 @@ fn with_parallel_what_is_stuck_is_said_although_others_go_on() {
 }
 
 #[test]
-fn only_claims_that_were_not_reached_say_what_keeps_them() {
+fn paused_is_the_reason_of_pending_claims_only() {
     let mut web = fixture();
     web.set.paused = true;
     web.applied("data-web-2");

@@ -1,4 +1,4 @@
-//! Which Pod the StatefulSet controller asks for next, and whose claims do not wait for it.
+//! The Pod that the StatefulSet controller replaces next, and claims that do not wait for it.
 
 use super::{Row, check, middle, old_pods, unready};
 use crate::rollout::snapshot::{PodManagement, Resize, Snapshot};
@@ -13,16 +13,16 @@ fn named(web: &mut Snapshot, ordinal: u32) {
     web.set.ready = Some(Ready { revision, ordinal });
 }
 
-/// No Pod has been replaced, the claim of the highest is ready, and this was said.
-fn said(web: &mut Snapshot) {
+/// No Pod has been replaced, the claim of the highest is ready, and the annotation names it.
+fn named_highest(web: &mut Snapshot) {
     middle(web);
     old_pods(web, &[2, 1, 0]);
     named(web, 2);
 }
 
-/// That of the lowest, whose Pod is not Ready, is ready as well.
-fn said_of_one(web: &mut Snapshot) {
-    said(web);
+/// The claim of the lowest is ready as well, and its Pod is not Ready.
+fn lowest_unready(web: &mut Snapshot) {
+    named_highest(web);
     web.done("data-web-0");
     unready(web, 0);
     web.set.pod_management = PodManagement::Parallel;
@@ -30,7 +30,7 @@ fn said_of_one(web: &mut Snapshot) {
 
 const NOT_READY: &[Row] = &[
     (
-        "one waits for its node, and perhaps for the other: what is full is grown",
+        "one waits for its node, and perhaps for the other: the full disk grows",
         |web| {
             on_the_node(web, 2);
             unready(web, 2);
@@ -48,7 +48,7 @@ const NOT_READY: &[Row] = &[
         "grow 0",
     ),
     (
-        "one is in the hands of the storage",
+        "the storage works on one",
         |web| {
             web.applied("data-web-2").resizing = true;
             unready(web, 2);
@@ -57,7 +57,7 @@ const NOT_READY: &[Row] = &[
         "",
     ),
     (
-        "those that are Ready wait for the node of one that is not, whichever is the higher one",
+        "Ready replicas wait for the node of one that is not, even of a lower one",
         |web| {
             on_the_node(web, 0);
             unready(web, 0);
@@ -67,33 +67,33 @@ const NOT_READY: &[Row] = &[
 ];
 
 #[test]
-fn pods_that_are_not_ready_do_not_wait_for_each_other() {
+fn unready_pods_do_not_wait_for_each_other() {
     check(NOT_READY);
 }
 
 const READY: &[Row] = &[
-    ("it was said", said, ""),
+    ("the annotation names it", named_highest, ""),
     (
-        "of another as well, which is asked for later",
+        "the next claim is ready as well, and its Pod is replaced later",
         |web| {
-            said(web);
+            named_highest(web);
             web.done("data-web-1");
         },
         "",
     ),
-    ("of one that is not Ready, with Parallel before 1.37", said_of_one, ""),
+    ("one is not Ready, with Parallel before 1.37", lowest_unready, ""),
     (
-        "of one that is not Ready, which is asked for first since 1.37",
+        "one is not Ready, and is replaced first since 1.37",
         |web| {
-            said_of_one(web);
+            lowest_unready(web);
             web.set.max_unavailable = true;
         },
         "nudge 0",
     ),
     (
-        "of one that is not available, likewise",
+        "one is not available, and is replaced first since 1.37",
         |web| {
-            said_of_one(web);
+            lowest_unready(web);
             web.set.max_unavailable = true;
             (
                 web.set.min_ready_seconds,
@@ -105,25 +105,25 @@ const READY: &[Row] = &[
         "nudge 0",
     ),
     (
-        "but with OrderedReady none is, until all are Ready",
+        "with OrderedReady none is replaced until all are Ready",
         |web| {
-            said_of_one(web);
+            lowest_unready(web);
             web.set.max_unavailable = true;
             web.set.pod_management = PodManagement::OrderedReady;
         },
         "",
     ),
     (
-        "it has to wait again, whatever the status knows",
+        "its claim is outdated again, with an outdated status",
         |web| {
-            said(web);
+            named_highest(web);
             web.set.status_is_current = false;
             web.claim("data-web-2").labels.remove(crate::templates::keys::REVISION);
         },
-        "grow 2, nudge nobody",
+        "grow 2, nudge none",
     ),
     (
-        "nothing is said of a claim that never had a volume",
+        "a claim without a volume never kept its Pod",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.claim("data-web-2").bound = false;
@@ -131,7 +131,7 @@ const READY: &[Row] = &[
         "",
     ),
     (
-        "but of one that is deleted, which has kept its Pod",
+        "a claim that is being deleted may have kept its Pod",
         |web| {
             old_pods(web, &[2, 1, 0]);
             web.claim("data-web-2").terminating = true;
@@ -141,6 +141,6 @@ const READY: &[Row] = &[
 ];
 
 #[test]
-fn what_became_ready_is_said_of_the_pod_that_is_asked_for() {
+fn ready_names_the_pod_that_is_replaced_next() {
     check(READY);
 }
