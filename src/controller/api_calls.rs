@@ -55,8 +55,8 @@ impl<T> ApiOutcome<T> {
         match self {
             Self::Done(_) => "done",
             Self::Conflict => "conflict",
-            Self::NotFound => "gone",         // words: allowed
-            Self::Denied { .. } => "refused", // words: allowed
+            Self::NotFound => "gone", // words: allowed
+            Self::Denied { .. } => "refused",
             Self::Unsure { .. } => "unsure",
         }
     }
@@ -112,7 +112,7 @@ fn outcome_of<T>(status: Status) -> ApiOutcome<T> {
         },
         _ => {
             let cause = if status.reason.is_empty() {
-                "Refused".to_owned() // words: allowed
+                "Refused".to_owned()
             } else {
                 status.reason
             };

@@ -30,7 +30,7 @@ impl Context {
     ) -> Result<Plan, ViewError> {
         let mut snapshot = self.snapshot(set, view, opened)?;
         snapshot.halted = missing.cloned().or_else(|| self.undone(set));
-        snapshot.write_refused = self.write_denied(set); // words: allowed
+        snapshot.write_refused = self.write_denied(set);
         let mut decided = self.plan(&mut snapshot);
         if decided.asks_quotas {
             snapshot.quotas = self.read_quotas(set, &decided.progress.update_revision).await;
@@ -78,7 +78,7 @@ impl Context {
             now: (self.clock)(),
             settings: Arc::clone(&self.settings),
             halted: None,
-            write_refused: self.write_denied(set), // words: allowed
+            write_refused: self.write_denied(set),
             not_evicted: self.not_evicted(set),
             staged_at: set.staged_at,
             set: view.clone(),

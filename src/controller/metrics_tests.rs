@@ -22,7 +22,7 @@ fn text_contains_what_was_counted() {
     drop(watch);
     for line in [
         "claim_rollout_claim_writes_total{outcome=\"done\"} 1",
-        "claim_rollout_claim_writes_total{outcome=\"refused\"} 0", // words: allowed
+        "claim_rollout_claim_writes_total{outcome=\"refused\"} 0",
         "claim_rollout_request_seconds_count{verb=\"patch\"} 2",
         "claim_rollout_request_failures_total{cause=\"too_many_requests\"} 1",
         "claim_rollout_request_failures_total{cause=\"unanswered\"} 1",
