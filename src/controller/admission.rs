@@ -1,7 +1,7 @@
 //! Reads the registered webhooks and policies, and finds namespaces without the policy or the guard.
 //!
-//! They are read only for a rollout in progress, and once for all rollouts: a removed policy is noticed within [`FRESH`], and an
-//! idle controller sends no request.
+//! They are read only for a rollout in progress, and once for all rollouts: a removed policy is noticed within
+//! [`FRESH`], and an idle controller sends no request.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -91,8 +91,8 @@ impl Admission {
         }
     }
 
-    /// Returns the reason to wait if neither the policy nor the guard is registered for the namespace. Objects that the controller
-    /// may not read do not count: its roles contain the right to read them.
+    /// Returns the reason to wait if neither the policy nor the guard is registered for the namespace. Objects that
+    /// the controller may not read do not count: its roles contain the right to read them.
     ///
     /// # Errors
     /// If the API server does not respond.
@@ -153,8 +153,8 @@ impl Admission {
         differing
     }
 
-    /// The policy objects of Kubewarden; none if it is not installed or they cannot be read. Webhooks are then recognized by their
-    /// names.
+    /// The policy objects of Kubewarden; none if it is not installed or they cannot be read. Webhooks are then
+    /// recognized by their names.
     async fn policies(&self) -> Result<Vec<KubewardenPolicy>, ReconcileError> {
         let mut policies = Vec::new();
         for kind in ["ClusterAdmissionPolicy", "AdmissionPolicy"] {

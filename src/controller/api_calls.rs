@@ -180,8 +180,8 @@ pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Ap
     })
 }
 
-/// The patch that writes or removes the staged change together with the phase. It also removes `ready`: no Pod waits when the
-/// phase changes.
+/// The patch that writes or removes the staged change together with the phase. It also removes `ready`: no Pod waits
+/// when the phase changes.
 ///
 /// # Errors
 /// [`StagedError`] if the staged change is too long. It was read from a text of at most the same length.

@@ -1,5 +1,5 @@
-//! Blockers: a quota, a LimitRange or a StorageClass because of which the API server denies an apply to a PVC. The message of the
-//! denial contains the kind of the blocker and the requested amount.
+//! Blockers: a quota, a LimitRange or a StorageClass because of which the API server denies an apply to a PVC. The
+//! message of the denial contains the kind of the blocker and the requested amount.
 //!
 //! A VolumeAttributesClass is no blocker: the API server accepts any name, and the resizer checks it.
 
@@ -87,7 +87,8 @@ pub(super) trait Blocker: Sized {
     /// True iff the message of a denial names a blocker of this kind.
     fn is_named_in(message: &str) -> bool;
 
-    /// True iff an apply may pass after this change that did not pass before. `None`: the object did not or does not exist.
+    /// True iff an apply may pass after this change that did not pass before. `None`: the object did not or does not
+    /// exist.
     fn gave_way(before: Option<&Self>, after: Option<&Self>) -> bool;
 
     /// True iff an apply that was denied with this message passes now, in this namespace and for a PVC of this class.
@@ -138,7 +139,8 @@ fn concerns_claims(resource: &str) -> bool {
 }
 
 impl SlimQuota {
-    /// The resources of the quota as the decision reads them; none if it has scopes (see [`quota::Quota`]) or no status yet.
+    /// The resources of the quota as the decision reads them; none if it has scopes (see [`quota::Quota`]) or no
+    /// status yet.
     pub(super) fn resources(&self) -> Vec<quota::Quota> {
         let is_scoped = self.spec.scopes.as_ref().is_some_and(|scopes| !scopes.is_empty());
         if is_scoped || self.spec.scope_selector.is_some() {

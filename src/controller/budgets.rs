@@ -25,7 +25,8 @@ impl Context {
         })
     }
 
-    /// When this controller modified the PVCs of the set: from their annotations, and from replies that the watch does not show yet.
+    /// When this controller modified the PVCs of the set: from their annotations, and from replies that the watch
+    /// does not show yet.
     pub(super) fn modified(
         &self,
         set: &SlimSet,

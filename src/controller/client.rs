@@ -12,13 +12,14 @@ use tokio::time::timeout;
 use super::lease::Term;
 use super::metrics::ControllerMetrics;
 
-/// The time until a response must begin, also that of a list or a watch. Otherwise a request on a dead connection would wait
-/// until the connection times out.
+/// The time until a response must begin, also that of a list or a watch. Otherwise a request on a dead connection
+/// would wait until the connection times out.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The rate limit of writes, in addition to the priority and fairness of the API server.
 ///
-/// A rollout needs few writes; the limit is for thousands of rollouts that start at once. Reads and the Lease do not count.
+/// A rollout needs few writes; the limit is for thousands of rollouts that start at once. Reads and the Lease do not
+/// count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteBudget {
     /// The average number of writes per second.
@@ -44,8 +45,8 @@ impl WriteBudget {
             .build()
     }
 
-    /// The number of writes that each interval adds. The interval is about a tenth of a second, or longer if it would add less
-    /// than one write.
+    /// The number of writes that each interval adds. The interval is about a tenth of a second, or longer if it would
+    /// add less than one write.
     fn pace(self) -> (usize, Duration) {
         let refill = self.per_second.get().div_ceil(10);
         let interval = f64::from(refill) / f64::from(self.per_second.get());

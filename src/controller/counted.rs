@@ -1,5 +1,5 @@
-//! Counts of PVCs while nothing is rolled out: outdated PVCs with `OnClaimDelete`, and PVCs that request more than they will get
-//! after a withdrawal.
+//! Counts of PVCs while nothing is rolled out: outdated PVCs with `OnClaimDelete`, and PVCs that request more than
+//! they will get after a withdrawal.
 //!
 //! They are counted when the StatefulSet changes, and every few hours. They are not watched for that.
 
@@ -38,8 +38,8 @@ impl Context {
     }
 }
 
-/// True iff a previous controller has reported the same: nothing is rolled out, and the PVCs of the current number of replicas
-/// were counted. So a start or a failover does not read these PVCs.
+/// True iff a previous controller has reported the same: nothing is rolled out, and the PVCs of the current number of
+/// replicas were counted. So a start or a failover does not read these PVCs.
 fn was_counted(set: &SetView, idle: &Idle, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");

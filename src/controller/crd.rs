@@ -19,7 +19,7 @@ use serde_json::Value;
     shortname = "vcr",
     category = "all",
     derive = "PartialEq",
-    doc = "The rollout of changed volumeClaimTemplates to the PVCs of a StatefulSet. The controller writes it; it is read-only for users.",
+    doc = "The rollout of changed volumeClaimTemplates to the PVCs of a StatefulSet, as the controller reports it.",
     printcolumn = r#"{"name":"Set","type":"string","jsonPath":".spec.setRef.name"}"#,
     printcolumn = r#"{"name":"Policy","type":"string","jsonPath":".spec.updatePolicy"}"#,
     printcolumn = r#"{"name":"Revision","type":"string","jsonPath":".spec.revision"}"#,

@@ -1,7 +1,7 @@
 //! Publishes Events, once per cause.
 //!
-//! Their version is `v1`. `events.k8s.io/v1` does not allow a `lastTimestamp`, by which kubectl sorts: it would show them before all
-//! other Events, ordered by name.
+//! Their version is `v1`. `events.k8s.io/v1` does not allow a `lastTimestamp`, by which kubectl sorts: it would show
+//! them before all other Events, ordered by name.
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
@@ -23,8 +23,9 @@ const MAX_MESSAGE: usize = 1024;
 
 /// Publishes an Event on the set, and on the PVC if it concerns one.
 ///
-/// The name of the Event contains a hash of its content. If this or another controller emits it again, it exists already, for as
-/// long as the API server keeps Events. A failure is logged and not retried: the status contains the same.
+/// The name of the Event contains a hash of its content. If this or another controller emits it again, it exists
+/// already, for as long as the API server keeps Events. A failure is logged and not retried: the status contains the
+/// same.
 pub(super) async fn publish(
     client: &Client,
     metrics: &ControllerMetrics,

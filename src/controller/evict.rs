@@ -33,7 +33,8 @@ impl Context {
                 ..DeleteOptions::default()
             }),
         };
-        // `Api::evict` of kube 4.2 sends the options under a name that the API server ignores, so the precondition would be lost.
+        // `Api::evict` of kube 4.2 sends the options under a name that the API server ignores, so the precondition
+        // would be lost.
         let post = PostParams::default();
         let outcome =
             api_calls::call(pods.create_subresource::<_, Status>("eviction", &evict.pod, &post, &eviction)).await;

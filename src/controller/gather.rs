@@ -114,8 +114,8 @@ impl Context {
         })
     }
 
-    /// Other sets of the namespace whose PVC names can equal those of this set: `<template>-<set>` is split at another dash, and
-    /// a set with the name after it exists.
+    /// Other sets of the namespace whose PVC names can equal those of this set: `<template>-<set>` is split at
+    /// another dash, and a set with the name after it exists.
     fn siblings(&self, set: &SetView) -> Vec<Sibling> {
         let stems = set
             .live

@@ -1,7 +1,7 @@
 //! Writes each target to the history: a ControllerRevision that the ClaimRollout owns.
 //!
-//! The owner reference is a controller reference, so that no StatefulSet or DaemonSet adopts the ControllerRevision, not even with a
-//! selector that matches everything.
+//! The owner reference is a controller reference, so that no StatefulSet or DaemonSet adopts the ControllerRevision,
+//! not even with a selector that matches everything.
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -30,8 +30,8 @@ struct Stored {
     revision: i64,
 }
 
-/// True iff the target may be missing in the history. The status contains it only after the history was written, except while the
-/// policy was missing.
+/// True iff the target may be missing in the history. The status contains it only after the history was written,
+/// except while the policy was missing.
 pub(super) fn is_due(rollout: &ClaimRollout, target: &Revision) -> bool {
     let missing = Idle::PolicyMissing { unread: None };
     rollout.status.as_ref().is_none_or(|status| {
@@ -40,8 +40,8 @@ pub(super) fn is_due(rollout: &ClaimRollout, target: &Revision) -> bool {
     })
 }
 
-/// The number of retries if another object has the name, and the seconds between them. Together they are longer than the garbage
-/// collector takes.
+/// The number of retries if another object has the name, and the seconds between them. Together they are longer than
+/// the garbage collector takes.
 const TRIES: u32 = 20;
 pub(super) const PAUSE: Seconds = 30;
 
@@ -51,8 +51,8 @@ pub(super) fn unkept(outcomes: &[ApiOutcome<()>], before: u32) -> u32 {
     if is_taken && before < TRIES { before + 1 } else { 0 }
 }
 
-/// Makes the templates of this staged change the latest revision of the history. Returns the outcomes of the writes in order, or
-/// the failure to read the history.
+/// Makes the templates of this staged change the latest revision of the history. Returns the outcomes of the writes
+/// in order, or the failure to read the history.
 ///
 /// It writes nothing if the revision is the latest already. Nothing depends on a write that is denied.
 pub(super) async fn keep(
@@ -110,8 +110,8 @@ async fn known(stored: &Api<Stored>, rollout: &ClaimRollout) -> ApiOutcome<Vec<K
     })
 }
 
-/// True iff the history of the ClaimRollout must be empty. The exception is a revision of a controller that ended before it wrote
-/// the status: its name is taken, and the retry reads the history.
+/// True iff the history of the ClaimRollout must be empty. The exception is a revision of a controller that ended
+/// before it wrote the status: its name is taken, and the retry reads the history.
 fn is_new(rollout: &ClaimRollout) -> bool {
     rollout.metadata.generation == Some(1) && rollout.status.is_none()
 }
@@ -135,8 +135,8 @@ fn kept(stored: &Stored) -> Kept {
     }
 }
 
-/// The annotations with the user who staged the change. They are no part of the immutable data, because another user may stage the
-/// same templates later.
+/// The annotations with the user who staged the change. They are no part of the immutable data, because another user
+/// may stage the same templates later.
 fn staged_by(change: &StagedChange) -> Value {
     json!({ keys::BY: change.by, keys::MANAGER: change.manager })
 }

@@ -126,7 +126,8 @@ async fn forget_sets(context: Arc<Context>, mut forgotten: mpsc::UnboundedReceiv
     }
 }
 
-/// Logs errors of the queue. A set that was deleted before its turn is no error, and failed reconciles are logged already.
+/// Logs errors of the queue. A set that was deleted before its turn is no error, and failed reconciles are logged
+/// already.
 fn log<T>(reconciled: Result<T, QueueError<ReconcileError, std::convert::Infallible>>) {
     if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = reconciled {
         tracing::error!(%error, "the queue failed");

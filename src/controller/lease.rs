@@ -2,8 +2,8 @@
 //!
 //! Leader election saves work; safety does not depend on it (S11): two leaders do the same as one.
 //!
-//! Each controller measures with its own clock for how long the Lease has not changed. The times in the Lease are information for
-//! people, so different or jumping clocks do no harm.
+//! Each controller measures with its own clock for how long the Lease has not changed. The times in the Lease are
+//! information for people, so different or jumping clocks do no harm.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,13 +21,15 @@ use super::{Clock, FIELD_MANAGER, timestamp};
 /// The name of the Lease.
 pub(crate) const NAME: &str = "claim-rollout-controller";
 
-/// The duration of the Lease: others wait for this long after the last renewal. It and the next two are the defaults of client-go.
+/// The duration of the Lease: others wait for this long after the last renewal. It and the next two are the defaults
+/// of client-go.
 const DURATION: Duration = Duration::from_secs(15);
 /// After this time without a renewal the holder stops, before another controller may start.
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 /// The interval in which the holder renews the Lease and candidates read it.
 const RETRY: Duration = Duration::from_secs(2);
-/// The timeout of one renewal. After a renewal on a dead connection there is time for one more attempt before the deadline.
+/// The timeout of one renewal. After a renewal on a dead connection there is time for one more attempt before the
+/// deadline.
 const RENEWAL: Duration = Duration::from_secs(4);
 /// Writes stop this long before another controller may start, so that pending writes have time to arrive.
 const MARGIN: Duration = Duration::from_secs(1);
@@ -270,7 +272,8 @@ impl Candidate {
         }
     }
 
-    /// Writes the Lease unless it has changed: then another controller holds it, or the reply to our last write was lost.
+    /// Writes the Lease unless it has changed: then another controller holds it, or the reply to our last write was
+    /// lost.
     async fn write(&mut self, before: Option<Lease>, spec: LeaseSpec) -> LeaseAttempt {
         let params = PostParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),

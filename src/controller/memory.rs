@@ -1,7 +1,7 @@
 //! The state of a StatefulSet between two reconciles: replies that the watches do not show yet, and denied writes.
 //!
-//! Correctness does not depend on it. A controller that has just started has none of it, and is safe through the checks of the
-//! API server: uid, resourceVersion, and an apply without a change writes nothing.
+//! Correctness does not depend on it. A controller that has just started has none of it, and is safe through the
+//! checks of the API server: uid, resourceVersion, and an apply without a change writes nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -121,7 +121,8 @@ impl SetMemory {
         self.unlisted.clear();
     }
 
-    /// Replaces PVCs that are older than our last write with its reply, and forgets replies that the watch has caught up with.
+    /// Replaces PVCs that are older than our last write with its reply, and forgets replies that the watch has caught
+    /// up with.
     pub(super) fn overlay(&mut self, claims: &mut BTreeMap<String, Claim>) {
         self.written.retain(|uid, written| match claims.get_mut(&written.name) {
             Some(seen) if seen.uid == *uid && is_older(&seen.resource_version, &written.resource_version) => {

@@ -1,5 +1,5 @@
-//! The metrics `claim_rollout_*`; `docs/metrics.md` lists them. No label names a StatefulSet or a PVC, so the number of series is
-//! fixed. All series exist from the start.
+//! The metrics `claim_rollout_*`; `docs/metrics.md` lists them. No label names a StatefulSet or a PVC, so the number
+//! of series is fixed. All series exist from the start.
 
 use std::sync::atomic::AtomicI64;
 
@@ -196,7 +196,7 @@ impl ControllerMetrics {
         for (name, help, family) in [
             (
                 "watches",
-                "Open watches: on PVCs and Pods one for each of up to 16 namespaces with a rollout in progress, and one for all others",
+                "Open watches: on PVCs and Pods one per namespace with a rollout (at most 16), and one for all others",
                 &self.watches,
             ),
             (

@@ -1,4 +1,5 @@
-//! The controller: watches the cluster, calls [`plan`](crate::rollout::plan()), executes the plan and reports the progress.
+//! The controller: watches the cluster, calls [`plan`](crate::rollout::plan()), executes the plan and reports the
+//! progress.
 //!
 //! | file | holds |
 //! |---|---|
@@ -150,12 +151,12 @@ pub enum Error {
 /// Runs the controller until `shutdown`; `listener` serves `/healthz`, `/readyz` and `/metrics`.
 ///
 /// With an election the controller first waits for the Lease. Meanwhile it watches nothing: the lists of thousands of
-/// StatefulSets take a second or two, and a copy of them in every replica would cost memory and watches all the time. A
-/// controller that loses the Lease starts no further reconcile, finishes pending writes while no other controller can hold the
-/// Lease, aborts the rest, and waits for the Lease again.
+/// StatefulSets take a second or two, and a copy of them in every replica would cost memory and watches all the time.
+/// A controller that loses the Lease starts no further reconcile, finishes pending writes while no other controller
+/// can hold the Lease, aborts the rest, and waits for the Lease again.
 ///
-/// After `shutdown` the controller starts no further reconcile, waits for pending writes, releases the Lease and returns. It may
-/// also be killed at any time: all of its state can be read from the cluster.
+/// After `shutdown` the controller starts no further reconcile, waits for pending writes, releases the Lease and
+/// returns. It may also be killed at any time: all of its state can be read from the cluster.
 ///
 /// # Errors
 /// [`Error`] if the controller cannot continue. It waits for an API server that does not respond.

@@ -1,7 +1,8 @@
 //! Watches PVCs and Pods in namespaces with a rollout in progress. [`scopes`](super::scopes) chooses the watches.
 //!
 //! A start or a failover with thousands of complete rollouts opens no watch. With thousands in progress at most
-//! [`MAX_NAMESPACES`](super::scopes::MAX_NAMESPACES) namespaces have a watch of their own, and the whole cluster has one.
+//! [`MAX_NAMESPACES`](super::scopes::MAX_NAMESPACES) namespaces have a watch of their own, and the whole cluster has
+//! one.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
@@ -81,8 +82,8 @@ impl Namespaces {
         }
     }
 
-    /// Returns the watch on the PVCs and Pods of the namespace, and starts it if necessary. The set of this namespace, name and
-    /// uid is then one of its users.
+    /// Returns the watch on the PVCs and Pods of the namespace, and starts it if necessary. The set of this
+    /// namespace, name and uid is then one of its users.
     pub(super) fn open(&self, set: [&str; 3], templates: Vec<String>) -> Arc<Namespace> {
         lock(&self.open).enter(set, templates, |namespace| {
             let from = namespace.unwrap_or("all namespaces");

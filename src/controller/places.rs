@@ -1,7 +1,8 @@
 //! Counts the PVCs of each storage class that are in motion over all StatefulSets. Each of them takes a place.
 //!
-//! Each reconcile counts the places of its StatefulSet under one lock before it writes, so that no two StatefulSets take the last
-//! place. The count is not stored: after a start no rollout takes a place before all rollouts were reconciled once.
+//! Each reconcile counts the places of its StatefulSet under one lock before it writes, so that no two StatefulSets
+//! take the last place. The count is not stored: after a start no rollout takes a place before all rollouts were
+//! reconciled once.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
@@ -47,8 +48,8 @@ impl ClassPlaces {
         !self.limits.is_empty()
     }
 
-    /// The plan within the budgets of the storage classes. `all_rolling` returns the uids of all rollouts; it is called until all of
-    /// them were reconciled once.
+    /// The plan within the budgets of the storage classes. `all_rolling` returns the uids of all rollouts; it is
+    /// called until all of them were reconciled once.
     pub(super) fn plan(&self, snapshot: &mut Snapshot, all_rolling: impl FnOnce() -> Vec<String>) -> Plan {
         if self.limits.is_empty() {
             return plan(snapshot);

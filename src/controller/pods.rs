@@ -1,5 +1,5 @@
-//! The watched Pods, indexed by their controller and by the PVCs that they mount, so that a reconcile does not iterate over all
-//! Pods of a namespace. Pods without PVCs are not stored.
+//! The watched Pods, indexed by their controller and by the PVCs that they mount, so that a reconcile does not
+//! iterate over all Pods of a namespace. Pods without PVCs are not stored.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};

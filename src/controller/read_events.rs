@@ -1,11 +1,11 @@
 //! Reads the last Event of the resizer or the kubelet about a slow PVC, to report the cause.
 //!
-//! An error of a driver is in a condition of the PVC, which is watched. If the outcome of a call is unknown (the driver is
-//! unavailable, the call timed out), the resizer only emits Events. Events are not watched; those of one PVC are listed from time
-//! to time while it has been in motion for long.
+//! An error of a driver is in a condition of the PVC, which is watched. If the outcome of a call is unknown (the
+//! driver is unavailable, the call timed out), the resizer only emits Events. Events are not watched; those of one
+//! PVC are listed from time to time while it has been in motion for long.
 //!
-//! The API server does not cache Events: each list reads all Events of the namespace from etcd, whatever the selector. So the
-//! controller lists them at most twelve times a minute in total, for one PVC in each reconcile.
+//! The API server does not cache Events: each list reads all Events of the namespace from etcd, whatever the
+//! selector. So the controller lists them at most twelve times a minute in total, for one PVC in each reconcile.
 
 use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;

@@ -41,8 +41,8 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
     result
 }
 
-/// The requeue delay after a failure: a second, doubling up to a minute, or as the API server asks. It is not longer because
-/// nothing requeues the set when the API server responds again: the watches continue where they were.
+/// The requeue delay after a failure: a second, doubling up to a minute, or as the API server asks. It is not longer
+/// because nothing requeues the set when the API server responds again: the watches continue where they were.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is kube's")]
 pub(super) fn after_failure(set: Arc<SlimSet>, error: &ReconcileError, context: Arc<Context>) -> Next {
     context.metrics.failure();
@@ -156,8 +156,8 @@ fn is_ending(action: &Action) -> bool {
 }
 
 impl Context {
-    /// For how many seconds no reconcile is needed, or none until the set changes. Either the set is not managed, because it has
-    /// no staged change and no ClaimRollout, or it is settled.
+    /// For how many seconds no reconcile is needed, or none until the set changes. Either the set is not managed,
+    /// because it has no staged change and no ClaimRollout, or it is settled.
     fn has_nothing_to_do(&self, set: &SlimSet) -> Option<Option<Seconds>> {
         let report = self.report_of(set);
         if report.is_none() && set.annotation(keys::STAGED).is_none() {
@@ -173,15 +173,16 @@ impl Context {
             .map(Some)
     }
 
-    /// The rollout is complete. Returns for how many seconds the watch may still show the set as it was before the write.
+    /// The rollout is complete. Returns for how many seconds the watch may still show the set as it was before the
+    /// write.
     fn end(&self, set: &SlimSet) -> Seconds {
         let ended = (set.resource_version().unwrap_or_default(), (self.clock)());
         self.remember(set, |memory| memory.ended = Some(ended));
         WATCH_LAG
     }
 
-    /// For how many seconds to wait while the watch shows the set as it was before our last write. A reconcile would repeat
-    /// the write and get a conflict.
+    /// For how many seconds to wait while the watch shows the set as it was before our last write. A reconcile would
+    /// repeat the write and get a conflict.
     fn is_ending(&self, set: &SlimSet) -> Option<Seconds> {
         let now = (self.clock)();
         let (seen, at) = self.remembered(set, |memory| memory.ended.clone()).flatten()?;
@@ -197,7 +198,8 @@ impl Context {
         unkept.or_else(|| plan.settled.then(|| self.settle(set)))
     }
 
-    /// Nothing is left to do for the set. Its PVCs are not watched until it changes, or until these seconds have passed.
+    /// Nothing is left to do for the set. Its PVCs are not watched until it changes, or until these seconds have
+    /// passed.
     fn settle(&self, set: &SlimSet) -> Seconds {
         let (now, report) = ((self.clock)(), self.report_of(set));
         let basis = Basis::of(set, report.as_deref());

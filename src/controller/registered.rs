@@ -1,7 +1,7 @@
 //! Checks whether the policy or the guard is registered for a namespace, so that not every user can stage a change.
 //!
-//! One of them is enough: the policy as a webhook for updates of StatefulSets, or the guard, a ValidatingAdmissionPolicy. Only
-//! administrators can register them, so their names can be trusted.
+//! One of them is enough: the policy as a webhook for updates of StatefulSets, or the guard, a
+//! ValidatingAdmissionPolicy. Only administrators can register them, so their names can be trusted.
 
 use std::collections::BTreeMap;
 
@@ -162,7 +162,8 @@ impl Registered {
         is_whole && self.bindings.iter().any(binds)
     }
 
-    /// The differences between the settings of policy objects and ours, a line each. With `namespace`, only objects for it count.
+    /// The differences between the settings of policy objects and ours, a line each. With `namespace`, only objects
+    /// for it count.
     #[must_use]
     pub(super) fn differing(&self, ours: &Settings, namespace: Option<&Labels>) -> Vec<String> {
         let policies = self.policies.iter().filter(|policy| policy.is_ours());

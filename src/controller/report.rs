@@ -18,8 +18,8 @@ use crate::rollout::{Action, ApplyClaim, EventNotice, Plan, Reason, SetView};
 use crate::templates::{Quantity, StagedChange};
 
 impl Context {
-    /// Writes the progress of a plan to the ClaimRollout and emits the Events of the plan. Returns whether a part of the progress
-    /// is to be written later.
+    /// Writes the progress of a plan to the ClaimRollout and emits the Events of the plan. Returns whether a part of
+    /// the progress is to be written later.
     ///
     /// If the ClaimRollout cannot be written, an Event reports the error; the Events of the plan are emitted anyway.
     pub(super) async fn report(
@@ -78,9 +78,9 @@ impl Context {
         }
     }
 
-    /// Writes a new target to the history. A denied write is logged and the rollout goes on, because nothing depends on the
-    /// history. The write is retried while another object has the name, such as the revision of a deleted ClaimRollout until the
-    /// garbage collector deletes it.
+    /// Writes a new target to the history. A denied write is logged and the rollout goes on, because nothing depends
+    /// on the history. The write is retried while another object has the name, such as the revision of a deleted
+    /// ClaimRollout until the garbage collector deletes it.
     async fn keep(
         &self,
         set: &SlimSet,

@@ -1,9 +1,10 @@
-//! Chooses the scope of watches, a namespace or the whole cluster, and tracks which sets use each of them. It does no I/O.
+//! Chooses the scope of watches, a namespace or the whole cluster, and tracks which sets use each of them. It does no
+//! I/O.
 //!
-//! Each watch needs a connection (the client of kube uses HTTP/1.1), so their number is limited: [`MAX_NAMESPACES`] namespaces have
-//! a watch of their own, which keeps few objects in memory. If more have a rollout in progress, the sets of all others share one
-//! watch on the whole cluster. They cannot wait in a queue, because a rollout may be in progress for days. A controller of one
-//! namespace never shares.
+//! Each watch needs a connection (the client of kube uses HTTP/1.1), so their number is limited: [`MAX_NAMESPACES`]
+//! namespaces have a watch of their own, which keeps few objects in memory. If more have a rollout in progress, the
+//! sets of all others share one watch on the whole cluster. They cannot wait in a queue, because a rollout may be in
+//! progress for days. A controller of one namespace never shares.
 //!
 //! An unused watch stays open for [`LINGER`], so that a series of rollouts needs one list. It closes at once if another
 //! namespace needs its place.
@@ -14,7 +15,8 @@ use crate::rollout::Seconds;
 use crate::templates::names;
 
 /// The maximum number of namespaces with a watch of their own. With two watches on each, two on the cluster, those on
-/// StatefulSets, ClaimRollouts and blockers, the Lease and a request of each concurrent reconcile there are about 60 connections.
+/// StatefulSets, ClaimRollouts and blockers, the Lease and a request of each concurrent reconcile there are about 60
+/// connections.
 pub(super) const MAX_NAMESPACES: usize = 16;
 
 /// For how many seconds an unused watch stays open.

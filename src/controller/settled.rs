@@ -1,9 +1,10 @@
-//! A settled StatefulSet has nothing left to do: the changes after which it is reconciled again, and the time of the next check.
+//! A settled StatefulSet has nothing left to do: the changes after which it is reconciled again, and the time of the
+//! next check.
 //!
-//! A change of its status is none of them: other controllers write it again and again, also long after a rollout. Whether its PVCs
-//! are updated depends on its spec (`generation`: replicas, ordinals, the update strategy), on our annotations, on its owner and
-//! on the report. It also depends on the PVCs, which are not watched any more. So it is reconciled again every few hours, in case
-//! a PVC was created while the policy was not available.
+//! A change of its status is none of them: other controllers write it again and again, also long after a rollout.
+//! Whether its PVCs are updated depends on its spec (`generation`: replicas, ordinals, the update strategy), on our
+//! annotations, on its owner and on the report. It also depends on the PVCs, which are not watched any more. So it is
+//! reconciled again every few hours, in case a PVC was created while the policy was not available.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -67,8 +68,8 @@ impl Settled {
     }
 }
 
-/// Seconds until the next check of the sets of a namespace. All of them are checked at the same time, which needs one list of
-/// PVCs; each namespace has its own time.
+/// Seconds until the next check of the sets of a namespace. All of them are checked at the same time, which needs one
+/// list of PVCs; each namespace has its own time.
 fn until_check(namespace: &str, now: Seconds) -> Seconds {
     let mut hasher = DefaultHasher::new();
     namespace.hash(&mut hasher);
@@ -76,8 +77,8 @@ fn until_check(namespace: &str, now: Seconds) -> Seconds {
     if next < QUIET { next + EVERY } else { next }
 }
 
-/// True iff a previous controller has reported that the current replicas have reached this target, in this generation. So a start
-/// or a failover reads no PVCs if there is nothing to do.
+/// True iff a previous controller has reported that the current replicas have reached this target, in this
+/// generation. So a start or a failover reads no PVCs if there is nothing to do.
 pub(super) fn was_reached(set: &SetView, target: &Target<'_>, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
     let spec = &report.spec;

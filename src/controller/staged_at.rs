@@ -1,10 +1,11 @@
 //! Finds the time of the staging in the managed fields of a StatefulSet.
 //!
-//! The annotation has no field manager, because the policy adds it after the API server has computed the managed fields. But the
-//! request that staged the change also changed the templates, so its manager owns them, with the time of the request. The time
-//! advances when the same manager writes again, as with every `kubectl apply` that changes something. It is never before the
-//! staging, and uses the same clock as the times of Pods. So it is used where it is before the reported time: after a ClaimRollout
-//! was deleted, if no controller ran when the change was staged, or if the clock of the controller is ahead.
+//! The annotation has no field manager, because the policy adds it after the API server has computed the managed
+//! fields. But the request that staged the change also changed the templates, so its manager owns them, with the time
+//! of the request. The time advances when the same manager writes again, as with every `kubectl apply` that changes
+//! something. It is never before the staging, and uses the same clock as the times of Pods. So it is used where it is
+//! before the reported time: after a ClaimRollout was deleted, if no controller ran when the change was staged, or if
+//! the clock of the controller is ahead.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;

@@ -20,8 +20,8 @@ pub(super) struct StateCounts {
     pub(super) rollouts: [i64; STATES],
     /// PVCs that are not ready, in the order of [`ClaimState::ALL`].
     pub(super) claims: [i64; ClaimState::ALL.len()],
-    /// The longest time in seconds without progress in a rollout. Rollouts that wait because their user asked for it, such as
-    /// paused ones, do not count.
+    /// The longest time in seconds without progress in a rollout. Rollouts that wait because their user asked for it,
+    /// such as paused ones, do not count.
     pub(super) standstill: i64,
 }
 
@@ -84,7 +84,8 @@ mod tests {
     use crate::controller::fixtures;
     use crate::rollout::ClaimState;
 
-    /// A rollout with this reason. The condition `holds` is true since `second`; the PVCs have these states since these seconds.
+    /// A rollout with this reason. The condition `holds` is true since `second`; the PVCs have these states since
+    /// these seconds.
     fn rollout(reason: &str, holds: &str, second: i64, claims: &[(&str, i64)]) -> ClaimRollout {
         let time = |second: i64| jiff::Timestamp::from_second(second).unwrap().to_string();
         let condition = |type_: &str| {

@@ -41,8 +41,8 @@ pub(super) const COLLECT: Seconds = 2;
 
 /// Writes the `status` of the ClaimRollout if it differs.
 ///
-/// `last` is the time of the last write, if known. For [`COLLECT`] seconds after it, intermediate steps of PVCs alone are not
-/// written: a driver may take many of them in that time.
+/// `last` is the time of the last write, if known. For [`COLLECT`] seconds after it, intermediate steps of PVCs alone
+/// are not written: a driver may take many of them in that time.
 pub(super) async fn write(
     api: &Api<ClaimRollout>,
     progress: &Progress,
@@ -103,7 +103,8 @@ fn body(name: &str, mut metadata: Value, part: &str, content: &Value) -> Value {
     })
 }
 
-/// The owner reference to the set, with which the ClaimRollout is deleted. It is no controller reference and blocks nothing.
+/// The owner reference to the set, with which the ClaimRollout is deleted. It is no controller reference and blocks
+/// nothing.
 fn owner(set: &SlimSet) -> OwnerReference {
     OwnerReference {
         api_version: "apps/v1".to_owned(),
@@ -177,8 +178,8 @@ fn status(
     }
 }
 
-/// A status without the intermediate steps of PVCs in motion and without the number of updated PVCs. It keeps the number of ready
-/// PVCs, failed PVCs, and the conditions.
+/// A status without the intermediate steps of PVCs in motion and without the number of updated PVCs. It keeps the
+/// number of ready PVCs, failed PVCs, and the conditions.
 fn essence(status: &ClaimRolloutStatus) -> ClaimRolloutStatus {
     let mut essence = status.clone();
     (essence.current_replicas, essence.updated_replicas) = (None, None);

@@ -1,6 +1,6 @@
-//! Watches quotas, LimitRanges and StorageClasses while an apply to a PVC is denied because of them. Only those that the
-//! [message](super::blockers) names are watched. When one of them changes so that the apply may pass, it is retried at once,
-//! without waiting for its backoff.
+//! Watches quotas, LimitRanges and StorageClasses while an apply to a PVC is denied because of them. Only those that
+//! the [message](super::blockers) names are watched. When one of them changes so that the apply may pass, it is
+//! retried at once, without waiting for its backoff.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, Weak};
@@ -15,12 +15,12 @@ use super::scopes::Scopes;
 use super::watch::{self, RequeueSender, Task, lock};
 use crate::rollout::Seconds;
 
-/// Changes within this time count as one: quotas change all the time where Pods and PVCs are created and deleted. Meanwhile the
-/// cache with which the API server checks quotas catches up.
+/// Changes within this time count as one: quotas change all the time where Pods and PVCs are created and deleted.
+/// Meanwhile the cache with which the API server checks quotas catches up.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The maximum number of namespaces with a watch of their own on quotas or on LimitRanges: each watch needs a connection. For
-/// more namespaces the whole cluster is watched, which has few of these objects.
+/// The maximum number of namespaces with a watch of their own on quotas or on LimitRanges: each watch needs a
+/// connection. For more namespaces the whole cluster is watched, which has few of these objects.
 const MAX_NAMESPACES: usize = 2;
 
 /// The sets with denied applies, and the watches for them.
@@ -107,8 +107,8 @@ impl Unblock {
         }
     }
 
-    /// Watches what these messages of denied applies name, for the set of this namespace, name and uid. Without messages the
-    /// watches for the set end.
+    /// Watches what these messages of denied applies name, for the set of this namespace, name and uid. Without
+    /// messages the watches for the set end.
     pub(super) fn set_denials(&self, set: [&str; 3], messages: &[&str]) {
         let mut waiting = lock(&self.waiting);
         self.wait_for::<SlimQuota>(&mut waiting, set, messages);
@@ -149,7 +149,8 @@ impl Unblock {
         lock(&self.waiting).due.remove(&(namespace.to_owned(), set.to_owned()))
     }
 
-    /// True iff an apply that was denied with this message, to a PVC of this storage class, passes now as far as is known.
+    /// True iff an apply that was denied with this message, to a PVC of this storage class, passes now as far as is
+    /// known.
     pub(super) fn lets_pass(&self, set: [&str; 2], message: &str, class: Option<&str>) -> bool {
         fn passes<K: WatchedBlocker>(
             waiting: &mut Waiting,

@@ -1,8 +1,8 @@
 //! Compares the reply to a write with what was sent.
 //!
-//! A webhook may change a write, and the API server drops fields of a disabled feature. The policy puts its annotations back
-//! unless its setting `controllerAccounts` contains the account. A controller that ignored the reply would repeat the write at
-//! every reconcile, for ever.
+//! A webhook may change a write, and the API server drops fields of a disabled feature. The policy puts its
+//! annotations back unless its setting `controllerAccounts` contains the account. A controller that ignored the reply
+//! would repeat the write at every reconcile, for ever.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;

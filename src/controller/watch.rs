@@ -17,8 +17,8 @@ use tokio::task::JoinHandle;
 use super::metrics::ControllerMetrics;
 use super::slim_set::SlimSet;
 
-/// The duration of a watch. It is restarted where it ended, which is cheap. A watch on a connection that is dead without notice
-/// times out a few seconds later.
+/// The duration of a watch. It is restarted where it ended, which is cheap. A watch on a connection that is dead
+/// without notice times out a few seconds later.
 const WATCH_SECONDS: u32 = 60;
 
 /// The page size of a list. The objects of a page are in memory as a whole.

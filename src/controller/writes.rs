@@ -32,8 +32,8 @@ pub(super) enum RoundOutcome {
 }
 
 impl Context {
-    /// Executes the writes of a plan, one after the other. A failure does not prevent the next write; the first failure is
-    /// returned.
+    /// Executes the writes of a plan, one after the other. A failure does not prevent the next write; the first
+    /// failure is returned.
     pub(super) async fn execute_all(&self, set: &SlimSet, plan: &Plan) -> (RoundOutcome, Result<(), ReconcileError>) {
         let (mut round, mut done) = (RoundOutcome::Nothing, Ok(()));
         for action in &plan.actions {
@@ -103,8 +103,8 @@ impl Context {
         }
     }
 
-    /// True iff it has been unknown for about a minute whether the PVC was written. The write then counts as denied: the report
-    /// shows it, and other PVCs do not wait for it if Pods are managed in parallel.
+    /// True iff it has been unknown for about a minute whether the PVC was written. The write then counts as denied:
+    /// the report shows it, and other PVCs do not wait for it if Pods are managed in parallel.
     fn is_unanswered(&self, set: &SlimSet, claim: &str) -> bool {
         self.remembered(set, |memory| {
             memory.failures >= UNANSWERED || memory.denials.contains_key(claim)
@@ -118,7 +118,8 @@ impl Context {
         let outcome = api_calls::patch(&sets, &set.name_any(), body).await;
         self.metrics.set_write(what, outcome.as_str());
         let (namespace, annotations) = (set.namespace(), &body["metadata"]["annotations"]);
-        tracing::info!(namespace, set = set.name_any(), %annotations, outcome = outcome.as_str(), "patch StatefulSet: {what}");
+        let (set_name, outcome_label) = (set.name_any(), outcome.as_str());
+        tracing::info!(namespace, set = set_name, %annotations, outcome = outcome_label, "patch StatefulSet: {what}");
         match outcome {
             ApiOutcome::Done(_) => {
                 self.remembered(set, |memory| (memory.undone, memory.write_denied) = (None, None));
