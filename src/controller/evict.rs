@@ -11,7 +11,7 @@ use super::context::Context;
 use super::slim_pod::SlimPod;
 use super::slim_set::SlimSet;
 use super::undone::Undone;
-use super::writes::Acted;
+use super::writes::RoundOutcome;
 use crate::rollout::{EventNotice, Evict, Reason, Seconds};
 
 impl Context {

@@ -87,7 +87,7 @@ use crate::rollout::Seconds;
 use crate::templates::MaxInMotion;
 
 pub use admission::WithoutPolicy;
-pub use client::Budget;
+pub use client::WriteBudget as Budget;
 pub use lease::Election;
 pub(crate) use lease::NAME as LEASE;
 pub use places::ClassLimits;

@@ -12,7 +12,7 @@ use super::error::ReconcileError;
 use super::settled::{Basis, Settled};
 use super::slim_set::SlimSet;
 use super::status::{COLLECT, ReportWrite};
-use super::writes::Acted;
+use super::writes::RoundOutcome;
 use super::{history, read_events};
 use crate::rollout::{Action, EventNotice, Plan, Reason, Seconds, SetStaged, Target};
 use crate::templates::{Phase, keys};
