@@ -166,7 +166,7 @@ impl Admission {
             match list(api).await? {
                 Readable::Done(objects) => policies.extend(objects.iter().filter_map(policy)),
                 Readable::Forbidden(why) => {
-                    tracing::debug!(kind, why, "the settings of policy objects are not compared")
+                    tracing::debug!(kind, why, "the settings of policy objects are not compared");
                 }
             }
         }
