@@ -139,7 +139,7 @@ mod tests {
         let others = [
             publish(&denied, "another set of the name", 1000),
             publish(&emit(Reason::FailedToPatchPVC, "data-web-2: not found"), "u", 1000),
-            claim_events(
+            publish(
                 &emit(Reason::ClaimExpansionFailed, "data-web-2: exceeded quota"),
                 "u",
                 1000,
