@@ -1,7 +1,7 @@
-//! Reads what is registered for admission, and says for which namespaces nothing is.
+//! Reads the registered webhooks and policies, and finds namespaces without the policy or the guard.
 //!
-//! Read only when a rollout is to go on, and then once for all of them: whoever takes the policy away is noticed within
-//! [`FRESH`], and an idle controller asks nothing.
+//! They are read only for a rollout in progress, and once for all rollouts: a removed policy is noticed within
+//! [`FRESH`], and an idle controller sends no request.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -16,49 +16,49 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::error::ReconcileError;
-use super::metrics::Metrics;
-use super::registered::{Labels, Policy, Registered};
+use super::metrics::ControllerMetrics;
+use super::registered::{KubewardenPolicy, Labels, Registered};
 use crate::api::Settings;
 use crate::rollout::Idle;
 use crate::rollout::idle::POLICY_RECHECK;
 
-/// For how long it is not read again.
+/// How long the result of a read is used.
 const FRESH: Duration = Duration::from_secs(POLICY_RECHECK);
 
-/// Whether StatefulSets are rolled out where nobody judges who stages a change.
+/// Whether to roll out in namespaces for which neither the policy nor the guard is registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WithoutPolicy {
-    /// They wait, and say so.
+    /// Rollouts wait, and report it.
     #[default]
     Stall,
-    /// They are: for tests, and where something else does what the policy does.
+    /// Rollouts go on: for tests, and for clusters where something else replaces the policy.
     RollOut,
 }
 
-/// What is known of admission.
+/// Reads and caches what is registered for admission.
 pub(super) struct Admission {
     client: Client,
     settings: Arc<Settings>,
-    /// The only namespace of the controller.
+    /// The only namespace of the controller, if it has one.
     namespace: Option<String>,
     without: WithoutPolicy,
-    metrics: Arc<Metrics>,
-    known: tokio::sync::Mutex<Known>,
+    metrics: Arc<ControllerMetrics>,
+    known: tokio::sync::Mutex<KnownAdmission>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownAdmission {
     read: Option<Instant>,
     registered: Registered,
-    /// What may not be read, in the words of the API server.
+    /// The message of the API server about an object that the controller may not read.
     unread: Option<String>,
-    /// Of each namespace that was asked about, or that they may not be read.
+    /// The labels of namespaces, or why they cannot be read.
     labels: HashMap<String, Result<Labels, String>>,
     differing: Vec<String>,
 }
 
-/// What could be read, or that it may not be.
-enum Read<T> {
+/// The result of a read: the objects, or the message of the API server about the missing right.
+enum Readable<T> {
     Done(T),
     Forbidden(String),
 }
@@ -69,7 +69,7 @@ impl Admission {
         settings: Arc<Settings>,
         namespace: Option<String>,
         without: WithoutPolicy,
-        metrics: Arc<Metrics>,
+        metrics: Arc<ControllerMetrics>,
     ) -> Self {
         Self {
             client,
@@ -81,21 +81,21 @@ impl Admission {
         }
     }
 
-    /// Compares the settings at the start, when nothing is rolled out yet.
+    /// Compares the settings at the start, before the first rollout.
     pub(super) async fn begin(&self) {
         if self.without == WithoutPolicy::RollOut {
             return;
         }
         if let Err(error) = self.read(&mut *self.known.lock().await).await {
-            tracing::warn!(%error, "the settings of policy objects are not compared yet");
+            tracing::warn!(%error, "failed to compare the settings of policy objects; the next rollout compares them");
         }
     }
 
-    /// Why nothing is rolled out in the namespace, if nobody judges who stages a change there. What may not be read does not
-    /// count: the right to read it comes with the controller.
+    /// Returns the reason to wait if neither the policy nor the guard is registered for the namespace. Objects that
+    /// the controller may not read do not count: its roles contain the right to read them.
     ///
     /// # Errors
-    /// If there is no answer, so that nothing is known.
+    /// If the API server does not respond.
     pub(super) async fn missing(&self, namespace: &str) -> Result<Option<Idle>, ReconcileError> {
         if self.without == WithoutPolicy::RollOut {
             return Ok(None);
@@ -105,7 +105,7 @@ impl Admission {
             self.read(&mut known).await?;
         }
         if !known.labels.contains_key(namespace) {
-            // Others, of other namespaces, need not wait for it.
+            // Rollouts of other namespaces do not wait for this request.
             drop(known);
             let labels = self.labels(namespace).await?;
             known = self.known.lock().await;
@@ -114,9 +114,9 @@ impl Admission {
         Ok(known.missing(namespace))
     }
 
-    /// Reads everything anew. What was known stays if there is no answer.
-    async fn read(&self, known: &mut Known) -> Result<(), ReconcileError> {
-        let mut next = Known::default();
+    /// Reads everything again. On an error the known state stays.
+    async fn read(&self, known: &mut KnownAdmission) -> Result<(), ReconcileError> {
+        let mut next = KnownAdmission::default();
         let client = || self.client.clone();
         let registered = Registered {
             configurations: next.keep(list(Api::all(client())).await?),
@@ -135,24 +135,27 @@ impl Admission {
         Ok(())
     }
 
-    /// In what the settings of policy objects differ from ours; it is said once for each time that it changes.
+    /// The differences between the settings of policy objects and ours. Logs them when they change.
     fn compare(&self, registered: &Registered, home: Option<&Labels>, before: &[String]) -> Vec<String> {
         let differing = registered.differing(&self.settings, home);
         self.metrics.settings_differ(differing.len());
         if differing != before {
             for difference in &differing {
-                tracing::warn!(difference, "a policy object has other settings than this controller");
+                tracing::warn!(
+                    difference,
+                    "a policy object and this controller have different settings"
+                );
             }
             if differing.is_empty() {
-                tracing::info!("the policy objects have the settings of this controller");
+                tracing::info!("the policy objects and this controller have the same settings");
             }
         }
         differing
     }
 
-    /// The policy objects of Kubewarden. Where it is not installed, or they may not be read, there are none: webhooks are
-    /// known by their names then.
-    async fn policies(&self) -> Result<Vec<Policy>, ReconcileError> {
+    /// The policy objects of Kubewarden; none if it is not installed or they cannot be read. Webhooks are then
+    /// recognized by their names.
+    async fn policies(&self) -> Result<Vec<KubewardenPolicy>, ReconcileError> {
         let mut policies = Vec::new();
         for kind in ["ClusterAdmissionPolicy", "AdmissionPolicy"] {
             let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("policies.kubewarden.io", "v1", kind));
@@ -161,25 +164,27 @@ impl Admission {
                 _ => Api::all_with(self.client.clone(), &resource),
             };
             match list(api).await? {
-                Read::Done(objects) => policies.extend(objects.iter().filter_map(policy)),
-                Read::Forbidden(why) => tracing::debug!(kind, why, "the settings of policy objects are not compared"),
+                Readable::Done(objects) => policies.extend(objects.iter().filter_map(policy)),
+                Readable::Forbidden(why) => {
+                    tracing::debug!(kind, why, "the settings of policy objects are not compared");
+                }
             }
         }
         Ok(policies)
     }
 
-    /// The labels of a namespace, or that they may not be read.
+    /// The labels of a namespace, or why they cannot be read.
     async fn labels(&self, namespace: &str) -> Result<Result<Labels, String>, ReconcileError> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         Ok(match read(namespaces.get_metadata_opt(namespace).await)? {
-            Read::Done(found) => Ok(found.and_then(|found| found.metadata.labels).unwrap_or_default()),
-            Read::Forbidden(why) => Err(why),
+            Readable::Done(found) => Ok(found.and_then(|found| found.metadata.labels).unwrap_or_default()),
+            Readable::Forbidden(why) => Err(why),
         })
     }
 }
 
-impl Known {
-    /// Why nothing is rolled out in a namespace whose labels are known.
+impl KnownAdmission {
+    /// Returns the reason to wait for a namespace whose labels are known.
     fn missing(&self, namespace: &str) -> Option<Idle> {
         let unread = match self.labels.get(namespace) {
             Some(Ok(labels)) if self.registered.judges(labels) => return None,
@@ -189,11 +194,11 @@ impl Known {
         Some(Idle::PolicyMissing { unread })
     }
 
-    /// What could be read; that something may not be is kept.
-    fn keep<T>(&mut self, read: Read<Vec<T>>) -> Vec<T> {
+    /// Returns the objects. If they cannot be read, keeps the reason.
+    fn keep<T>(&mut self, read: Readable<Vec<T>>) -> Vec<T> {
         match read {
-            Read::Done(objects) => objects,
-            Read::Forbidden(why) => {
+            Readable::Done(objects) => objects,
+            Readable::Forbidden(why) => {
                 self.unread = Some(why);
                 Vec::new()
             }
@@ -201,38 +206,38 @@ impl Known {
     }
 }
 
-/// One that cannot be read is none of ours.
-fn policy(object: &DynamicObject) -> Option<Policy> {
+/// Parses a policy object. An invalid one is ignored: it is not ours.
+fn policy(object: &DynamicObject) -> Option<KubewardenPolicy> {
     let text = serde_json::to_string(object).ok()?;
     serde_json::from_str(&text).ok()
 }
 
-async fn list<K>(api: Api<K>) -> Result<Read<Vec<K>>, ReconcileError>
+async fn list<K>(api: Api<K>) -> Result<Readable<Vec<K>>, ReconcileError>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
     let listed = api.list(&ListParams::default()).await.map(|list| list.items);
     match listed {
-        // The kind is not served.
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Read::Done(Vec::new())),
+        // The API server does not serve the kind.
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Readable::Done(Vec::new())),
         listed => read(listed),
     }
 }
 
-fn read<T>(answer: kube::Result<T>) -> Result<Read<T>, ReconcileError> {
+fn read<T>(answer: kube::Result<T>) -> Result<Readable<T>, ReconcileError> {
     match answer {
-        Ok(found) => Ok(Read::Done(found)),
-        Err(kube::Error::Api(status)) if status.code == 403 => Ok(Read::Forbidden(status.message.clone())),
+        Ok(found) => Ok(Readable::Done(found)),
+        Err(kube::Error::Api(status)) if status.code == 403 => Ok(Readable::Forbidden(status.message.clone())),
         Err(error) => Err(ReconcileError::Admission(error.to_string())),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Idle, Known, Labels};
+    use super::{Idle, KnownAdmission, Labels};
 
     #[test]
-    fn what_may_not_be_read_is_the_reason_that_is_told() {
+    fn missing_right_is_the_reported_reason() {
         let forbidden = |what: &str| format!("{what} is forbidden");
         for (labels, unread, expected) in [
             (Ok(Labels::new()), None, None),
@@ -240,10 +245,10 @@ mod tests {
             (Err(forbidden("get")), None, Some(forbidden("get"))),
             (Err(forbidden("get")), Some(forbidden("list")), Some(forbidden("get"))),
         ] {
-            let known = Known {
+            let known = KnownAdmission {
                 labels: [("a".to_owned(), labels)].into(),
                 unread,
-                ..Known::default()
+                ..KnownAdmission::default()
             };
             let expected = Idle::PolicyMissing { unread: expected };
             assert_eq!(known.missing("a"), Some(expected));

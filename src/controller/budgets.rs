@@ -1,4 +1,4 @@
-//! The budgets of storage classes, as a look at a StatefulSet uses them.
+//! The limits of storage classes in a reconcile.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use kube::runtime::reflector::ObjectRef;
 
 use super::context::Context;
 use super::namespaces::Namespace;
-use super::slim::Set;
+use super::slim_set::SlimSet;
 use crate::claims::Claim;
 use crate::rollout::spending;
 use crate::rollout::{ApplyClaim, Plan, Seconds, SetView, Snapshot};
 use crate::templates::{Phase, StagedChange, keys};
 
 impl Context {
-    /// What to do next, within what storage classes allow over all StatefulSets.
+    /// The plan within the limits of storage classes over all StatefulSets.
     pub(super) fn plan(&self, snapshot: &mut Snapshot) -> Plan {
         self.places.plan(snapshot, || {
             let sets = self.sets.state();
@@ -25,10 +25,11 @@ impl Context {
         })
     }
 
-    /// When we modified the claims of the set: what stands on them, and what a watch has not shown yet.
+    /// When this controller modified the PVCs of the set: from their annotations, and from replies that the watch
+    /// does not show yet.
     pub(super) fn modified(
         &self,
-        set: &Set,
+        set: &SlimSet,
         view: &SetView,
         opened: &Namespace,
         claims: &BTreeMap<String, Claim>,
@@ -49,8 +50,8 @@ impl Context {
         times.collect()
     }
 
-    /// The claim was modified, which the watch may be slow to show.
-    pub(super) fn note_modified(&self, set: &Set, apply: &ApplyClaim) {
+    /// Notes that the PVC was modified, until the watch shows it.
+    pub(super) fn note_modified(&self, set: &SlimSet, apply: &ApplyClaim) {
         if let Some(text) = apply.annotations.get(keys::MODIFIED) {
             let times = spending::read(text);
             self.remember(set, |memory| memory.modified.insert(apply.uid.clone(), times));
@@ -58,8 +59,8 @@ impl Context {
     }
 }
 
-/// True iff a rollout of the set may have begun and not ended.
-fn rolls_out(set: &Set) -> bool {
+/// True iff a rollout of the set is in progress.
+fn rolls_out(set: &SlimSet) -> bool {
     let uid = set.uid().unwrap_or_default();
     let change = set.annotation(keys::STAGED).map(|text| StagedChange::read(text, &uid));
     change.is_some_and(|change| change.is_ok_and(|change| change.phase == Phase::RollingOut))

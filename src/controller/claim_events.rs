@@ -1,4 +1,4 @@
-//! What was said of claims that take long, and how often anybody may ask.
+//! Caches the last Event about each slow PVC, and limits the rate of reads.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -6,14 +6,15 @@ use std::sync::Mutex;
 use super::watch::lock;
 use crate::rollout::Seconds;
 
-/// Time between two questions about whichever claims.
+/// The minimum time between two reads.
 const PACE: Seconds = 5;
-/// When anything was asked last, by all looks together.
+
+/// The rate limit of reads, shared by all reconciles: the time of the last read.
 #[derive(Debug, Default)]
 pub(super) struct Pace(Mutex<Option<Seconds>>);
 
 impl Pace {
-    /// True iff something may be asked now; then it is. A clock that was set back keeps nobody waiting.
+    /// True iff a read is allowed now; the caller then reads. A clock that was set back causes no wait.
     pub(super) fn admits(&self, now: Seconds) -> bool {
         let mut last = lock(&self.0);
         let waits = last.is_some_and(|last| (last..last.saturating_add(PACE)).contains(&now));
@@ -24,12 +25,12 @@ impl Pace {
     }
 }
 
-/// What was last said of a claim, and when that was asked.
+/// The last Event about a PVC, and the time of the read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ClaimEvent {
     pub(super) message: String,
-    pub(super) asked: Seconds,
+    pub(super) read_at: Seconds,
 }
 
-/// What was said of claims, by uid.
+/// The last Events by uid of the PVC.
 pub(super) type ClaimEvents = BTreeMap<String, ClaimEvent>;

@@ -1,5 +1,4 @@
-//! Every request of the controller passes here: writes keep to a budget and to the Lease, reads are not waited for for ever,
-//! and all are measured.
+//! The client of all requests: writes need a budget and the Lease, every request has a timeout, and all are measured.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -11,26 +10,26 @@ use leaky_bucket::RateLimiter;
 use tokio::time::timeout;
 
 use super::lease::Term;
-use super::metrics::Metrics;
+use super::metrics::ControllerMetrics;
 
-/// How long an answer may take to begin, of a list or a watch too: what it is about may be long, but not this. Otherwise
-/// one that was asked for on a connection that has died would only be missed when the connection is given up.
-const ANSWER: Duration = Duration::from_secs(30);
+/// The time until a response must begin, also that of a list or a watch. Otherwise a request on a dead connection
+/// would wait until the connection times out.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many writes a second the controller makes at most.
+/// The rate limit of writes, in addition to the priority and fairness of the API server.
 ///
-/// Besides what the API server's own priority and fairness lets through. Those that a rollout needs are few; the budget
-/// is for the day on which thousands of sets begin at once. Reads, and the Lease, are not counted.
+/// A rollout needs few writes; the limit is for thousands of rollouts that start at once. Reads and the Lease do not
+/// count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// On the average.
+pub struct WriteBudget {
+    /// The average number of writes per second.
     pub per_second: NonZeroU32,
-    /// At once, after a quiet time.
+    /// The number of writes at once after an idle time.
     pub burst: NonZeroU32,
 }
 
-impl Budget {
-    /// What is allowed if nobody says otherwise. kube-controller-manager allows all its controllers together 20 and 30.
+impl WriteBudget {
+    /// The default. kube-controller-manager has 20 and 30 for all of its controllers together.
     pub const DEFAULT: Self = Self {
         per_second: NonZeroU32::new(50).unwrap(),
         burst: NonZeroU32::new(100).unwrap(),
@@ -46,8 +45,8 @@ impl Budget {
             .build()
     }
 
-    /// So many writes more are allowed whenever so much time has passed: in steps of about a tenth of a second, and of
-    /// one write at least.
+    /// The number of writes that each interval adds. The interval is about a tenth of a second, or longer if it would
+    /// add less than one write.
     fn pace(self) -> (usize, Duration) {
         let refill = self.per_second.get().div_ceil(10);
         let interval = f64::from(refill) / f64::from(self.per_second.get());
@@ -55,7 +54,7 @@ impl Budget {
     }
 }
 
-/// What a request is, as a label.
+/// The verb of a request, as a label value.
 fn verb(method: &str, path_and_query: &str) -> &'static str {
     match method {
         "GET" if path_and_query.contains("watch=true") => "watch",
@@ -67,37 +66,37 @@ fn verb(method: &str, path_and_query: &str) -> &'static str {
     }
 }
 
-/// True iff the request counts for the budget.
+/// True iff the request needs the budget.
 fn counts(verb: &str, path: &str) -> bool {
     !matches!(verb, "read" | "watch") && !path.starts_with("/apis/coordination.k8s.io/")
 }
 
-/// True iff it is an Event, which has a budget of its own: no rollout waits for what is only said.
+/// True iff the request writes an Event. Events have a budget of their own, so that no rollout waits for them.
 fn is_event(path: &str) -> bool {
     let (path, _) = path.split_once('?').unwrap_or((path, ""));
     let parts: Vec<&str> = path.split('/').collect();
     matches!(parts[..], ["", "api", "v1", "namespaces", _, "events"])
 }
 
-/// How many Events are let through at once after a quiet time; as many a second as writes.
+/// The burst of Events. Their average rate is that of the other writes.
 const EVENTS: usize = 1000;
 
-/// Why a request was not made, or not waited for.
+/// The causes of a request that was not sent, or not waited for.
 #[derive(Debug, thiserror::Error)]
 enum Unsent {
-    /// Somebody else may lead by now.
-    #[error("expected to hold the Lease, but found that it may be another's")]
+    /// Another controller may lead by now.
+    #[error("not sent: another controller may hold the Lease")]
     Term,
-    /// Lists and watches are not under the time limit of a call.
-    #[error("no answer within {ANSWER:?}")]
+    /// No response in time. Lists and watches have no other timeout.
+    #[error("no response within {RESPONSE_TIMEOUT:?}")]
     Answer,
-    /// The status says the same.
-    #[error("more Events than its budget allows")]
+    /// An Event is dropped: the status contains the same.
+    #[error("not sent: the budget for Events is used up")]
     Event,
 }
 
-/// The same client, with a budget and measured. While `term` does not last nothing is written but the Lease.
-pub(super) fn within(client: Client, budget: Budget, term: Term, metrics: Arc<Metrics>) -> Client {
+/// A client that measures requests and limits writes. After the end of `term` it sends no write except to the Lease.
+pub(super) fn within(client: Client, budget: WriteBudget, term: Term, metrics: Arc<ControllerMetrics>) -> Client {
     let namespace = client.default_namespace().to_owned();
     let burst = usize::try_from(budget.burst.get()).unwrap_or(usize::MAX);
     let limiters = Arc::new([budget.limiter(burst), budget.limiter(burst.max(EVENTS))]);
@@ -119,7 +118,7 @@ pub(super) fn within(client: Client, budget: Budget, term: Term, metrics: Arc<Me
                 }
             }
             let measured = metrics.request(verb);
-            let answer = timeout(ANSWER, client.send(request)).await;
+            let answer = timeout(RESPONSE_TIMEOUT, client.send(request)).await;
             let answer = answer.unwrap_or_else(|_| Err(kube::Error::Service(Unsent::Answer.into())));
             measured.answered(answer.as_ref().ok().map(|answer| answer.status().as_u16()));
             answer
@@ -133,10 +132,10 @@ mod tests {
     use std::num::NonZeroU32;
     use std::time::Duration;
 
-    use super::{Budget, counts, is_event, verb};
+    use super::{WriteBudget, counts, is_event, verb};
 
     #[test]
-    fn reads_and_the_lease_are_not_counted_and_every_write_is() {
+    fn budget_counts_writes_except_the_lease() {
         let claims = "/api/v1/namespaces/n/persistentvolumeclaims/data-web-0?fieldManager=claim-rollout";
         let lease = "/apis/coordination.k8s.io/v1/namespaces/n/leases/claim-rollout-controller";
         for (method, target, expected) in [
@@ -174,10 +173,10 @@ mod tests {
     }
 
     #[test]
-    fn so_many_a_second_are_so_many_a_step() {
+    fn budget_per_second_is_split_into_steps() {
         for (per_second, refill, millis) in [(1, 1, 1000), (4, 1, 250), (10, 1, 100), (50, 5, 100), (1000, 100, 100)] {
             let per_second = NonZeroU32::new(per_second).unwrap();
-            let budget = Budget {
+            let budget = WriteBudget {
                 per_second,
                 burst: per_second,
             };

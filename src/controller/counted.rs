@@ -1,19 +1,19 @@
-//! Which claims are looked at although nothing is rolled out: how many lag under `OnClaimDelete`, which ask for more than they
-//! will get after a withdrawal.
+//! Counts of PVCs while nothing is rolled out: outdated PVCs with `OnClaimDelete`, and PVCs that request more than
+//! they will get after a withdrawal.
 //!
-//! They are counted when the StatefulSet changes, and every few hours: nobody keeps watching them for that.
+//! They are counted when the StatefulSet changes, and every few hours. They are not watched for that.
 
 use super::context::Context;
 use super::crd::ClaimRollout;
-use super::slim::Set;
+use super::slim_set::SlimSet;
 use super::{settled, views};
 use crate::rollout::lag;
 use crate::rollout::{Idle, SetView, Target};
 use crate::templates::Revision;
 
 impl Context {
-    /// True iff this controller has not looked at the set yet, and an earlier one has left nothing to do.
-    pub(super) fn was_reported(&self, set: &Set, view: &SetView, target: &Result<Target<'_>, Idle>) -> bool {
+    /// True iff this is the first reconcile of the set and a previous controller has left nothing to do.
+    pub(super) fn was_reported(&self, set: &SlimSet, view: &SetView, target: &Result<Target<'_>, Idle>) -> bool {
         let is_known = self.remembered(set, |memory| memory.settled.is_some()) == Some(true);
         let report = self.report_of(set).filter(|_| !is_known);
         report.is_some_and(|report| match target {
@@ -25,21 +25,21 @@ impl Context {
         })
     }
 
-    /// True iff claims are looked at although nothing is rolled out. They are watched until they have been counted.
-    pub(super) fn counts(&self, set: &Set, view: &SetView, idle: Idle) -> bool {
+    /// True iff PVCs are counted although nothing is rolled out. They are watched until they are counted.
+    pub(super) fn counts(&self, set: &SlimSet, view: &SetView, idle: Idle) -> bool {
         lag::is_reported(&self.idle(set, view, idle), view)
     }
 
-    /// Why nothing is rolled out, by what was reported before.
-    fn idle(&self, set: &Set, view: &SetView, idle: Idle) -> Idle {
+    /// Why nothing is rolled out, based on the previous report.
+    fn idle(&self, set: &SlimSet, view: &SetView, idle: Idle) -> Idle {
         let report = self.report_of(set);
         let previous = report.and_then(|report| views::previous(&report, &view.uid));
         lag::after(idle, previous.as_ref(), &Revision::of(&view.live))
     }
 }
 
-/// True iff an earlier controller has reported what this one would: nothing is rolled out, and as many claims were counted or
-/// named as there are replicas for now. So a start and a failover read no claims here either.
+/// True iff a previous controller has reported the same: nothing is rolled out, and the PVCs of the current number of
+/// replicas were counted. So a start or a failover does not read these PVCs.
 fn was_counted(set: &SetView, idle: &Idle, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");

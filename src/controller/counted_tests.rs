@@ -7,7 +7,7 @@ use crate::rollout::lag;
 use crate::rollout::{Idle, SetView};
 use crate::templates::{Revision, UpdatePolicy};
 
-/// A set that waits for claims to come, or of which a wish was withdrawn; and what was reported of it.
+/// A set with `OnClaimDelete` or with a withdrawn change, and its report.
 fn reported(idle: &Idle) -> (SetView, Value) {
     let mut set = web().set;
     set.update_policy = Some(UpdatePolicy::OnClaimDelete);
@@ -28,7 +28,7 @@ fn reported(idle: &Idle) -> (SetView, Value) {
 }
 
 #[test]
-fn what_was_counted_is_known_from_its_report_alone() {
+fn counted_set_is_recognized_by_its_report() {
     type Row = (&'static str, Idle, &'static str, Value, bool);
     let uid = "/spec/setRef/uid";
     let rows: [Row; 9] = [
@@ -36,7 +36,7 @@ fn what_was_counted_is_known_from_its_report_alone() {
         ("withdrawn", Idle::Withdrawn, uid, json!("set-uid"), true),
         ("of another set", Idle::OnClaimDelete, uid, json!("other"), false),
         (
-            "another wish",
+            "another target",
             Idle::OnClaimDelete,
             "/status/updateRevision",
             json!("other"),
@@ -81,7 +81,7 @@ fn what_was_counted_is_known_from_its_report_alone() {
 }
 
 #[test]
-fn claims_are_looked_at_only_where_they_are_counted() {
+fn claims_are_read_only_if_they_are_counted() {
     for (idle, replicas, expected) in [
         (Idle::OnClaimDelete, 3, true),
         (Idle::Withdrawn, 3, true),

@@ -1,4 +1,4 @@
-//! `ClaimRollout`: what users read of a rollout. The controller writes it and never decides from it.
+//! `ClaimRollout`: the report of a rollout for users. The controller writes it and never decides from it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::CustomResource;
@@ -7,7 +7,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// What is being rolled out to the claims of a StatefulSet. Its generation counts the wishes.
+/// The target of the rollout. Each new target increments metadata.generation.
 #[derive(Clone, CustomResource, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[kube(
     group = "claim-rollout.io",
@@ -19,7 +19,7 @@ use serde_json::Value;
     shortname = "vcr",
     category = "all",
     derive = "PartialEq",
-    doc = "The rollout of changed volumeClaimTemplates to the claims of a StatefulSet. Written by the controller, for reading.",
+    doc = "The rollout of changed volumeClaimTemplates to the PVCs of a StatefulSet, as the controller reports it.",
     printcolumn = r#"{"name":"Set","type":"string","jsonPath":".spec.setRef.name"}"#,
     printcolumn = r#"{"name":"Policy","type":"string","jsonPath":".spec.updatePolicy"}"#,
     printcolumn = r#"{"name":"Revision","type":"string","jsonPath":".spec.revision"}"#,
@@ -32,22 +32,22 @@ use serde_json::Value;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimRolloutSpec {
-    /// The set.
-    pub set_ref: SetRef,
-    /// The revision of the wanted templates.
+    /// The StatefulSet.
+    pub set_ref: StatefulSetRef,
+    /// The target revision: the hash of the desired templates.
     pub revision: String,
-    /// The wanted templates.
+    /// The desired templates.
     #[schemars(schema_with = "any_objects")]
     pub templates: Vec<TemplateText>,
-    /// How existing claims follow: OnClaimDelete, InPlace or ReCreate.
+    /// How existing PVCs are updated: OnClaimDelete, InPlace or ReCreate.
     pub update_policy: String,
-    /// How claims and Pods are coordinated: LockStep or Async.
+    /// How updates of PVCs and Pods are coordinated: LockStep or Async.
     pub sync: String,
-    /// Whether the set is replaced at the end: Never or WhenComplete.
+    /// Whether the StatefulSet is replaced after the rollout: Never or WhenComplete.
     pub replace_set: String,
 }
 
-/// A template as text: a tree of it takes ten times as much memory, there are thousands of them, and nobody looks into one.
+/// A template as JSON text. A parsed one takes ten times the memory, there are thousands, and none is ever inspected.
 #[derive(Clone, Debug)]
 pub struct TemplateText(Box<str>);
 
@@ -63,7 +63,7 @@ impl From<Value> for TemplateText {
     }
 }
 
-/// The order of fields is nobody's business.
+/// The order of fields does not matter.
 impl PartialEq for TemplateText {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0 || matches!((self.value(), other.value()), (Ok(one), Ok(other)) if one == other)
@@ -82,94 +82,94 @@ impl Serialize for TemplateText {
     }
 }
 
-/// Which object is meant.
+/// A reference to the StatefulSet.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SetRef {
-    /// Its API version.
+pub struct StatefulSetRef {
+    /// The API version of the StatefulSet.
     pub api_version: String,
-    /// Its kind.
+    /// The kind: StatefulSet.
     pub kind: String,
-    /// Its name.
+    /// The name of the StatefulSet.
     pub name: String,
-    /// Its uid.
+    /// The uid of the StatefulSet.
     pub uid: String,
 }
 
-/// How far the rollout has come.
+/// The progress of the rollout.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClaimRolloutStatus {
-    /// The generation that this status is about.
+    /// The generation of the ClaimRollout that this status describes.
     pub observed_generation: i64,
-    /// The revision of the claims that are not at the wish; at the end that of the wish.
+    /// The revision of outdated PVCs; the target revision once none is outdated.
     pub current_revision: String,
-    /// The revision of the wish.
+    /// The target revision.
     pub update_revision: String,
-    /// When the controller first saw this wish.
+    /// When the controller first saw the target revision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// Replicas of the set.
+    /// The number of replicas of the StatefulSet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i64>,
-    /// Replicas of which no claim is at the wish.
+    /// The number of replicas without an updated PVC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_replicas: Option<i64>,
-    /// Replicas of which every claim is at the wish.
+    /// The number of replicas whose PVCs are all updated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_replicas: Option<i64>,
-    /// Replicas of which every claim is at the wish and ready.
+    /// The number of replicas whose PVCs are all ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_replicas: Option<i64>,
-    /// The same for the claims of each template.
+    /// The progress by template.
     pub volume_claim_templates: Vec<TemplateStatus>,
-    /// Claims that are not done, highest ordinal first, at most 50.
-    pub claims: Vec<ClaimStatus>,
-    /// Ready, Reconciling and Stalled.
+    /// PVCs that are not ready, highest ordinal first, at most 50.
+    pub claims: Vec<PvcStatus>,
+    /// The conditions Ready, Reconciling and Stalled.
     pub conditions: Vec<Condition>,
 }
 
-/// How far the claims of one template have come.
+/// The progress of the PVCs of one template.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TemplateStatus {
     /// The name of the template.
     pub template_name: String,
-    /// Claims at the wish.
+    /// The number of updated PVCs.
     pub updated_replicas: i64,
-    /// Claims at the wish and ready.
+    /// The number of ready PVCs.
     pub ready_replicas: i64,
-    /// Claims that ask for at least what the template asks for.
+    /// The number of PVCs that request at least what the template requests.
     pub compatible_replicas: i64,
-    /// Such claims that have it.
+    /// The number of PVCs that also have at least what the template requests.
     pub compatible_ready_replicas: i64,
-    /// The generation of the StatefulSet, once every claim is at the wish and ready; not there before.
+    /// The generation of the StatefulSet, once all PVCs are ready; absent before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_reconciliation_generation: Option<i64>,
 }
 
-/// One claim that is not done.
+/// A PVC that is not ready.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ClaimStatus {
-    /// Its name.
+pub struct PvcStatus {
+    /// The name of the PVC.
     pub name: String,
-    /// The ordinal of its replica.
+    /// The ordinal of the replica.
     pub ordinal: i64,
-    /// How far it has come.
+    /// The state of the PVC.
     pub state: String,
-    /// Why, as one word.
+    /// The reason for the state, in one word.
     pub reason: String,
-    /// Why, in words.
+    /// The reason for the state, in a sentence.
     pub message: String,
-    /// Since when it has been in this state for this reason.
+    /// When the PVC entered this state for this reason.
     pub since: Time,
 }
 
-/// Objects of any fields: the templates are those of another API, whose schema is not repeated here.
+/// Objects with any fields: the schema of the templates belongs to another API and is not repeated here.
 fn any_objects(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "description": "The wanted templates.",
+        "description": "The desired templates.",
         "type": "array",
         "items": { "type": "object", "x-kubernetes-preserve-unknown-fields": true }
     })
@@ -180,7 +180,7 @@ mod tests {
     use super::TemplateText;
 
     #[test]
-    fn templates_are_equal_whatever_the_order_of_their_fields() {
+    fn templates_with_reordered_fields_are_equal() {
         let text = |text: &str| TemplateText(text.into());
         for (one, other, expected) in [
             (r#"{"a":1,"b":2}"#, r#"{"a":1,"b":2}"#, true),

@@ -1,28 +1,28 @@
-//! Why a look at a StatefulSet failed.
+//! Errors of a reconcile.
 
 use super::views;
 use crate::templates::StagedError;
 
-/// Why a look failed. It is repeated.
+/// An error of a reconcile, which is requeued.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReconcileError {
-    /// An object of the API cannot be read.
+    /// An object of the API has an unexpected value.
     #[error(transparent)]
     View(#[from] views::ViewError),
-    /// The record cannot be written.
+    /// The staged change cannot be written.
     #[error(transparent)]
     StagedChange(#[from] StagedError),
-    /// What is registered for admission is not known.
-    #[error("webhooks and policies: {0}")]
+    /// The registered webhooks and policies cannot be read.
+    #[error("failed to read webhooks and policies: {0}")]
     Admission(String),
-    /// A write did not succeed, or nobody knows.
-    #[error("{what}: {why}")]
+    /// A write failed, or its outcome is unknown.
+    #[error("failed to write {what}: {why}")]
     Write {
-        /// What was to be written.
+        /// The object.
         what: &'static str,
-        /// Why it was not.
+        /// The cause.
         why: String,
-        /// Seconds that the API server asked to wait.
+        /// The seconds that the API server asked to wait.
         retry_after: Option<u32>,
     },
 }

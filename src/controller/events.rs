@@ -1,7 +1,7 @@
-//! Events, said once per cause.
+//! Publishes Events, once per cause.
 //!
-//! They are written as `v1`, not as `events.k8s.io/v1`, which does not take a `lastTimestamp`: kubectl sorts by that one, and
-//! would show them before all others and in the order of their names.
+//! Their version is `v1`. `events.k8s.io/v1` does not allow a `lastTimestamp`, by which kubectl sorts: it would show
+//! them before all other Events, ordered by name.
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
@@ -9,23 +9,30 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use sha2::{Digest, Sha256};
 
-use super::act::{Outcome, call};
-use super::metrics::Metrics;
-use super::slim::Set;
+use super::api_calls::{ApiOutcome, call};
+use super::metrics::ControllerMetrics;
+use super::slim_set::SlimSet;
 use super::{Clock, FIELD_MANAGER, timestamp};
 use crate::rollout::{EventNotice, Seconds};
 
-/// Who we are in Events.
+/// The reporting component of our Events.
 pub(super) const REPORTER: &str = "claim-rollout.io/controller";
 
-/// The longest message that the API server takes, in bytes.
+/// The maximum length of a message that the API server accepts, in bytes.
 const MAX_MESSAGE: usize = 1024;
 
-/// Says it on the set, and on the claim where it concerns one.
+/// Publishes an Event on the set, and on the PVC if it concerns one.
 ///
-/// The name of the Event is a hash of what it says: said again, by this controller or by another one, it exists already
-/// for as long as the API server keeps Events. A lost Event is logged and not repeated: the status says the same.
-pub(super) async fn publish(client: &Client, metrics: &Metrics, clock: Clock, set: &Set, emit: &EventNotice) {
+/// The name of the Event contains a hash of its content. If this or another controller emits it again, it exists
+/// already, for as long as the API server keeps Events. A failure is logged and not retried: the status contains the
+/// same.
+pub(super) async fn publish(
+    client: &Client,
+    metrics: &ControllerMetrics,
+    clock: Clock,
+    set: &SlimSet,
+    emit: &EventNotice,
+) {
     let namespace = set.namespace().unwrap_or_default();
     let on_set = reference("apps/v1", "StatefulSet", &namespace, &set.name_any(), &emit.set_uid);
     let claim = emit
@@ -40,9 +47,9 @@ pub(super) async fn publish(client: &Client, metrics: &Metrics, clock: Clock, se
     for (regarding, related) in subjects.into_iter().flatten() {
         let event = event(emit, &namespace, regarding, related, clock());
         match call(api.create(&PostParams::default(), &event)).await {
-            Outcome::Done(_) => metrics.event(emit.reason),
-            Outcome::Conflict => {}
-            other => tracing::warn!(reason = emit.reason.as_str(), outcome = ?other, "an Event was lost"),
+            ApiOutcome::Done(_) => metrics.event(emit.reason),
+            ApiOutcome::Conflict => {}
+            other => tracing::warn!(reason = emit.reason.as_str(), outcome = ?other, "failed to publish an Event"),
         }
     }
 }
@@ -110,7 +117,7 @@ mod tests {
     use crate::rollout::{EventNotice, Reason};
 
     #[test]
-    fn what_is_said_again_has_the_same_name_and_everything_its_time() {
+    fn repeated_event_has_the_same_name() {
         let emit = |reason, message: &str| EventNotice {
             set_uid: "u".to_owned(),
             claim: None,
@@ -118,10 +125,10 @@ mod tests {
             message: message.to_owned(),
         };
         let on = |name: &str, uid: &str| reference("apps/v1", "StatefulSet", "default", name, uid);
-        let claim_events = |emit: &EventNotice, uid: &str, now| event(emit, "default", on("web", uid), None, now);
-        let refused = emit(Reason::FailedToPatchPVC, "data-web-2: exceeded quota");
-        let first = claim_events(&refused, "u", 1000);
-        let again = claim_events(&refused, "u", 2000);
+        let publish = |emit: &EventNotice, uid: &str, now| event(emit, "default", on("web", uid), None, now);
+        let denied = emit(Reason::FailedToPatchPVC, "data-web-2: exceeded quota");
+        let first = publish(&denied, "u", 1000);
+        let again = publish(&denied, "u", 2000);
         assert_eq!(first.metadata.name, again.metadata.name);
         assert_eq!(first.type_.as_deref(), Some("Warning"));
         for (event, seconds) in [(&first, 1000), (&again, 2000)] {
@@ -130,9 +137,9 @@ mod tests {
             assert_eq!((&event.first_timestamp, event.count), (&event.last_timestamp, Some(1)));
         }
         let others = [
-            claim_events(&refused, "another set of the name", 1000),
-            claim_events(&emit(Reason::FailedToPatchPVC, "data-web-2: not found"), "u", 1000),
-            claim_events(
+            publish(&denied, "another set of the name", 1000),
+            publish(&emit(Reason::FailedToPatchPVC, "data-web-2: not found"), "u", 1000),
+            publish(
                 &emit(Reason::ClaimExpansionFailed, "data-web-2: exceeded quota"),
                 "u",
                 1000,
@@ -144,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_cut_between_characters() {
+    fn long_message_is_cut_between_characters() {
         let long = format!("a{}", "é".repeat(MAX_MESSAGE));
         assert_eq!(shorten(&long).len(), MAX_MESSAGE - 1);
         assert_eq!(shorten("short"), "short");

@@ -1,4 +1,4 @@
-//! Evictions of Pods whose volumes are to be mounted again.
+//! Evicts Pods so that their volumes are mounted again.
 
 use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, Preconditions};
@@ -6,19 +6,20 @@ use kube::ResourceExt;
 use kube::api::{Api, PostParams};
 use kube::core::Status;
 
-use super::act::{self, Outcome};
+use super::api_calls::{self, ApiOutcome};
 use super::context::Context;
-use super::slim::{Pod, Set};
+use super::slim_pod::SlimPod;
+use super::slim_set::SlimSet;
 use super::undone::Undone;
-use super::writes::Acted;
+use super::writes::RoundOutcome;
 use crate::rollout::{EventNotice, Evict, Reason, Seconds};
 
 impl Context {
-    /// Evicts a Pod, unless it is another one by now. What the API server does not do, because of a PodDisruptionBudget or
-    /// because the controller may not, is told and tried again.
-    pub(super) async fn evict(&self, set: &Set, evict: &Evict) -> Acted {
+    /// Evicts a Pod, unless another one has its name by now. If the API server denies the eviction, because of a
+    /// PodDisruptionBudget or a missing right, the status reports it and the eviction is retried.
+    pub(super) async fn evict(&self, set: &SlimSet, evict: &Evict) -> RoundOutcome {
         let namespace = set.namespace().unwrap_or_default();
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+        let pods: Api<SlimPod> = Api::namespaced(self.client.clone(), &namespace);
         let eviction = Eviction {
             metadata: ObjectMeta {
                 name: Some(evict.pod.clone()),
@@ -32,9 +33,11 @@ impl Context {
                 ..DeleteOptions::default()
             }),
         };
-        // Not with `Api::evict`: kube 4.2 names the options so that the API server does not see the precondition.
+        // `Api::evict` of kube 4.2 sends the options under a name that the API server ignores, so the precondition
+        // would be lost.
         let post = PostParams::default();
-        let outcome = act::call(pods.create_subresource::<_, Status>("eviction", &evict.pod, &post, &eviction)).await;
+        let outcome =
+            api_calls::call(pods.create_subresource::<_, Status>("eviction", &evict.pod, &post, &eviction)).await;
         tracing::info!(
             namespace,
             set = set.name_any(),
@@ -44,23 +47,23 @@ impl Context {
             "evict Pod"
         );
         let why = match outcome {
-            Outcome::Done(_) => {
+            ApiOutcome::Done(_) => {
                 self.remember(set, |memory| memory.not_evicted = None);
                 self.emit(set, &evicted(set, evict)).await;
-                return Acted::Nothing;
+                return RoundOutcome::Nothing;
             }
-            Outcome::Conflict | Outcome::Gone => return Acted::Overtaken,
-            Outcome::Refused { message: why, .. } | Outcome::Unsure { why, .. } => why,
+            ApiOutcome::Conflict | ApiOutcome::NotFound => return RoundOutcome::Overtaken,
+            ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => why,
         };
         let now = (self.clock)();
         self.remember(set, |memory| {
             memory.not_evicted = Some(Undone::again(memory.not_evicted.as_ref(), why, now));
         });
-        Acted::Requeue
+        RoundOutcome::DecideAgain
     }
 
-    /// Why the last eviction was denied, and when it is tried again.
-    pub(super) fn not_evicted(&self, set: &Set) -> Option<(String, Seconds)> {
+    /// Why the last eviction was denied, and when it is retried.
+    pub(super) fn not_evicted(&self, set: &SlimSet) -> Option<(String, Seconds)> {
         let now = (self.clock)();
         let denied = self.remembered(set, |memory| memory.not_evicted.clone()).flatten()?;
         let retry_at = denied.retry_at(now);
@@ -68,13 +71,13 @@ impl Context {
     }
 }
 
-fn evicted(set: &Set, evict: &Evict) -> EventNotice {
+fn evicted(set: &SlimSet, evict: &Evict) -> EventNotice {
     EventNotice {
         set_uid: set.uid().unwrap_or_default(),
         claim: Some(evict.claim.clone()),
         reason: Reason::PodEvicted,
         message: format!(
-            "Pod {} ({}) is evicted, so that {} is mounted again: its file system has not grown for a minute",
+            "evicted Pod {} ({}) so that {} is mounted again: its file system has not grown for a minute",
             evict.pod, evict.uid, evict.claim.0
         ),
     }

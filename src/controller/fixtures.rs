@@ -1,10 +1,10 @@
-//! A ClaimRollout as it may stand in a cluster.
+//! ClaimRollouts for tests.
 
 use serde_json::{Value, json};
 
 use super::crd::ClaimRollout;
 
-/// The ClaimRollout of a set `web` with this metadata and this status.
+/// The ClaimRollout of the set `web` with this metadata and status.
 pub(super) fn rollout(metadata: &Value, status: &Value) -> ClaimRollout {
     serde_json::from_value(json!({
         "apiVersion": "claim-rollout.io/v1alpha1",

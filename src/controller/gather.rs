@@ -1,4 +1,4 @@
-//! What the decision reads, gathered from the watches.
+//! Gathers the snapshot that the decision reads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,30 +7,30 @@ use kube::runtime::reflector::ObjectRef;
 
 use super::context::Context;
 use super::namespaces::Namespace;
-use super::slim::Set;
+use super::slim_set::SlimSet;
 use super::views::{self, ViewError};
 use crate::claims::Claim;
 use crate::rollout::{Budgets, Idle, Plan, Seconds, SetView, Sibling, Snapshot};
 
 impl Context {
-    /// What the StatefulSet says; what its annotations do not, the flags do.
-    pub(super) fn view(&self, set: &Set) -> Result<SetView, ViewError> {
+    /// The StatefulSet as the decision reads it, with the defaults of the flags.
+    pub(super) fn view(&self, set: &SlimSet) -> Result<SetView, ViewError> {
         let mut view = views::set(set)?;
         view.max_in_motion.get_or_insert(self.max_in_motion);
         Ok(view)
     }
 
-    /// What to do next by all that is seen, and by the quotas where they are to be read first.
+    /// The plan for the set. Reads the quotas if the plan needs them.
     pub(super) async fn decide(
         &self,
-        set: &Set,
+        set: &SlimSet,
         view: &SetView,
         opened: Option<&Namespace>,
         missing: Option<&Idle>,
     ) -> Result<Plan, ViewError> {
         let mut snapshot = self.snapshot(set, view, opened)?;
         snapshot.halted = missing.cloned().or_else(|| self.undone(set));
-        snapshot.write_refused = self.write_refused(set);
+        snapshot.write_refused = self.write_denied(set);
         let mut decided = self.plan(&mut snapshot);
         if decided.asks_quotas {
             snapshot.quotas = self.read_quotas(set, &decided.progress.update_revision).await;
@@ -40,8 +40,8 @@ impl Context {
         Ok(decided)
     }
 
-    /// Everything that is seen of the set.
-    fn snapshot(&self, set: &Set, view: &SetView, opened: Option<&Namespace>) -> Result<Snapshot, ViewError> {
+    /// The snapshot of the set.
+    fn snapshot(&self, set: &SlimSet, view: &SetView, opened: Option<&Namespace>) -> Result<Snapshot, ViewError> {
         let mut claims = BTreeMap::new();
         let mut pods = BTreeMap::new();
         if let Some(opened) = opened {
@@ -54,20 +54,21 @@ impl Context {
             .report_of(set)
             .and_then(|rollout| views::previous(&rollout, &view.uid));
         let due = self.unblock.take_due(&view.namespace, &view.name);
-        let refusals = self.remember(set, |memory| {
+        let denials = self.remember(set, |memory| {
             if let Some(previous) = &mut previous {
                 previous.claims.extend(memory.unlisted.clone());
             }
-            memory.bring_up(&mut claims);
+            memory.overlay(&mut claims);
             if due {
                 let class = |uid: &str| claims.values().find(|claim| claim.uid == uid)?.storage_class_name();
                 let set = [&*view.namespace, &*view.name];
-                memory.retry_now(|uid, refusal| self.unblock.lets_pass(set, &refusal.message, class(uid)));
+                memory.retry_now(|uid, denial| self.unblock.lets_pass(set, &denial.message, class(uid)));
             }
-            memory.refusals.clone()
+            memory.denials.clone()
         });
-        let words: Vec<&str> = refusals.values().map(|refusal| &*refusal.message).collect();
-        self.unblock.waits([&view.namespace, &view.name, &view.uid], &words);
+        let messages: Vec<&str> = denials.values().map(|denial| &*denial.message).collect();
+        self.unblock
+            .set_denials([&view.namespace, &view.name, &view.uid], &messages);
         let siblings = if opened.is_some() {
             self.siblings(view)
         } else {
@@ -77,14 +78,14 @@ impl Context {
             now: (self.clock)(),
             settings: Arc::clone(&self.settings),
             halted: None,
-            write_refused: self.write_refused(set),
+            write_refused: self.write_denied(set),
             not_evicted: self.not_evicted(set),
             staged_at: set.staged_at,
             set: view.clone(),
             claims,
             pods,
             siblings,
-            refusals,
+            refusals: denials, // words: allowed
             quotas: self.quotas(set, view),
             budgets: Budgets {
                 modified,
@@ -94,16 +95,16 @@ impl Context {
         })
     }
 
-    /// Why the last write to the set was refused, and when it is tried again.
-    pub(super) fn write_refused(&self, set: &Set) -> Option<(String, Seconds)> {
+    /// Why the last write to the set was denied, and when it is retried.
+    pub(super) fn write_denied(&self, set: &SlimSet) -> Option<(String, Seconds)> {
         let now = (self.clock)();
-        let refused = self.remembered(set, |memory| memory.refused.clone()).flatten()?;
-        let retry_at = refused.retry_at(now);
-        Some((refused.what, retry_at))
+        let denied = self.remembered(set, |memory| memory.write_denied.clone()).flatten()?;
+        let retry_at = denied.retry_at(now);
+        Some((denied.what, retry_at))
     }
 
-    /// The last write to the set was put back, and it is not yet time to try it again.
-    pub(super) fn undone(&self, set: &Set) -> Option<Idle> {
+    /// Set if somebody undid the last write to the set, and it is not yet time to retry it.
+    pub(super) fn undone(&self, set: &SlimSet) -> Option<Idle> {
         let now = (self.clock)();
         let undone = self.remembered(set, |memory| memory.undone.clone()).flatten()?;
         let retry_at = undone.retry_at(now);
@@ -113,8 +114,8 @@ impl Context {
         })
     }
 
-    /// The other sets of the namespace that could give a name to a claim of this one: where `<template>-<set>` can be
-    /// cut at another dash, and the set after it exists.
+    /// Other sets of the namespace whose PVC names can equal those of this set: `<template>-<set>` is split at
+    /// another dash, and a set with the name after it exists.
     fn siblings(&self, set: &SetView) -> Vec<Sibling> {
         let stems = set
             .live
@@ -122,8 +123,8 @@ impl Context {
             .map(|template| format!("{}-{}", template.name, set.name));
         let mut names: Vec<String> = Vec::new();
         for stem in stems {
-            let cuts = stem.match_indices('-').map(|(at, _)| stem[at + 1..].to_owned());
-            names.extend(cuts.filter(|name| *name != set.name));
+            let names_after_dash = stem.match_indices('-').map(|(at, _)| stem[at + 1..].to_owned());
+            names.extend(names_after_dash.filter(|name| *name != set.name));
         }
         names.sort_unstable();
         names.dedup();
@@ -138,7 +139,7 @@ impl Context {
     }
 }
 
-/// The claims that exist under the names of the set's claims.
+/// The existing PVCs with the names of the PVCs of the set.
 fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, Claim>, ViewError> {
     let mut claims = BTreeMap::new();
     for template in set.wanted() {

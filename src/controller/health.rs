@@ -11,32 +11,32 @@ use axum::routing::get;
 use kube::runtime::reflector::Store;
 use tokio::net::TcpListener;
 
-use super::census::Census;
 use super::clock;
 use super::crd::ClaimRollout;
-use super::metrics::Metrics;
+use super::metrics::ControllerMetrics;
+use super::state_metrics::StateCounts;
 use super::watch::lock;
 
-/// What the endpoints answer from.
+/// The state of the endpoints.
 #[derive(Clone, Default)]
 pub(super) struct Health {
-    pub(super) metrics: Arc<Metrics>,
-    /// While we lead, what is watched of ClaimRollouts.
+    pub(super) metrics: Arc<ControllerMetrics>,
+    /// The watched ClaimRollouts while this controller leads.
     rollouts: Arc<Mutex<Option<Store<ClaimRollout>>>>,
-    /// The first lists have been read, or somebody else was seen to lead.
+    /// True once the first lists are complete or another controller leads.
     ready: Arc<AtomicBool>,
 }
 
-/// We lead for as long as it is there.
+/// This controller leads until the value is dropped.
 pub(super) struct Leading<'a>(&'a Health);
 
 impl Health {
-    /// Once ready, always ready: an API server that goes away later is nothing that a restart would heal.
+    /// Stays ready: a restart does not fix an API server that stops responding later.
     pub(super) fn set_ready(&self) {
         self.ready.store(true, Ordering::Release);
     }
 
-    /// Tells the metrics that we lead from now on, and what to count.
+    /// Sets the leader metric, and the ClaimRollouts to count.
     pub(super) fn leading(&self, rollouts: Store<ClaimRollout>) -> Leading<'_> {
         *lock(&self.rollouts) = Some(rollouts);
         self.metrics.leads(true);
@@ -51,7 +51,7 @@ impl Drop for Leading<'_> {
     }
 }
 
-/// Serves until `shutdown`, and then finishes the answers that have begun.
+/// Serves until `shutdown`, and finishes pending responses.
 pub(super) async fn serve(
     listener: TcpListener,
     health: Health,
@@ -71,15 +71,15 @@ async fn readyz(State(health): State<Health>) -> impl IntoResponse {
     } else {
         (
             StatusCode::SERVICE_UNAVAILABLE,
-            "neither have the first lists been read nor is another leader seen",
+            "waiting for the first lists, or for another leader",
         )
     }
 }
 
 async fn metrics(State(health): State<Health>) -> impl IntoResponse {
     let rollouts = lock(&health.rollouts).as_ref().map(Store::state).unwrap_or_default();
-    let census = Census::take(rollouts.iter().map(AsRef::as_ref), clock());
-    health.metrics.census(&census);
+    let counts = StateCounts::take(rollouts.iter().map(AsRef::as_ref), clock());
+    health.metrics.set_states(&counts);
     match health.metrics.text() {
         Ok(text) => {
             let kind = [(

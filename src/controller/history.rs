@@ -1,7 +1,7 @@
-//! Keeps each wish as a ControllerRevision that belongs to the ClaimRollout.
+//! Writes each target to the history: a ControllerRevision that the ClaimRollout owns.
 //!
-//! Its owner is a controller reference. So no StatefulSet or DaemonSet takes it for one of its own, whatever their
-//! selectors match: those that match everything too.
+//! The owner reference is a controller reference, so that no StatefulSet or DaemonSet adopts the ControllerRevision,
+//! not even with a selector that matches everything.
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -11,14 +11,14 @@ use kube::{Client, Resource, ResourceExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::act::{Outcome, call, merge};
+use super::api_calls::{ApiOutcome, call, merge};
 use super::crd::ClaimRollout;
-use super::slim::Set;
+use super::slim_set::SlimSet;
 use crate::rollout::history::{Kept, Step, data, steps};
 use crate::rollout::{Idle, Seconds};
 use crate::templates::{Revision, StagedChange, keys};
 
-/// How many are kept where the set does not say, as of its own revisions.
+/// The default of `revisionHistoryLimit`, as Kubernetes has it for the revisions of the set.
 const DEFAULT_LIMIT: i32 = 10;
 
 /// A ControllerRevision without its data.
@@ -30,7 +30,8 @@ struct Stored {
     revision: i64,
 }
 
-/// True iff the wish may not be in the history yet: the status names it only afterwards, or while it was not believed.
+/// True iff the target may be missing in the history. The status contains it only after the history was written,
+/// except while the policy was missing.
 pub(super) fn is_due(rollout: &ClaimRollout, target: &Revision) -> bool {
     let missing = Idle::PolicyMissing { unread: None };
     rollout.status.as_ref().is_none_or(|status| {
@@ -39,33 +40,33 @@ pub(super) fn is_due(rollout: &ClaimRollout, target: &Revision) -> bool {
     })
 }
 
-/// How often a wish is tried again whose name another object has, and seconds between two times: longer than the garbage
-/// collector takes, and no longer than a look is worth that nothing depends on.
+/// The number of retries if another object has the name, and the seconds between them. Together they are longer than
+/// the garbage collector takes.
 const TRIES: u32 = 20;
 pub(super) const PAUSE: Seconds = 30;
 
-/// How often in a row another object had the name of the wish, this time included; after so many times it is left to it.
-pub(super) fn unkept(outcomes: &[Outcome<()>], before: u32) -> u32 {
-    let is_taken = outcomes.contains(&Outcome::Conflict);
+/// How often in a row another object had the name, with this time; 0 after the last retry.
+pub(super) fn unkept(outcomes: &[ApiOutcome<()>], before: u32) -> u32 {
+    let is_taken = outcomes.contains(&ApiOutcome::Conflict);
     if is_taken && before < TRIES { before + 1 } else { 0 }
 }
 
-/// Makes the wish of this record the latest of the history. Done with what came of each write, in their order; otherwise
-/// the history could not be read.
+/// Makes the templates of this staged change the latest revision of the history. Returns the outcomes of the writes
+/// in order, or the failure to read the history.
 ///
-/// Nothing is written if it is the latest already. A write that is refused keeps nobody from anything.
+/// It writes nothing if the revision is the latest already. Nothing depends on a write that is denied.
 pub(super) async fn keep(
     client: &Client,
-    set: &Set,
+    set: &SlimSet,
     rollout: &ClaimRollout,
     change: &StagedChange,
     current: &Revision,
-) -> Outcome<Vec<Outcome<()>>> {
+) -> ApiOutcome<Vec<ApiOutcome<()>>> {
     let namespace = set.namespace().unwrap_or_default();
     let stored: Api<Stored> = Api::namespaced(client.clone(), &namespace);
     let kept = match known(&stored, rollout).await {
-        Outcome::Done(kept) => kept,
-        other => return other.and_then(|_| Outcome::Done(Vec::new())),
+        ApiOutcome::Done(kept) => kept,
+        other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
     };
     let limit = set.spec.revision_history_limit.unwrap_or(DEFAULT_LIMIT);
     let limit = usize::try_from(limit).unwrap_or(0);
@@ -79,7 +80,7 @@ pub(super) async fn keep(
             }
             Step::Renumber { name, uid, number } => {
                 let body = json!({
-                    "metadata": {"uid": uid, "annotations": who(change)},
+                    "metadata": {"uid": uid, "annotations": staged_by(change)},
                     "revision": number,
                 });
                 done(call(stored.patch(&name, &merge(), &Patch::Merge(&body))).await)
@@ -93,33 +94,33 @@ pub(super) async fn keep(
             }
         });
     }
-    Outcome::Done(outcomes)
+    ApiOutcome::Done(outcomes)
 }
 
-/// What the history of the ClaimRollout holds.
-async fn known(stored: &Api<Stored>, rollout: &ClaimRollout) -> Outcome<Vec<Kept>> {
+/// The history of the ClaimRollout.
+async fn known(stored: &Api<Stored>, rollout: &ClaimRollout) -> ApiOutcome<Vec<Kept>> {
     if is_new(rollout) {
-        return Outcome::Done(Vec::new());
+        return ApiOutcome::Done(Vec::new());
     }
     let uid = rollout.uid().unwrap_or_default();
     let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
     call(stored.list(&of_rollout)).await.and_then(|listed| {
         let ours = listed.items.iter().filter(|stored| belongs(stored, &uid));
-        Outcome::Done(ours.map(kept).collect())
+        ApiOutcome::Done(ours.map(kept).collect())
     })
 }
 
-/// True iff nothing can be in the history of the ClaimRollout, but for what a controller wrote that ended in between: that
-/// name is taken then, and the history is read when it is tried again.
+/// True iff the history of the ClaimRollout must be empty. The exception is a revision of a controller that ended
+/// before it wrote the status: its name is taken, and the retry reads the history.
 fn is_new(rollout: &ClaimRollout) -> bool {
     rollout.metadata.generation == Some(1) && rollout.status.is_none()
 }
 
-fn done<T>(outcome: Outcome<T>) -> Outcome<()> {
-    outcome.and_then(|_| Outcome::Done(()))
+fn done<T>(outcome: ApiOutcome<T>) -> ApiOutcome<()> {
+    outcome.and_then(|_| ApiOutcome::Done(()))
 }
 
-/// True iff the ClaimRollout owns it. Anybody can write a label.
+/// True iff the ClaimRollout owns the object. The label alone proves nothing: anybody can write it.
 fn belongs(stored: &Stored, rollout: &str) -> bool {
     let mut owners = stored.owner_references().iter();
     owners.any(|owner| owner.controller == Some(true) && owner.uid == rollout)
@@ -134,12 +135,18 @@ fn kept(stored: &Stored) -> Kept {
     }
 }
 
-/// Who staged it. In annotations: the data can never change, and the next who stages the same may be another.
-fn who(change: &StagedChange) -> Value {
+/// The annotations with the user who staged the change. They are no part of the immutable data, because another user
+/// may stage the same templates later.
+fn staged_by(change: &StagedChange) -> Value {
     json!({ keys::BY: change.by, keys::MANAGER: change.manager })
 }
 
-fn controller_revision(set: &Set, rollout: &ClaimRollout, change: &StagedChange, number: i64) -> ControllerRevision {
+fn controller_revision(
+    set: &SlimSet,
+    rollout: &ClaimRollout,
+    change: &StagedChange,
+    number: i64,
+) -> ControllerRevision {
     let revision = change.revision();
     let texts = |pairs: [(&str, &str); 2]| Some(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
     ControllerRevision {
@@ -163,7 +170,7 @@ fn controller_revision(set: &Set, rollout: &ClaimRollout, change: &StagedChange,
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Outcome, Revision, TRIES, is_due, is_new, unkept};
+    use super::{ApiOutcome, Revision, TRIES, is_due, is_new, unkept};
     use crate::controller::fixtures;
 
     #[test]
@@ -175,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn wish_is_tried_again_while_another_object_has_its_name() {
-        let gone = || Outcome::Gone;
+    fn target_is_retried_while_another_object_has_its_name() {
+        let not_found = || ApiOutcome::NotFound;
         for (why, outcomes, before, expected) in [
-            ("kept", vec![Outcome::Done(())], 0, 0),
-            ("kept at last", vec![Outcome::Done(()), gone()], 3, 0),
-            ("taken", vec![Outcome::Conflict], 0, 1),
-            ("taken again", vec![Outcome::Conflict, Outcome::Done(())], 1, 2),
-            ("taken for the last time", vec![Outcome::Conflict], TRIES, 0),
+            ("kept", vec![ApiOutcome::Done(())], 0, 0),
+            ("kept at last", vec![ApiOutcome::Done(()), not_found()], 3, 0),
+            ("taken", vec![ApiOutcome::Conflict], 0, 1),
+            ("taken again", vec![ApiOutcome::Conflict, ApiOutcome::Done(())], 1, 2),
+            ("taken for the last time", vec![ApiOutcome::Conflict], TRIES, 0),
             ("nothing to write", vec![], 5, 0),
         ] {
             assert_eq!(unkept(&outcomes, before), expected, "{why}");
@@ -190,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn wish_is_due_until_it_was_reported_and_believed() {
+    fn target_is_due_until_it_was_reported_with_a_policy() {
         let reported = |revision: &str, reason: &str| {
             let time = "2026-01-01T00:00:00Z";
             let ready = json!({"type": "Ready", "status": "False", "reason": reason, "message": "", "lastTransitionTime": time});

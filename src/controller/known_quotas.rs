@@ -1,4 +1,4 @@
-//! What was read of the quotas of a namespace, and for how long it is believed.
+//! Caches the quotas of a namespace.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -8,33 +8,33 @@ use crate::rollout::quota::RECHECK;
 use crate::rollout::{Quotas, Seconds};
 use crate::templates::Revision;
 
-/// What was read for the rollout of a revision.
+/// The quotas that were read for the rollout of a revision.
 #[derive(Clone, Debug)]
-pub(super) struct Read {
+pub(super) struct QuotaRead {
     pub(super) revision: Revision,
     pub(super) at: Seconds,
     pub(super) quotas: Quotas,
 }
 
-impl Read {
-    /// What is known for the rollout of this revision. It is not believed for long, nor after the clock was set back.
+impl QuotaRead {
+    /// The quotas for the rollout of this revision, unless they are too old or the clock was set back.
     pub(super) fn of(&self, revision: &Revision, now: Seconds) -> Option<Quotas> {
         let is_fresh = (self.at..self.at.saturating_add(RECHECK)).contains(&now);
         (is_fresh && self.revision == *revision).then(|| self.quotas.clone())
     }
 }
 
-/// What was read a moment ago, by namespace: where many rollouts begin at once, not each of them reads the same.
+/// The quotas that were just read, by namespace: rollouts that start at once share one read.
 #[derive(Debug, Default)]
-pub(super) struct Shared(Mutex<HashMap<String, (Seconds, Quotas)>>);
+pub(super) struct SharedQuotas(Mutex<HashMap<String, (Seconds, Quotas)>>);
 
-impl Shared {
-    /// How old what was read may be. The use of a quota is counted no faster.
-    const MOMENT: Seconds = 1;
+impl SharedQuotas {
+    /// The maximum age in seconds. The API server does not update the use of a quota faster.
+    const MAX_AGE: Seconds = 1;
 
     pub(super) fn get(&self, namespace: &str, now: Seconds) -> Option<Quotas> {
         let mut known = lock(&self.0);
-        known.retain(|_, (at, _)| (*at..=at.saturating_add(Self::MOMENT)).contains(&now));
+        known.retain(|_, (at, _)| (*at..=at.saturating_add(Self::MAX_AGE)).contains(&now));
         known.get(namespace).map(|(_, quotas)| quotas.clone())
     }
 
@@ -45,11 +45,11 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::{Quotas, Read, Revision, Shared};
+    use super::{QuotaRead, Quotas, Revision, SharedQuotas};
 
     #[test]
-    fn what_was_read_counts_for_one_revision_and_half_a_minute() {
-        let read = Read {
+    fn read_quotas_are_valid_for_one_revision_and_30_seconds() {
+        let read = QuotaRead {
             revision: Revision::from_text("r"),
             at: 100,
             quotas: Quotas::Unchecked,
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_a_moment_ago_is_shared_within_its_namespace() {
+    fn just_read_quotas_are_shared_in_their_namespace() {
         for (namespace, now, expected) in [
             ("shop", 100, true),
             ("shop", 101, true),
@@ -75,7 +75,7 @@ mod tests {
             ("shop", 99, false),
             ("mail", 100, false),
         ] {
-            let shared = Shared::default();
+            let shared = SharedQuotas::default();
             shared.put("shop", 100, &Quotas::Unchecked);
             assert_eq!(shared.get(namespace, now).is_some(), expected, "{namespace} at {now}");
         }

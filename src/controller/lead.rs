@@ -1,4 +1,4 @@
-//! What the leader runs: the watches, the queue, and the looks at sets.
+//! The leader: the watches, the queue and the reconciles.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,19 +16,19 @@ use super::context::{Context, Memories};
 use super::crd::ClaimRollout;
 use super::error::ReconcileError;
 use super::health::Health;
-use super::known_quotas::Shared;
+use super::known_quotas::SharedQuotas;
 use super::namespaces::Namespaces;
-use super::places::Places;
+use super::places::ClassPlaces;
 use super::reconcile;
-use super::slim::Set;
+use super::slim_set::SlimSet;
 use super::unblock::Unblock;
-use super::watch::{self, Requeue};
+use super::watch::{self, RequeueSender};
 use super::{Config, Error, clock};
 
-/// Leads until `stop`. Then no look is begun any more, and the writes that are under way are waited for.
+/// Leads until `stop`. After that it starts no further reconcile, and waits for pending writes.
 ///
 /// # Errors
-/// [`Error`] if it cannot go on.
+/// [`Error`] if the leader cannot continue.
 pub(super) async fn lead(
     config: &Config,
     client: &Client,
@@ -39,7 +39,7 @@ pub(super) async fn lead(
     let (requeue, queued) = mpsc::unbounded();
     let (forget, forgotten) = mpsc::unbounded();
 
-    let sets = watch::api::<Set>(client, config.namespace.as_deref());
+    let sets = watch::api::<SlimSet>(client, config.namespace.as_deref());
     let (sets, _sets_task) = watch::follow(sets, |_| {}, Arc::clone(&metrics), set_changed(requeue.clone(), forget));
     let rollouts = watch::api::<ClaimRollout>(client, config.namespace.as_deref());
     let changed = rollout_changed(requeue.clone(), sets.clone());
@@ -53,7 +53,7 @@ pub(super) async fn lead(
         clock,
         settings: Arc::clone(&settings),
         max_in_motion: config.max_in_motion,
-        places: Places::new(config.class_limits.clone()),
+        places: ClassPlaces::new(config.class_limits.clone()),
         admission: Admission::new(
             client.clone(),
             settings,
@@ -64,8 +64,8 @@ pub(super) async fn lead(
         sets: sets.clone(),
         rollouts: rollouts.clone(),
         namespaces: Namespaces::new(client.clone(), requeue.clone(), clock, Arc::clone(&metrics)),
-        questions: Pace::default(),
-        quota_lists: Shared::default(),
+        event_reads: Pace::default(),
+        quota_lists: SharedQuotas::default(),
         unblock: Unblock::new(client.clone(), requeue, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),
@@ -73,24 +73,20 @@ pub(super) async fn lead(
     });
     let _forget_task = watch::Task::spawn(forget_sets(Arc::clone(&context), forgotten));
 
-    // What was reported is read before anything is decided, or it would be said again.
+    // Reports are read before the first decision. Otherwise the same Events would be emitted again.
     tokio::select! {
         lists = first_lists(&context) => lists?,
         () = stop.clone() => return Ok(()),
     }
     health.set_ready();
-    tracing::info!(
-        sets = sets.len(),
-        rollouts = rollouts.len(),
-        "the first lists have been read"
-    );
+    tracing::info!(sets = sets.len(), rollouts = rollouts.len(), "read the first lists");
 
     let watched = Arc::clone(&context);
     let _admission_task = watch::Task::spawn(async move { watched.admission.begin().await });
 
     let stop = stop.inspect(move |()| stopping.store(true, Ordering::Release));
     let queue = queued
-        .map(Ok::<ObjectRef<Set>, std::convert::Infallible>)
+        .map(Ok::<ObjectRef<SlimSet>, std::convert::Infallible>)
         .take_until(stop);
     let concurrency = Concurrency::default().concurrency(config.max_concurrent);
     applier(run, reconcile::after_failure, context, sets, queue, concurrency)
@@ -99,7 +95,7 @@ pub(super) async fn lead(
     Ok(())
 }
 
-/// Waits until the first lists have been read.
+/// Waits until the first lists are complete.
 async fn first_lists(context: &Context) -> Result<(), Error> {
     context
         .sets
@@ -113,40 +109,44 @@ async fn first_lists(context: &Context) -> Result<(), Error> {
         .map_err(|_| Error::Watch("claimrollouts"))
 }
 
-/// What is to be forgotten.
+/// The sets to forget.
 enum Forget {
-    /// What was known of this set, which is gone.
-    Set(Box<Set>),
-    /// What was known of sets that are not in a new list.
+    /// This set, which was deleted.
+    Set(Box<SlimSet>),
+    /// The sets that a new list does not contain.
     Unlisted,
 }
 
 async fn forget_sets(context: Arc<Context>, mut forgotten: mpsc::UnboundedReceiver<Forget>) {
     while let Some(forget) = forgotten.next().await {
         match forget {
-            Forget::Set(set) => context.leave(&set),
+            Forget::Set(set) => context.forget(&set),
             Forget::Unlisted => context.prune(),
         }
     }
 }
 
-/// A set that was deleted before its turn is no error, and failed looks have been logged.
+/// Logs errors of the queue. A set that was deleted before its turn is no error, and failed reconciles are logged
+/// already.
 fn log<T>(reconciled: Result<T, QueueError<ReconcileError, std::convert::Infallible>>) {
     if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = reconciled {
-        tracing::error!(%error, "the queue broke");
+        tracing::error!(%error, "the queue failed");
     }
 }
 
 fn run(
-    set: Arc<Set>,
+    set: Arc<SlimSet>,
     context: Arc<Context>,
 ) -> futures::future::BoxFuture<'static, Result<kube::runtime::controller::Action, ReconcileError>> {
     reconcile::reconcile(set, context).boxed()
 }
 
-/// Every change of a set is looked at; what was known of one that is gone is forgotten.
-fn set_changed(requeue: Requeue, forget: mpsc::UnboundedSender<Forget>) -> impl FnMut(Event<Set>) + Send + 'static {
-    // At the end nobody listens any more, and that is well.
+/// Requeues a set that changed, and forgets one that was deleted.
+fn set_changed(
+    requeue: RequeueSender,
+    forget: mpsc::UnboundedSender<Forget>,
+) -> impl FnMut(Event<SlimSet>) + Send + 'static {
+    // During the shutdown nobody receives any more; the results are ignored.
     move |event| match event {
         Event::Init => {}
         Event::InitDone => _ = forget.unbounded_send(Forget::Unlisted),
@@ -157,11 +157,11 @@ fn set_changed(requeue: Requeue, forget: mpsc::UnboundedSender<Forget>) -> impl 
     }
 }
 
-/// A ClaimRollout that somebody changed or deleted is written again.
-fn rollout_changed(requeue: Requeue, sets: Store<Set>) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
+/// Requeues the set of a ClaimRollout that somebody changed or deleted, so that it is written again.
+fn rollout_changed(requeue: RequeueSender, sets: Store<SlimSet>) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
     move |event| match event {
         Event::Init | Event::InitApply(_) => {}
-        // What was deleted while the watch was broken is not in the new list. Of each set it is known what was reported.
+        // The new list does not contain ClaimRollouts that were deleted while the watch was broken.
         Event::InitDone => {
             for set in sets.state() {
                 watch::send(&requeue, &set.namespace().unwrap_or_default(), &set.name_any());
@@ -177,7 +177,7 @@ fn rollout_changed(requeue: Requeue, sets: Store<Set>) -> impl FnMut(Event<Claim
     }
 }
 
-/// Drops the metadata that is not read, and room that nothing will take: there are thousands.
+/// Drops metadata that is not read, and unused capacity: there are thousands of ClaimRollouts.
 fn trim(rollout: &mut ClaimRollout) {
     rollout.metadata.managed_fields = None;
     if let Some(owners) = &mut rollout.metadata.owner_references {

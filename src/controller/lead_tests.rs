@@ -5,21 +5,21 @@ use serde_json::{Value, json};
 
 use super::rollout_changed;
 use crate::controller::fixtures;
-use crate::controller::slim::Set;
+use crate::controller::slim_set::SlimSet;
 
-fn set(name: &str) -> Set {
+fn set(name: &str) -> SlimSet {
     serde_json::from_value(json!({"metadata": {"name": name, "namespace": "default", "uid": name}})).unwrap()
 }
 
 #[test]
-fn a_change_of_a_report_wakes_its_set_and_a_new_list_all() {
+fn changed_report_requeues_its_set_and_new_list_all_sets() {
     let report = || fixtures::rollout(&json!({"name": "web", "namespace": "default"}), &Value::Null);
     let rows = [
         ("a list begins", Event::Init, ""),
         ("it shows one", Event::InitApply(report()), ""),
-        ("it is read: others may be gone", Event::InitDone, "db web"),
+        ("it is complete: others may be deleted", Event::InitDone, "db web"),
         ("one has changed", Event::Apply(report()), "web"),
-        ("one is gone", Event::Delete(report()), "web"),
+        ("one is deleted", Event::Delete(report()), "web"),
     ];
     let (sets, mut writer) = store();
     for name in ["db", "web"] {

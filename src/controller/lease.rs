@@ -1,9 +1,9 @@
-//! Who leads, by a Lease, as client-go does it.
+//! Leader election with a Lease, as in client-go.
 //!
-//! Leadership saves work; safety does not depend on it (S11): two controllers that both lead do what one would have done.
+//! Leader election saves work; safety does not depend on it (S11): two leaders do the same as one.
 //!
-//! How old a Lease is, everybody judges by its own clock: by how long it has looked the same. The times in it are for
-//! people, so that clocks which disagree or jump do no harm.
+//! Each controller measures with its own clock for how long the Lease has not changed. The times in the Lease are
+//! information for people, so different or jumping clocks do no harm.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,64 +14,65 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
-use super::act::{Outcome, call};
+use super::api_calls::{ApiOutcome, call};
 use super::watch::lock;
 use super::{Clock, FIELD_MANAGER, timestamp};
 
 /// The name of the Lease.
 pub(crate) const NAME: &str = "claim-rollout-controller";
 
-/// How long a Lease that is not renewed keeps others waiting. These three are the defaults of client-go.
+/// The duration of the Lease: others wait for this long after the last renewal. It and the next two are the defaults
+/// of client-go.
 const DURATION: Duration = Duration::from_secs(15);
-/// After this time without a renewal the holder stops: earlier than anybody else may begin.
+/// After this time without a renewal the holder stops, before another controller may start.
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
-/// How often it is renewed, and looked at by those who wait.
+/// The interval in which the holder renews the Lease and candidates read it.
 const RETRY: Duration = Duration::from_secs(2);
-/// How long one renewal may take. Of an answer that never comes, because a connection has died, one more attempt is left
-/// before the deadline.
+/// The timeout of one renewal. After a renewal on a dead connection there is time for one more attempt before the
+/// deadline.
 const RENEWAL: Duration = Duration::from_secs(4);
-/// So long before others may begin, nothing is written any more: what is on its way then has time to arrive.
+/// Writes stop this long before another controller may start, so that pending writes have time to arrive.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// Where the Lease is, and under which name to hold it.
+/// The configuration of leader election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Election {
     /// The namespace of the Lease.
     pub namespace: String,
-    /// No other process has the same.
+    /// The identity of this process, which is unique.
     pub identity: String,
 }
 
-/// What to do about a Lease.
+/// The next step of a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// It is ours: renew it.
+pub(super) enum LeaseTurn {
+    /// We hold the Lease: renew it.
     Renew,
-    /// It is nobody's, or its holder has not renewed it in time: take it.
+    /// The Lease is free, or its holder has not renewed it in time: acquire it.
     Take,
-    /// Somebody holds it.
+    /// Another controller holds it.
     Wait {
-        /// Who.
+        /// The identity of the holder.
         holder: String,
     },
 }
 
-/// What to do about a Lease that has looked the same for so long.
-pub(super) fn turn(lease: &LeaseSpec, identity: &str, unchanged: Duration) -> Turn {
+/// The next step for a Lease that has been unchanged for this time.
+pub(super) fn turn(lease: &LeaseSpec, identity: &str, unchanged: Duration) -> LeaseTurn {
     let holder = lease.holder_identity.as_deref().unwrap_or_default();
     let seconds = lease.lease_duration_seconds.and_then(|it| u64::try_from(it).ok());
     if holder == identity {
-        Turn::Renew
+        LeaseTurn::Renew
     } else if holder.is_empty() || seconds.is_none_or(|seconds| unchanged >= Duration::from_secs(seconds)) {
-        Turn::Take
+        LeaseTurn::Take
     } else {
-        Turn::Wait {
+        LeaseTurn::Wait {
             holder: holder.to_owned(),
         }
     }
 }
 
-/// The Lease as its holder writes it. `before` is nothing for the first one.
+/// The spec that the holder writes. `before` is the previous spec; none for a new Lease.
 pub(super) fn held(before: Option<&LeaseSpec>, identity: &str, now: &MicroTime) -> LeaseSpec {
     let ours = before.filter(|before| before.holder_identity.as_deref() == Some(identity));
     let transitions = before.and_then(|before| before.lease_transitions).unwrap_or(0);
@@ -90,7 +91,7 @@ pub(super) fn held(before: Option<&LeaseSpec>, identity: &str, now: &MicroTime) 
     }
 }
 
-/// The Lease as its holder leaves it, so that the next one need not wait.
+/// The spec that the holder writes when it releases the Lease, so that the next one does not wait.
 pub(super) fn released(before: &LeaseSpec) -> LeaseSpec {
     LeaseSpec {
         holder_identity: None,
@@ -99,21 +100,21 @@ pub(super) fn released(before: &LeaseSpec) -> LeaseSpec {
     }
 }
 
-/// Since when a Lease has looked as it does, by this process's clock.
+/// A version of the Lease, and since when this process has seen it.
 #[derive(Debug)]
 struct Observed {
     resource_version: String,
     since: Instant,
 }
 
-/// Until when we may write: what a process that was halted for a while, and goes on where it was, asks first.
+/// The time until which we may write. A process that was suspended and resumes checks it before the next write.
 ///
-/// Nobody has to do with it who leads without a Lease.
+/// Without leader election it has no end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Term(Arc<Mutex<Option<Instant>>>);
 
 impl Term {
-    /// True iff nobody else may have begun by now.
+    /// True iff no other controller can lead yet.
     pub(super) fn lasts(&self) -> bool {
         lock(&self.0).is_none_or(|end| Instant::now() < end)
     }
@@ -123,34 +124,34 @@ impl Term {
     }
 }
 
-/// How leading ended.
+/// The end of leadership.
 pub(super) struct Lost {
-    /// What happened.
+    /// The cause.
     pub(super) why: String,
-    /// By then nothing may be under way any more.
+    /// The time by which no write may be pending.
     pub(super) end: Instant,
 }
 
-/// One who would lead.
+/// A candidate for leadership.
 pub(super) struct Candidate {
     leases: Api<Lease>,
     election: Election,
     clock: Clock,
     term: Term,
     observed: Option<Observed>,
-    /// The Lease as we wrote it last.
+    /// The Lease as last written by us.
     ours: Option<Lease>,
 }
 
-/// What came of one attempt to hold the Lease.
-enum Attempt {
+/// The outcome of one attempt to acquire or renew the Lease.
+enum LeaseAttempt {
     Holds,
     Waits { holder: String },
     Failed { why: String },
 }
 
 impl Candidate {
-    /// `term` is kept up to date.
+    /// A candidate that updates `term`.
     pub(super) fn new(client: Client, election: Election, clock: Clock, term: Term) -> Self {
         Self {
             leases: Api::namespaced(client, &election.namespace),
@@ -162,27 +163,27 @@ impl Candidate {
         }
     }
 
-    /// Waits until we hold the Lease; `waits` is called whenever somebody else is seen to hold it.
+    /// Waits until we hold the Lease. Calls `waits` whenever another controller holds it.
     pub(super) async fn until_it_leads(&mut self, waits: impl Fn()) {
         let mut last = String::new();
         loop {
             let begun = Instant::now();
             match self.attempt().await {
-                Attempt::Holds => return self.term.set(begun + DURATION - MARGIN),
-                Attempt::Waits { holder } => {
+                LeaseAttempt::Holds => return self.term.set(begun + DURATION - MARGIN),
+                LeaseAttempt::Waits { holder } => {
                     waits();
                     if holder != last {
-                        tracing::info!(holder, "somebody else leads");
+                        tracing::info!(holder, "another controller leads");
                         last = holder;
                     }
                 }
-                Attempt::Failed { why } => tracing::warn!(why, "the Lease could not be taken"),
+                LeaseAttempt::Failed { why } => tracing::warn!(why, "failed to acquire the Lease"),
             }
             sleep(RETRY).await;
         }
     }
 
-    /// Renews the Lease until that fails for too long or somebody else has it.
+    /// Renews the Lease until that fails for too long or another controller holds it.
     pub(super) async fn until_lost(&mut self) -> Lost {
         let mut renewed = Instant::now();
         let mut next = renewed + RETRY;
@@ -191,50 +192,50 @@ impl Candidate {
             let begun = Instant::now();
             let deadline = renewed + RENEW_DEADLINE;
             let why = match timeout_at(deadline.min(begun + RENEWAL), self.attempt()).await {
-                Ok(Attempt::Holds) => {
+                Ok(LeaseAttempt::Holds) => {
                     self.term.set(begun + DURATION - MARGIN);
                     (renewed, next) = (begun, Instant::now() + RETRY);
                     continue;
                 }
-                Ok(Attempt::Waits { holder }) => {
+                Ok(LeaseAttempt::Waits { holder }) => {
                     let end = Instant::now();
                     self.term.set(end);
                     let why = format!("{holder} holds the Lease");
                     return Lost { why, end };
                 }
-                Ok(Attempt::Failed { why }) => why,
-                Err(_) => "no answer in time".to_owned(),
+                Ok(LeaseAttempt::Failed { why }) => why,
+                Err(_) => "no response in time".to_owned(),
             };
             self.ours = None;
             if Instant::now() >= deadline {
                 return Lost {
-                    why: format!("it could not be renewed for {RENEW_DEADLINE:?}: {why}"),
+                    why: format!("failed to renew the Lease for {RENEW_DEADLINE:?}: {why}"),
                     end: renewed + DURATION - MARGIN,
                 };
             }
-            tracing::warn!(why, "the Lease could not be renewed");
+            tracing::warn!(why, "failed to renew the Lease");
             next = deadline.min(begun + RETRY);
         }
     }
 
-    /// Gives the Lease back if we hold it. If that fails it ends by itself.
+    /// Releases the Lease if we hold it. If that fails, the Lease expires.
     pub(super) async fn release(mut self) {
         let release = async {
-            let Outcome::Done(lease) = call(self.leases.get(NAME)).await else {
+            let ApiOutcome::Done(lease) = call(self.leases.get(NAME)).await else {
                 return;
             };
             let spec = lease.spec.clone().unwrap_or_default();
-            if turn(&spec, &self.election.identity, Duration::ZERO) == Turn::Renew
-                && let Attempt::Holds = self.write(Some(lease), released(&spec)).await
+            if turn(&spec, &self.election.identity, Duration::ZERO) == LeaseTurn::Renew
+                && let LeaseAttempt::Holds = self.write(Some(lease), released(&spec)).await
             {
-                tracing::info!("the Lease is given back");
+                tracing::info!("released the Lease");
             }
         };
-        // Whoever stops us is waiting.
+        // The shutdown must not take long.
         let _ = timeout(RETRY, release).await;
     }
 
-    async fn attempt(&mut self) -> Attempt {
+    async fn attempt(&mut self) -> LeaseAttempt {
         let now = self.now();
         let identity = self.election.identity.clone();
         if let Some(ours) = self.ours.take() {
@@ -242,19 +243,21 @@ impl Candidate {
             return self.write(Some(ours), spec).await;
         }
         match call(self.leases.get(NAME)).await {
-            Outcome::Done(lease) => {
+            ApiOutcome::Done(lease) => {
                 let spec = lease.spec.clone().unwrap_or_default();
                 match turn(&spec, &identity, self.unchanged(&lease)) {
-                    Turn::Wait { holder } => Attempt::Waits { holder },
-                    Turn::Renew | Turn::Take => self.write(Some(lease), held(Some(&spec), &identity, &now)).await,
+                    LeaseTurn::Wait { holder } => LeaseAttempt::Waits { holder },
+                    LeaseTurn::Renew | LeaseTurn::Take => {
+                        self.write(Some(lease), held(Some(&spec), &identity, &now)).await
+                    }
                 }
             }
-            Outcome::Gone => self.write(None, held(None, &identity, &now)).await,
+            ApiOutcome::NotFound => self.write(None, held(None, &identity, &now)).await,
             other => failed(&other),
         }
     }
 
-    /// For how long the Lease has looked the same.
+    /// For how long the Lease has not changed.
     fn unchanged(&mut self, lease: &Lease) -> Duration {
         let resource_version = lease.resource_version().unwrap_or_default();
         match &self.observed {
@@ -269,8 +272,9 @@ impl Candidate {
         }
     }
 
-    /// Writes the Lease, unless it has changed since: then somebody else has it, or we have lost our own reply.
-    async fn write(&mut self, before: Option<Lease>, spec: LeaseSpec) -> Attempt {
+    /// Writes the Lease unless it has changed: then another controller holds it, or the reply to our last write was
+    /// lost.
+    async fn write(&mut self, before: Option<Lease>, spec: LeaseSpec) -> LeaseAttempt {
         let params = PostParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PostParams::default()
@@ -295,9 +299,9 @@ impl Candidate {
             call(self.leases.create(&params, &lease)).await
         };
         match outcome {
-            Outcome::Done(lease) => {
+            ApiOutcome::Done(lease) => {
                 self.ours = Some(lease);
-                Attempt::Holds
+                LeaseAttempt::Holds
             }
             other => failed(&other),
         }
@@ -308,12 +312,12 @@ impl Candidate {
     }
 }
 
-fn failed<T>(outcome: &Outcome<T>) -> Attempt {
+fn failed<T>(outcome: &ApiOutcome<T>) -> LeaseAttempt {
     let why = match outcome {
-        Outcome::Refused { message: why, .. } | Outcome::Unsure { why, .. } => why.clone(),
+        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => why.clone(),
         other => other.as_str().to_owned(),
     };
-    Attempt::Failed { why }
+    LeaseAttempt::Failed { why }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
 use tokio::time::Instant;
 
-use super::{Term, Turn, held, released, turn};
+use super::{LeaseTurn, Term, held, released, turn};
 
 fn at(second: i64) -> MicroTime {
     MicroTime(Timestamp::from_second(second).unwrap())
@@ -24,27 +24,27 @@ fn lease(holder: Option<&str>, seconds: Option<i32>) -> LeaseSpec {
 }
 
 #[test]
-fn a_lease_is_taken_when_it_is_nobodys_or_has_not_changed_for_as_long_as_it_says() {
-    let other = || Turn::Wait {
+fn lease_is_acquired_when_free_or_expired() {
+    let other = || LeaseTurn::Wait {
         holder: "other".to_owned(),
     };
     for (why, holder, seconds, unchanged, expected) in [
-        ("nobody ever held it", None, None, 0, Turn::Take),
-        ("it was given back", Some(""), Some(1), 0, Turn::Take),
+        ("never held", None, None, 0, LeaseTurn::Take),
+        ("released", Some(""), Some(1), 0, LeaseTurn::Take),
         ("seen for the first time", Some("other"), Some(15), 0, other()),
         ("not yet old enough", Some("other"), Some(15), 14, other()),
-        ("not renewed in time", Some("other"), Some(15), 15, Turn::Take),
-        ("its holder says for how long", Some("other"), Some(60), 59, other()),
-        ("its holder does not say", Some("other"), None, 0, Turn::Take),
+        ("not renewed in time", Some("other"), Some(15), 15, LeaseTurn::Take),
+        ("its duration is longer", Some("other"), Some(60), 59, other()),
+        ("it has no duration", Some("other"), None, 0, LeaseTurn::Take),
+        ("its duration is negative", Some("other"), Some(-1), 0, LeaseTurn::Take),
+        ("ours", Some("me"), Some(15), 0, LeaseTurn::Renew),
         (
-            "its holder says what makes no sense",
-            Some("other"),
-            Some(-1),
-            0,
-            Turn::Take,
+            "ours, though long not renewed",
+            Some("me"),
+            Some(15),
+            100,
+            LeaseTurn::Renew,
         ),
-        ("ours", Some("me"), Some(15), 0, Turn::Renew),
-        ("ours, though long not renewed", Some("me"), Some(15), 100, Turn::Renew),
     ] {
         let turn = turn(&lease(holder, seconds), "me", Duration::from_secs(unchanged));
         assert_eq!(turn, expected, "{why}");
@@ -52,20 +52,20 @@ fn a_lease_is_taken_when_it_is_nobodys_or_has_not_changed_for_as_long_as_it_says
 }
 
 #[test]
-fn the_times_in_a_lease_are_not_judged_by() {
-    // Written by somebody whose clock is years ahead, or behind.
+fn times_in_the_lease_are_ignored() {
+    // The clock of the holder is years ahead, or behind.
     for renewed in [0, 4_000_000_000] {
         let lease = LeaseSpec {
             renew_time: Some(at(renewed)),
             ..lease(Some("other"), Some(15))
         };
-        assert_eq!(turn(&lease, "me", Duration::from_secs(15)), Turn::Take);
-        assert_ne!(turn(&lease, "me", Duration::from_secs(14)), Turn::Take);
+        assert_eq!(turn(&lease, "me", Duration::from_secs(15)), LeaseTurn::Take);
+        assert_ne!(turn(&lease, "me", Duration::from_secs(14)), LeaseTurn::Take);
     }
 }
 
 #[test]
-fn what_is_written_says_who_holds_it_since_when_and_how_often_it_changed_hands() {
+fn written_lease_has_holder_times_and_transitions() {
     let first = held(None, "me", &at(500));
     let expected = LeaseSpec {
         holder_identity: Some("me".to_owned()),
@@ -93,14 +93,14 @@ fn what_is_written_says_who_holds_it_since_when_and_how_often_it_changed_hands()
         ..first.clone()
     };
     assert_eq!(taken, expected);
-    assert_eq!(turn(&released(&first), "other", Duration::ZERO), Turn::Take);
+    assert_eq!(turn(&released(&first), "other", Duration::ZERO), LeaseTurn::Take);
 }
 
 #[test]
-fn a_term_lasts_until_its_end_and_for_ever_where_there_is_no_election() {
+fn term_lasts_until_its_end_or_has_none() {
     let term = Term::default();
     assert!(term.lasts());
-    // As whoever writes sees it, which is somebody else than who renews.
+    // The clone of the client that writes.
     let seen = term.clone();
     let now = Instant::now();
     for (end, expected) in [(now + Duration::from_secs(60), true), (now, false)] {

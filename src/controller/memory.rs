@@ -1,7 +1,7 @@
-//! What the shell remembers of a set between two looks: replies that the watches have not caught up with, and refusals.
+//! The state of a StatefulSet between two reconciles: replies that the watches do not show yet, and denied writes.
 //!
-//! Nothing depends on it. A controller that has just started knows none of it, and the server's own checks (uid,
-//! resourceVersion, and that an apply which changes nothing writes nothing) hold all the same.
+//! Correctness does not depend on it. A controller that has just started has none of it, and is safe through the
+//! checks of the API server: uid, resourceVersion, and an apply without a change writes nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,57 +10,59 @@ use kube::ResourceExt;
 
 use super::claim_events::ClaimEvents;
 use super::crd::ClaimRollout;
-use super::known_quotas::Read;
+use super::known_quotas::QuotaRead;
 use super::settled::Settled;
 use super::undone::Undone;
 use crate::claims::Claim;
-use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
+use crate::rollout::Refusal as Denial; // words: allowed
+use crate::rollout::{ApplyClaim, ClaimProgress, Seconds};
 
-/// What is remembered of one set.
+/// The state of one set.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct SetMemory {
+    /// The replies to applies that the watch does not show yet, by uid of the PVC.
     written: HashMap<String, Claim>,
-    /// As it was written last, while the watch has not shown it.
+    /// The ClaimRollout as last written, until the watch shows it.
     rollout: Option<Arc<ClaimRollout>>,
-    /// When the report was written last.
+    /// When the ClaimRollout was last written.
     pub(super) reported_at: Option<Seconds>,
-    /// What was told last of claims that found no place in the report, by name: state, reason and message.
+    /// State, reason and message of PVCs for which the report has no room, by name.
     pub(super) unlisted: BTreeMap<String, (String, String, String)>,
-    /// How often the wish could not be kept in the history because something else has its name.
+    /// How often in a row the target could not be written to the history because another object has its name.
     pub(super) unkept: u32,
-    /// The uid of the last report that the watch has shown.
+    /// The uid of the last ClaimRollout that the watch has shown.
     shown: Option<String>,
-    /// That nothing was left to do.
+    /// Set when nothing was left to do.
     pub(super) settled: Option<Settled>,
-    /// The resourceVersion that the set had when the end of its rollout was written to it, and when that was.
+    /// The resourceVersion of the set before the completion was written to it, and the time of the write.
     pub(super) ended: Option<(String, Seconds)>,
-    /// Applies that were refused, by the uid of the claim.
-    pub(super) refusals: BTreeMap<String, Refusal>,
-    /// When claims were modified that the watch may not have shown since, by uid.
+    /// Denied applies, by uid of the PVC.
+    pub(super) denials: BTreeMap<String, Denial>,
+    /// When PVCs were modified, by uid. The watch may not show these writes yet.
     pub(super) modified: BTreeMap<String, Vec<Seconds>>,
-    /// The quotas of the namespace, before the first write of a rollout. On the heap: few have any.
-    pub(super) quotas: Option<Box<Read>>,
-    /// What was said of claims that take long.
+    /// The quotas of the namespace, before the first write of a rollout. Boxed, because few sets have them.
+    pub(super) quotas: Option<Box<QuotaRead>>,
+    /// Events about slow PVCs.
     pub(super) claim_events: ClaimEvents,
-    /// Failures in a row.
+    /// The number of failed reconciles in a row.
     pub(super) failures: u32,
-    /// The last write to the set, if it was put back.
+    /// The last write to the set, if somebody undid it.
     pub(super) undone: Option<Undone>,
-    /// The same, if it was refused.
-    pub(super) refused: Option<Undone>,
+    /// The last write to the set, if it was denied.
+    pub(super) write_denied: Option<Undone>,
     /// The last eviction of a Pod, if it was denied.
     pub(super) not_evicted: Option<Undone>,
 }
 
-impl Memory {
-    /// The apply succeeded, and this is what the claim looks like since.
+impl SetMemory {
+    /// Stores the reply to a successful apply.
     pub(super) fn applied(&mut self, claim: Claim) {
-        self.refusals.remove(&claim.uid);
+        self.denials.remove(&claim.uid);
         self.written.insert(claim.uid.clone(), claim);
     }
 
-    /// The apply was refused, for this cause and with these words; or another claim was stored.
-    pub(super) fn refused(
+    /// Notes that an apply was denied, or that the API server stored something else.
+    pub(super) fn note_denied(
         &mut self,
         apply: &ApplyClaim,
         (cause, message): (String, String),
@@ -68,36 +70,33 @@ impl Memory {
         now: Seconds,
     ) {
         let before = self
-            .refusals
+            .denials
             .get(&apply.uid)
-            .filter(|refusal| refusal.revision == apply.revision);
-        let refusal = Refusal {
+            .filter(|denial| denial.revision == apply.revision);
+        let denial = Denial {
             revision: apply.revision.clone(),
             resource_version: stored.unwrap_or_else(|| apply.resource_version.clone()),
             cause,
             message,
-            attempts: before.map_or(0, |refusal| refusal.attempts).saturating_add(1),
+            attempts: before.map_or(0, |denial| denial.attempts).saturating_add(1),
             last: now,
         };
-        self.refusals.insert(apply.uid.clone(), refusal);
+        self.denials.insert(apply.uid.clone(), denial);
     }
 
-    /// Something has given way: what was refused and passes now is due. Refused once more, it waits longer than before.
-    pub(super) fn retry_now(&mut self, passes: impl Fn(&str, &Refusal) -> bool) {
-        let due = self
-            .refusals
-            .iter_mut()
-            .filter(|(claim, refusal)| passes(claim, refusal));
-        due.for_each(|(_, refusal)| refusal.last = 0);
+    /// Retries at once the denied applies that pass now. The backoff continues if one is denied again.
+    pub(super) fn retry_now(&mut self, passes: impl Fn(&str, &Denial) -> bool) {
+        let due = self.denials.iter_mut().filter(|(claim, denial)| passes(claim, denial));
+        due.for_each(|(_, denial)| denial.last = 0);
     }
 
-    /// The report was written.
+    /// Stores the ClaimRollout that was written.
     pub(super) fn reported(&mut self, rollout: Arc<ClaimRollout>, now: Seconds) {
         self.rollout = Some(rollout);
         self.reported_at = Some(now);
     }
 
-    /// This was told of claims that find no place in the report.
+    /// Stores the state of PVCs for which the report has no room.
     pub(super) fn remember_unlisted(&mut self, unlisted: &[ClaimProgress]) {
         let known = unlisted.iter().map(|claim| {
             let state = (claim.state.to_string(), claim.reason.clone(), claim.message.clone());
@@ -106,24 +105,25 @@ impl Memory {
         self.unlisted = known.collect();
     }
 
-    /// The report could not be written: perhaps it is not what was written last.
+    /// Drops the ClaimRollout that was last written: the failed write may mean that it has changed.
     pub(super) fn report_failed(&mut self) {
         self.rollout = None;
     }
 
-    /// Nothing is left to do for the set.
+    /// Nothing is left to do for the set: drops everything that only a rollout needs.
     pub(super) fn settle(&mut self, settled: Settled) {
         self.settled = Some(settled);
         self.written.clear();
-        self.refusals.clear();
+        self.denials.clear();
         self.quotas = None;
         self.modified.clear();
         self.claim_events.clear();
         self.unlisted.clear();
     }
 
-    /// Brings what the watches show up to what is known, and forgets what they have caught up with.
-    pub(super) fn bring_up(&mut self, claims: &mut BTreeMap<String, Claim>) {
+    /// Replaces PVCs that are older than our last write with its reply, and forgets replies that the watch has caught
+    /// up with.
+    pub(super) fn overlay(&mut self, claims: &mut BTreeMap<String, Claim>) {
         self.written.retain(|uid, written| match claims.get_mut(&written.name) {
             Some(seen) if seen.uid == *uid && is_older(&seen.resource_version, &written.resource_version) => {
                 *seen = written.clone();
@@ -131,13 +131,13 @@ impl Memory {
             }
             _ => false,
         });
-        self.refusals
+        self.denials
             .retain(|uid, _| claims.values().any(|claim| claim.uid == *uid));
     }
 
-    /// The report as it is known: as the watch shows it, or as it was last written.
+    /// The newest known ClaimRollout: the one in the watch, or the one that was last written.
     ///
-    /// What was written and never shown has just been created; what was shown and is not any more was deleted.
+    /// One that was written and never seen has just been created; one that was seen and is missing was deleted.
     pub(super) fn latest(&mut self, seen: Option<Arc<ClaimRollout>>) -> Option<Arc<ClaimRollout>> {
         if let Some(seen) = &seen {
             self.shown = seen.uid();
@@ -159,7 +159,7 @@ fn version(rollout: &ClaimRollout) -> String {
     rollout.resource_version().unwrap_or_default()
 }
 
-/// True iff both are numbers, as they have been in every release, and the first one is the smaller.
+/// True iff both resourceVersions are numbers, as in every release of Kubernetes, and the first one is smaller.
 fn is_older(seen: &str, written: &str) -> bool {
     match (seen.parse::<u64>(), written.parse::<u64>()) {
         (Ok(seen), Ok(written)) => seen < written,

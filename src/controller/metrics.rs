@@ -1,5 +1,5 @@
-//! `claim_rollout_*` for Prometheus; `docs/metrics.md` lists them. No label names a set or a claim: their number is bounded
-//! by this file, and all of them are there from the beginning.
+//! The metrics `claim_rollout_*`; `docs/metrics.md` lists them. No label names a StatefulSet or a PVC, so the number
+//! of series is fixed. All series exist from the start.
 
 use std::sync::atomic::AtomicI64;
 
@@ -11,15 +11,15 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::time::Instant;
 
-use super::census::{Census, states};
+use super::state_metrics::{StateCounts, states};
 use crate::rollout::{ClaimState, Reason};
 
 type Label = [(&'static str, &'static str); 1];
 type Gauge = AnyGauge<i64, AtomicI64>;
 type Histograms = Family<Label, Histogram, fn() -> Histogram>;
 
-/// What became of a write.
-const OUTCOMES: [&str; 5] = ["done", "conflict", "gone", "refused", "unsure"];
+/// The outcomes of a write.
+const OUTCOMES: [&str; 5] = ["done", "conflict", "gone", "refused", "unsure"]; // words: allowed
 const RESOURCES: [&str; 7] = [
     "statefulsets",
     "claimrollouts",
@@ -30,7 +30,7 @@ const RESOURCES: [&str; 7] = [
     "storageclasses",
 ];
 const VERBS: [&str; 6] = ["read", "watch", "create", "update", "patch", "delete"];
-/// Why a request failed: by what the API server answered, or because it did not.
+/// The causes of a failed request: the class of the response, or no response.
 const FAILURES: [&str; 5] = [
     "conflict",
     "too_many_requests",
@@ -39,9 +39,9 @@ const FAILURES: [&str; 5] = [
     "unanswered",
 ];
 
-/// Everything that is counted.
+/// All metrics of the controller.
 #[derive(Debug)]
-pub(super) struct Metrics {
+pub(super) struct ControllerMetrics {
     registry: Registry,
     claim_writes: Family<Label, Counter>,
     staged_change_writes: Family<Label, Counter>,
@@ -62,27 +62,27 @@ pub(super) struct Metrics {
     request_failures: Family<Label, Counter>,
 }
 
-/// Something that is counted while it is there.
+/// A watch that counts as open until it is dropped.
 #[derive(Debug)]
-pub(super) struct Open(Gauge);
+pub(super) struct WatchGauge(Gauge);
 
-impl Drop for Open {
+impl Drop for WatchGauge {
     fn drop(&mut self) {
         self.0.dec();
     }
 }
 
-/// A request that is under way. Dropped before it is answered, it counts as unanswered.
+/// A pending request. It counts as unanswered if it is dropped before `answered`.
 #[derive(Debug)]
-pub(super) struct Request<'a> {
-    metrics: &'a Metrics,
+pub(super) struct MeasuredRequest<'a> {
+    metrics: &'a ControllerMetrics,
     verb: &'static str,
     begun: Instant,
     failure: Option<&'static str>,
 }
 
-impl Request<'_> {
-    /// It was answered with this status; or it failed before.
+impl MeasuredRequest<'_> {
+    /// Notes the status of the response; none if the request failed without one.
     pub(super) fn answered(mut self, status: Option<u16>) {
         self.failure = match status {
             None => Some("unanswered"),
@@ -95,7 +95,7 @@ impl Request<'_> {
     }
 }
 
-impl Drop for Request<'_> {
+impl Drop for MeasuredRequest<'_> {
     fn drop(&mut self) {
         let metrics = self.metrics;
         let seconds = self.begun.elapsed().as_secs_f64();
@@ -110,7 +110,7 @@ fn histogram() -> Histogram {
     Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 }
 
-/// A family that has all its members from the beginning: a counter that is not there cannot be seen to rise.
+/// A family with all its members: Prometheus does not see the first increase of a counter that did not exist before.
 fn family<M: Default>(label: &'static str, values: &[&'static str]) -> Family<Label, M> {
     let family = Family::default();
     for value in values {
@@ -119,7 +119,7 @@ fn family<M: Default>(label: &'static str, values: &[&'static str]) -> Family<La
     family
 }
 
-impl Default for Metrics {
+impl Default for ControllerMetrics {
     fn default() -> Self {
         let writes = || family("outcome", &OUTCOMES);
         let requests: Histograms = Family::new_with_constructor(histogram);
@@ -153,32 +153,32 @@ impl Default for Metrics {
     }
 }
 
-impl Metrics {
+impl ControllerMetrics {
     fn register_counters(&mut self) {
         let registry = &mut self.registry;
         for (name, help, family) in [
-            ("claim_writes", "Server-side applies on claims", &self.claim_writes),
+            ("claim_writes", "Server-side applies to PVCs", &self.claim_writes),
             (
                 "staged_change_writes",
-                "Writes of the record of a set",
+                "Writes of staged changes to StatefulSets",
                 &self.staged_change_writes,
             ),
             (
                 "ready_writes",
-                "Writes that have the StatefulSet controller ask for a Pod again",
+                "Writes that make the StatefulSet controller retry a Pod deletion",
                 &self.ready_writes,
             ),
             ("report_writes", "Writes of ClaimRollouts", &self.report_writes),
             ("history_writes", "Writes of ControllerRevisions", &self.history_writes),
-            ("events", "Events that were published", &self.events),
+            ("events", "Published Events", &self.events),
             (
                 "watch_errors",
-                "Watches that broke or could not begin",
+                "Watches that failed or could not start",
                 &self.watch_errors,
             ),
             (
                 "request_failures",
-                "Requests to the API server that failed or were not answered in time",
+                "Requests to the API server that failed or timed out",
                 &self.request_failures,
             ),
         ] {
@@ -186,7 +186,7 @@ impl Metrics {
         }
         registry.register(
             "reconcile_failures",
-            "Looks at a set that failed and are repeated",
+            "Failed reconciles, which are requeued",
             self.reconcile_failures.clone(),
         );
     }
@@ -196,7 +196,7 @@ impl Metrics {
         for (name, help, family) in [
             (
                 "watches",
-                "Open watches: on claims and Pods one for each of up to 16 namespaces with a rollout in progress, and one for all others",
+                "Open watches: on PVCs and Pods one per namespace with a rollout (at most 16), and one for all others",
                 &self.watches,
             ),
             (
@@ -206,7 +206,7 @@ impl Metrics {
             ),
             (
                 "claims",
-                "Claims that are not done, at most 50 of each rollout",
+                "PVCs that are not ready, at most 50 of each rollout",
                 &self.claims,
             ),
         ] {
@@ -214,14 +214,14 @@ impl Metrics {
         }
         registry.register_with_unit(
             "longest_standstill",
-            "For how long nothing has changed in the rollout that has stood still for longest, of those that nobody holds",
+            "Time since the last change in the rollout that has made no progress for longest, without paused ones",
             Unit::Seconds,
             self.standstill.clone(),
         );
         registry.register("leader", "1 while this controller leads, else 0", self.leader.clone());
         registry.register(
             "settings_differ",
-            "Settings in which policy objects of Kubewarden differ from this controller, as it last saw them",
+            "Settings in which policy objects of Kubewarden differ from this controller, as last read",
             self.settings_differ.clone(),
         );
     }
@@ -230,13 +230,13 @@ impl Metrics {
         let registry = &mut self.registry;
         registry.register_with_unit(
             "reconcile",
-            "Time to look at a set and act",
+            "Duration of a reconcile",
             Unit::Seconds,
             self.reconciles.clone(),
         );
         registry.register_with_unit(
             "request",
-            "Time until the API server answered",
+            "Time until the API server responded",
             Unit::Seconds,
             self.requests.clone(),
         );
@@ -246,9 +246,9 @@ impl Metrics {
         self.claim_writes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
-    /// A write to a StatefulSet: its `change` or `ready`.
+    /// Counts a write to a StatefulSet: of the staged change, or of `ready`.
     pub(super) fn set_write(&self, what: &str, outcome: &'static str) {
-        let family = if what == "ready" {
+        let family = if what == "annotation ready" {
             &self.ready_writes
         } else {
             &self.staged_change_writes
@@ -272,11 +272,11 @@ impl Metrics {
         self.watch_errors.get_or_create(&[("resource", resource)]).inc();
     }
 
-    /// Counts a watch for as long as what is returned is kept.
-    pub(super) fn watch(&self, resource: &'static str) -> Open {
+    /// Counts a watch as open until the return value is dropped.
+    pub(super) fn watch(&self, resource: &'static str) -> WatchGauge {
         let watches = self.watches.get_or_create(&[("resource", resource)]).clone();
         watches.inc();
-        Open(watches)
+        WatchGauge(watches)
     }
 
     pub(super) fn leads(&self, leads: bool) {
@@ -295,9 +295,9 @@ impl Metrics {
         self.reconcile_failures.inc();
     }
 
-    /// Measures a request for as long as what is returned is kept.
-    pub(super) fn request(&self, verb: &'static str) -> Request<'_> {
-        Request {
+    /// Measures a request until the return value is dropped.
+    pub(super) fn request(&self, verb: &'static str) -> MeasuredRequest<'_> {
+        MeasuredRequest {
             metrics: self,
             verb,
             begun: Instant::now(),
@@ -305,22 +305,22 @@ impl Metrics {
         }
     }
 
-    /// Sets how many rollouts and claims there are in each state.
-    pub(super) fn census(&self, census: &Census) {
-        for (state, count) in states().zip(census.rollouts) {
+    /// Sets the number of rollouts and PVCs in each state.
+    pub(super) fn set_states(&self, counts: &StateCounts) {
+        for (state, count) in states().zip(counts.rollouts) {
             self.rollouts.get_or_create(&[("state", state)]).set(count);
         }
-        let states = ClaimState::ALL.into_iter().zip(census.claims);
+        let states = ClaimState::ALL.into_iter().zip(counts.claims);
         for (state, count) in states {
             self.claims.get_or_create(&[("state", state.as_str())]).set(count);
         }
-        self.standstill.set(census.standstill);
+        self.standstill.set(counts.standstill);
     }
 
-    /// The text that Prometheus reads.
+    /// The metrics in the text format of OpenMetrics.
     ///
     /// # Errors
-    /// None that can happen: writing to a string does not fail.
+    /// None in practice: writing to a string does not fail.
     pub(super) fn text(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;

@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
-use super::Metrics;
+use super::ControllerMetrics;
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
-use crate::controller::census::Census;
+use crate::controller::state_metrics::StateCounts;
 
 #[test]
-fn what_is_counted_is_in_the_text() {
-    let metrics = Metrics::default();
+fn text_contains_what_was_counted() {
+    let metrics = ControllerMetrics::default();
     metrics.claim_write("done");
     metrics.request("patch").answered(Some(200));
     metrics.request("patch").answered(Some(429));
@@ -15,9 +15,9 @@ fn what_is_counted_is_in_the_text() {
     let watch = metrics.watch("pods");
     drop(metrics.watch("pods"));
     metrics.leads(true);
-    let mut census = Census::default();
-    (census.rollouts[1], census.claims[0], census.standstill) = (2, 3, 4);
-    metrics.census(&census);
+    let mut counts = StateCounts::default();
+    (counts.rollouts[1], counts.claims[0], counts.standstill) = (2, 3, 4);
+    metrics.set_states(&counts);
     let text = metrics.text().unwrap();
     drop(watch);
     for line in [
@@ -41,7 +41,7 @@ fn what_is_counted_is_in_the_text() {
     }
 }
 
-/// The rows of the table in docs/metrics.md: name, type, labels, what it is.
+/// The rows of the table in docs/metrics.md: name, type, labels, help text.
 fn rows(text: &str) -> Vec<String> {
     let described = text
         .lines()
@@ -65,8 +65,8 @@ fn rows(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_documentation_lists_every_metric() {
-    let expected = rows(&Metrics::default().text().unwrap());
+fn documentation_lists_every_metric() {
+    let expected = rows(&ControllerMetrics::default().text().unwrap());
     let documentation = include_str!("../../docs/metrics.md");
     let found: Vec<&str> = documentation
         .lines()
@@ -75,7 +75,7 @@ fn the_documentation_lists_every_metric() {
     assert_eq!(found, expected, "expected in docs/metrics.md:\n{}", expected.join("\n"));
 }
 
-/// Whoever is told that a rollout is stalled finds what to do about it, and is told by the alert as well.
+/// Each reason of a stalled rollout is in the alert, and in the troubleshooting page with what to do.
 #[test]
 fn stalled_reasons_are_documented_and_alerted() {
     let text = |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();

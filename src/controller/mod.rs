@@ -1,31 +1,34 @@
-//! The kube face of decision two: watches, asks [`plan`](crate::rollout::plan()), executes, reports.
+//! The controller: watches the cluster, calls [`plan`](crate::rollout::plan()), executes the plan and reports the
+//! progress.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`crd`] | ClaimRollout, which users read |
-//! | `slim`, `views`, `objects` | the objects of the API, and what the decision reads of them |
-//! | `watch`, `namespaces`, `scopes`, `pods`, `unblock`, `obstacles` | what is watched, and when |
-//! | `lease`, `lead` | who leads, and what the leader runs |
-//! | `context`, `memory` | what every look needs; replies that the watches have not caught up with |
-//! | `reconcile`, `settled`, `counted` | one look at one set, or none |
-//! | `gather`, `staged_at` | what is seen |
-//! | `quotas`, `known_quotas`, `budgets`, `places` | what it must fit into |
-//! | `read_events`, `claim_events` | what drivers say of claims that take long |
-//! | `writes`, `evict` | what is done |
-//! | `act`, `undone` | the writes, and what became of them |
-//! | `admission`, `registered` | whether anybody judges who stages a change, and by which settings |
-//! | `report`, `status`, `history`, `events` | the reports |
-//! | `client` | what every request passes through |
-//! | `metrics`, `census`, `health` | the controller's own state |
+//! | [`crd`] | the ClaimRollout |
+//! | `slim_set`, `slim_claim`, `slim_pod` | objects of the API, reduced to the fields that are read |
+//! | `views`, `objects` | conversion of these objects to the input of the decisions |
+//! | `watch`, `namespaces`, `scopes`, `pods` | watches, and when each is open |
+//! | `unblock`, `blockers` | watches on quotas, LimitRanges and StorageClasses that block an apply |
+//! | `lease`, `lead` | leader election, and what the leader runs |
+//! | `context`, `memory` | shared state, and the state of each StatefulSet between two reconciles |
+//! | `reconcile`, `settled`, `counted` | one reconcile, and when none is needed |
+//! | `gather`, `staged_at` | the snapshot that a decision reads |
+//! | `quotas`, `known_quotas`, `budgets`, `places` | quotas, and the limits of storage classes |
+//! | `read_events`, `claim_events` | Events of drivers about slow PVCs |
+//! | `writes`, `evict` | execution of a plan |
+//! | `api_calls`, `undone` | calls of the API, their outcomes, and writes that others changed |
+//! | `admission`, `registered` | whether the policy or the guard is registered, and with which settings |
+//! | `report`, `status`, `history`, `events` | ClaimRollout, ControllerRevisions, Events |
+//! | `client` | budget, Lease and metrics of every request |
+//! | `metrics`, `state_metrics`, `health` | metrics and health endpoints |
 
 pub mod crd;
 #[cfg(feature = "cli")]
 pub(crate) mod objects;
 
-mod act;
 mod admission;
+mod api_calls;
+mod blockers;
 mod budgets;
-mod census;
 mod claim_events;
 mod client;
 mod context;
@@ -44,7 +47,6 @@ mod lease;
 mod memory;
 mod metrics;
 mod namespaces;
-mod obstacles;
 mod places;
 mod pods;
 mod quotas;
@@ -54,8 +56,11 @@ mod registered;
 mod report;
 mod scopes;
 mod settled;
-mod slim;
+mod slim_claim;
+mod slim_pod;
+mod slim_set;
 mod staged_at;
+mod state_metrics;
 mod status;
 mod unblock;
 mod undone;
@@ -82,7 +87,7 @@ use crate::rollout::Seconds;
 use crate::templates::MaxInMotion;
 
 pub use admission::WithoutPolicy;
-pub use client::Budget;
+pub use client::WriteBudget as Budget;
 pub use lease::Election;
 pub(crate) use lease::NAME as LEASE;
 pub use places::ClassLimits;
@@ -90,30 +95,30 @@ pub use places::ClassLimits;
 /// The field manager of every write.
 pub const FIELD_MANAGER: &str = crate::claims::claim::Manager::OURS;
 
-/// A connection on which nothing comes for so long is dead: longer than any answer takes, and than a watch is asked for.
+/// The read timeout of a connection. It is longer than any response takes, and longer than a watch lasts.
 pub const SILENCE: Duration = Duration::from_secs(75);
 
-/// What the time is.
+/// Returns the current time.
 type Clock = fn() -> Seconds;
 
-/// How the controller runs.
+/// The configuration of the controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Only sets of this namespace; of all if there is none.
+    /// The only namespace whose StatefulSets are rolled out; all namespaces without it.
     pub namespace: Option<String>,
-    /// How many sets are looked at at the same time.
+    /// The number of StatefulSets that are reconciled concurrently.
     pub max_concurrent: u16,
-    /// How many replicas of a set are in motion at the same time, where the set does not say.
+    /// The number of replicas of a StatefulSet in motion at a time, unless its annotation specifies it.
     pub max_in_motion: MaxInMotion,
-    /// What storage classes allow, by name; of most nobody knows.
+    /// The limits of storage classes, by name. Most classes have none.
     pub class_limits: BTreeMap<String, ClassLimits>,
-    /// The settings document, the same that the policy has.
+    /// The settings, the same as those of the policy.
     pub settings: Settings,
-    /// What becomes of StatefulSets in namespaces for which neither the policy nor the guard is registered.
+    /// Whether to roll out in namespaces for which neither the policy nor the guard is registered.
     pub without_policy: WithoutPolicy,
-    /// How several controllers agree who works; none: this one does.
+    /// Leader election; without it this controller leads.
     pub election: Option<Election>,
-    /// How much it writes at most.
+    /// The rate limit of writes.
     pub budget: Budget,
 }
 
@@ -132,29 +137,29 @@ impl Default for Config {
     }
 }
 
-/// Why the controller ended.
+/// The reasons for which the controller ends.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The first list of a resource could not be read, because its watch ended.
-    #[error("expected a watch on {0}, but found that it had ended")]
+    /// The watch on a resource ended before its first list was complete.
+    #[error("failed to list {0}: the watch ended")]
     Watch(&'static str),
     /// The health endpoints could not be served.
-    #[error("health endpoints: {0}")]
+    #[error("failed to serve the health endpoints: {0}")]
     Health(#[from] std::io::Error),
 }
 
 /// Runs the controller until `shutdown`; `listener` serves `/healthz`, `/readyz` and `/metrics`.
 ///
-/// With an election it first waits for the Lease. Who waits watches nothing and keeps nothing: the lists of thousands of
-/// sets are read in a second or two, and a copy of them in every replica would cost memory and watches for ever. Whoever
-/// loses the Lease begins nothing more, finishes the writes that are under way while nobody else can hold the Lease, gives up
-/// what is still under way then, and waits again.
+/// With an election the controller first waits for the Lease. Meanwhile it watches nothing: the lists of thousands of
+/// StatefulSets take a second or two, and a copy of them in every replica would cost memory and watches all the time.
+/// A controller that loses the Lease starts no further reconcile, finishes pending writes while no other controller
+/// can hold the Lease, aborts the rest, and waits for the Lease again.
 ///
-/// After `shutdown` no look is begun, the writes that are under way are waited for, the Lease is given back, and it
-/// returns. It may be killed at any time as well: what it knows it reads from the cluster.
+/// After `shutdown` the controller starts no further reconcile, waits for pending writes, releases the Lease and
+/// returns. It may also be killed at any time: all of its state can be read from the cluster.
 ///
 /// # Errors
-/// [`Error`] if it cannot go on. An API server that is away is no error: it is waited for.
+/// [`Error`] if the controller cannot continue. It waits for an API server that does not respond.
 pub async fn run(
     config: Config,
     client: Client,
@@ -170,7 +175,7 @@ pub async fn run(
         None => lead::lead(&config, &client, &health, shutdown).await?,
         Some(election) => {
             let candidate = Candidate::new(client.clone(), election, clock, term);
-            stand(candidate, &config, &client, &health, shutdown).await?;
+            run_for_leader(candidate, &config, &client, &health, shutdown).await?;
         }
     }
     tracing::info!("stopped");
@@ -178,8 +183,8 @@ pub async fn run(
     Ok(())
 }
 
-/// Leads whenever it holds the Lease, until `shutdown`.
-async fn stand(
+/// Leads whenever the candidate holds the Lease, until `shutdown`.
+async fn run_for_leader(
     mut candidate: Candidate,
     config: &Config,
     client: &Client,
@@ -191,24 +196,24 @@ async fn stand(
             () = candidate.until_it_leads(|| health.set_ready()) => {}
             () = shutdown.clone() => break,
         }
-        tracing::info!("leading");
+        tracing::info!("acquired leader election; started");
         let (step_down, stepping_down) = oneshot::channel::<()>();
         let stop = future::select(shutdown.clone().boxed(), stepping_down)
             .map(drop)
             .shared();
         let mut leading = pin!(lead::lead(config, client, health, stop));
         tokio::select! {
-            // What is under way is finished under the Lease.
+            // Pending writes finish while we hold the Lease.
             result = &mut leading => {
                 candidate.release().await;
                 return result;
             }
             lost = candidate.until_lost() => {
-                tracing::warn!(why = lost.why, "leading no more");
+                tracing::warn!(why = lost.why, "lost leader election; stopping writes");
                 drop(step_down);
                 match timeout_at(lost.end, leading).await {
                     Ok(result) => result?,
-                    Err(_) => tracing::warn!("what was under way is given up: somebody else may lead by now"),
+                    Err(_) => tracing::warn!("aborted pending writes: another controller may lead by now"),
                 }
             }
         }
@@ -217,7 +222,7 @@ async fn stand(
     Ok(())
 }
 
-/// A time as the API has it; what lies beyond its calendar is its beginning.
+/// The time in the format of the API; the Unix epoch if the format cannot express it.
 fn timestamp(seconds: Seconds) -> Timestamp {
     let seconds = i64::try_from(seconds).ok();
     seconds
@@ -225,7 +230,7 @@ fn timestamp(seconds: Seconds) -> Timestamp {
         .unwrap_or_default()
 }
 
-/// The one place where the time is read: everything else is told.
+/// Reads the clock. Everything else gets the time as an argument.
 #[allow(clippy::disallowed_methods, reason = "this is the outermost loop")]
 fn clock() -> Seconds {
     SystemTime::now()

@@ -1,8 +1,8 @@
-//! The claims and Pods of namespaces with a rollout in progress; through which watches they are seen, [`scopes`](super::scopes)
-//! says.
+//! Watches PVCs and Pods in namespaces with a rollout in progress. [`scopes`](super::scopes) chooses the watches.
 //!
-//! A start and a failover with thousands of rollouts that are complete open no watch at all. With thousands in progress at most
-//! [`MOST`](super::scopes::MOST) namespaces are listed and watched each by itself, and the whole cluster once.
+//! A start or a failover with thousands of complete rollouts opens no watch. With thousands in progress at most
+//! [`MAX_NAMESPACES`](super::scopes::MAX_NAMESPACES) namespaces have a watch of their own, and the whole cluster has
+//! one.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,36 +13,37 @@ use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
 
 use super::Clock;
-use super::metrics::Metrics;
-use super::pods::Pods;
+use super::metrics::ControllerMetrics;
+use super::pods::PodStore;
 use super::scopes::{LINGER, Scopes};
-use super::slim::{Claim, Pod};
-use super::watch::{Requeue, Task, api, follow, lock, observe, send};
+use super::slim_claim::SlimClaim;
+use super::slim_pod::SlimPod;
+use super::watch::{RequeueSender, Task, api, follow, lock, observe, send};
 
-/// How often it is asked what has been open for nobody for too long.
+/// The interval of the check for unused watches.
 const SWEEP: Duration = Duration::from_secs(LINGER / 6);
 
-/// The namespaces whose claims and Pods are watched.
+/// The namespaces whose PVCs and Pods are watched.
 pub(super) struct Namespaces {
     client: Client,
-    requeue: Requeue,
+    requeue: RequeueSender,
     clock: Clock,
-    metrics: Arc<Metrics>,
-    open: Arc<Mutex<Open>>,
+    metrics: Arc<ControllerMetrics>,
+    open: Arc<Mutex<OpenNamespaces>>,
     _sweeping: Task,
 }
 
-type Open = Scopes<Arc<Namespace>>;
+type OpenNamespaces = Scopes<Arc<Namespace>>;
 
-/// The claims and Pods of one namespace, or of all.
+/// The PVCs and Pods of one namespace, or of all.
 pub(super) struct Namespace {
-    pub(super) claims: Store<Claim>,
-    pub(super) pods: Arc<Pods>,
+    pub(super) claims: Store<SlimClaim>,
+    pub(super) pods: Arc<PodStore>,
     listed: Arc<Listed>,
     _tasks: [Task; 2],
 }
 
-/// Of which of the two the first list has been read.
+/// Which of the two first lists is complete.
 #[derive(Default)]
 struct Listed(AtomicU8);
 
@@ -54,7 +55,7 @@ impl Listed {
         self.0.load(Ordering::Acquire) == Self::CLAIMS | Self::PODS
     }
 
-    /// One of them has been; true iff both have.
+    /// Marks one list as complete. True iff both are.
     fn note(&self, which: u8) -> bool {
         self.0.fetch_or(which, Ordering::AcqRel);
         self.both()
@@ -62,8 +63,8 @@ impl Listed {
 }
 
 impl Namespaces {
-    pub(super) fn new(client: Client, requeue: Requeue, clock: Clock, metrics: Arc<Metrics>) -> Self {
-        let open = Arc::new(Mutex::new(Open::default()));
+    pub(super) fn new(client: Client, requeue: RequeueSender, clock: Clock, metrics: Arc<ControllerMetrics>) -> Self {
+        let open = Arc::new(Mutex::new(OpenNamespaces::default()));
         let swept = Arc::clone(&open);
         let sweeping = Task::spawn(async move {
             loop {
@@ -81,29 +82,30 @@ impl Namespaces {
         }
     }
 
-    /// The claims and Pods of the namespace, watched from now on for the set of this namespace, name and uid too.
+    /// Returns the watch on the PVCs and Pods of the namespace, and starts it if necessary. The set of this
+    /// namespace, name and uid is then one of its users.
     pub(super) fn open(&self, set: [&str; 3], templates: Vec<String>) -> Arc<Namespace> {
         lock(&self.open).enter(set, templates, |namespace| {
             let from = namespace.unwrap_or("all namespaces");
-            tracing::debug!(from, "claims and Pods are watched from now on");
+            tracing::debug!(from, "watching PVCs and Pods");
             Arc::new(self.begin(namespace))
         })
     }
 
-    /// The set of this namespace, name and uid does not need claims and Pods any more.
+    /// The set of this namespace, name and uid does not need the watch any more.
     pub(super) fn close(&self, set: [&str; 3]) {
         lock(&self.open).leave(set, (self.clock)());
     }
 
-    /// Only sets of these uids still need them.
-    pub(super) fn keep(&self, there: impl Fn(&str) -> bool) {
-        lock(&self.open).keep(there, (self.clock)());
+    /// Only the sets with these uids still exist.
+    pub(super) fn keep(&self, exists: impl Fn(&str) -> bool) {
+        lock(&self.open).keep(exists, (self.clock)());
     }
 
     fn begin(&self, namespace: Option<&str>) -> Namespace {
-        let (listed, pods) = (Arc::<Listed>::default(), Arc::<Pods>::default());
+        let (listed, pods) = (Arc::<Listed>::default(), Arc::<PodStore>::default());
         let metrics = || Arc::clone(&self.metrics);
-        let of_claims = self.rouse(namespace, &listed, Listed::CLAIMS, |claim: &Claim| {
+        let of_claims = self.requeue_users(namespace, &listed, Listed::CLAIMS, |claim: &SlimClaim| {
             vec![claim.name_any()]
         });
         let (claims, claims_task) = follow(
@@ -112,10 +114,10 @@ impl Namespaces {
             metrics(),
             move |event| of_claims(&event),
         );
-        let claims_of = |pod: &Pod| pod.claims().map(str::to_owned).collect();
-        let of_pods = self.rouse(namespace, &listed, Listed::PODS, claims_of);
+        let claims_of = |pod: &SlimPod| pod.claims().map(str::to_owned).collect();
+        let of_pods = self.requeue_users(namespace, &listed, Listed::PODS, claims_of);
         let seen = Arc::clone(&pods);
-        let pods_task = observe(api(&self.client, namespace), Pod::trim, metrics(), move |event| {
+        let pods_task = observe(api(&self.client, namespace), SlimPod::trim, metrics(), move |event| {
             seen.note(&event);
             of_pods(&event);
         });
@@ -127,15 +129,15 @@ impl Namespaces {
         }
     }
 
-    /// Has sets looked at: all when both first lists have been read, and after that those whose claims an event is about.
-    fn rouse<K: ResourceExt + 'static>(
+    /// Requeues sets: all users when both first lists are complete, then those whose PVCs an event concerns.
+    fn requeue_users<K: ResourceExt + 'static>(
         &self,
         namespace: Option<&str>,
         listed: &Arc<Listed>,
         which: u8,
         claims: fn(&K) -> Vec<String>,
     ) -> impl Fn(&Event<K>) + Send + 'static {
-        // What is open holds the task that this runs in.
+        // A strong reference would be a cycle: the open watches own the task that runs this.
         let open = Arc::downgrade(&self.open);
         let (requeue, listed, namespace) = (self.requeue.clone(), Arc::clone(listed), namespace.map(str::to_owned));
         move |event| {
@@ -162,7 +164,7 @@ impl Namespaces {
 }
 
 impl Namespace {
-    /// True iff the first lists have been read. When they are, every set that waits is woken.
+    /// True iff the first lists are complete. Then all waiting sets are requeued.
     pub(super) fn is_ready(&self) -> bool {
         self.listed.both()
     }

@@ -1,69 +1,71 @@
-//! From whole objects to what the decision reads, for whoever does not get them by a watch: `claim-rollout plan`.
+//! Converts whole objects to the input of the decisions, for commands such as `claim-rollout plan`.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::obstacles::Quota;
-use super::slim::{Claim, Pod, Set};
+use super::blockers::SlimQuota;
+use super::slim_claim::SlimClaim;
+use super::slim_pod::SlimPod;
+use super::slim_set::SlimSet;
 use super::views;
 use crate::claims;
 use crate::claims::quota;
 use crate::rollout::{PodView, SetView, Sibling};
 
-/// Why an object cannot be read.
+/// An object that cannot be converted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ObjectError {
-    /// It has not the shape of its kind.
+    /// The object does not have the shape of its kind.
     #[error("expected a {kind}, but found: {source}")]
     Shape {
-        /// Its kind.
+        /// The kind.
         kind: &'static str,
-        /// Where it differs.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// Something in it has no meaning.
+    /// The object has an invalid value.
     #[error(transparent)]
     View(#[from] views::ViewError),
 }
 
-/// What the decision reads of a StatefulSet.
+/// The StatefulSet as the decision reads it.
 ///
 /// # Errors
-/// [`ObjectError`] if it is none.
+/// [`ObjectError`] if it cannot be converted.
 pub(crate) fn set(object: &Value) -> Result<SetView, ObjectError> {
-    Ok(views::set(&shaped::<Set>("StatefulSet", object)?)?)
+    Ok(views::set(&shaped::<SlimSet>("StatefulSet", object)?)?)
 }
 
-/// What the decision reads of a PersistentVolumeClaim.
+/// The PersistentVolumeClaim as the decision reads it.
 ///
 /// # Errors
-/// [`ObjectError`] if it is none.
+/// [`ObjectError`] if it cannot be converted.
 pub(crate) fn claim(object: &Value) -> Result<claims::Claim, ObjectError> {
-    Ok(views::claim(&shaped::<Claim>("PersistentVolumeClaim", object)?)?)
+    Ok(views::claim(&shaped::<SlimClaim>("PersistentVolumeClaim", object)?)?)
 }
 
-/// What the decision reads of a Pod; nothing of one that has ended.
+/// The Pod as the decision reads it; none if it has ended.
 ///
 /// # Errors
-/// [`ObjectError`] if it is none.
+/// [`ObjectError`] if it cannot be converted.
 pub(crate) fn pod(object: &Value) -> Result<Option<PodView>, ObjectError> {
-    Ok(views::pod(&shaped::<Pod>("Pod", object)?))
+    Ok(views::pod(&shaped::<SlimPod>("Pod", object)?))
 }
 
-/// What the decision reads of a ResourceQuota.
+/// The ResourceQuota as the decision reads it.
 ///
 /// # Errors
-/// [`ObjectError`] if it is none.
+/// [`ObjectError`] if it cannot be converted.
 pub(crate) fn quota(object: &Value) -> Result<Vec<quota::Quota>, ObjectError> {
-    Ok(shaped::<Quota>("ResourceQuota", object)?.resources())
+    Ok(shaped::<SlimQuota>("ResourceQuota", object)?.resources())
 }
 
-/// What the decision reads of another StatefulSet of the namespace.
+/// The name and the template names of another StatefulSet of the namespace.
 ///
 /// # Errors
-/// [`ObjectError`] if it is none.
+/// [`ObjectError`] if it cannot be converted.
 pub(crate) fn sibling(object: &Value) -> Result<Sibling, ObjectError> {
-    let set = shaped::<Set>("StatefulSet", object)?;
+    let set = shaped::<SlimSet>("StatefulSet", object)?;
     Ok(Sibling {
         templates: set.template_names(),
         set: set.metadata.name.unwrap_or_default(),

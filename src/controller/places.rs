@@ -1,7 +1,8 @@
-//! How many PVCs of a storage class are in motion, over all StatefulSets: who has a place.
+//! Counts the PVCs of each storage class that are in motion over all StatefulSets. Each of them takes a place.
 //!
-//! The places are counted anew at every reconcile of a StatefulSet, between what is seen and what is written, under one lock:
-//! so no two of them take the last one. Nothing of it is stored: after a start every rollout is looked at once before any takes a place.
+//! Each reconcile counts the places of its StatefulSet under one lock before it writes, so that no two StatefulSets
+//! take the last place. The count is not stored: after a start no rollout takes a place before all rollouts were
+//! reconciled once.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
@@ -10,33 +11,33 @@ use super::watch::lock;
 use crate::rollout::budget::{AtOnce, Budget};
 use crate::rollout::{Plan, Snapshot, plan};
 
-/// What a storage class allows.
+/// The limits of a storage class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassLimits {
-    /// How often a PVC may be modified in any 24 hours.
+    /// The maximum number of modifications of a PVC in any 24 hours.
     pub per_day: Option<u32>,
-    /// How many PVCs may be in motion at a time.
+    /// The maximum number of PVCs in motion at a time.
     pub at_once: Option<u32>,
 }
 
-/// The limits of storage classes, and who has how many places of them.
+/// The limits of storage classes, and the places that each rollout has.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct ClassPlaces {
     limits: BTreeMap<String, ClassLimits>,
     taken: Mutex<Taken>,
 }
 
 #[derive(Debug, Default)]
 struct Taken {
-    /// By the uid of the StatefulSet and the storage class.
+    /// The number of places by uid of the StatefulSet and by storage class.
     by_set: HashMap<String, BTreeMap<String, u32>>,
-    /// The uids of those that were looked at since the start.
+    /// The uids of the StatefulSets that were reconciled since the start.
     reconciled: HashSet<String>,
-    /// All that roll out were.
+    /// True once all StatefulSets with a rollout were reconciled.
     complete: bool,
 }
 
-impl Places {
+impl ClassPlaces {
     pub(super) fn new(limits: BTreeMap<String, ClassLimits>) -> Self {
         let taken = Mutex::default();
         Self { limits, taken }
@@ -47,8 +48,8 @@ impl Places {
         !self.limits.is_empty()
     }
 
-    /// What to do next within the budgets of the storage classes. `all_rolling` are the uids of all rollouts; it is asked
-    /// until all of them were looked at once.
+    /// The plan within the budgets of the storage classes. `all_rolling` returns the uids of all rollouts; it is
+    /// called until all of them were reconciled once.
     pub(super) fn plan(&self, snapshot: &mut Snapshot, all_rolling: impl FnOnce() -> Vec<String>) -> Plan {
         if self.limits.is_empty() {
             return plan(snapshot);
@@ -73,7 +74,7 @@ impl Places {
         planned
     }
 
-    /// The rollout of this StatefulSet has no place any more: it ended, or is not known any more.
+    /// Removes the places of a StatefulSet whose rollout has ended, or that was deleted.
     pub(super) fn give_back(&self, uid: &str) {
         if !self.limits.is_empty() {
             let mut taken = lock(&self.taken);
@@ -82,23 +83,23 @@ impl Places {
         }
     }
 
-    /// Nothing is known of this one, however often it is looked at: others do not wait for it.
-    pub(super) fn pass(&self, uid: &str) {
+    /// Skips a StatefulSet whose reconcile failed, so that others do not wait for it.
+    pub(super) fn skip(&self, uid: &str) {
         if !self.limits.is_empty() {
             lock(&self.taken).reconcile(uid);
         }
     }
 
-    /// Only these are there.
-    pub(super) fn retain(&self, there: impl Fn(&str) -> bool) {
+    /// Only the StatefulSets with these uids still exist.
+    pub(super) fn retain(&self, exists: impl Fn(&str) -> bool) {
         let mut taken = lock(&self.taken);
-        taken.by_set.retain(|uid, _| there(uid));
-        taken.reconciled.retain(|uid| there(uid));
+        taken.by_set.retain(|uid, _| exists(uid));
+        taken.reconciled.retain(|uid| exists(uid));
     }
 }
 
 impl Taken {
-    /// Nobody asks who was looked at once all were.
+    /// Notes a reconcile. Once all are complete, the uids are not needed any more.
     fn reconcile(&mut self, uid: &str) {
         if self.complete {
             self.reconciled.clear();
@@ -118,7 +119,7 @@ impl Taken {
 mod tests {
     use std::sync::Arc;
 
-    use super::{ClassLimits, Places};
+    use super::{ClassLimits, ClassPlaces};
     use crate::json::Value;
     use crate::rollout::fixtures::{owner, web};
     use crate::rollout::{Action, Snapshot};
@@ -143,16 +144,16 @@ mod tests {
         set
     }
 
-    fn two_at_once() -> Places {
+    fn two_at_once() -> ClassPlaces {
         let limits = ClassLimits {
             per_day: None,
             at_once: Some(2),
         };
-        Places::new([("ebs".to_owned(), limits)].into())
+        ClassPlaces::new([("ebs".to_owned(), limits)].into())
     }
 
-    /// How many PVCs the set writes, where these roll out.
-    fn writes(places: &Places, uid: &str, rolling: &[&str]) -> usize {
+    /// The number of PVCs that the set writes while these sets roll out.
+    fn writes(places: &ClassPlaces, uid: &str, rolling: &[&str]) -> usize {
         let rolling = || rolling.iter().map(|uid| (*uid).to_owned()).collect();
         let planned = places.plan(&mut set(uid), rolling);
         let is_apply = |action: &&Action| matches!(action, Action::ApplyClaim(_));
@@ -160,12 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn a_third_set_waits_for_a_place_until_one_is_given_back() {
+    fn third_set_waits_until_a_place_is_free() {
         let places = two_at_once();
         assert_eq!(writes(&places, "a", &["a"]), 1);
         assert_eq!(writes(&places, "b", &[]), 1);
         assert_eq!(writes(&places, "c", &[]), 0);
-        assert_eq!(writes(&places, "a", &[]), 1, "its own place is no other's");
+        assert_eq!(writes(&places, "a", &[]), 1, "its own place stays");
         assert_eq!(writes(&places, "c", &[]), 0);
         places.give_back("a");
         assert_eq!(writes(&places, "c", &[]), 1);
@@ -175,21 +176,21 @@ mod tests {
     }
 
     #[test]
-    fn after_a_start_nothing_is_begun_before_all_were_looked_at() {
+    fn first_write_waits_until_all_were_reconciled() {
         let places = two_at_once();
         let rolling = ["a", "b", "c"];
         assert_eq!(writes(&places, "a", &rolling), 0);
         assert_eq!(writes(&places, "b", &rolling), 0);
         assert_eq!(writes(&places, "a", &rolling), 0);
-        places.pass("c");
+        places.skip("c");
         assert_eq!(writes(&places, "a", &rolling), 1);
-        // One that begins later is looked at before it begins.
+        // A rollout that starts later is reconciled before its first write.
         assert_eq!(writes(&places, "b", &["a", "b", "c", "d"]), 1);
     }
 
     #[test]
-    fn without_limits_nothing_is_counted() {
-        let places = Places::default();
+    fn places_without_limits_are_not_counted() {
+        let places = ClassPlaces::default();
         assert_eq!(writes(&places, "a", &["b"]), 1);
         assert!(places.taken.lock().unwrap().by_set.is_empty());
     }

@@ -1,12 +1,12 @@
 use kube::runtime::watcher::Event;
 use serde_json::json;
 
-use super::Pods;
-use crate::controller::slim::Pod;
+use super::PodStore;
+use crate::controller::slim_pod::SlimPod;
 use crate::rollout::SetView;
 
-/// `namespace/name: uid of the controller, claims, phase`.
-fn pod([namespace, name, controller, claims, phase]: [&str; 5]) -> Pod {
+/// A Pod from namespace, name, uid of the controller, PVCs and phase.
+fn pod([namespace, name, controller, claims, phase]: [&str; 5]) -> SlimPod {
     let volumes = claims.split_whitespace();
     let volumes = volumes.map(|claim| json!({"persistentVolumeClaim": {"claimName": claim}}));
     serde_json::from_value(json!({
@@ -19,8 +19,8 @@ fn pod([namespace, name, controller, claims, phase]: [&str; 5]) -> Pod {
     .unwrap()
 }
 
-/// The names of the Pods that concern the set `web` of the namespace `a` with the claim `data-web-0`.
-fn of_web(pods: &Pods) -> String {
+/// The names of the Pods of the set `web` in namespace `a` with the PVC `data-web-0`.
+fn of_web(pods: &PodStore) -> String {
     let set = SetView {
         namespace: "a".to_owned(),
         name: "web".to_owned(),
@@ -33,7 +33,7 @@ fn of_web(pods: &Pods) -> String {
 }
 
 #[test]
-fn pods_of_a_set_are_its_own_and_those_that_mount_its_claims() {
+fn set_has_its_pods_and_those_that_mount_its_claims() {
     let rows = [
         ("its own", ["a", "web-0", "web-uid", "data-web-0", "Running"], "web-0"),
         (
@@ -64,7 +64,7 @@ fn pods_of_a_set_are_its_own_and_those_that_mount_its_claims() {
         ("without claims", ["a", "web-0", "web-uid", "", "Running"], ""),
     ];
     for (what, row, expected) in rows {
-        let pods = Pods::default();
+        let pods = PodStore::default();
         pods.note(&Event::Apply(pod(row)));
         assert_eq!(of_web(&pods), expected, "{what}");
     }
@@ -73,24 +73,24 @@ fn pods_of_a_set_are_its_own_and_those_that_mount_its_claims() {
 #[test]
 fn pods_follow_the_events_of_their_watch() {
     let web = |phase| pod(["a", "web-0", "web-uid", "data-web-0", phase]);
-    let anew = || pod(["a", "web-0", "web-uid", "other", "Running"]);
+    let recreated = || pod(["a", "web-0", "web-uid", "other", "Running"]);
     let backup = || pod(["a", "backup", "job-uid", "data-web-0", "Running"]);
-    let pods = Pods::default();
+    let pods = PodStore::default();
     for (what, event, expected) in [
         ("a list begins", Event::Init, ""),
-        ("it is read", Event::InitApply(web("Running")), ""),
-        ("it is read to its end", Event::InitDone, "web-0"),
-        ("another comes", Event::Apply(backup()), "backup web-0"),
+        ("it shows one", Event::InitApply(web("Running")), ""),
+        ("it is complete", Event::InitDone, "web-0"),
+        ("another one is created", Event::Apply(backup()), "backup web-0"),
         ("one ends", Event::Apply(web("Failed")), "backup"),
-        ("it is made anew", Event::Apply(anew()), "backup web-0"),
+        ("it is created again", Event::Apply(recreated()), "backup web-0"),
         ("one is deleted", Event::Delete(backup()), "web-0"),
         ("a list begins again", Event::Init, "web-0"),
         ("it shows the other one", Event::InitApply(backup()), "web-0"),
-        ("it is read to its end, without the first", Event::InitDone, "backup"),
+        ("it is complete, without the first one", Event::InitDone, "backup"),
     ] {
         pods.note(&event);
         assert_eq!(of_web(&pods), expected, "{what}");
     }
     pods.note(&Event::Delete(backup()));
-    assert!(super::lock(&pods.known).found.is_empty(), "nothing is left behind");
+    assert!(super::lock(&pods.known).index.is_empty(), "nothing is left behind");
 }

@@ -1,21 +1,21 @@
-//! Reads the quotas of a namespace before the first write of a rollout, and while they leave no room for it.
+//! Reads the quotas of a namespace before the first write of a rollout, and while the rollout does not fit.
 //!
-//! Nothing depends on it: where they cannot be read, the API server says on the way what does not fit.
+//! They are optional: if they cannot be read, the API server denies each PVC that does not fit.
 
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 
-use super::act::{Outcome, call};
+use super::api_calls::{ApiOutcome, call};
+use super::blockers::SlimQuota;
 use super::context::Context;
-use super::known_quotas::Read;
-use super::obstacles::Quota;
-use super::slim::Set;
+use super::known_quotas::QuotaRead;
+use super::slim_set::SlimSet;
 use crate::rollout::{Quotas, Seconds, SetView};
 use crate::templates::{Revision, StagedChange};
 
 impl Context {
-    /// What is known of the quotas; most rollouts are past the time when anybody asks.
-    pub(super) fn quotas(&self, set: &Set, view: &SetView) -> Quotas {
+    /// The known quotas, or `Unread`: most rollouts have begun already and do not need them.
+    pub(super) fn quotas(&self, set: &SlimSet, view: &SetView) -> Quotas {
         let now = (self.clock)();
         let known = self.remembered(set, |memory| {
             let read = memory.quotas.as_ref()?;
@@ -24,14 +24,14 @@ impl Context {
         known.flatten().unwrap_or(Quotas::Unread)
     }
 
-    /// Reads them for the rollout of this revision.
-    pub(super) async fn read_quotas(&self, set: &Set, revision: &Revision) -> Quotas {
+    /// Reads the quotas for the rollout of this revision.
+    pub(super) async fn read_quotas(&self, set: &SlimSet, revision: &Revision) -> Quotas {
         let (namespace, now) = (set.namespace().unwrap_or_default(), (self.clock)());
         let quotas = match self.quota_lists.get(&namespace, now) {
             Some(quotas) => quotas,
             None => self.list_quotas(&namespace, now).await,
         };
-        let read = Read {
+        let read = QuotaRead {
             revision: revision.clone(),
             at: now,
             quotas: quotas.clone(),
@@ -41,16 +41,16 @@ impl Context {
     }
 
     async fn list_quotas(&self, namespace: &str, now: Seconds) -> Quotas {
-        let api: Api<Quota> = Api::namespaced(self.client.clone(), namespace);
-        // What the API server has in its own memory will do: it judges by a copy as well.
+        let api: Api<SlimQuota> = Api::namespaced(self.client.clone(), namespace);
+        // A read from the cache of the API server is enough, because its quota check also uses a cache.
         let quotas = match call(api.list(&ListParams::default().match_any())).await {
-            Outcome::Done(list) => Quotas::Known(list.items.iter().flat_map(Quota::resources).collect()),
+            ApiOutcome::Done(list) => Quotas::Known(list.items.iter().flat_map(SlimQuota::resources).collect()),
             other => {
                 let outcome = other.as_str();
                 tracing::info!(
                     namespace,
                     outcome,
-                    "the quotas cannot be read: the API server judges each PVC"
+                    "failed to list quotas; the API server checks each PVC"
                 );
                 Quotas::Unchecked
             }

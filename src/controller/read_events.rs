@@ -1,35 +1,34 @@
-//! Asks why a claim takes long: what the resizer or the kubelet last said of it in an Event.
+//! Reads the last Event of the resizer or the kubelet about a slow PVC, to report the cause.
 //!
-//! What a driver answers is in a condition of the claim, which is watched. What nobody knows the end of (the driver is
-//! unavailable, the call timed out) the resizer says in Events and nowhere else. Events are not watched: those of one claim
-//! are listed once in a while, when it has been on its way for long.
+//! An error of a driver is in a condition of the PVC, which is watched. If the outcome of a call is unknown (the
+//! driver is unavailable, the call timed out), the resizer only emits Events. Events are not watched; those of one
+//! PVC are listed from time to time while it has been in motion for long.
 //!
-//! The API server keeps no copy of Events: it goes through all of the namespace in etcd, whatever is selected. So this
-//! controller lists them twelve times a minute at most, however many claims are on their way: one claim at each look, and each
-//! look in its turn.
+//! The API server does not cache Events: each list reads all Events of the namespace from etcd, whatever the
+//! selector. So the controller lists them at most twelve times a minute in total, for one PVC in each reconcile.
 
 use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 
-use super::act::{Outcome, call, shorten};
+use super::api_calls::{ApiOutcome, call, shorten};
 use super::claim_events::{ClaimEvent, ClaimEvents};
 use super::context::Context;
 use super::crd::ClaimRollout;
-use super::slim::Set;
+use super::slim_set::SlimSet;
 use crate::rollout::snapshot::Trouble;
 use crate::rollout::{ClaimProgress, Progress, Seconds};
 
-/// A claim that has been on its way for less is not asked about.
+/// The time in motion before the Events of a PVC are read.
 pub(super) const PATIENCE: Seconds = 30;
-/// Time between two questions about one claim.
+/// The time between two reads for one PVC.
 const PAUSE: Seconds = 300;
-/// How many Events are read about one claim. There is one for each cause, and each lives for an hour.
+/// The maximum number of Events of a read. Each cause has one Event, which expires after an hour.
 const MAX_EVENTS: u32 = 50;
 
 impl Context {
-    /// Asks about a claim of the set that has been on its way for long. True iff something new was said.
-    pub(super) async fn read_events(&self, set: &Set, progress: &Progress) -> bool {
+    /// Reads the Events of one slow PVC of the set. True iff there is a new message.
+    pub(super) async fn read_events(&self, set: &SlimSet, progress: &Progress) -> bool {
         let now = (self.clock)();
         let report = self.report_of(set);
         let due = self.remember(set, |memory| {
@@ -38,7 +37,7 @@ impl Context {
                 .retain(|uid, _| moving(progress).any(|(known, _)| known == uid));
             due(progress, report.as_deref(), &memory.claim_events, now)
         });
-        let Some(uid) = due.filter(|_| self.questions.admits(now)) else {
+        let Some(uid) = due.filter(|_| self.event_reads.admits(now)) else {
             return false;
         };
         let events: Api<Event> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
@@ -46,9 +45,9 @@ impl Context {
             .fields(&format!("involvedObject.uid={uid},type=Warning"))
             .limit(MAX_EVENTS);
         let message = match call(events.list(&params)).await {
-            Outcome::Done(listed) => latest(&listed.items),
+            ApiOutcome::Done(listed) => latest(&listed.items),
             other => {
-                tracing::debug!(uid, outcome = other.as_str(), "the Events of a claim could not be read");
+                tracing::debug!(uid, outcome = other.as_str(), "failed to list the Events of a PVC");
                 None
             }
         };
@@ -56,38 +55,38 @@ impl Context {
             let before = memory
                 .claim_events
                 .remove(&uid)
-                .map(|claim_events| claim_events.message)
+                .map(|event| event.message)
                 .unwrap_or_default();
             let message = message.unwrap_or_else(|| before.clone());
-            let news = message != before;
-            memory.claim_events.insert(uid, ClaimEvent { message, asked: now });
-            news
+            let is_new = message != before;
+            memory.claim_events.insert(uid, ClaimEvent { message, read_at: now });
+            is_new
         })
     }
 
-    /// Adds what was said of claims to what users read of them.
-    pub(super) fn quote(&self, set: &Set, progress: &mut Progress) {
+    /// Adds the last Events to the messages of PVCs in the progress.
+    pub(super) fn quote(&self, set: &SlimSet, progress: &mut Progress) {
         self.remembered(set, |memory| quote(progress, &memory.claim_events));
     }
 }
 
-/// True iff the claim is on its way, and no condition of it says what keeps it.
+/// True iff the PVC is in motion and none of its conditions has the cause.
 fn is_silent(claim: &&ClaimProgress) -> bool {
     claim.state.is_in_motion() && !Trouble::reports(&claim.reason)
 }
 
-/// The claims that may have to be asked about, with their uids.
+/// The PVCs whose Events may have to be read, with their uids.
 fn moving(progress: &Progress) -> impl Iterator<Item = (&str, &ClaimProgress)> {
     let moving = progress.claims.iter().filter(is_silent);
     moving.filter_map(|claim| Some((claim.uid.as_deref()?, claim)))
 }
 
-/// True iff a claim is on its way, so that it may have to be asked about without anything having changed.
+/// True iff Events may have to be read later although no object changes.
 pub(super) fn is_needed(progress: &Progress) -> bool {
     moving(progress).next().is_some()
 }
 
-/// The uid of the claim to ask about now: one after the other, each again after a while. For how long a claim has been on its way, the last report says.
+/// The uid of the PVC whose Events are to be read now. The last report contains since when a PVC has been in motion.
 fn due(progress: &Progress, report: Option<&ClaimRollout>, claim_events: &ClaimEvents, now: Seconds) -> Option<String> {
     let reported = report.and_then(|report| report.status.as_ref());
     let since = |claim: &ClaimProgress| {
@@ -97,15 +96,15 @@ fn due(progress: &Progress, report: Option<&ClaimRollout>, claim_events: &ClaimE
     };
     let long =
         moving(progress).filter(|(_, claim)| since(claim).is_some_and(|since| since.saturating_add(PATIENCE) <= now));
-    let mut unasked = long.filter(|(uid, _)| {
+    let mut unread = long.filter(|(uid, _)| {
         claim_events
             .get(*uid)
-            .is_none_or(|claim_events| claim_events.asked.saturating_add(PAUSE) <= now)
+            .is_none_or(|event| event.read_at.saturating_add(PAUSE) <= now)
     });
-    unasked.next().map(|(uid, _)| uid.to_owned())
+    unread.next().map(|(uid, _)| uid.to_owned())
 }
 
-/// The latest message, with its reason; nothing of what this controller said itself.
+/// The latest reason and message, without Events of this controller.
 fn latest(events: &[Event]) -> Option<String> {
     let time = |event: &Event| {
         let series = event
@@ -125,9 +124,9 @@ fn latest(events: &[Event]) -> Option<String> {
 
 fn quote(progress: &mut Progress, claim_events: &ClaimEvents) {
     for claim in progress.claims.iter_mut().filter(|claim| is_silent(&&**claim)) {
-        let claim_events = claim.uid.as_ref().and_then(|uid| claim_events.get(uid));
-        if let Some(claim_events) = claim_events.filter(|claim_events| !claim_events.message.is_empty()) {
-            claim.message = format!("{}; {}", claim.message, claim_events.message);
+        let event = claim.uid.as_ref().and_then(|uid| claim_events.get(uid));
+        if let Some(event) = event.filter(|event| !event.message.is_empty()) {
+            claim.message = format!("{}; {}", claim.message, event.message);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
 use crate::rollout::{ClaimState, Progress, plan};
 
-/// What is reported of a rollout in which the highest of three claims is in this state.
+/// The progress of a rollout whose highest PVC of three is in this state.
 fn progress(state: ClaimState) -> Progress {
     let mut progress = plan(&crate::rollout::fixtures::web()).progress;
     let claim = progress.claims.first_mut().unwrap();
@@ -15,7 +15,7 @@ fn progress(state: ClaimState) -> Progress {
     progress
 }
 
-/// The last report: the claim was in this state since the second 1000.
+/// A report with the PVC in this state since second 1000.
 fn report(state: &str) -> ClaimRollout {
     let status = json!({"claims": [{
         "name": "data-web-2", "ordinal": 2, "state": state, "reason": "", "message": "",
@@ -24,35 +24,35 @@ fn report(state: &str) -> ClaimRollout {
     fixtures::rollout(&json!({"name": "web"}), &status)
 }
 
-fn claim_events(asked: u64) -> ClaimEvents {
-    let claim_events = ClaimEvent {
+fn claim_events(read_at: u64) -> ClaimEvents {
+    let event = ClaimEvent {
         message: "VolumeResizeFailed: busy".to_owned(),
-        asked,
+        read_at,
     };
-    [("data-web-2-uid".to_owned(), claim_events)].into()
+    [("data-web-2-uid".to_owned(), event)].into()
 }
 
 #[test]
-fn who_is_on_its_way_for_half_a_minute_is_asked_about_every_five_minutes() {
+fn events_are_read_after_30_seconds_and_then_every_5_minutes() {
     use ClaimState::{Applied, Expanding, Infeasible, Pending};
-    for (why, state, reported, asked, now, expected) in [
+    for (why, state, reported, read_at, now, expected) in [
         ("for half a minute", Expanding, "Expanding", None, 1030, true),
         ("not for long", Expanding, "Expanding", None, 1029, false),
         ("it moved on since", Expanding, "Applied", None, 1060, false),
         ("nothing has begun", Applied, "Applied", None, 1060, true),
-        ("it is not on its way", Pending, "Pending", None, 1060, false),
+        ("it is not in motion", Pending, "Pending", None, 1060, false),
         (
-            "it is not on its way any more",
+            "it is not in motion any more",
             Infeasible,
             "Infeasible",
             None,
             1060,
             false,
         ),
-        ("asked not long ago", Expanding, "Expanding", Some(1060), 1359, false),
-        ("asked long ago", Expanding, "Expanding", Some(1060), 1360, true),
+        ("read not long ago", Expanding, "Expanding", Some(1060), 1359, false),
+        ("read long ago", Expanding, "Expanding", Some(1060), 1360, true),
     ] {
-        let claim_events = asked.map(claim_events).unwrap_or_default();
+        let claim_events = read_at.map(claim_events).unwrap_or_default();
         let due = due(&progress(state), Some(&report(reported)), &claim_events, now);
         assert_eq!(due.as_deref(), expected.then_some("data-web-2-uid"), "{why}");
     }
@@ -60,14 +60,14 @@ fn who_is_on_its_way_for_half_a_minute_is_asked_about_every_five_minutes() {
         due(&progress(Expanding), None, &ClaimEvents::new(), 1060).is_none(),
         "never reported"
     );
-    let mut says_why = progress(Expanding);
-    "ControllerResizeError".clone_into(&mut says_why.claims[0].reason);
-    let due = due(&says_why, Some(&report("Expanding")), &ClaimEvents::new(), 1060);
-    assert_eq!(due, None, "its condition says why");
+    let mut with_condition = progress(Expanding);
+    "ControllerResizeError".clone_into(&mut with_condition.claims[0].reason);
+    let due = due(&with_condition, Some(&report("Expanding")), &ClaimEvents::new(), 1060);
+    assert_eq!(due, None, "its condition has the cause");
 }
 
 #[test]
-fn claims_of_a_set_are_asked_about_one_after_the_other() {
+fn events_of_claims_are_read_one_after_the_other() {
     let mut progress = progress(ClaimState::Expanding);
     let mut report = report("Expanding");
     for claim in &mut progress.claims {
@@ -90,16 +90,16 @@ fn claims_of_a_set_are_asked_about_one_after_the_other() {
         let due = due(&progress, Some(&report), &claim_events, now);
         assert_eq!(due.as_deref(), expected, "{now}");
         let message = String::new();
-        claim_events.extend(due.map(|uid| (uid, ClaimEvent { message, asked: now })));
+        claim_events.extend(due.map(|uid| (uid, ClaimEvent { message, read_at: now })));
     }
 }
 
 #[test]
-fn questions_of_all_looks_together_keep_a_pace() {
+fn reads_of_all_reconciles_share_a_rate_limit() {
     let pace = Pace::default();
     for (why, now, expected) in [
         ("the first", 1000, true),
-        ("another at once", 1000, false),
+        ("another one at once", 1000, false),
         ("too early", 1004, false),
         ("in time", 1005, true),
         ("too early again", 1009, false),
@@ -111,7 +111,7 @@ fn questions_of_all_looks_together_keep_a_pace() {
 }
 
 #[test]
-fn what_was_said_is_added_while_the_claim_is_on_its_way_and_no_longer() {
+fn event_is_added_only_while_claim_is_in_motion() {
     for (state, expected) in [
         (ClaimState::Expanding, "capacity 1Gi of 2Gi; VolumeResizeFailed: busy"),
         (ClaimState::Infeasible, "capacity 1Gi of 2Gi"),
@@ -125,7 +125,7 @@ fn what_was_said_is_added_while_the_claim_is_on_its_way_and_no_longer() {
 }
 
 #[test]
-fn the_latest_counts_whichever_way_its_time_is_written() {
+fn latest_event_is_found_in_every_time_format() {
     let event = |reason: &str, time: Value, by: &str| -> Event {
         let mut event = json!({
             "metadata": {"name": reason}, "involvedObject": {}, "reason": reason, "message": "why\nmore",

@@ -12,21 +12,21 @@ use super::{Context, ReconcileError, after_failure};
 use crate::controller::admission::{Admission, WithoutPolicy};
 use crate::controller::claim_events::Pace;
 use crate::controller::context::Memories;
-use crate::controller::known_quotas::Shared;
-use crate::controller::metrics::Metrics;
+use crate::controller::known_quotas::SharedQuotas;
+use crate::controller::metrics::ControllerMetrics;
 use crate::controller::namespaces::Namespaces;
-use crate::controller::places::Places;
-use crate::controller::slim::Set;
+use crate::controller::places::ClassPlaces;
+use crate::controller::slim_set::SlimSet;
 use crate::controller::unblock::Unblock;
 use crate::templates::MaxInMotion;
 
-/// What a look has, with these sets. No request of it is ever answered.
-fn context(sets: Store<Set>) -> Arc<Context> {
+/// A context with these sets. The API server never responds.
+fn context(sets: Store<SlimSet>) -> Arc<Context> {
     let never =
         |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
     let client = Client::new(tower::service_fn(never), "default");
     let (requeue, _) = mpsc::unbounded();
-    let (metrics, settings) = (Arc::<Metrics>::default(), Arc::default());
+    let (metrics, settings) = (Arc::<ControllerMetrics>::default(), Arc::default());
     let without = WithoutPolicy::RollOut;
     let clock = || 1000;
     Arc::new(Context {
@@ -34,13 +34,13 @@ fn context(sets: Store<Set>) -> Arc<Context> {
         clock,
         settings: Arc::clone(&settings),
         max_in_motion: MaxInMotion::default(),
-        places: Places::default(),
+        places: ClassPlaces::default(),
         admission: Admission::new(client.clone(), settings, None, without, Arc::clone(&metrics)),
         sets,
         rollouts: store().0,
         namespaces: Namespaces::new(client.clone(), requeue.clone(), clock, Arc::clone(&metrics)),
-        questions: Pace::default(),
-        quota_lists: Shared::default(),
+        event_reads: Pace::default(),
+        quota_lists: SharedQuotas::default(),
         unblock: Unblock::new(client, requeue, Arc::clone(&metrics)),
         metrics,
         memories: Memories::default(),
@@ -48,20 +48,20 @@ fn context(sets: Store<Set>) -> Arc<Context> {
     })
 }
 
-fn set(uid: &str) -> Set {
+fn set(uid: &str) -> SlimSet {
     serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default", "uid": uid}})).unwrap()
 }
 
 #[tokio::test]
-async fn a_set_whose_end_was_written_is_not_looked_at_as_it_was() {
-    let at = |version: &str| -> Set {
+async fn completed_set_waits_until_watch_shows_the_write() {
+    let at = |version: &str| -> SlimSet {
         let metadata = json!({
             "name": "web", "namespace": "default", "uid": "u", "resourceVersion": version,
             "annotations": {"claim-rollout.io/staged": "{}"},
         });
         serde_json::from_value(json!({ "metadata": metadata })).unwrap()
     };
-    // The clock says 1000.
+    // The time is 1000.
     for (what, ended, seen, expected) in [
         ("it was not written", None, "7", None),
         ("the watch shows it as it was", Some(("7", 1000)), "7", Some(Some(30))),
@@ -81,26 +81,26 @@ async fn a_set_whose_end_was_written_is_not_looked_at_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_set_that_is_deleted_during_its_look_is_forgotten() {
-    for (what, there, expected) in [
-        ("it is there", Some("old"), true),
-        ("it is gone", None, false),
-        ("another of its name came", Some("new"), false),
+async fn set_deleted_during_reconcile_is_forgotten() {
+    for (what, existing, expected) in [
+        ("it exists", Some("old"), true),
+        ("it is deleted", None, false),
+        ("another one has its name", Some("new"), false),
     ] {
         for failed in [false, true] {
             let (sets, mut writer) = store();
-            if let Some(uid) = there {
+            if let Some(uid) = existing {
                 writer.apply_watcher_event(&Event::Apply(set(uid)));
             }
             let context = context(sets);
             let reconciled = Arc::new(set("old"));
-            // The look remembers something after the set was forgotten.
+            // The reconcile creates memory after the set was forgotten.
             context.remember(&reconciled, |_| {});
             if failed {
                 let error = ReconcileError::Admission("no answer".to_owned());
                 after_failure(Arc::clone(&reconciled), &error, Arc::clone(&context));
             } else {
-                context.leave_if_gone(&reconciled);
+                context.forget_if_deleted(&reconciled);
             }
             let remembered = context.remembered(&reconciled, |_| ()).is_some();
             assert_eq!(remembered, expected, "{what}, failed: {failed}");

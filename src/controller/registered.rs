@@ -1,7 +1,7 @@
-//! Is there anybody who judges what users write into the annotations of a StatefulSet?
+//! Checks whether the policy or the guard is registered for a namespace, so that not every user can stage a change.
 //!
-//! Either of two is enough: the policy, which the API server asks about every update of a StatefulSet, or the guard, a
-//! ValidatingAdmissionPolicy. Only administrators can register them, so a name says who is meant.
+//! One of them is enough: the policy as a webhook for updates of StatefulSets, or the guard, a
+//! ValidatingAdmissionPolicy. Only administrators can register them, so their names can be trusted.
 
 use std::collections::BTreeMap;
 
@@ -17,45 +17,45 @@ use serde_json::value::RawValue;
 use crate::api::Settings;
 use crate::api::difference::differences;
 
-/// What the names of our objects have in common.
+/// The part that the names of our objects contain.
 const OURS: &str = "claim-rollout";
-/// The policy of the guard that asks who may stage a change.
+/// The policy of the guard that checks who may stage a change.
 const GUARD: &str = "claim-rollout-staged";
 
 /// The labels of a namespace.
 pub(super) type Labels = BTreeMap<String, String>;
 
-/// Everything that is registered in the cluster and may be ours.
+/// The registered objects that may be ours.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registered {
     pub(super) configurations: Vec<Configuration>,
-    pub(super) guards: Vec<Guard>,
+    pub(super) guards: Vec<GuardPolicy>,
     pub(super) bindings: Vec<Binding>,
     /// The policy objects of Kubewarden, of the cluster and of namespaces.
-    pub(super) policies: Vec<Policy>,
+    pub(super) policies: Vec<KubewardenPolicy>,
 }
 
-/// A MutatingWebhookConfiguration. One that validates does not count: it does not put templates back.
+/// A MutatingWebhookConfiguration. A validating one does not count, because it cannot put the live templates back.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "MutatingWebhookConfiguration")]
 pub(super) struct Configuration {
     metadata: ObjectMeta,
     #[serde(default)]
-    webhooks: Vec<Webhook>,
+    webhooks: Vec<MutatingWebhook>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Webhook {
+struct MutatingWebhook {
     name: String,
-    rules: Vec<Rule>,
+    rules: Vec<AdmissionRule>,
     namespace_selector: LabelSelector,
     object_selector: LabelSelector,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Rule {
+struct AdmissionRule {
     api_groups: Vec<String>,
     api_versions: Vec<String>,
     resources: Vec<String>,
@@ -65,7 +65,7 @@ struct Rule {
 /// A ValidatingAdmissionPolicy.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "ValidatingAdmissionPolicy")]
-pub(super) struct Guard {
+pub(super) struct GuardPolicy {
     metadata: ObjectMeta,
     #[serde(default)]
     spec: GuardSpec,
@@ -74,7 +74,7 @@ pub(super) struct Guard {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct GuardSpec {
-    match_constraints: Scope,
+    match_constraints: MatchScope,
 }
 
 /// A ValidatingAdmissionPolicyBinding.
@@ -91,21 +91,21 @@ pub(super) struct Binding {
 struct BindingSpec {
     policy_name: String,
     validation_actions: Vec<String>,
-    match_resources: Scope,
+    match_resources: MatchScope,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Scope {
-    resource_rules: Vec<Rule>,
-    exclude_resource_rules: Vec<Rule>,
+struct MatchScope {
+    resource_rules: Vec<AdmissionRule>,
+    exclude_resource_rules: Vec<AdmissionRule>,
     namespace_selector: LabelSelector,
     object_selector: LabelSelector,
 }
 
 /// A ClusterAdmissionPolicy or AdmissionPolicy of Kubewarden.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Policy {
+pub(super) struct KubewardenPolicy {
     metadata: ObjectMeta,
     spec: PolicySpec,
 }
@@ -115,14 +115,14 @@ pub(super) struct Policy {
 struct PolicySpec {
     module: String,
     mutating: bool,
-    rules: Vec<Rule>,
+    rules: Vec<AdmissionRule>,
     namespace_selector: LabelSelector,
-    /// As it is written, for our own reader.
+    /// The unparsed JSON, for our own parser.
     settings: Option<Box<RawValue>>,
 }
 
 impl Registered {
-    /// True iff every update of a StatefulSet in a namespace with these labels is judged by the policy or by the guard.
+    /// True iff the policy or the guard checks every update of a StatefulSet in a namespace with these labels.
     #[must_use]
     pub(super) fn judges(&self, namespace: &Labels) -> bool {
         let mut webhooks = self
@@ -133,7 +133,7 @@ impl Registered {
             || self.guards.iter().any(|guard| self.guards(guard, namespace))
     }
 
-    fn is_ours(&self, webhook: &Webhook) -> bool {
+    fn is_ours(&self, webhook: &MutatingWebhook) -> bool {
         let first = webhook.name.split('.').next().unwrap_or_default();
         let by_kubewarden = || {
             let name = webhook.name.strip_suffix(".kubewarden.admission");
@@ -143,11 +143,11 @@ impl Registered {
         first.contains(OURS) || by_kubewarden()
     }
 
-    fn guards(&self, guard: &Guard, namespace: &Labels) -> bool {
+    fn guards(&self, guard: &GuardPolicy, namespace: &Labels) -> bool {
         let name = guard.metadata.name.as_deref().unwrap_or_default();
         let constraints = &guard.spec.match_constraints;
         let is_whole = name.starts_with(GUARD)
-            && constraints.resource_rules.iter().any(Rule::is_update_of_sets)
+            && constraints.resource_rules.iter().any(AdmissionRule::is_update_of_sets)
             && constraints.exclude_resource_rules.is_empty()
             && constraints.reaches(namespace);
         let binds = |binding: &Binding| {
@@ -162,7 +162,8 @@ impl Registered {
         is_whole && self.bindings.iter().any(binds)
     }
 
-    /// In what the settings of policy objects differ from ours, a line each. With `namespace`, only of objects for it.
+    /// The differences between the settings of policy objects and ours, a line each. With `namespace`, only objects
+    /// for it count.
     #[must_use]
     pub(super) fn differing(&self, ours: &Settings, namespace: Option<&Labels>) -> Vec<String> {
         let policies = self.policies.iter().filter(|policy| policy.is_ours());
@@ -182,22 +183,22 @@ impl Registered {
     }
 }
 
-impl Webhook {
-    /// With a selector of objects whoever edits a StatefulSet decides whether it is judged, so that does not count.
+impl MutatingWebhook {
+    /// A webhook with an object selector does not count: whoever edits the labels of a StatefulSet could avoid it.
     fn judges(&self, namespace: &Labels) -> bool {
-        self.rules.iter().any(Rule::is_update_of_sets)
+        self.rules.iter().any(AdmissionRule::is_update_of_sets)
             && is_empty(&self.object_selector)
             && selects(&self.namespace_selector, namespace)
     }
 }
 
-impl Scope {
+impl MatchScope {
     fn reaches(&self, namespace: &Labels) -> bool {
         is_empty(&self.object_selector) && selects(&self.namespace_selector, namespace)
     }
 }
 
-impl Rule {
+impl AdmissionRule {
     fn is_update_of_sets(&self) -> bool {
         let has = |list: &[String], word: &str| list.iter().any(|item| item == word || item == "*");
         has(&self.api_groups, "apps")
@@ -207,13 +208,13 @@ impl Rule {
     }
 }
 
-impl Policy {
-    /// The object of our module that stages changes.
+impl KubewardenPolicy {
+    /// True iff it is the policy object that stages changes.
     fn is_ours(&self) -> bool {
         let name = self.metadata.name.as_deref().unwrap_or_default();
         (self.spec.module.contains(OURS) || name.contains(OURS))
             && self.spec.mutating
-            && self.spec.rules.iter().any(Rule::is_update_of_sets)
+            && self.spec.rules.iter().any(AdmissionRule::is_update_of_sets)
     }
 
     fn reaches(&self, namespace: &Labels) -> bool {
@@ -223,7 +224,7 @@ impl Policy {
         }
     }
 
-    /// What Kubewarden calls it in the webhook that it makes.
+    /// The name that Kubewarden gives to the webhook of this object.
     fn webhook(&self) -> String {
         let name = self.metadata.name.as_deref().unwrap_or_default();
         match &self.metadata.namespace {
@@ -238,7 +239,7 @@ fn is_empty(selector: &LabelSelector) -> bool {
     no_expressions && selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
 }
 
-/// One that cannot be read selects nothing.
+/// An invalid selector selects nothing.
 fn selects(selector: &LabelSelector, labels: &Labels) -> bool {
     Selector::try_from(selector.clone()).is_ok_and(|selector| selector.matches(labels))
 }

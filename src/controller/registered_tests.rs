@@ -13,11 +13,11 @@ fn rule() -> Value {
     json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"], "operations": ["CREATE", "UPDATE"]})
 }
 
-/// The webhook that Kubewarden makes of the shipped policy, changed.
+/// The webhook that Kubewarden creates for the shipped policy, with a change.
 fn webhook(change: fn(&mut Value)) -> Registered {
     let mut webhook = json!({
         "name": "clusterwide-claim-rollout.kubewarden.admission", "rules": [rule()],
-        // The API server fills these in.
+        // Defaults of the API server.
         "namespaceSelector": {}, "objectSelector": {},
     });
     change(&mut webhook);
@@ -28,7 +28,7 @@ fn webhook(change: fn(&mut Value)) -> Registered {
     }
 }
 
-/// The guard and its binding, changed.
+/// The guard and its binding, with a change.
 fn guard(change: fn(&mut Value, &mut Value)) -> Registered {
     let mut policy = json!({
         "metadata": {"name": "claim-rollout-staged"},
@@ -46,8 +46,8 @@ fn guard(change: fn(&mut Value, &mut Value)) -> Registered {
     }
 }
 
-/// A policy object, changed. Its settings are kept as they are written, which no tree of JSON can hold.
-fn policy(change: fn(&mut Value)) -> super::Policy {
+/// A policy object with a change. It is parsed from text because its settings stay unparsed JSON.
+fn policy(change: fn(&mut Value)) -> super::KubewardenPolicy {
     let mut policy = json!({
         "metadata": {"name": "volumes"},
         "spec": {"module": "registry://example.com/claim-rollout/policy:v1", "mutating": true, "rules": [rule()]},
@@ -56,7 +56,7 @@ fn policy(change: fn(&mut Value)) -> super::Policy {
     serde_json::from_str(&policy.to_string()).unwrap()
 }
 
-fn with_policy(mut registered: Registered, policy: super::Policy) -> Registered {
+fn with_policy(mut registered: Registered, policy: super::KubewardenPolicy) -> Registered {
     registered.policies.push(policy);
     registered
 }
@@ -64,7 +64,7 @@ fn with_policy(mut registered: Registered, policy: super::Policy) -> Registered 
 type WebhookRow = (&'static str, fn(&mut Value), bool);
 type GuardRow = (&'static str, fn(&mut Value, &mut Value), bool);
 
-/// A webhook as it would be, changed, and whether it judges the namespace `a`.
+/// A change of the webhook, and whether it then judges the namespace `a`.
 #[rustfmt::skip]
 const WEBHOOKS: [WebhookRow; 13] = [
     ("of Kubewarden", |_| {}, true),
@@ -82,7 +82,7 @@ const WEBHOOKS: [WebhookRow; 13] = [
     ("for some objects", |it| it["objectSelector"] = json!({"matchLabels": {"judge": "me"}}), false),
 ];
 
-/// A guard and its binding as they would be, changed, and whether they judge the namespace `a`.
+/// A change of the guard and its binding, and whether they then judge the namespace `a`.
 #[rustfmt::skip]
 const GUARDS: [GuardRow; 12] = [
     ("bound", |_, _| {}, true),
@@ -146,7 +146,7 @@ fn webhook_of_another_name_is_ours_by_its_module() {
             false,
         ),
         (
-            "one that only validates",
+            "one that is validating",
             with_policy(named(clusterwide), policy(|it| it["spec"]["mutating"] = json!(false))),
             false,
         ),

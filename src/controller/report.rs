@@ -1,31 +1,36 @@
-//! What is said of a set: its ClaimRollout, its history, Events.
+//! Reports a rollout: ClaimRollout, history, Events.
 
 use std::sync::Arc;
 
 use kube::ResourceExt;
 use kube::api::Api;
 
-use super::act::Outcome;
+use super::api_calls::ApiOutcome;
 use super::context::Context;
 use super::crd::ClaimRollout;
 use super::error::ReconcileError;
-use super::memory::Memory;
-use super::slim::Set;
-use super::status::{self, Written};
+use super::memory::SetMemory;
+use super::slim_set::SlimSet;
+use super::status::{self, ReportWrite};
 use super::{events, history};
 use crate::rollout::history::target;
 use crate::rollout::{Action, ApplyClaim, EventNotice, Plan, Reason, SetView};
 use crate::templates::{Quantity, StagedChange};
 
 impl Context {
-    /// Writes the progress of a plan where users read it, and then says what is to be said once; whether some of it is
-    /// left to be written later.
+    /// Writes the progress of a plan to the ClaimRollout and emits the Events of the plan. Returns whether a part of
+    /// the progress is to be written later.
     ///
-    /// Where it cannot be written, an Event says so, and what is to be said once is said all the same.
-    pub(super) async fn report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<Written, ReconcileError> {
+    /// If the ClaimRollout cannot be written, an Event reports the error; the Events of the plan are emitted anyway.
+    pub(super) async fn report(
+        &self,
+        set: &SlimSet,
+        view: &SetView,
+        plan: &Plan,
+    ) -> Result<ReportWrite, ReconcileError> {
         let written = self.write_report(set, view, plan).await;
         if let Err(error) = &written {
-            let message = format!("the rollout goes on, and its ClaimRollout cannot be written: {error}");
+            let message = format!("{error}; the rollout goes on");
             self.emit(set, &unreported(set, message)).await;
         }
         for action in &plan.actions {
@@ -38,7 +43,7 @@ impl Context {
         written
     }
 
-    async fn write_report(&self, set: &Set, view: &SetView, plan: &Plan) -> Result<Written, ReconcileError> {
+    async fn write_report(&self, set: &SlimSet, view: &SetView, plan: &Plan) -> Result<ReportWrite, ReconcileError> {
         let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let seen = self.report_of(set);
         let outcome = status::ensure(&rollouts, set, &plan.progress, seen).await;
@@ -50,32 +55,39 @@ impl Context {
         Ok(written)
     }
 
-    /// What came of a write of the ClaimRollout.
+    /// Notes the outcome of a write of the ClaimRollout.
     fn reported(
         &self,
-        set: &Set,
-        outcome: Outcome<(Arc<ClaimRollout>, Written)>,
-    ) -> Result<(Arc<ClaimRollout>, Written), ReconcileError> {
+        set: &SlimSet,
+        outcome: ApiOutcome<(Arc<ClaimRollout>, ReportWrite)>,
+    ) -> Result<(Arc<ClaimRollout>, ReportWrite), ReconcileError> {
         let label = outcome.as_str();
         match outcome {
-            Outcome::Done((rollout, Written::Something)) => {
+            ApiOutcome::Done((rollout, ReportWrite::Something)) => {
                 self.metrics.report_write(label);
                 let now = (self.clock)();
                 self.remember(set, |memory| memory.reported(Arc::clone(&rollout), now));
-                Ok((rollout, Written::Something))
+                Ok((rollout, ReportWrite::Something))
             }
-            Outcome::Done(unwritten) => Ok(unwritten),
+            ApiOutcome::Done(unwritten) => Ok(unwritten),
             other => {
                 self.metrics.report_write(label);
-                self.remember(set, Memory::report_failed);
+                self.remember(set, SetMemory::report_failed);
                 Err(failed("ClaimRollout", other))
             }
         }
     }
 
-    /// Keeps a new wish in the history. Refused, it is logged and the rollout goes on: nothing depends on it. Where another
-    /// object has its name, as the wish of a ClaimRollout that was deleted until the garbage collector comes, it is tried again.
-    async fn keep(&self, set: &Set, view: &SetView, plan: &Plan, rollout: &ClaimRollout) -> Result<(), ReconcileError> {
+    /// Writes a new target to the history. A denied write is logged and the rollout goes on, because nothing depends
+    /// on the history. The write is retried while another object has the name, such as the revision of a deleted
+    /// ClaimRollout until the garbage collector deletes it.
+    async fn keep(
+        &self,
+        set: &SlimSet,
+        view: &SetView,
+        plan: &Plan,
+        rollout: &ClaimRollout,
+    ) -> Result<(), ReconcileError> {
         let unkept = self.remembered(set, |memory| memory.unkept).unwrap_or_default();
         let is_due = |change: &&StagedChange| unkept > 0 || history::is_due(rollout, &change.revision());
         let change = target(view, &self.settings).filter(is_due);
@@ -84,43 +96,43 @@ impl Context {
         };
         let current = &plan.progress.current_revision;
         let outcomes = match history::keep(&self.client, set, rollout, change, current).await {
-            Outcome::Done(outcomes) => outcomes,
-            other => vec![other.and_then(|_| Outcome::Done(()))],
+            ApiOutcome::Done(outcomes) => outcomes,
+            other => vec![other.and_then(|_| ApiOutcome::Done(()))],
         };
         let unkept = history::unkept(&outcomes, unkept);
         self.remember(set, |memory| memory.unkept = unkept);
         for outcome in outcomes {
             self.metrics.history_write(outcome.as_str());
             match outcome {
-                Outcome::Done(()) => {}
-                Outcome::Unsure { .. } => return Err(failed("ControllerRevision", outcome)),
+                ApiOutcome::Done(()) => {}
+                ApiOutcome::Unsure { .. } => return Err(failed("ControllerRevision", outcome)),
                 other => {
                     let (namespace, set) = (set.namespace(), set.name_any());
-                    tracing::warn!(namespace, set, outcome = ?other, "the history was not written");
+                    tracing::warn!(namespace, set, outcome = ?other, "failed to write the history");
                 }
             }
         }
         Ok(())
     }
 
-    pub(super) async fn emit(&self, set: &Set, emit: &EventNotice) {
+    pub(super) async fn emit(&self, set: &SlimSet, emit: &EventNotice) {
         events::publish(&self.client, &self.metrics, self.clock, set, emit).await;
     }
 }
 
-/// A report that was not written is written at the next look.
-fn failed<T>(what: &'static str, outcome: Outcome<T>) -> ReconcileError {
+/// The error of a failed report. The next reconcile writes the report again.
+fn failed<T>(what: &'static str, outcome: ApiOutcome<T>) -> ReconcileError {
     let label = outcome.as_str();
     let (why, retry_after) = match outcome {
-        Outcome::Refused { message, .. } => (message, None),
-        Outcome::Unsure { why, retry_after } => (why, retry_after),
+        ApiOutcome::Denied { message, .. } => (message, None),
+        ApiOutcome::Unsure { why, retry_after } => (why, retry_after),
         _ => (label.to_owned(), None),
     };
     ReconcileError::Write { what, why, retry_after }
 }
 
-/// Says that the report is missing.
-fn unreported(set: &Set, message: String) -> EventNotice {
+/// The Event for a ClaimRollout that could not be written.
+fn unreported(set: &SlimSet, message: String) -> EventNotice {
     EventNotice {
         set_uid: set.uid().unwrap_or_default(),
         claim: None,
@@ -129,8 +141,8 @@ fn unreported(set: &Set, message: String) -> EventNotice {
     }
 }
 
-/// Says that a claim was brought to the wish.
-pub(super) fn updated(set: &Set, apply: &ApplyClaim) -> EventNotice {
+/// The Event for a PVC that was updated.
+pub(super) fn updated(set: &SlimSet, apply: &ApplyClaim) -> EventNotice {
     let class = apply
         .volume_attributes_class_name
         .as_ref()

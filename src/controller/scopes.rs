@@ -1,45 +1,46 @@
-//! Through which watches the claims and Pods of a set are seen: a pure book of which are open, and for whom.
+//! Chooses the scope of watches, a namespace or the whole cluster, and tracks which sets use each of them. It does no
+//! I/O.
 //!
-//! One connection carries one watch (kube's client speaks HTTP/1.1), so their number is bounded: [`MOST`] namespaces are
-//! watched each by itself, and with them few objects are read and kept. Where more have a rollout in progress at the same
-//! time, the sets of all others share one watch on the whole cluster: a queue would not do, for a rollout may stay in progress
-//! for days. A controller of one namespace never comes to that.
+//! Each watch needs a connection (the client of kube uses HTTP/1.1), so their number is limited: [`MAX_NAMESPACES`]
+//! namespaces have a watch of their own, which keeps few objects in memory. If more have a rollout in progress, the
+//! sets of all others share one watch on the whole cluster. They cannot wait in a queue, because a rollout may be in
+//! progress for days. A controller of one namespace never shares.
 //!
-//! What nobody needs any more stays open for [`LINGER`], so that a series of rollouts lists once; but it makes room at once for
-//! another namespace.
+//! An unused watch stays open for [`LINGER`], so that a series of rollouts needs one list. It closes at once if another
+//! namespace needs its place.
 
 use std::collections::HashMap;
 
 use crate::rollout::Seconds;
 use crate::templates::names;
 
-/// How many namespaces are watched by themselves at most. With two watches on each, two on the cluster, those on sets and
-/// ClaimRollouts, those on what had PVCs refused, the Lease and a request of each concurrent look there are about 60
+/// The maximum number of namespaces with a watch of their own. With two watches on each, two on the cluster, those on
+/// StatefulSets, ClaimRollouts and blockers, the Lease and a request of each concurrent reconcile there are about 60
 /// connections.
-pub(super) const MOST: usize = 16;
+pub(super) const MAX_NAMESPACES: usize = 16;
 
-/// For how many seconds a watch that nobody needs stays open.
+/// For how many seconds an unused watch stays open.
 pub(super) const LINGER: Seconds = 180;
 
-/// The watches that are open.
+/// The open watches and their users.
 #[derive(Debug)]
 pub(super) struct Scopes<T> {
-    open: Vec<Open<T>>,
-    /// How many namespaces are watched by themselves at most.
-    most: usize,
+    open: Vec<OpenScope<T>>,
+    /// The maximum number of namespaces with a watch of their own.
+    max: usize,
 }
 
 #[derive(Debug)]
-struct Open<T> {
-    /// Which namespace; none if it is the whole cluster.
+struct OpenScope<T> {
+    /// The namespace; none for the whole cluster.
     namespace: Option<String>,
     watched: T,
-    /// Who needs it, by namespace and name.
+    /// The sets that use it, by namespace and name.
     users: HashMap<String, User>,
     unused_since: Seconds,
 }
 
-/// A set that is rolled out.
+/// A set that uses a watch.
 #[derive(Debug)]
 struct User {
     uid: String,
@@ -48,19 +49,19 @@ struct User {
 
 impl<T> Default for Scopes<T> {
     fn default() -> Self {
-        Self::at_most(MOST)
+        Self::at_most(MAX_NAMESPACES)
     }
 }
 
 impl<T> Scopes<T> {
-    /// So many namespaces are watched by themselves at most.
-    pub(super) fn at_most(most: usize) -> Self {
-        Self { open: Vec::new(), most }
+    /// No watches, and this maximum number of namespaces with a watch of their own.
+    pub(super) fn at_most(max: usize) -> Self {
+        Self { open: Vec::new(), max }
     }
 }
 
 impl<T: Clone> Scopes<T> {
-    /// What the set of this name and uid is seen through from now on; `begin` opens what is not open.
+    /// Returns the watch for the set of this namespace, name and uid. `begin` opens a new one.
     pub(super) fn enter(
         &mut self,
         [namespace, set, uid]: [&str; 3],
@@ -71,14 +72,14 @@ impl<T: Clone> Scopes<T> {
         let place = self.place(namespace, &key);
         let place = place.unwrap_or_else(|| {
             let own = self.make_room().then(|| namespace.to_owned());
-            // The whole cluster may be watched already.
+            // The watch on the whole cluster may be open already.
             let shared = self
                 .open
                 .iter()
                 .position(|open| open.namespace.is_none() && own.is_none());
             shared.unwrap_or_else(|| {
                 let watched = begin(own.as_deref());
-                self.open.push(Open {
+                self.open.push(OpenScope {
                     namespace: own,
                     watched,
                     users: HashMap::new(),
@@ -93,22 +94,22 @@ impl<T: Clone> Scopes<T> {
         open.watched.clone()
     }
 
-    /// What is open for the set: what it is seen through already, else what is open for its namespace.
+    /// The open watch for the set: the one that it uses already, else the one on its namespace.
     fn place(&self, namespace: &str, key: &str) -> Option<usize> {
         let mut open = self.open.iter();
         let known = open.position(|open| open.users.contains_key(key));
-        let own = |open: &Open<T>| open.namespace.as_deref() == Some(namespace);
+        let own = |open: &OpenScope<T>| open.namespace.as_deref() == Some(namespace);
         known.or_else(|| self.open.iter().position(own))
     }
 
-    /// True iff there is room for one more namespace. The one that nobody has needed for longest makes it.
+    /// True iff there is room for one more namespace. If necessary the watch closes that has been unused for longest.
     fn make_room(&mut self) -> bool {
         let own = self
             .open
             .iter()
             .enumerate()
             .filter(|(_, open)| open.namespace.is_some());
-        if own.clone().count() < self.most {
+        if own.clone().count() < self.max {
             return true;
         }
         let unused = own.filter(|(_, open)| open.users.is_empty());
@@ -116,15 +117,15 @@ impl<T: Clone> Scopes<T> {
         idlest.map(|place| self.open.swap_remove(place)).is_some()
     }
 
-    /// The set of this uid needs no watch any more; one that came after it, of the same name, may.
+    /// The set of this uid needs no watch any more. A newer set of the same name may.
     pub(super) fn leave(&mut self, [namespace, set, uid]: [&str; 3], now: Seconds) {
         let key = key(namespace, set);
         self.retain(now, |known, user| known != key || user.uid != uid);
     }
 
-    /// Only sets of these uids still need one.
-    pub(super) fn keep(&mut self, there: impl Fn(&str) -> bool, now: Seconds) {
-        self.retain(now, |_, user| there(&user.uid));
+    /// Only the sets with these uids still exist.
+    pub(super) fn keep(&mut self, exists: impl Fn(&str) -> bool, now: Seconds) {
+        self.retain(now, |_, user| exists(&user.uid));
     }
 
     fn retain(&mut self, now: Seconds, keep: impl Fn(&str, &User) -> bool) {
@@ -134,14 +135,14 @@ impl<T: Clone> Scopes<T> {
         }
     }
 
-    /// Closes what nobody has needed for a while. A clock that was set back closes it as well.
+    /// Closes watches that have been unused for [`LINGER`], or if the clock was set back.
     pub(super) fn close_unused(&mut self, now: Seconds) {
         let lingers = |since: Seconds| now.checked_sub(since).is_some_and(|unused| unused < LINGER);
         self.open
             .retain(|open| !open.users.is_empty() || lingers(open.unused_since));
     }
 
-    /// The sets one of whose claims could have this name.
+    /// The sets that can have a PVC of this name.
     pub(super) fn concerned<'a>(&self, namespace: &str, claim: &'a str) -> Vec<&'a str> {
         let sets = names::givers_of(claim);
         let could_have = |(template, set): &(&str, &str)| {
@@ -152,14 +153,14 @@ impl<T: Clone> Scopes<T> {
         sets.filter(could_have).map(|(_, set)| set).collect()
     }
 
-    /// What the set of this namespace and name is seen through, if it is.
+    /// The watch that the set of this namespace and name uses.
     pub(super) fn of(&self, [namespace, set]: [&str; 2]) -> Option<&T> {
         let key = key(namespace, set);
         let open = self.open.iter().find(|open| open.users.contains_key(&key));
         open.map(|open| &open.watched)
     }
 
-    /// Namespace and name of the sets that are seen through the watch on this namespace, or on the whole cluster.
+    /// Namespace and name of the sets that use the watch on this namespace, or on the whole cluster.
     pub(super) fn users(&self, namespace: Option<&str>) -> impl Iterator<Item = (&str, &str)> {
         let open = self
             .open
@@ -170,7 +171,7 @@ impl<T: Clone> Scopes<T> {
     }
 }
 
-/// Neither may hold a slash.
+/// A unique key: neither name can contain a slash.
 fn key(namespace: &str, set: &str) -> String {
     format!("{namespace}/{set}")
 }

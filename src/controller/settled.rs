@@ -1,31 +1,32 @@
-//! A StatefulSet with nothing left to do: what it must keep to stay so, and when it is looked at all the same.
+//! A settled StatefulSet has nothing left to do: the changes after which it is reconciled again, and the time of the
+//! next check.
 //!
-//! Its status is no part of it: other controllers write that again and again, also long after a rollout. Which of its claims
-//! are at the wish depends on what it asks for (`generation`: replicas, ordinals, the update strategy), on our annotations, on
-//! who owns it, and on what was reported. It also depends on the claims, which are not watched any more; so it is looked at
-//! again every few hours, in case that one was made anew while the policy was away.
+//! A change of its status is none of them: other controllers write it again and again, also long after a rollout.
+//! Whether its PVCs are updated depends on its spec (`generation`: replicas, ordinals, the update strategy), on our
+//! annotations, on its owner and on the report. It also depends on the PVCs, which are not watched any more. So it is
+//! reconciled again every few hours, in case a PVC was created while the policy was not available.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
-use super::slim::Set;
+use super::slim_set::SlimSet;
 use crate::rollout::{Seconds, SetView, Target};
 use crate::templates::Phase;
 
-/// How often it is looked at although nothing has changed.
+/// The interval of checks without a change.
 const EVERY: Seconds = 8 * 60 * 60;
 
-/// For how long it is not looked at in any case: who has just begun to lead has other things to do.
+/// The minimum time until the first check: a new leader has other work.
 const QUIET: Seconds = 10 * 60;
 
-/// What a set with nothing left to do depends on, in eight bytes: there are thousands of them.
+/// A hash of everything that a settled set depends on. It has eight bytes because there are thousands of sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Basis(u64);
 
 impl Basis {
-    pub(super) fn of(set: &Set, report: Option<&ClaimRollout>) -> Self {
+    pub(super) fn of(set: &SlimSet, report: Option<&ClaimRollout>) -> Self {
         let mut hasher = DefaultHasher::new();
         let metadata = &set.metadata;
         metadata.generation.hash(&mut hasher);
@@ -42,7 +43,7 @@ impl Basis {
     }
 }
 
-/// That nothing was left to do, and for how long that is believed.
+/// The state in which nothing was left to do, and when it is checked again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settled {
     basis: Basis,
@@ -50,15 +51,15 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    /// Nothing is left to do for a set of this namespace now.
+    /// Settled now, for a set of this namespace.
     pub(super) fn since(now: Seconds, namespace: &str, basis: Basis) -> Self {
         let due = now.saturating_add(until_check(namespace, now));
         Self { basis, due }
     }
 
-    /// For how many seconds it need not be looked at; nothing if it must be now.
+    /// For how many seconds no reconcile is needed; none if one is needed now.
     pub(super) fn rests(&self, now: Seconds, basis: Basis) -> Option<Seconds> {
-        // A clock that was set back by days would keep it waiting for days.
+        // A clock that was set back by days must not delay the check by days.
         let left = self
             .due
             .checked_sub(now)
@@ -67,8 +68,8 @@ impl Settled {
     }
 }
 
-/// Seconds until the sets of a namespace are looked at again: all of them at the same time, for which its claims are listed
-/// once; those of another one at another time.
+/// Seconds until the next check of the sets of a namespace. All of them are checked at the same time, which needs one
+/// list of PVCs; each namespace has its own time.
 fn until_check(namespace: &str, now: Seconds) -> Seconds {
     let mut hasher = DefaultHasher::new();
     namespace.hash(&mut hasher);
@@ -76,8 +77,8 @@ fn until_check(namespace: &str, now: Seconds) -> Seconds {
     if next < QUIET { next + EVERY } else { next }
 }
 
-/// True iff an earlier controller has reported that this wish is reached by as many replicas as there are now, in this
-/// generation. So a start and a failover read no claims where there is nothing to do.
+/// True iff a previous controller has reported that the current replicas have reached this target, in this
+/// generation. So a start or a failover reads no PVCs if there is nothing to do.
 pub(super) fn was_reached(set: &SetView, target: &Target<'_>, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
     let spec = &report.spec;

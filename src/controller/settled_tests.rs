@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use super::{Basis, EVERY, QUIET, Settled, until_check, was_reached};
 use crate::controller::fixtures;
-use crate::controller::slim::Set;
+use crate::controller::slim_set::SlimSet;
 use crate::rollout::fixtures::{template, web};
 use crate::rollout::{Snapshot, Target};
 use crate::templates::Phase;
 
-/// A change of one thing.
-type Edit = fn(&mut Value);
+/// A change of the set.
+type SetEdit = fn(&mut Value);
 
-fn set(edit: Edit) -> Set {
+fn set(edit: SetEdit) -> SlimSet {
     let mut set = json!({
         "metadata": {
             "name": "web", "namespace": "default", "uid": "set-uid", "resourceVersion": "7", "generation": 3,
@@ -27,7 +27,7 @@ fn set(edit: Edit) -> Set {
 }
 
 #[test]
-fn what_settled_depends_on_is_this_and_no_status() {
+fn basis_depends_on_spec_and_report_but_not_on_status() {
     let report = fixtures::rollout(
         &json!({"name": "web", "uid": "a", "resourceVersion": "5"}),
         &Value::Null,
@@ -37,7 +37,7 @@ fn what_settled_depends_on_is_this_and_no_status() {
         &Value::Null,
     );
     let before = Basis::of(&set(|_| {}), Some(&report));
-    let rows: [(&str, Edit, bool); 11] = [
+    let rows: [(&str, SetEdit, bool); 11] = [
         ("nothing", |_| {}, true),
         (
             "its version",
@@ -85,13 +85,16 @@ fn what_settled_depends_on_is_this_and_no_status() {
     for (what, edit, expected) in rows {
         assert_eq!(Basis::of(&set(edit), Some(&report)) == before, expected, "{what}");
     }
-    for (what, report) in [("the report has changed", Some(&newer)), ("the report is gone", None)] {
+    for (what, report) in [
+        ("the report has changed", Some(&newer)),
+        ("the report is deleted", None),
+    ] {
         assert_ne!(Basis::of(&set(|_| {}), report), before, "{what}");
     }
 }
 
 #[test]
-fn what_is_settled_rests_until_it_is_due_or_changes() {
+fn settled_set_rests_until_it_is_due_or_changes() {
     let (basis, other) = (Basis(1), Basis(2));
     let due = 1000 + until_check("default", 1000);
     for (why, now, seen, expected) in [
@@ -111,7 +114,7 @@ fn what_is_settled_rests_until_it_is_due_or_changes() {
 }
 
 #[test]
-fn namespaces_are_checked_every_few_hours_each_at_its_own_time() {
+fn namespaces_are_checked_at_different_times() {
     let at = |namespace: &str, now| now + until_check(namespace, now);
     for now in [0, 1000, 1_800_000_000] {
         let first = at("fleet-1", now);
@@ -128,7 +131,7 @@ fn namespaces_are_checked_every_few_hours_each_at_its_own_time() {
     assert!(minutes.len() > 300, "1,000 namespaces at {} times", minutes.len());
 }
 
-/// A set whose record has this phase, and the report of three replicas at its revision.
+/// A set whose staged change has this phase, and a report of three updated replicas.
 fn reported(phase: Phase) -> (Snapshot, Value) {
     let mut snapshot = web();
     let change = snapshot.set.staged.as_mut().unwrap();
@@ -146,7 +149,7 @@ fn reported(phase: Phase) -> (Snapshot, Value) {
 }
 
 #[test]
-fn a_reached_wish_is_known_from_its_report_alone() {
+fn reached_target_is_recognized_by_its_report() {
     use Phase::{Complete, RollingOut};
     let rows = [
         ("it is reached", Complete, "/spec/setRef/uid", json!("set-uid"), true),
@@ -159,7 +162,7 @@ fn a_reached_wish_is_known_from_its_report_alone() {
         ),
         ("of another set", Complete, "/spec/setRef/uid", json!("other"), false),
         (
-            "another wish",
+            "another target",
             Complete,
             "/status/updateRevision",
             json!("other"),
@@ -208,7 +211,7 @@ fn a_reached_wish_is_known_from_its_report_alone() {
 }
 
 #[test]
-fn a_reached_wish_that_is_live_is_still_to_be_removed() {
+fn reached_target_that_is_live_is_not_settled() {
     let (mut snapshot, report) = reported(Phase::Complete);
     snapshot.set.live = vec![template("data", "2Gi")];
     let target = Target::of(&snapshot.set, &snapshot.settings).unwrap();

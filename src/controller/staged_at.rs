@@ -1,10 +1,11 @@
-//! When what is staged was written, as the API server says.
+//! Finds the time of the staging in the managed fields of a StatefulSet.
 //!
-//! The annotation itself is nobody's field: the policy adds it after the API server has noted whose fields change. But who staged
-//! it has asked for other templates in the same request, so they are noted as theirs, and the time is that of the request. It moves
-//! on when they write something else, as with every `kubectl apply` that changes anything; it is never before the change was
-//! staged, and by the same clock as the times of Pods. So it counts where it is earlier than what was reported: after a
-//! ClaimRollout was deleted, where nobody looked when the change was staged, and where the clock of the controller is ahead.
+//! The annotation has no field manager, because the policy adds it after the API server has computed the managed
+//! fields. But the request that staged the change also changed the templates, so its manager owns them, with the time
+//! of the request. The time advances when the same manager writes again, as with every `kubectl apply` that changes
+//! something. It is never before the staging, and uses the same clock as the times of Pods. So it is used where it is
+//! before the reported time: after a ClaimRollout was deleted, if no controller ran when the change was staged, or if
+//! the clock of the controller is ahead.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
@@ -13,10 +14,10 @@ use serde_json::value::RawValue;
 
 use crate::rollout::Seconds;
 
-/// The templates among the fields of somebody.
+/// The path of the templates in the managed fields.
 const TEMPLATES: &str = "/f:spec/f:volumeClaimTemplates";
 
-/// What is staged, as far as it matters here.
+/// The manager in the staged change.
 #[derive(Deserialize)]
 struct Staged {
     manager: String,
@@ -25,7 +26,7 @@ struct Staged {
 /// An entry of `metadata.managedFields`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct FieldsEntry {
     #[serde(default)]
     manager: String,
     #[serde(default)]
@@ -35,10 +36,10 @@ struct Entry {
     fields_v1: Value,
 }
 
-/// The time of the request that staged it, or of a later one; nothing where nobody knows.
+/// The time of the request that staged the change, or of a later one; none if it is unknown.
 pub(super) fn staged_at(staged: &str, managed_fields: &RawValue) -> Option<Seconds> {
     let Staged { manager } = serde_json::from_str(staged).ok()?;
-    let entries: Vec<Entry> = serde_json::from_str(managed_fields.get()).ok()?;
+    let entries: Vec<FieldsEntry> = serde_json::from_str(managed_fields.get()).ok()?;
     let theirs = entries.iter().filter(|entry| {
         entry.manager == manager && entry.subresource.is_empty() && entry.fields_v1.pointer(TEMPLATES).is_some()
     });
@@ -55,7 +56,7 @@ mod tests {
 
     use super::staged_at;
 
-    /// An entry of somebody who has asked for these fields of the spec.
+    /// An entry of a manager that owns this field of the spec.
     fn entry(manager: &str, second: u8, field: &str) -> Value {
         json!({
             "manager": manager, "operation": "Update", "apiVersion": "apps/v1",
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_that_of_who_staged_the_change() {
+    fn time_is_that_of_the_manager_who_staged_the_change() {
         const TEMPLATES: &str = "f:volumeClaimTemplates";
         let helm = |second| entry("helm", second, TEMPLATES);
         let with = |key: &str, value: Value| {
@@ -73,16 +74,16 @@ mod tests {
             entry[key] = value;
             entry
         };
-        for (sentence, entries, expected) in [
-            ("nobody's", json!([]), None),
-            ("another's", json!([entry("kubectl", 5, TEMPLATES)]), None),
+        for (why, entries, expected) in [
+            ("none", json!([]), None),
+            ("another manager", json!([entry("kubectl", 5, TEMPLATES)]), None),
             (
-                "theirs, but for other fields",
+                "the manager, other fields",
                 json!([entry("helm", 5, "f:replicas")]),
                 None,
             ),
-            ("theirs", json!([helm(5), entry("kubectl", 7, TEMPLATES)]), Some(5)),
-            ("by two operations: the later", json!([helm(6), helm(5)]), Some(6)),
+            ("the manager", json!([helm(5), entry("kubectl", 7, TEMPLATES)]), Some(5)),
+            ("two operations: the later one", json!([helm(6), helm(5)]), Some(6)),
             (
                 "not of the status",
                 json!([with("subresource", json!("status")), helm(5)]),
@@ -95,9 +96,9 @@ mod tests {
             assert_eq!(
                 staged_at(r#"{"by":"alice","manager":"helm"}"#, &text),
                 expected,
-                "{sentence}"
+                "{why}"
             );
-            assert_eq!(staged_at("damaged", &text), None, "{sentence}");
+            assert_eq!(staged_at("damaged", &text), None, "{why}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Writes the ClaimRollout of a set, and only what has changed.
+//! Writes the ClaimRollout of a set if it has changed.
 
 use std::sync::Arc;
 
@@ -7,83 +7,83 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::act::{Outcome, call};
-use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, ClaimStatus, SetRef, TemplateStatus};
-use super::slim::Set;
+use super::api_calls::{ApiOutcome, call};
+use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, PvcStatus, StatefulSetRef, TemplateStatus};
+use super::slim_set::SlimSet;
 use super::{FIELD_MANAGER, timestamp};
 use crate::api::ReadyReason;
 use crate::rollout::readiness;
 use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};
 use crate::templates::{Sync, keys};
 
-/// Brings the `spec` of the set's ClaimRollout to this progress; the object as it is then, and whether that took a write.
+/// Writes the `spec` of the ClaimRollout of the set if it differs. Returns the object, and whether it was written.
 ///
-/// `seen` is what it was. An object of an earlier set of the same name is taken over: it has the same name.
+/// `seen` is the known object. The object of a previous set of the same name is adopted, because it has the same name.
 pub(super) async fn ensure(
     api: &Api<ClaimRollout>,
-    set: &Set,
+    set: &SlimSet,
     progress: &Progress,
     seen: Option<Arc<ClaimRollout>>,
-) -> Outcome<(Arc<ClaimRollout>, Written)> {
+) -> ApiOutcome<(Arc<ClaimRollout>, ReportWrite)> {
     let spec = spec(set, progress);
     let owners = vec![owner(set)];
     let current = seen.filter(|seen| seen.spec == spec && seen.metadata.owner_references.as_ref() == Some(&owners));
     match current {
-        Some(seen) => Outcome::Done((seen, Written::Nothing)),
+        Some(seen) => ApiOutcome::Done((seen, ReportWrite::Nothing)),
         None => write_spec(api, set, &spec, &owners)
             .await
-            .and_then(|rollout| Outcome::Done((Arc::new(rollout), Written::Something))),
+            .and_then(|rollout| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something))),
     }
 }
 
-/// How long steps on the way are collected before they are written.
+/// For how many seconds intermediate steps are collected before they are written.
 pub(super) const COLLECT: Seconds = 2;
 
-/// The same for its `status`.
+/// Writes the `status` of the ClaimRollout if it differs.
 ///
-/// `last` is when it was written last, where that is known: for a moment after that nothing is written that only says
-/// that claims are a step further on their way. A driver may take many such steps in that moment.
+/// `last` is the time of the last write, if known. For [`COLLECT`] seconds after it, intermediate steps of PVCs alone
+/// are not written: a driver may take many of them in that time.
 pub(super) async fn write(
     api: &Api<ClaimRollout>,
     progress: &Progress,
     rollout: Arc<ClaimRollout>,
     last: Option<Seconds>,
     now: Seconds,
-) -> Outcome<(Arc<ClaimRollout>, Written)> {
+) -> ApiOutcome<(Arc<ClaimRollout>, ReportWrite)> {
     let generation = rollout.metadata.generation.unwrap_or_default();
     let status = status(progress, rollout.status.as_ref(), generation, now);
     if rollout.status.as_ref() == Some(&status) {
-        return Outcome::Done((rollout, Written::Nothing));
+        return ApiOutcome::Done((rollout, ReportWrite::Nothing));
     }
     let is_recent = last.is_some_and(|last| last.abs_diff(now) < COLLECT);
     let is_step = |before: &ClaimRolloutStatus| essence(before) == essence(&status);
     if is_recent && rollout.status.as_ref().is_some_and(is_step) {
-        return Outcome::Done((rollout, Written::Later));
+        return ApiOutcome::Done((rollout, ReportWrite::Later));
     }
     let name = rollout.name_any();
     let body = body(&name, json!({ "uid": rollout.uid() }), "status", &json!(status));
     let reply = call(api.patch_status(&name, &params(), &Patch::Apply(&body))).await;
-    reply.and_then(|rollout| Outcome::Done((Arc::new(rollout), Written::Something)))
+    reply.and_then(|rollout| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something)))
 }
 
-/// Whether a report took a write.
+/// Whether a report was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
-    /// It said so already.
+pub(super) enum ReportWrite {
+    /// It was up to date.
     Nothing,
     /// It was written.
     Something,
-    /// It can wait.
+    /// It is to be written later.
     Later,
 }
 
-/// Without the uid of the ClaimRollout: it may have to be created, and who deletes it wants a new one.
+/// Applies the `spec` without the uid of the ClaimRollout, so that a missing or deleted one is created.
 async fn write_spec(
     api: &Api<ClaimRollout>,
-    set: &Set,
+    set: &SlimSet,
     spec: &ClaimRolloutSpec,
     owners: &[OwnerReference],
-) -> Outcome<ClaimRollout> {
+) -> ApiOutcome<ClaimRollout> {
     let name = set.name_any();
     let body = body(&name, json!({ "ownerReferences": owners }), "spec", &json!(spec));
     call(api.patch(&name, &params(), &Patch::Apply(&body))).await
@@ -103,8 +103,9 @@ fn body(name: &str, mut metadata: Value, part: &str, content: &Value) -> Value {
     })
 }
 
-/// The ClaimRollout goes with its set. It is no controller reference, and it blocks nothing.
-fn owner(set: &Set) -> OwnerReference {
+/// The owner reference to the set, with which the ClaimRollout is deleted. It is no controller reference and blocks
+/// nothing.
+fn owner(set: &SlimSet) -> OwnerReference {
     OwnerReference {
         api_version: "apps/v1".to_owned(),
         kind: "StatefulSet".to_owned(),
@@ -115,13 +116,13 @@ fn owner(set: &Set) -> OwnerReference {
     }
 }
 
-fn spec(set: &Set, progress: &Progress) -> ClaimRolloutSpec {
+fn spec(set: &SlimSet, progress: &Progress) -> ClaimRolloutSpec {
     let sync: Sync = set
         .annotation(keys::SYNC)
         .and_then(|sync| sync.parse().ok())
         .unwrap_or_default();
     ClaimRolloutSpec {
-        set_ref: SetRef {
+        set_ref: StatefulSetRef {
             api_version: "apps/v1".to_owned(),
             kind: "StatefulSet".to_owned(),
             name: set.name_any(),
@@ -139,7 +140,7 @@ fn spec(set: &Set, progress: &Progress) -> ClaimRolloutSpec {
     }
 }
 
-/// The status that says this. Times of what has not changed stay as they were.
+/// The status for this progress. Parts that have not changed keep their times.
 fn status(
     progress: &Progress,
     before: Option<&ClaimRolloutStatus>,
@@ -149,7 +150,7 @@ fn status(
     let now = time(now);
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     let counts = progress.counts;
-    // Another controller may have seen the wish earlier.
+    // Another controller may have seen the target before.
     let known = before.filter(|before| before.update_revision == progress.update_revision.as_str());
     let started_at = known.and_then(|known| known.started_at.clone());
     ClaimRolloutStatus {
@@ -177,19 +178,19 @@ fn status(
     }
 }
 
-/// A status without what changes while a claim is on its way, and without how many were written: those are counted that are
-/// ready. What is stuck, and whether it goes on, stay.
+/// A status without the intermediate steps of PVCs in motion and without the number of updated PVCs. It keeps the
+/// number of ready PVCs, failed PVCs, and the conditions.
 fn essence(status: &ClaimRolloutStatus) -> ClaimRolloutStatus {
     let mut essence = status.clone();
     (essence.current_replicas, essence.updated_replicas) = (None, None);
     for template in &mut essence.volume_claim_templates {
         (template.updated_replicas, template.compatible_replicas) = (0, 0);
     }
-    let is_on_its_way = |claim: &&mut ClaimStatus| match ClaimState::read(&claim.state) {
+    let is_in_motion = |claim: &&mut PvcStatus| match ClaimState::read(&claim.state) {
         Some(ClaimState::Pending) => claim.reason == readiness::WAITING,
         state => state.is_some_and(ClaimState::is_in_motion),
     };
-    for claim in essence.claims.iter_mut().filter(is_on_its_way) {
+    for claim in essence.claims.iter_mut().filter(is_in_motion) {
         claim.state.clear();
         claim.reason.clear();
         claim.message.clear();
@@ -214,7 +215,7 @@ fn template_status(progress: &TemplateProgress) -> TemplateStatus {
     }
 }
 
-fn claim_status(claim: &ClaimProgress, before: Option<&ClaimRolloutStatus>, now: &Time) -> ClaimStatus {
+fn claim_status(claim: &ClaimProgress, before: Option<&ClaimRolloutStatus>, now: &Time) -> PvcStatus {
     let state = claim.state.as_str();
     let before = before.and_then(|before| {
         before
@@ -222,7 +223,7 @@ fn claim_status(claim: &ClaimProgress, before: Option<&ClaimRolloutStatus>, now:
             .iter()
             .find(|known| known.name == claim.name && known.state == state && known.reason == claim.reason)
     });
-    ClaimStatus {
+    PvcStatus {
         name: claim.name.clone(),
         ordinal: i64::from(claim.ordinal),
         state: state.to_owned(),

@@ -4,7 +4,7 @@ use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::rollout::{Progress, plan};
 use crate::templates::Phase;
 
-/// A rollout whose highest claim was just written.
+/// A rollout whose highest PVC was just written.
 fn rolling() -> Progress {
     let mut web = web();
     web.applied("data-web-2");
@@ -20,17 +20,17 @@ fn complete() -> Progress {
     plan(&web).progress
 }
 
-/// As `kubectl wait --for=condition=Ready` sees it: a condition of an older generation does not count.
+/// Evaluates Ready as `kubectl wait --for=condition=Ready` does: a condition of an older generation does not count.
 fn is_ready(status: &ClaimRolloutStatus, generation: i64) -> bool {
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
     ready.is_some_and(|ready| ready.status == "True" && ready.observed_generation >= Some(generation))
 }
 
 #[test]
-fn a_wish_is_never_ready_because_the_one_before_it_was() {
+fn new_target_is_not_ready_because_the_previous_one_was() {
     let before = status(&complete(), None, 1, 10);
     assert!(is_ready(&before, 1));
-    // The next wish was written, and its status not yet.
+    // The next target was written, but its status was not.
     assert!(!is_ready(&before, 2));
     let after = status(&rolling(), Some(&before), 2, 20);
     assert!(!is_ready(&after, 2));
@@ -55,7 +55,7 @@ fn a_wish_is_never_ready_because_the_one_before_it_was() {
 }
 
 #[test]
-fn times_are_those_of_the_last_change() {
+fn unchanged_parts_keep_their_times() {
     let first = status(&rolling(), None, 1, 10);
     let mut later = rolling();
     later.ready.message.push_str(", still");
@@ -65,7 +65,7 @@ fn times_are_those_of_the_last_change() {
     assert_eq!(
         (since(&first), since(&second)),
         (time(10), time(10)),
-        "it says something else of the same"
+        "only the message changed"
     );
     assert_eq!(second.conditions[0].last_transition_time, time(10));
     assert_eq!(second.conditions[0].message, later.ready.message);
@@ -81,11 +81,7 @@ fn times_are_those_of_the_last_change() {
     assert_eq!(third.started_at, Some(time(950)));
     later.started = 999;
     let started = |before: &ClaimRolloutStatus| status(&later, Some(before), 1, 30).started_at;
-    assert_eq!(
-        started(&third),
-        Some(time(950)),
-        "of the same wish, by whom it was seen first"
-    );
+    assert_eq!(started(&third), Some(time(950)), "the start of the same target stays");
     let another = ClaimRolloutStatus {
         update_revision: "another".to_owned(),
         ..third
@@ -94,7 +90,7 @@ fn times_are_those_of_the_last_change() {
 }
 
 #[test]
-fn finished_template_names_the_generation_of_the_set() {
+fn finished_template_has_the_generation_of_the_set() {
     let finished = |progress: &Progress| {
         status(progress, None, 1, 10).volume_claim_templates[0].finished_reconciliation_generation
     };
@@ -105,7 +101,7 @@ fn finished_template_names_the_generation_of_the_set() {
 }
 
 #[test]
-fn at_most_fifty_claims_are_listed_the_highest_ordinals_first() {
+fn status_lists_at_most_50_claims_highest_ordinal_first() {
     let mut web = web();
     web.set.replicas = 100;
     for ordinal in 3..100 {
@@ -119,9 +115,9 @@ fn at_most_fifty_claims_are_listed_the_highest_ordinals_first() {
 }
 
 #[test]
-fn only_steps_of_claims_on_their_way_can_wait() {
-    type Change = (&'static str, bool, fn(&mut Snapshot));
-    let rows: [Change; 8] = [
+fn only_intermediate_steps_can_wait() {
+    type ChangeRow = (&'static str, bool, fn(&mut Snapshot));
+    let rows: [ChangeRow; 8] = [
         ("nothing", true, |_| {}),
         ("the volume is being expanded", true, |web| {
             web.claim("data-web-2").resizing = true;
@@ -134,20 +130,20 @@ fn only_steps_of_claims_on_their_way_can_wait() {
         ("it is stuck", false, |web| {
             web.claim("data-web-2").resize = Some(Resize::NodeInfeasible);
         }),
-        ("another claim is gone", false, |web| {
+        ("another claim is deleted", false, |web| {
             _ = web.claims.remove("data-web-0");
         }),
         ("it is paused", false, |web| web.set.paused = true),
     ];
-    for (sentence, can_wait, change) in rows {
+    for (why, can_wait, change) in rows {
         let mut web = web();
         web.applied("data-web-2");
         let before = status(&plan(&web).progress, None, 1, 10);
         change(&mut web);
         let after = status(&plan(&web).progress, Some(&before), 1, 20);
-        assert_eq!(essence(&before) == essence(&after), can_wait, "{sentence}");
-        assert_eq!(before == after, sentence == "nothing", "{sentence}");
+        assert_eq!(essence(&before) == essence(&after), can_wait, "{why}");
+        assert_eq!(before == after, why == "nothing", "{why}");
         let of_another_target = status(&plan(&web).progress, Some(&before), 2, 20);
-        assert_ne!(essence(&before), essence(&of_another_target), "{sentence}");
+        assert_ne!(essence(&before), essence(&of_another_target), "{why}");
     }
 }

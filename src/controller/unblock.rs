@@ -1,6 +1,6 @@
-//! Watches what may have had PVCs refused, for as long as PVCs are: what the [words](super::obstacles) of their refusals
-//! name, and nothing else. When one of them gives way, the applies that it had refused are due at once, and not only after
-//! their backoff.
+//! Watches quotas, LimitRanges and StorageClasses while an apply to a PVC is denied because of them. Only those that
+//! the [message](super::blockers) names are watched. When one of them changes so that the apply may pass, it is
+//! retried at once, without waiting for its backoff.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, Weak};
@@ -9,54 +9,54 @@ use std::time::Duration;
 use kube::{Api, Client};
 use tokio::sync::Notify;
 
-use super::metrics::Metrics;
-use super::obstacles::{Class, Limits, Obstacle, Quota, Seen};
+use super::blockers::{Blocker, SeenBlockers, SlimLimitRange, SlimQuota, SlimStorageClass};
+use super::metrics::ControllerMetrics;
 use super::scopes::Scopes;
-use super::watch::{self, Requeue, Task, lock};
+use super::watch::{self, RequeueSender, Task, lock};
 use crate::rollout::Seconds;
 
-/// Changes within this time are one: where Pods and claims come and go, quotas change all the time. It also lets the
-/// API server's own copy of a quota, by which it judges, catch up with what we have seen.
+/// Changes within this time count as one: quotas change all the time where Pods and PVCs are created and deleted.
+/// Meanwhile the cache with which the API server checks quotas catches up.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// In how many namespaces quotas, and LimitRanges, are watched by themselves at most: each takes a connection. Where PVCs of
-/// more are refused, those of the whole cluster are watched; there are few of them.
-const MOST: usize = 2;
+/// The maximum number of namespaces with a watch of their own on quotas or on LimitRanges: each watch needs a
+/// connection. For more namespaces the whole cluster is watched, which has few of these objects.
+const MAX_NAMESPACES: usize = 2;
 
-/// The sets with refused claims, and what is watched for them.
+/// The sets with denied applies, and the watches for them.
 pub(super) struct Unblock {
     client: Client,
-    requeue: Requeue,
-    metrics: Arc<Metrics>,
+    requeue: RequeueSender,
+    metrics: Arc<ControllerMetrics>,
     waiting: Arc<Mutex<Waiting>>,
 }
 
 struct Waiting {
-    quotas: Watches<Quota>,
-    limits: Watches<Limits>,
-    classes: Watches<Class>,
-    /// Namespace and name of sets whose refused applies are due.
+    quotas: Watches<SlimQuota>,
+    limits: Watches<SlimLimitRange>,
+    classes: Watches<SlimStorageClass>,
+    /// Namespace and name of sets whose denied applies are due.
     due: HashSet<(String, String)>,
 }
 
-/// The obstacles of one kind, and for whom they are watched.
+/// The watches on one kind of blockers, and the sets that need them.
 type Watches<K> = Scopes<Arc<Watch<K>>>;
 
-/// What is watched, and as long as that: the watch, and who says what it shows.
+/// A watch on blockers, and the task that handles its changes.
 struct Watch<K> {
-    seen: Arc<Mutex<Seen<K>>>,
+    seen: Arc<Mutex<SeenBlockers<K>>>,
     _tasks: [Task; 2],
 }
 
-/// An obstacle that is watched.
-trait Kind: Obstacle + watch::Watched {
+/// A kind of blocker that is watched.
+trait WatchedBlocker: Blocker + watch::Watched {
     fn watches(waiting: &mut Waiting) -> &mut Watches<Self>;
 
-    /// Those of the namespace, or of all.
+    /// The blockers of the namespace, or of all namespaces.
     fn api(client: &Client, namespace: Option<&str>) -> Api<Self>;
 }
 
-impl Kind for Quota {
+impl WatchedBlocker for SlimQuota {
     fn watches(waiting: &mut Waiting) -> &mut Watches<Self> {
         &mut waiting.quotas
     }
@@ -66,7 +66,7 @@ impl Kind for Quota {
     }
 }
 
-impl Kind for Limits {
+impl WatchedBlocker for SlimLimitRange {
     fn watches(waiting: &mut Waiting) -> &mut Watches<Self> {
         &mut waiting.limits
     }
@@ -76,7 +76,7 @@ impl Kind for Limits {
     }
 }
 
-impl Kind for Class {
+impl WatchedBlocker for SlimStorageClass {
     fn watches(waiting: &mut Waiting) -> &mut Watches<Self> {
         &mut waiting.classes
     }
@@ -89,8 +89,8 @@ impl Kind for Class {
 impl Default for Waiting {
     fn default() -> Self {
         Self {
-            quotas: Scopes::at_most(MOST),
-            limits: Scopes::at_most(MOST),
+            quotas: Scopes::at_most(MAX_NAMESPACES),
+            limits: Scopes::at_most(MAX_NAMESPACES),
             classes: Scopes::at_most(0),
             due: HashSet::new(),
         }
@@ -98,7 +98,7 @@ impl Default for Waiting {
 }
 
 impl Unblock {
-    pub(super) fn new(client: Client, requeue: Requeue, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(client: Client, requeue: RequeueSender, metrics: Arc<ControllerMetrics>) -> Self {
         Self {
             client,
             requeue,
@@ -107,22 +107,22 @@ impl Unblock {
         }
     }
 
-    /// The set of this namespace, name and uid has claims that were refused with these words: it is woken when what they
-    /// name gives way. Without any words nothing is watched for it any more.
-    pub(super) fn waits(&self, set: [&str; 3], refusals: &[&str]) {
+    /// Watches what these messages of denied applies name, for the set of this namespace, name and uid. Without
+    /// messages the watches for the set end.
+    pub(super) fn set_denials(&self, set: [&str; 3], messages: &[&str]) {
         let mut waiting = lock(&self.waiting);
-        self.wait_for::<Quota>(&mut waiting, set, refusals);
-        self.wait_for::<Limits>(&mut waiting, set, refusals);
-        self.wait_for::<Class>(&mut waiting, set, refusals);
-        if refusals.is_empty() {
+        self.wait_for::<SlimQuota>(&mut waiting, set, messages);
+        self.wait_for::<SlimLimitRange>(&mut waiting, set, messages);
+        self.wait_for::<SlimStorageClass>(&mut waiting, set, messages);
+        if messages.is_empty() {
             let [namespace, set, _] = set;
             waiting.due.remove(&(namespace.to_owned(), set.to_owned()));
         }
     }
 
-    fn wait_for<K: Kind>(&self, waiting: &mut Waiting, set: [&str; 3], refusals: &[&str]) {
+    fn wait_for<K: WatchedBlocker>(&self, waiting: &mut Waiting, set: [&str; 3], messages: &[&str]) {
         let watches = K::watches(waiting);
-        if refusals.iter().any(|refusal| K::is_named_in(refusal)) {
+        if messages.iter().any(|message| K::is_named_in(message)) {
             watches.enter(set, Vec::new(), |namespace| Arc::new(self.begin::<K>(namespace)));
         } else {
             watches.leave(set, 0);
@@ -130,41 +130,47 @@ impl Unblock {
         }
     }
 
-    /// Only sets of these uids may still be waiting; these are their namespaces and names.
-    pub(super) fn retain(&self, there: impl Fn(&str) -> bool, named: impl Fn(&str, &str) -> bool) {
-        fn retain<K: Kind>(waiting: &mut Waiting, there: impl Fn(&str) -> bool) {
+    /// Ends the watches for sets that do not exist any more; given by uid, and by namespace and name.
+    pub(super) fn retain(&self, exists: impl Fn(&str) -> bool, is_known: impl Fn(&str, &str) -> bool) {
+        fn retain<K: WatchedBlocker>(waiting: &mut Waiting, exists: impl Fn(&str) -> bool) {
             let watches = K::watches(waiting);
-            watches.keep(there, 0);
+            watches.keep(exists, 0);
             close(watches);
         }
         let mut waiting = lock(&self.waiting);
-        retain::<Quota>(&mut waiting, &there);
-        retain::<Limits>(&mut waiting, &there);
-        retain::<Class>(&mut waiting, &there);
-        waiting.due.retain(|(namespace, set)| named(namespace, set));
+        retain::<SlimQuota>(&mut waiting, &exists);
+        retain::<SlimLimitRange>(&mut waiting, &exists);
+        retain::<SlimStorageClass>(&mut waiting, &exists);
+        waiting.due.retain(|(namespace, set)| is_known(namespace, set));
     }
 
-    /// True iff an obstacle gave way since it was last asked.
+    /// True iff a blocker of the set gave way since the last call.
     pub(super) fn take_due(&self, namespace: &str, set: &str) -> bool {
         lock(&self.waiting).due.remove(&(namespace.to_owned(), set.to_owned()))
     }
 
-    /// True iff what refused an apply to a claim of this storage class lets it pass now, as far as that can be seen.
-    pub(super) fn lets_pass(&self, set: [&str; 2], refusal: &str, class: Option<&str>) -> bool {
-        fn passes<K: Kind>(waiting: &mut Waiting, set: [&str; 2], refusal: &str, class: Option<&str>) -> bool {
+    /// True iff an apply that was denied with this message, to a PVC of this storage class, passes now as far as is
+    /// known.
+    pub(super) fn lets_pass(&self, set: [&str; 2], message: &str, class: Option<&str>) -> bool {
+        fn passes<K: WatchedBlocker>(
+            waiting: &mut Waiting,
+            set: [&str; 2],
+            message: &str,
+            class: Option<&str>,
+        ) -> bool {
             let watch = K::watches(waiting).of(set);
-            watch.is_some_and(|watch| lock(&watch.seen).lets_pass(set[0], refusal, class))
+            watch.is_some_and(|watch| lock(&watch.seen).lets_pass(set[0], message, class))
         }
         let mut waiting = lock(&self.waiting);
-        passes::<Quota>(&mut waiting, set, refusal, class)
-            || passes::<Limits>(&mut waiting, set, refusal, class)
-            || passes::<Class>(&mut waiting, set, refusal, class)
+        passes::<SlimQuota>(&mut waiting, set, message, class)
+            || passes::<SlimLimitRange>(&mut waiting, set, message, class)
+            || passes::<SlimStorageClass>(&mut waiting, set, message, class)
     }
 
-    /// Watches obstacles of one kind that are in the way of the sets of one namespace, or of all.
-    fn begin<K: Kind>(&self, namespace: Option<&str>) -> Watch<K> {
+    /// Starts the watch on one kind of blockers, in one namespace or in all.
+    fn begin<K: WatchedBlocker>(&self, namespace: Option<&str>) -> Watch<K> {
         let gave_way = Arc::new(Notify::new());
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(SeenBlockers::default()));
         let known = Arc::clone(&seen);
         let notify = Arc::clone(&gave_way);
         let api = K::api(&self.client, namespace);
@@ -175,32 +181,32 @@ impl Unblock {
         });
         let (waiting, requeue) = (Arc::downgrade(&self.waiting), self.requeue.clone());
         let namespace = namespace.map(str::to_owned);
-        let emit = Task::spawn(async move {
+        let notify_task = Task::spawn(async move {
             loop {
                 gave_way.notified().await;
                 tokio::time::sleep(PAUSE).await;
-                rouse::<K>(&waiting, &requeue, namespace.as_deref());
+                retry_users::<K>(&waiting, &requeue, namespace.as_deref());
             }
         });
         Watch {
             seen,
-            _tasks: [watch, emit],
+            _tasks: [watch, notify_task],
         }
     }
 }
 
-/// What nobody waits for is not watched a moment longer.
+/// Ends unused watches at once.
 fn close<K>(watches: &mut Watches<K>) {
     watches.close_unused(Seconds::MAX);
 }
 
-/// Says that the refused applies of those who wait for this watch are due.
-fn rouse<K: Kind>(waiting: &Weak<Mutex<Waiting>>, requeue: &Requeue, namespace: Option<&str>) {
+/// Requeues the sets of this watch, and marks their denied applies as due.
+fn retry_users<K: WatchedBlocker>(waiting: &Weak<Mutex<Waiting>>, requeue: &RequeueSender, namespace: Option<&str>) {
     let Some(waiting) = waiting.upgrade() else { return };
     let mut waiting = lock(&waiting);
-    let concerned = K::watches(&mut waiting).users(namespace);
-    let concerned: Vec<_> = concerned.map(|(of, set)| (of.to_owned(), set.to_owned())).collect();
-    for (namespace, set) in concerned {
+    let users = K::watches(&mut waiting).users(namespace);
+    let users: Vec<_> = users.map(|(of, set)| (of.to_owned(), set.to_owned())).collect();
+    for (namespace, set) in users {
         watch::send(requeue, &namespace, &set);
         waiting.due.insert((namespace, set));
     }

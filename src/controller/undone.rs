@@ -1,7 +1,8 @@
-//! Whether a write came back as it was sent.
+//! Compares the reply to a write with what was sent.
 //!
-//! A webhook may change a write on its way, and a feature that is off drops fields of it. The policy puts its annotations back for everybody whom its setting `controllerAccounts` does not name. A controller that
-//! did not look at the reply would write the same again at every reconcile, and never come to an end.
+//! A webhook may change a write, and the API server drops fields of a disabled feature. The policy puts its
+//! annotations back unless its setting `controllerAccounts` contains the account. A controller that ignored the reply
+//! would repeat the write at every reconcile, for ever.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
@@ -10,20 +11,20 @@ use crate::claims::Claim;
 use crate::rollout::snapshot::retry_at;
 use crate::rollout::{ApplyClaim, Seconds};
 
-/// The cause of such a write to a StatefulSet, beside those of the API server.
+/// The cause of an undone write to a StatefulSet, besides the reasons of the API server.
 pub(super) const CAUSE: &str = "WriteUndone";
 
-/// A write that somebody put back.
+/// A write that somebody undid, or that was denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Undone {
-    /// What was put back.
+    /// The part that was undone, or the message of the denial.
     pub(super) what: String,
     attempts: u32,
     last: Seconds,
 }
 
 impl Undone {
-    /// It happened, once more if it did before.
+    /// Counts one more attempt.
     pub(super) fn again(before: Option<&Self>, what: String, now: Seconds) -> Self {
         let attempts = before.map_or(0, |before| before.attempts).saturating_add(1);
         Self {
@@ -33,14 +34,14 @@ impl Undone {
         }
     }
 
-    /// When it is tried again.
+    /// When the write is retried.
     pub(super) fn retry_at(&self, now: Seconds) -> Seconds {
         retry_at(self.attempts, self.last, now)
     }
 }
 
-/// A label or an annotation that came back otherwise than it was sent.
-struct Other<'s> {
+/// A label or an annotation that differs in the reply.
+struct Mismatch<'s> {
     /// `label` or `annotation`
     kind: &'static str,
     key: &'s str,
@@ -48,50 +49,50 @@ struct Other<'s> {
     found: Option<&'s str>,
 }
 
-/// The labels and annotations that were sent and that the reply does not have.
-fn others<'s>(sent: &'s Value, reply: &'s ObjectMeta) -> impl Iterator<Item = Other<'s>> {
+/// The labels and annotations that were sent and differ in the reply.
+fn mismatches<'s>(sent: &'s Value, reply: &'s ObjectMeta) -> impl Iterator<Item = Mismatch<'s>> {
     let maps = [
         ("label", "labels", reply.labels.as_ref()),
         ("annotation", "annotations", reply.annotations.as_ref()),
     ];
     maps.into_iter().flat_map(|(kind, map, reply)| {
         let sent = sent["metadata"][map].as_object().into_iter().flatten();
-        let others = sent.map(move |(key, value)| Other {
+        let mismatches = sent.map(move |(key, value)| Mismatch {
             kind,
             key,
             sent: value.as_str(),
             found: reply.and_then(|reply| reply.get(key)).map(String::as_str),
         });
-        others.filter(|other| other.sent != other.found)
+        mismatches.filter(|mismatch| mismatch.sent != mismatch.found)
     })
 }
 
-/// The first of what was sent to a StatefulSet that the reply does not have; nothing if it has all of it.
+/// The first annotation of a write to a StatefulSet that differs in the reply; none if all are equal.
 pub(super) fn of_set(sent: &Value, reply: &ObjectMeta) -> Option<String> {
-    let other = others(sent, reply).next()?;
-    Some(format!("the {} {}", other.kind, other.key))
+    let mismatch = mismatches(sent, reply).next()?;
+    Some(format!("the {} {}", mismatch.kind, mismatch.key))
 }
 
-/// What an apply asked a PersistentVolumeClaim for that the reply does not have, field by field; nothing if it has all of it.
+/// The fields of an apply to a PersistentVolumeClaim that differ in the reply; none if all are equal.
 ///
-/// A larger size is none of it: volumes come in steps. Where a growth is taken back, it is.
+/// A larger size is no difference, because volumes have sizes in steps, unless the apply takes a growth back.
 pub(super) fn of_claim(sent: &Value, apply: &ApplyClaim, reply: &ObjectMeta, claim: &Claim) -> Option<String> {
     let row = |field: &str, sent: &str, found: Option<&str>| match found.unwrap_or_default() {
         "" => format!("{field} {sent} came back empty"),
         found => format!("{field} {sent} came back as {found}"),
     };
-    let of_metadata = |other: Other<'_>| {
-        let field = format!("{} {}", other.kind, other.key);
-        row(&field, other.sent.unwrap_or_default(), other.found)
+    let of_metadata = |mismatch: Mismatch<'_>| {
+        let field = format!("{} {}", mismatch.kind, mismatch.key);
+        row(&field, mismatch.sent.unwrap_or_default(), mismatch.found)
     };
-    let mut rows: Vec<String> = others(sent, reply).map(of_metadata).collect();
-    let (asked, found) = (apply.storage, claim.request);
-    if found < asked || apply.taken_back.is_some() && found != asked {
-        rows.push(row("storage", &asked.to_string(), Some(&found.to_string())));
+    let mut rows: Vec<String> = mismatches(sent, reply).map(of_metadata).collect();
+    let (sent, found) = (apply.storage, claim.request);
+    if found < sent || apply.taken_back.is_some() && found != sent {
+        rows.push(row("storage", &sent.to_string(), Some(&found.to_string())));
     }
-    let asked = apply.volume_attributes_class_name.as_deref().unwrap_or_default();
-    if !asked.is_empty() && claim.class.as_deref() != Some(asked) {
-        rows.push(row("volumeAttributesClassName", asked, claim.class.as_deref()));
+    let sent = apply.volume_attributes_class_name.as_deref().unwrap_or_default();
+    if !sent.is_empty() && claim.class.as_deref() != Some(sent) {
+        rows.push(row("volumeAttributesClassName", sent, claim.class.as_deref()));
     }
     let changed = "a webhook changed what was asked for, or a feature is off";
     (!rows.is_empty()).then(|| format!("{changed}: {}", rows.join(", ")))
@@ -102,11 +103,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{ApplyClaim, Undone, of_claim, of_set};
-    use crate::controller::slim::Applied;
+    use crate::controller::slim_claim::Applied;
     use crate::templates::{ClaimName, Revision};
 
     #[test]
-    fn reply_that_lacks_what_was_sent_is_undone() {
+    fn reply_without_sent_annotation_is_undone() {
         let change = json!({"metadata": {"uid": "u", "annotations": {"staged": "b"}}});
         let ready = json!({"metadata": {"uid": "u", "annotations": {"ready": null}}});
         let staged = Some("the annotation staged");
@@ -123,13 +124,13 @@ mod tests {
         }
     }
 
-    /// A change of what was asked for on its way, and what is said of it.
+    /// A description, a change of the reply, and the expected message.
     type Row = (&'static str, fn(&mut Value), &'static str);
 
     const ROWS: &[Row] = &[
         ("nothing", |_| {}, ""),
         ("more", |reply| reply["metadata"]["labels"]["other"] = json!("x"), ""),
-        ("the size in other words", |reply| size(reply, "2048Mi"), ""),
+        ("the same size in another unit", |reply| size(reply, "2048Mi"), ""),
         ("a larger size", |reply| size(reply, "3Gi"), ""),
         (
             "a smaller size",
@@ -138,12 +139,12 @@ mod tests {
         ),
         (
             "our label",
-            |reply| gone(reply, "/metadata/labels", "claim-rollout.io/revision"),
+            |reply| remove(reply, "/metadata/labels", "claim-rollout.io/revision"),
             "label claim-rollout.io/revision b came back empty",
         ),
         (
             "every label",
-            |reply| gone(reply, "/metadata", "labels"),
+            |reply| remove(reply, "/metadata", "labels"),
             "label claim-rollout.io/revision b came back empty, label tier a came back empty",
         ),
         (
@@ -153,12 +154,12 @@ mod tests {
         ),
         (
             "an annotation",
-            |reply| gone(reply, "/metadata", "annotations"),
+            |reply| remove(reply, "/metadata", "annotations"),
             "annotation note n came back empty",
         ),
         (
             "no class",
-            |reply| gone(reply, "/spec", "volumeAttributesClassName"),
+            |reply| remove(reply, "/spec", "volumeAttributesClassName"),
             "volumeAttributesClassName fast came back empty",
         ),
         (
@@ -172,7 +173,7 @@ mod tests {
         reply["spec"]["resources"]["requests"]["storage"] = json!(size);
     }
 
-    fn gone(reply: &mut Value, parent: &str, key: &str) {
+    fn remove(reply: &mut Value, parent: &str, key: &str) {
         reply.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(key);
     }
 
@@ -190,44 +191,41 @@ mod tests {
         }
     }
 
-    fn claim_events(apply: &ApplyClaim, change: fn(&mut Value)) -> String {
-        let sent = crate::controller::act::body(apply);
+    fn message(apply: &ApplyClaim, change: fn(&mut Value)) -> String {
+        let sent = crate::controller::api_calls::body(apply);
         let mut reply = sent.clone();
         change(&mut reply);
         let reply: Applied = serde_json::from_str(&reply.to_string()).unwrap();
-        let claim_events = of_claim(&sent, apply, &reply.metadata, &reply.read.unwrap()).unwrap_or_default();
+        let message = of_claim(&sent, apply, &reply.metadata, &reply.read.unwrap()).unwrap_or_default();
         let changed = "a webhook changed what was asked for, or a feature is off: ";
-        claim_events
-            .strip_prefix(changed)
-            .map(str::to_owned)
-            .unwrap_or(claim_events)
+        message.strip_prefix(changed).map(str::to_owned).unwrap_or(message)
     }
 
     #[test]
-    fn claim_that_lacks_what_was_asked_for_says_each_field() {
+    fn claim_with_other_values_lists_each_field() {
         for (row, change, expected) in ROWS {
-            assert_eq!(claim_events(&apply(), *change), *expected, "{row}");
+            assert_eq!(message(&apply(), *change), *expected, "{row}");
         }
         let plain = ApplyClaim {
             volume_attributes_class_name: None,
             ..apply()
         };
         let classed = |reply: &mut Value| reply["spec"]["volumeAttributesClassName"] = json!("slow");
-        assert_eq!(claim_events(&plain, classed), "", "no class was asked for");
+        assert_eq!(message(&plain, classed), "", "no class was asked for");
         let lowered = ApplyClaim {
             taken_back: Some("5Gi".parse().unwrap()),
             ..apply()
         };
         let expected = "storage 2Gi came back as 5Gi";
         assert_eq!(
-            claim_events(&lowered, |reply| size(reply, "5Gi")),
+            message(&lowered, |reply| size(reply, "5Gi")),
             expected,
             "it was to be taken back"
         );
     }
 
     #[test]
-    fn undone_write_is_tried_less_and_less_often() {
+    fn undone_write_is_retried_with_backoff() {
         let mut last = None;
         let mut pauses = Vec::new();
         for _ in 0..10 {

@@ -1,11 +1,13 @@
-//! From the objects of the API to what the decision reads.
+//! Converts objects of the API to the input of the decisions.
 
 use std::str::FromStr;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::crd::ClaimRollout;
-use super::slim::{self, Claim, POD_REVISION, Pod, PodCondition, Set};
+use super::slim_claim::SlimClaim;
+use super::slim_pod::{POD_REVISION, PodCondition, SlimPod};
+use super::slim_set::{SlimSet, owner};
 use crate::claims::claim::ClaimError;
 use crate::claims::{self, Owner};
 use crate::json::Map;
@@ -13,27 +15,27 @@ use crate::rollout::snapshot::Unready;
 use crate::rollout::{PodView, Previous, Seconds, SetView};
 use crate::templates::{Revision, TemplateError, keys};
 
-/// Why an object of the API cannot be read. The API server would have to have changed its mind about what is valid.
+/// An object of the API with an invalid value. The validation of the API server prevents it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ViewError {
-    /// The templates of a set.
+    /// The templates of a StatefulSet.
     #[error("StatefulSet: {0}")]
     Templates(#[from] TemplateError),
-    /// A claim.
+    /// A PVC.
     #[error("PersistentVolumeClaim {claim}: {source}")]
     Claim {
-        /// Its name.
+        /// The name of the PVC.
         claim: String,
-        /// What is wrong with it.
+        /// The cause.
         source: ClaimError,
     },
 }
 
-/// What the decision reads of a set.
+/// The set as the decision reads it.
 ///
 /// # Errors
-/// [`ViewError`] if the templates cannot be read.
-pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
+/// [`ViewError`] if the templates are invalid.
+pub(super) fn set(set: &SlimSet) -> Result<SetView, ViewError> {
     let metadata = &set.metadata;
     Ok(SetView {
         namespace: metadata.namespace.clone().unwrap_or_default(),
@@ -60,25 +62,25 @@ pub(super) fn set(set: &Set) -> Result<SetView, ViewError> {
     })
 }
 
-/// The value of an annotation; nothing where it is absent or cannot be read.
-fn parsed<T: FromStr>(set: &Set, key: &str) -> Option<T> {
+/// The value of an annotation; none if it is absent or invalid.
+fn parsed<T: FromStr>(set: &SlimSet, key: &str) -> Option<T> {
     set.annotation(key)?.parse().ok()
 }
 
-/// What the decision reads of a claim.
+/// The PVC as the decision reads it.
 ///
 /// # Errors
-/// [`ViewError`] if it cannot be read.
-pub(super) fn claim(claim: &Claim) -> Result<claims::Claim, ViewError> {
+/// [`ViewError`] if it has an invalid value.
+pub(super) fn claim(claim: &SlimClaim) -> Result<claims::Claim, ViewError> {
     claim.read.clone().map_err(|source| ViewError::Claim {
         claim: claim.metadata.name.clone().unwrap_or_default(),
         source,
     })
 }
 
-/// What the decision reads of a Pod; nothing of one that has ended, because it mounts nothing any more.
+/// The Pod as the decision reads it; none if it has ended, because it does not mount volumes any more.
 #[must_use]
-pub(super) fn pod(pod: &Pod) -> Option<PodView> {
+pub(super) fn pod(pod: &SlimPod) -> Option<PodView> {
     if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
         return None;
     }
@@ -101,8 +103,8 @@ pub(super) fn pod(pod: &Pod) -> Option<PodView> {
     })
 }
 
-/// Since when a Pod has been Ready; nothing for one that is on its way out.
-fn ready_since(pod: &Pod) -> Option<Seconds> {
+/// Since when a Pod has been Ready; none if it is being deleted.
+fn ready_since(pod: &SlimPod) -> Option<Seconds> {
     if pod.metadata.deletion_timestamp.is_some() {
         return None;
     }
@@ -110,8 +112,8 @@ fn ready_since(pod: &Pod) -> Option<Seconds> {
     Some(seconds(ready.last_transition_time.as_ref()))
 }
 
-/// Why a Pod is not Ready: that it has no node rather than that its containers are not Ready.
-fn unready(pod: &Pod) -> Option<Unready> {
+/// Why a Pod is not Ready. That it is not scheduled comes before that its containers are not Ready.
+fn unready(pod: &SlimPod) -> Option<Unready> {
     let why = pod_condition(pod, "PodScheduled", "False").or_else(|| pod_condition(pod, "Ready", "False"))?;
     Some(Unready {
         since: seconds(why.last_transition_time.as_ref()),
@@ -119,18 +121,18 @@ fn unready(pod: &Pod) -> Option<Unready> {
     })
 }
 
-fn pod_condition<'a>(pod: &'a Pod, kind: &str, status: &str) -> Option<&'a PodCondition> {
+fn pod_condition<'a>(pod: &'a SlimPod, kind: &str, status: &str) -> Option<&'a PodCondition> {
     let mut conditions = pod.status.conditions.iter();
     conditions.find(|condition| condition.type_ == kind && condition.status == status)
 }
 
-/// A time that is not told is long ago.
+/// An absent time counts as the Unix epoch.
 fn seconds(time: Option<&Time>) -> Seconds {
     let seconds = time.map_or(0, |time| time.0.as_second());
     u64::try_from(seconds).unwrap_or(0)
 }
 
-/// What was last reported of a set with this uid; nothing if it was reported of an earlier set of the same name.
+/// The previous report of the set with this uid; none if the report is about a previous set of the same name.
 #[must_use]
 pub(super) fn previous(rollout: &ClaimRollout, set_uid: &str) -> Option<Previous> {
     if rollout.spec.set_ref.uid != set_uid {
@@ -157,7 +159,7 @@ pub(super) fn previous(rollout: &ClaimRollout, set_uid: &str) -> Option<Previous
 fn controller(metadata: &ObjectMeta) -> Option<Owner> {
     let owners = metadata.owner_references.iter().flatten();
     let mut controllers = owners.filter(|owner| owner.controller == Some(true));
-    controllers.next().cloned().map(slim::owner)
+    controllers.next().cloned().map(owner)
 }
 
 fn natural(number: i32) -> u32 {

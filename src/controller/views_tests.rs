@@ -1,13 +1,15 @@
 use serde_json::json;
 
 use super::{claim, pod, previous, set};
-use crate::controller::slim::{Claim, Pod, Set};
+use crate::controller::slim_claim::SlimClaim;
+use crate::controller::slim_pod::SlimPod;
+use crate::controller::slim_set::SlimSet;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy};
 use crate::templates::UpdatePolicy;
 
 #[test]
-fn a_claim_is_read_with_all_that_the_drivers_say() {
-    let object: Claim = serde_json::from_value(json!({
+fn claim_is_read_with_its_status() {
+    let object: SlimClaim = serde_json::from_value(json!({
         "metadata": {
             "name": "data-web-0", "uid": "u", "resourceVersion": "7", "labels": { "app": "web" },
             "deletionTimestamp": "2026-01-01T00:00:00Z",
@@ -65,8 +67,8 @@ fn a_claim_is_read_with_all_that_the_drivers_say() {
 }
 
 #[test]
-fn a_claim_is_read_with_what_cannot_change_and_one_that_cannot_be_read_is_a_fault_of_its_own() {
-    let read = |spec: serde_json::Value| -> Claim {
+fn claim_spec_is_read_and_invalid_size_is_an_error() {
+    let read = |spec: serde_json::Value| -> SlimClaim {
         serde_json::from_value(json!({ "metadata": { "name": "data-web-0" }, "spec": spec })).unwrap()
     };
     let view = claim(&read(json!({
@@ -87,7 +89,7 @@ fn a_claim_is_read_with_what_cannot_change_and_one_that_cannot_be_read_is_a_faul
 }
 
 #[test]
-fn a_size_is_ours_iff_an_apply_of_ours_alone_owns_it() {
+fn size_is_ours_iff_only_our_apply_owns_it() {
     let entry = |manager: &str, operation: &str, field: &str| {
         let owned = json!({ "f:spec": { "f:resources": { "f:requests": { field: {} } } } });
         json!({ "manager": manager, "operation": operation, "fieldsV1": owned })
@@ -107,19 +109,19 @@ fn a_size_is_ours_iff_an_apply_of_ours_alone_owns_it() {
     ];
     for (entries, expected) in rows {
         let metadata = json!({ "name": "data-web-0", "managedFields": entries });
-        let object: Claim = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
+        let object: SlimClaim = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
         assert_eq!(claim(&object).unwrap().size_is_ours, expected, "{entries:?}");
     }
 }
 
 #[test]
-fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmless_one() {
+fn set_is_read_with_annotations_and_unknown_policy_is_safe() {
     let read = |policy: &str, ready: &str| {
         let annotations = json!({
             "claim-rollout.io/update-policy": policy, "claim-rollout.io/paused": "true", "x": "y",
             "claim-rollout.io/ready": ready,
         });
-        let object: Set = serde_json::from_value(json!({
+        let object: SlimSet = serde_json::from_value(json!({
             "metadata": { "name": "web", "namespace": "n", "uid": "u", "resourceVersion": "1", "annotations": annotations },
             "spec": {
                 "replicas": 3, "ordinals": { "start": 5 }, "podManagementPolicy": "Parallel",
@@ -153,7 +155,7 @@ fn a_set_is_read_with_the_users_annotations_and_an_unknown_policy_is_the_harmles
 }
 
 #[test]
-fn a_type_of_strategy_that_is_not_known_is_not_one_that_replaces_pods_in_order() {
+fn unknown_update_strategy_counts_as_on_delete() {
     for (kind, expected) in [
         ("RollingUpdate", Strategy::RollingUpdate),
         ("OnDelete", Strategy::OnDelete),
@@ -161,15 +163,15 @@ fn a_type_of_strategy_that_is_not_known_is_not_one_that_replaces_pods_in_order()
         ("Another", Strategy::OnDelete),
     ] {
         let spec = json!({ "updateStrategy": { "type": kind } });
-        let object: Set = serde_json::from_value(json!({ "metadata": { "name": "web" }, "spec": spec })).unwrap();
+        let object: SlimSet = serde_json::from_value(json!({ "metadata": { "name": "web" }, "spec": spec })).unwrap();
         assert_eq!(set(&object).unwrap().strategy, expected, "{kind}");
     }
 }
 
 #[test]
-fn a_pod_says_since_when_it_is_ready_or_why_it_is_not() {
+fn pod_has_ready_time_or_reason_for_not_ready() {
     let read = |conditions: serde_json::Value| {
-        let mut object: Pod = serde_json::from_value(json!({
+        let mut object: SlimPod = serde_json::from_value(json!({
             "metadata": { "name": "p", "creationTimestamp": "1970-01-01T00:01:00Z" },
             "status": { "conditions": conditions },
         }))
@@ -202,8 +204,8 @@ fn a_pod_says_since_when_it_is_ready_or_why_it_is_not() {
 }
 
 #[test]
-fn a_pod_that_is_being_deleted_is_not_ready() {
-    let object: Pod = serde_json::from_value(json!({
+fn pod_being_deleted_is_not_ready() {
+    let object: SlimPod = serde_json::from_value(json!({
         "metadata": { "name": "p", "deletionTimestamp": "1970-01-01T00:01:30Z" },
         "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
     }))
@@ -213,7 +215,7 @@ fn a_pod_that_is_being_deleted_is_not_ready() {
 }
 
 #[test]
-fn what_was_reported_last_is_what_the_status_was_about() {
+fn previous_report_is_read_from_the_status() {
     let rollout = |status: serde_json::Value| {
         let set = json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u" });
         let spec = json!({ "setRef": set, "revision": "b", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never" });
@@ -226,7 +228,7 @@ fn what_was_reported_last_is_what_the_status_was_about() {
     let written = rollout(json!({ "updateRevision": "a", "startedAt": now, "claims": [claim], "conditions": [ready] }));
     assert_eq!(previous(&written, "another set"), None);
     let seen = previous(&written, "u").unwrap();
-    // The spec may be about the next wish already.
+    // The spec may contain the next target already.
     assert_eq!(
         (seen.revision.as_str(), seen.started, seen.ready.as_str()),
         ("a", Some(60), "RollingOut")
@@ -245,14 +247,14 @@ fn what_was_reported_last_is_what_the_status_was_about() {
 }
 
 #[test]
-fn a_pod_that_has_ended_mounts_nothing() {
+fn ended_pod_mounts_nothing() {
     for (phase, expected) in [
         ("Running", true),
         ("Pending", true),
         ("Succeeded", false),
         ("Failed", false),
     ] {
-        let object: Pod = serde_json::from_value(json!({
+        let object: SlimPod = serde_json::from_value(json!({
             "metadata": { "name": "p" },
             "spec": { "volumes": [{ "name": "a" }, { "persistentVolumeClaim": { "claimName": "data-web-0" } }] },
             "status": { "phase": phase },

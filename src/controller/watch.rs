@@ -1,4 +1,4 @@
-//! How anything is watched.
+//! Starts watches, and requeues sets.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,20 +14,20 @@ use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
-use super::metrics::Metrics;
-use super::slim::Set;
+use super::metrics::ControllerMetrics;
+use super::slim_set::SlimSet;
 
-/// For how long a watch is asked for. It is begun again where it ended, which costs little; one that has gone silent, because
-/// a connection died unnoticed, is given up a few seconds after this time.
+/// The duration of a watch. It is restarted where it ended, which is cheap. A watch on a connection that is dead
+/// without notice times out a few seconds later.
 const WATCH_SECONDS: u32 = 60;
 
-/// How many objects a list brings at once: while one is read, whole objects are in memory.
+/// The page size of a list. The objects of a page are in memory as a whole.
 const PAGE: u32 = 100;
 
-/// Where to say that a set is to be looked at.
-pub(super) type Requeue = UnboundedSender<ObjectRef<Set>>;
+/// The queue of sets to reconcile.
+pub(super) type RequeueSender = UnboundedSender<ObjectRef<SlimSet>>;
 
-/// A task that ends with its handle.
+/// A task that is aborted when its handle is dropped.
 #[derive(Debug)]
 pub(super) struct Task(JoinHandle<()>);
 
@@ -43,12 +43,12 @@ impl Drop for Task {
     }
 }
 
-/// Locks, also after a panic elsewhere: what is kept here is replaced as a whole or not at all.
+/// Locks, also after a panic of another thread: the values are replaced as a whole or not at all.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What can be watched.
+/// A kind that can be watched.
 pub(super) trait Watched:
     Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static
 {
@@ -56,7 +56,7 @@ pub(super) trait Watched:
 
 impl<K> Watched for K where K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static {}
 
-/// The objects of one namespace, or of all.
+/// The API of one namespace, or of all.
 pub(super) fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
 where
     K: Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
@@ -67,11 +67,11 @@ where
     }
 }
 
-/// Watches one resource into a store for ever, and passes on every event after the store holds it.
+/// Watches one resource into a store, and passes on every event after the store contains it.
 pub(super) fn follow<K: Watched>(
     api: Api<K>,
     trim: fn(&mut K),
-    metrics: Arc<Metrics>,
+    metrics: Arc<ControllerMetrics>,
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> (Store<K>, Task) {
     let (reader, writer) = store();
@@ -79,11 +79,11 @@ pub(super) fn follow<K: Watched>(
     (reader, drive(events, metrics, on_event))
 }
 
-/// Watches one resource for ever, and passes on every event.
+/// Watches one resource, and passes on every event.
 pub(super) fn observe<K: Watched>(
     api: Api<K>,
     trim: fn(&mut K),
-    metrics: Arc<Metrics>,
+    metrics: Arc<ControllerMetrics>,
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> Task {
     drive(events(api, trim), metrics, on_event)
@@ -99,7 +99,7 @@ fn events<K: Watched>(
 
 fn drive<K: Watched>(
     events: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
-    metrics: Arc<Metrics>,
+    metrics: Arc<ControllerMetrics>,
     mut on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> Task {
     Task::spawn(async move {
@@ -110,7 +110,7 @@ fn drive<K: Watched>(
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
-                    // That a list is going to be asked for is no success: one that fails is asked for less and less often.
+                    // The start of a list is no success: the backoff of a failing list continues.
                     if !matches!(event, Event::Init) {
                         backoff.reset();
                     }
@@ -119,7 +119,7 @@ fn drive<K: Watched>(
                 Err(error) => {
                     metrics.watch_error(resource);
                     let pause = backoff.next().unwrap_or_default();
-                    tracing::warn!(resource, %error, ?pause, "the watch broke and is begun again");
+                    tracing::warn!(resource, %error, ?pause, "watch failed, restarting");
                     tokio::time::sleep(pause).await;
                 }
             }
@@ -127,7 +127,7 @@ fn drive<K: Watched>(
     })
 }
 
-/// Drops all metadata but the name and the namespace.
+/// Drops all metadata except the name and the namespace.
 pub(super) fn trim_all<K: Resource>(object: &mut K) {
     let metadata = object.meta_mut();
     *metadata = ObjectMeta {
@@ -149,7 +149,7 @@ fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
     }
 }
 
-/// Says that a set is to be looked at. At the end nobody listens any more, and that is well.
-pub(super) fn send(requeue: &Requeue, namespace: &str, set: &str) {
+/// Requeues a set. The error is ignored: during the shutdown nobody receives any more.
+pub(super) fn send(requeue: &RequeueSender, namespace: &str, set: &str) {
     let _ = requeue.unbounded_send(ObjectRef::new(set).within(namespace));
 }

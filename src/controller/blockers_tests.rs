@@ -1,22 +1,28 @@
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
-use super::{Class, Limits, Obstacle, Quota, Seen};
+use super::{Blocker, SeenBlockers, SlimLimitRange, SlimQuota, SlimStorageClass};
 
-fn quota(name: &str, hard: &Value, used: &Value) -> Quota {
+fn quota(name: &str, hard: &Value, used: &Value) -> SlimQuota {
     let quota = json!({"metadata": {"name": name}, "status": {"hard": hard, "used": used}});
     serde_json::from_value(quota).unwrap()
 }
 
 #[test]
-fn a_quota_gives_way_when_there_is_more_room_for_claims() {
+fn quota_gives_way_when_it_has_more_room_for_claims() {
     const STORAGE: &str = "requests.storage";
     const OF_CLASS: &str = "fast.storageclass.storage.k8s.io/requests.storage";
     const CLAIMS: &str = "persistentvolumeclaims";
     const EPHEMERAL: &str = "requests.ephemeral-storage";
     for (why, key, before, after, expected) in [
         ("the limit was raised", STORAGE, ["4Gi", "4Gi"], ["5Gi", "4Gi"], true),
-        ("only spelled anew", STORAGE, ["4Gi", "4Gi"], ["4096Mi", "4Gi"], false),
+        (
+            "only spelled differently",
+            STORAGE,
+            ["4Gi", "4Gi"],
+            ["4096Mi", "4Gi"],
+            false,
+        ),
         ("the limit was lowered", STORAGE, ["4Gi", "4Gi"], ["3Gi", "4Gi"], false),
         ("less is used", STORAGE, ["4Gi", "4Gi"], ["4Gi", "3Gi"], true),
         ("more is used", STORAGE, ["4Gi", "3Gi"], ["4Gi", "4Gi"], false),
@@ -35,19 +41,22 @@ fn a_quota_gives_way_when_there_is_more_room_for_claims() {
     ] {
         let of = |[hard, used]: [&str; 2]| quota("q", &json!({ key: hard }), &json!({ key: used }));
         let (before, after) = (of(before), of(after));
-        assert_eq!(Quota::gave_way(Some(&before), Some(&after)), expected, "{why}");
+        assert_eq!(SlimQuota::gave_way(Some(&before), Some(&after)), expected, "{why}");
     }
     let one = quota("q", &json!({ STORAGE: "4Gi" }), &json!({ STORAGE: "4Gi" }));
     let other = quota("q", &json!({ "pods": "4" }), &json!({ "pods": "4" }));
-    assert!(Quota::gave_way(Some(&one), None), "it was deleted");
-    assert!(Quota::gave_way(Some(&one), Some(&other)), "it limits storage no more");
-    assert!(!Quota::gave_way(None, Some(&one)), "a new one is no relief");
+    assert!(SlimQuota::gave_way(Some(&one), None), "it was deleted");
+    assert!(
+        SlimQuota::gave_way(Some(&one), Some(&other)),
+        "it limits storage no more"
+    );
+    assert!(!SlimQuota::gave_way(None, Some(&one)), "a new one is no relief");
 }
 
-/// What the quota allows and what is used of it, and whether the growth that it refused fits now.
+/// The limit of a quota and its use, and whether the growth that it denied fits now.
 #[test]
-fn refused_growth_is_due_when_it_fits_into_its_quota() {
-    let refusal = "persistentvolumeclaims \"data-web-2\" is forbidden: exceeded quota: storage, requested: requests.storage=1Gi, \
+fn denied_growth_is_due_when_it_fits_into_its_quota() {
+    let message = "persistentvolumeclaims \"data-web-2\" is forbidden: exceeded quota: storage, requested: requests.storage=1Gi, \
                    used: requests.storage=4Gi, limited: requests.storage=4Gi";
     for (why, hard, used, expected) in [
         (
@@ -81,7 +90,7 @@ fn refused_growth_is_due_when_it_fits_into_its_quota() {
             true,
         ),
     ] {
-        assert_eq!(quota("storage", &hard, &used).has_room_for(refusal), expected, "{why}");
+        assert_eq!(quota("storage", &hard, &used).has_room_for(message), expected, "{why}");
     }
     let two = "exceeded quota: q, requested: fast.storageclass.storage.k8s.io/requests.storage=1Gi,requests.storage=1Gi, used: …";
     let of_class = "fast.storageclass.storage.k8s.io/requests.storage";
@@ -91,31 +100,31 @@ fn refused_growth_is_due_when_it_fits_into_its_quota() {
 }
 
 #[test]
-fn a_class_gives_way_when_its_volumes_can_be_expanded_now() {
-    let class = |allow: Value| -> Class {
+fn class_gives_way_when_it_allows_expansion() {
+    let class = |allow: Value| -> SlimStorageClass {
         serde_json::from_value(json!({"metadata": {"name": "c"}, "allowVolumeExpansion": allow})).unwrap()
     };
     let (yes, no, unset) = (class(json!(true)), class(json!(false)), class(Value::Null));
     for (why, before, after, expected) in [
         ("switched on", Some(&no), Some(&yes), true),
         ("set for the first time", Some(&unset), Some(&yes), true),
-        ("made anew", None, Some(&yes), true),
+        ("created again", None, Some(&yes), true),
         ("the same as before", Some(&yes), Some(&yes), false),
         ("switched off", Some(&yes), Some(&no), false),
-        ("made, but without", None, Some(&unset), false),
+        ("created without", None, Some(&unset), false),
         ("deleted", Some(&yes), None, false),
     ] {
-        assert_eq!(Class::gave_way(before, after), expected, "{why}");
+        assert_eq!(SlimStorageClass::gave_way(before, after), expected, "{why}");
     }
 }
 
 #[test]
-fn the_first_list_says_how_things_are_and_what_a_later_one_shows_counts() {
+fn first_list_sets_the_state_and_later_ones_show_changes() {
     let of = |name: &str, hard: &str| {
         let (hard, used) = (json!({"requests.storage": hard}), json!({"requests.storage": "1Gi"}));
         quota(name, &hard, &used)
     };
-    let mut seen = Seen::default();
+    let mut seen = SeenBlockers::default();
     let mut note = |event| seen.note(event);
     assert!(!note(Event::Init));
     assert!(!note(Event::InitApply(of("a", "1Gi"))));
@@ -124,12 +133,12 @@ fn the_first_list_says_how_things_are_and_what_a_later_one_shows_counts() {
 
     assert!(!note(Event::Apply(of("a", "1Gi"))), "as before");
     assert!(note(Event::Apply(of("a", "2Gi"))), "raised");
-    assert!(!note(Event::Apply(of("a", "2Gi"))), "said once");
+    assert!(!note(Event::Apply(of("a", "2Gi"))), "reported once");
 
-    // The watch broke; while nobody looked, b was deleted.
+    // The watch broke, and b was deleted meanwhile.
     assert!(!note(Event::Init));
     assert!(!note(Event::InitApply(of("a", "2Gi"))));
-    assert!(note(Event::InitDone), "b is gone");
+    assert!(note(Event::InitDone), "b is deleted");
 
     assert!(!note(Event::Init));
     assert!(!note(Event::InitApply(of("a", "2Gi"))));
@@ -139,54 +148,54 @@ fn the_first_list_says_how_things_are_and_what_a_later_one_shows_counts() {
     assert!(!note(Event::Delete(of("a", "2Gi"))), "it was not known");
 }
 
-/// A LimitRange whose PVCs may ask for at most and at least so much.
-fn limits(name: &str, most: Option<&str>, least: Option<&str>) -> Limits {
+/// A LimitRange with this maximum and minimum for PVCs.
+fn limits(name: &str, max: Option<&str>, min: Option<&str>) -> SlimLimitRange {
     let bound = |bound: Option<&str>| bound.map_or_else(|| json!({}), |bound| json!({"storage": bound}));
     let of_pods = json!({"type": "Pod", "max": {"cpu": "1"}, "min": {"storage": "99Gi"}});
-    let of_claims = json!({"type": "PersistentVolumeClaim", "max": bound(most), "min": bound(least)});
+    let of_claims = json!({"type": "PersistentVolumeClaim", "max": bound(max), "min": bound(min)});
     let object = json!({"metadata": {"name": name, "namespace": "default"}, "spec": {"limits": [of_pods, of_claims]}});
     serde_json::from_value(object).unwrap()
 }
 
 #[test]
-fn limit_range_gives_way_when_a_pvc_may_ask_for_more_or_less() {
+fn limit_range_gives_way_when_bounds_widen() {
     for (why, before, after, expected) in [
         ("nothing has changed", ["5Gi", "1Gi"], ["5Gi", "1Gi"], false),
-        ("only spelled anew", ["5Gi", ""], ["5120Mi", ""], false),
-        ("the most was raised", ["5Gi", ""], ["6Gi", ""], true),
-        ("the most was lowered", ["5Gi", ""], ["4Gi", ""], false),
-        ("the most was dropped", ["5Gi", ""], ["", ""], true),
-        ("there is a most now", ["", ""], ["5Gi", ""], false),
-        ("the least was lowered", ["", "2Gi"], ["", "1Gi"], true),
-        ("the least was raised", ["", "2Gi"], ["", "3Gi"], false),
-        ("the least was dropped", ["", "2Gi"], ["", ""], true),
+        ("only spelled differently", ["5Gi", ""], ["5120Mi", ""], false),
+        ("the maximum was raised", ["5Gi", ""], ["6Gi", ""], true),
+        ("the maximum was lowered", ["5Gi", ""], ["4Gi", ""], false),
+        ("the maximum was dropped", ["5Gi", ""], ["", ""], true),
+        ("there is a maximum now", ["", ""], ["5Gi", ""], false),
+        ("the minimum was lowered", ["", "2Gi"], ["", "1Gi"], true),
+        ("the minimum was raised", ["", "2Gi"], ["", "3Gi"], false),
+        ("the minimum was dropped", ["", "2Gi"], ["", ""], true),
     ] {
         let of = |bounds: [&str; 2]| {
-            let [most, least] = bounds.map(|bound| Some(bound).filter(|bound| !bound.is_empty()));
-            limits("l", most, least)
+            let [max, min] = bounds.map(|bound| Some(bound).filter(|bound| !bound.is_empty()));
+            limits("l", max, min)
         };
         let (before, after) = (of(before), of(after));
-        assert_eq!(Limits::gave_way(Some(&before), Some(&after)), expected, "{why}");
+        assert_eq!(SlimLimitRange::gave_way(Some(&before), Some(&after)), expected, "{why}");
     }
     let one = limits("l", Some("5Gi"), None);
-    assert!(Limits::gave_way(Some(&one), None), "it was deleted");
-    assert!(!Limits::gave_way(None, Some(&one)), "a new one is no relief");
+    assert!(SlimLimitRange::gave_way(Some(&one), None), "it was deleted");
+    assert!(!SlimLimitRange::gave_way(None, Some(&one)), "a new one is no relief");
 }
 
-/// Whether what was refused passes where these stand; before the first list was read nobody knows.
-fn passes<K: Obstacle + kube::ResourceExt>(known: Vec<K>, refusal: &str, class: Option<&str>) -> bool {
-    let mut seen = Seen::default();
+/// Whether a denied apply passes with these blockers. It never does before the first list is complete.
+fn passes<K: Blocker + kube::ResourceExt>(known: Vec<K>, message: &str, class: Option<&str>) -> bool {
+    let mut seen = SeenBlockers::default();
     seen.note(Event::Init);
     for object in known {
         seen.note(Event::InitApply(object));
     }
-    assert!(!seen.lets_pass("default", refusal, class), "nothing is known yet");
+    assert!(!seen.lets_pass("default", message, class), "nothing is known yet");
     seen.note(Event::InitDone);
-    seen.lets_pass("default", refusal, class)
+    seen.lets_pass("default", message, class)
 }
 
 #[test]
-fn pvc_out_of_limits_is_due_when_they_let_it_pass() {
+fn pvc_out_of_limits_is_due_when_limits_allow_it() {
     let limited = "persistentvolumeclaims \"data-web-0\" is forbidden: maximum storage usage per PersistentVolumeClaim is 5Gi, \
                    but request is 10Gi";
     let several = "forbidden: [maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 10Gi, another]";
@@ -197,37 +206,37 @@ fn pvc_out_of_limits_is_due_when_they_let_it_pass() {
         limits.metadata.namespace = Some("other".to_owned());
         limits
     };
-    for (why, most, least, refusal, expected) in [
+    for (why, max, min, message, expected) in [
         ("as before", Some("5Gi"), None, limited, false),
         ("not enough", Some("9Gi"), None, limited, false),
         ("enough", Some("10Gi"), None, limited, true),
         ("no limit", None, None, limited, true),
         ("one of several causes", Some("10Gi"), None, several, true),
-        ("a least", None, Some("5Gi"), small, false),
-        ("a least that is lower", None, Some("2Gi"), small, true),
-        ("words of another kind", None, None, of_pods, false),
+        ("a minimum", None, Some("5Gi"), small, false),
+        ("a minimum that is lower", None, Some("2Gi"), small, true),
+        ("message of another kind", None, None, of_pods, false),
         (
-            "words of a quota",
+            "message of a quota",
             None,
             None,
             "exceeded quota: q, requested: requests.storage=1Gi",
             false,
         ),
     ] {
-        let known = vec![elsewhere(), limits("l", most, least)];
+        let known = vec![elsewhere(), limits("l", max, min)];
         assert_eq!(
-            Limits::is_named_in(refusal),
-            refusal.contains("per PersistentVolumeClaim"),
+            SlimLimitRange::is_named_in(message),
+            message.contains("per PersistentVolumeClaim"),
             "{why}"
         );
-        assert_eq!(passes(known, refusal, None), expected, "{why}");
+        assert_eq!(passes(known, message, None), expected, "{why}");
     }
     let two = vec![limits("a", Some("20Gi"), None), limits("b", Some("5Gi"), None)];
     assert!(!passes(two, limited, None), "another one is in the way");
 }
 
 #[test]
-fn pvc_is_due_when_the_quota_or_class_of_its_words_lets_it_pass() {
+fn pvc_is_due_when_the_named_quota_or_class_allows_it() {
     let exceeded = "exceeded quota: q, requested: requests.storage=1Gi, used: requests.storage=4Gi";
     let (full, used) = (json!({"requests.storage": "4Gi"}), json!({"requests.storage": "4Gi"}));
     let mut of_default = quota("q", &full, &used);
@@ -237,7 +246,7 @@ fn pvc_is_due_when_the_quota_or_class_of_its_words_lets_it_pass() {
     of_other.metadata.namespace = Some("other".to_owned());
     assert!(passes(vec![of_other], exceeded, None), "that of another namespace");
 
-    let class = |allow: bool| -> Class {
+    let class = |allow: bool| -> SlimStorageClass {
         serde_json::from_value(json!({"metadata": {"name": "c"}, "allowVolumeExpansion": allow})).unwrap()
     };
     let resize = "storageclass that provisions the pvc must support resize";

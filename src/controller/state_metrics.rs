@@ -1,49 +1,49 @@
-//! How many rollouts and claims are in which state, counted from what is reported of them.
+//! Counts rollouts and PVCs by state, from the ClaimRollouts.
 
 use super::crd::ClaimRollout;
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::rollout::{ClaimState, Seconds};
 
-/// The states of a rollout: the reason of its condition `Ready`, and one for all that are not known.
+/// The number of states of a rollout: the reasons of the condition `Ready`, and one for unknown reasons.
 pub(super) const STATES: usize = ReadyReason::ALL.len() + 1;
 
-/// The names of the states, as labels.
+/// The states as label values.
 pub(super) fn states() -> impl Iterator<Item = &'static str> {
     ReadyReason::ALL.map(ReadyReason::as_str).into_iter().chain(["Other"])
 }
 
-/// What was counted.
+/// The number of rollouts and PVCs in each state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Census {
-    /// In the order of [`states`].
+pub(super) struct StateCounts {
+    /// Rollouts, in the order of [`states`].
     pub(super) rollouts: [i64; STATES],
-    /// Claims that are not done, in the order of [`ClaimState::ALL`].
+    /// PVCs that are not ready, in the order of [`ClaimState::ALL`].
     pub(super) claims: [i64; ClaimState::ALL.len()],
-    /// For how many seconds the rollout has stood still that has stood still for longest, of those that go on by
-    /// themselves or wait for somebody to do something; nothing of those that wait because their user said so.
+    /// The longest time in seconds without progress in a rollout. Rollouts that wait because their user asked for it,
+    /// such as paused ones, do not count.
     pub(super) standstill: i64,
 }
 
-impl Census {
+impl StateCounts {
     pub(super) fn take<'a>(rollouts: impl Iterator<Item = &'a ClaimRollout>, now: Seconds) -> Self {
         let now = i64::try_from(now).unwrap_or(i64::MAX);
-        let mut census = Self::default();
+        let mut counts = Self::default();
         for rollout in rollouts {
             let place = reason(rollout).map_or(STATES - 1, |reason| reason as usize);
-            census.rollouts[place] += 1;
+            counts.rollouts[place] += 1;
             let claims = rollout.status.iter().flat_map(|status| &status.claims);
             for claim in claims {
                 let known = ClaimState::ALL.iter().position(|state| state.as_str() == claim.state);
                 if let Some(place) = known {
-                    census.claims[place] += 1;
+                    counts.claims[place] += 1;
                 }
             }
             if let Some(moved) = last_moved(rollout) {
-                census.standstill = census.standstill.max(now.saturating_sub(moved));
+                counts.standstill = counts.standstill.max(now.saturating_sub(moved));
             }
         }
-        census
+        counts
     }
 }
 
@@ -59,7 +59,7 @@ fn reason(rollout: &ClaimRollout) -> Option<ReadyReason> {
     ReadyReason::read(&condition(rollout, "Ready")?.reason)
 }
 
-/// When something was last seen to change: a condition, or the state of a claim. Nothing if it is not meant to move.
+/// When a condition or the state of a PVC last changed; none if no progress is expected.
 fn last_moved(rollout: &ClaimRollout) -> Option<i64> {
     let holds = |type_| condition(rollout, type_).is_some_and(|condition| condition.status == "True");
     let waits_for_user = reason(rollout).is_some_and(|reason| reason.kind() == Kind::Waiting);
@@ -79,13 +79,13 @@ fn last_moved(rollout: &ClaimRollout) -> Option<i64> {
 mod tests {
     use serde_json::json;
 
-    use super::{Census, states};
+    use super::{StateCounts, states};
     use crate::controller::crd::ClaimRollout;
     use crate::controller::fixtures;
     use crate::rollout::ClaimState;
 
-    /// A rollout with this reason, of which one of the conditions holds since a second, and claims of these states since
-    /// other seconds.
+    /// A rollout with this reason. The condition `holds` is true since `second`; the PVCs have these states since
+    /// these seconds.
     fn rollout(reason: &str, holds: &str, second: i64, claims: &[(&str, i64)]) -> ClaimRollout {
         let time = |second: i64| jiff::Timestamp::from_second(second).unwrap().to_string();
         let condition = |type_: &str| {
@@ -109,28 +109,28 @@ mod tests {
     }
 
     #[test]
-    fn rollouts_and_claims_are_counted_by_state_and_an_unknown_one_is_another() {
+    fn rollouts_and_claims_are_counted_by_state() {
         let rollouts = [
             rollout("RollingOut", "Reconciling", 0, &[("Expanding", 0), ("Pending", 0)]),
             rollout("RollingOut", "Reconciling", 0, &[("Pending", 0), ("Unheard", 0)]),
             rollout("Complete", "Ready", 0, &[]),
             rollout("Unheard", "Ready", 0, &[]),
         ];
-        let census = Census::take(rollouts.iter(), 0);
-        let named = |names: &[&str], counts: &[i64]| {
-            let pairs = names.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let counts = StateCounts::take(rollouts.iter(), 0);
+        let named = |names: &[&str], numbers: &[i64]| {
+            let pairs = names.iter().zip(numbers).filter(|(_, count)| **count > 0);
             pairs.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>()
         };
         assert_eq!(
-            named(&states().collect::<Vec<_>>(), &census.rollouts),
+            named(&states().collect::<Vec<_>>(), &counts.rollouts),
             ["RollingOut 2", "Complete 1", "Other 1"]
         );
         let states = ClaimState::ALL.map(ClaimState::as_str);
-        assert_eq!(named(&states, &census.claims), ["Pending 2", "Expanding 1"]);
+        assert_eq!(named(&states, &counts.claims), ["Pending 2", "Expanding 1"]);
     }
 
     #[test]
-    fn the_longest_standstill_is_of_a_rollout_that_is_meant_to_move() {
+    fn standstill_ignores_rollouts_without_expected_progress() {
         for (why, rollouts, expected) in [
             ("none", vec![], 0),
             ("done long ago", vec![rollout("Complete", "Ready", 100, &[])], 0),
@@ -146,7 +146,7 @@ mod tests {
                 )],
                 10,
             ),
-            ("refused", vec![rollout("ClaimRefused", "Stalled", 400, &[])], 600),
+            ("denied", vec![rollout("ClaimRefused", "Stalled", 400, &[])], 600),
             (
                 "the longest of several",
                 vec![
@@ -162,7 +162,7 @@ mod tests {
                 0,
             ),
         ] {
-            assert_eq!(Census::take(rollouts.iter(), 1000).standstill, expected, "{why}");
+            assert_eq!(StateCounts::take(rollouts.iter(), 1000).standstill, expected, "{why}");
         }
     }
 }

@@ -1,13 +1,13 @@
 use kube::core::Status;
 use serde_json::json;
 
-use super::{Outcome, body, refusal, staged_change};
+use super::{ApiOutcome, body, outcome_of, staged_change};
 use crate::rollout::fixtures::web;
 use crate::rollout::{ApplyClaim, SetStaged};
 use crate::templates::{ClaimName, Phase, Revision};
 
 #[test]
-fn the_body_holds_the_fields_of_the_action_and_always_uid_and_resource_version() {
+fn body_has_fields_of_the_action_uid_and_resource_version() {
     let mut apply = ApplyClaim {
         name: ClaimName::new("data", "web", 2).unwrap(),
         uid: "u".to_owned(),
@@ -43,11 +43,12 @@ fn the_body_holds_the_fields_of_the_action_and_always_uid_and_resource_version()
 }
 
 #[test]
-fn record_that_goes_takes_phase_and_ready_along() {
+fn removed_staged_change_removes_phase_and_ready() {
     let mut set = web().set;
     let none = staged_change(&SetStaged::none(&set)).unwrap();
-    let gone = json!({"claim-rollout.io/staged": null, "claim-rollout.io/phase": null, "claim-rollout.io/ready": null});
-    let metadata = json!({"uid": "set-uid", "resourceVersion": "100", "annotations": gone});
+    let removed =
+        json!({"claim-rollout.io/staged": null, "claim-rollout.io/phase": null, "claim-rollout.io/ready": null});
+    let metadata = json!({"uid": "set-uid", "resourceVersion": "100", "annotations": removed});
     assert_eq!(none, json!({ "metadata": metadata }));
     let seen = set.staged.take().unwrap();
     let complete = staged_change(&SetStaged::phase(&set, &seen, Phase::Complete)).unwrap();
@@ -58,7 +59,7 @@ fn record_that_goes_takes_phase_and_ready_along() {
 }
 
 #[test]
-fn answers_of_the_api_server_are_told_apart() {
+fn failure_status_is_classified_by_its_code() {
     let status = |code: u16, field: &str| -> Status {
         serde_json::from_value(json!({
             "status": "Failure", "message": "no\nwith a diff", "reason": "Why", "code": code,
@@ -66,28 +67,28 @@ fn answers_of_the_api_server_are_told_apart() {
         }))
         .unwrap()
     };
-    let refused = Outcome::<()>::Refused {
+    let denied = ApiOutcome::<()>::Denied {
         cause: "Why".to_owned(),
         message: "no".to_owned(),
         stored: None,
     };
     let rows = [
-        (404, "", Outcome::Gone),
-        (409, "", Outcome::Conflict),
-        (422, "metadata.uid", Outcome::Gone),
-        (422, "spec", refused.clone()),
-        (400, "", refused.clone()),
-        (403, "", refused),
+        (404, "", ApiOutcome::NotFound),
+        (409, "", ApiOutcome::Conflict),
+        (422, "metadata.uid", ApiOutcome::NotFound),
+        (422, "spec", denied.clone()),
+        (400, "", denied.clone()),
+        (403, "", denied),
     ];
     for (code, field, expected) in rows {
-        assert_eq!(refusal::<()>(status(code, field)), expected, "{code} {field}");
+        assert_eq!(outcome_of::<()>(status(code, field)), expected, "{code} {field}");
     }
     for code in [401, 408, 429, 500, 503, 504] {
-        let outcome = refusal::<()>(status(code, ""));
+        let outcome = outcome_of::<()>(status(code, ""));
         assert!(
             matches!(
                 outcome,
-                Outcome::Unsure {
+                ApiOutcome::Unsure {
                     retry_after: Some(7),
                     ..
                 }

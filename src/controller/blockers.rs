@@ -1,7 +1,7 @@
-//! What may have a PVC refused: a quota, a LimitRange, a storage class. The message of a refusal says which of them it was, and
-//! what was requested.
+//! Blockers: a quota, a LimitRange or a StorageClass because of which the API server denies an apply to a PVC. The
+//! message of the denial contains the kind of the blocker and the requested amount.
 //!
-//! A VolumeAttributesClass is not among them: the API server takes any name, and the resizer does the rest.
+//! A VolumeAttributesClass is no blocker: the API server accepts any name, and the resizer checks it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,19 +15,19 @@ use serde::Deserialize;
 use crate::claims::quota;
 use crate::templates::Quantity;
 
-/// What the API server says of a growth that the storage class does not allow (PersistentVolumeClaimResize).
+/// Part of the message about an expansion that the storage class does not allow (plugin PersistentVolumeClaimResize).
 const NO_EXPANSION: &str = "must support resize";
 
-/// What it says of a quota (ResourceQuota); its name follows.
+/// Part of the message about a quota (plugin ResourceQuota). The name of the quota follows.
 const EXCEEDED: &str = "exceeded quota: ";
 
-/// What it says of a LimitRange (LimitRanger), after `maximum` or `minimum`.
+/// Part of the message about a LimitRange (plugin LimitRanger), after `maximum` or `minimum`.
 const OUT_OF_LIMITS: &str = "storage usage per PersistentVolumeClaim is ";
 
 /// A ResourceQuota.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "ResourceQuota")]
-pub(super) struct Quota {
+pub(super) struct SlimQuota {
     metadata: ObjectMeta,
     #[serde(default)]
     spec: QuotaSpec,
@@ -52,7 +52,7 @@ struct QuotaStatus {
 /// A StorageClass.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "StorageClass")]
-pub(super) struct Class {
+pub(super) struct SlimStorageClass {
     metadata: ObjectMeta,
     #[serde(default, rename = "allowVolumeExpansion")]
     allow_volume_expansion: Option<bool>,
@@ -61,7 +61,7 @@ pub(super) struct Class {
 /// A LimitRange.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "LimitRange")]
-pub(super) struct Limits {
+pub(super) struct SlimLimitRange {
     metadata: ObjectMeta,
     #[serde(default)]
     spec: LimitsSpec,
@@ -70,43 +70,44 @@ pub(super) struct Limits {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct LimitsSpec {
-    limits: Vec<Limit>,
+    limits: Vec<LimitRangeItem>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Limit {
+struct LimitRangeItem {
     #[serde(rename = "type")]
     of: String,
     min: BTreeMap<String, String>,
     max: BTreeMap<String, String>,
 }
 
-/// What may stand in the way of an apply.
-pub(super) trait Obstacle: Sized {
-    /// True iff the words of a refusal are those of an obstacle of this kind.
-    fn is_named_in(refusal: &str) -> bool;
+/// A kind of object that can block an apply.
+pub(super) trait Blocker: Sized {
+    /// True iff the message of a denial names a blocker of this kind.
+    fn is_named_in(message: &str) -> bool;
 
-    /// True iff something may pass now that did not before. `None`: it was not there, or is there no more.
+    /// True iff an apply may pass after this change that did not pass before. `None`: the object did not or does not
+    /// exist.
     fn gave_way(before: Option<&Self>, after: Option<&Self>) -> bool;
 
-    /// True iff what was refused with these words, in this namespace and for a PVC of this class, passes now.
-    fn lets_pass(known: &Known<Self>, namespace: &str, refusal: &str, class: Option<&str>) -> bool;
+    /// True iff an apply that was denied with this message passes now, in this namespace and for a PVC of this class.
+    fn lets_pass(known: &KnownBlockers<Self>, namespace: &str, message: &str, class: Option<&str>) -> bool;
 }
 
-/// The obstacles of one kind, by namespace and name.
-pub(super) type Known<K> = HashMap<(String, String), K>;
+/// The blockers of one kind, by namespace and name.
+pub(super) type KnownBlockers<K> = HashMap<(String, String), K>;
 
 fn key(object: &impl ResourceExt) -> (String, String) {
     (object.namespace().unwrap_or_default(), object.name_any())
 }
 
-impl Obstacle for Quota {
-    fn is_named_in(refusal: &str) -> bool {
-        refusal.contains(EXCEEDED)
+impl Blocker for SlimQuota {
+    fn is_named_in(message: &str) -> bool {
+        message.contains(EXCEEDED)
     }
 
-    /// Where there is more room for claims: a limit was raised or dropped, or less is used.
+    /// True iff there is more room for PVCs: a limit was raised or removed, or less is used.
     fn gave_way(before: Option<&Self>, after: Option<&Self>) -> bool {
         let Some(before) = before else { return false };
         let Some(after) = after else { return true };
@@ -121,24 +122,25 @@ impl Obstacle for Quota {
         })
     }
 
-    fn lets_pass(known: &Known<Self>, namespace: &str, refusal: &str, _: Option<&str>) -> bool {
-        let rest = refusal.split_once(EXCEEDED).map(|(_, rest)| rest);
+    fn lets_pass(known: &KnownBlockers<Self>, namespace: &str, message: &str, _: Option<&str>) -> bool {
+        let rest = message.split_once(EXCEEDED).map(|(_, rest)| rest);
         let name = rest.and_then(|rest| rest.split_once(',')).map(|(name, _)| name);
         name.is_some_and(|name| {
             let quota = known.get(&(namespace.to_owned(), name.to_owned()));
-            quota.is_none_or(|quota| quota.has_room_for(refusal))
+            quota.is_none_or(|quota| quota.has_room_for(message))
         })
     }
 }
 
-/// True iff claims use up this resource of a quota. Pods use up the ephemeral storage of nodes.
+/// True iff PVCs use this resource of a quota. Ephemeral storage is used by Pods.
 fn concerns_claims(resource: &str) -> bool {
     let is_storage = resource.ends_with("requests.storage");
     is_storage || resource.ends_with("persistentvolumeclaims")
 }
 
-impl Quota {
-    /// Its resources, as the decision reads them; none where it has scopes (see [`quota::Quota`]), or nobody has counted yet.
+impl SlimQuota {
+    /// The resources of the quota as the decision reads them; none if it has scopes (see [`quota::Quota`]) or no
+    /// status yet.
     pub(super) fn resources(&self) -> Vec<quota::Quota> {
         let is_scoped = self.spec.scopes.as_ref().is_some_and(|scopes| !scopes.is_empty());
         if is_scoped || self.spec.scope_selector.is_some() {
@@ -155,9 +157,9 @@ impl Quota {
         resources.collect()
     }
 
-    /// True iff what a refusal by this quota says was requested fits into it now.
-    fn has_room_for(&self, refusal: &str) -> bool {
-        let requested = refusal.split_once("requested: ").map_or("", |(_, requested)| requested);
+    /// True iff the request in the message of a denial by this quota fits now.
+    fn has_room_for(&self, message: &str) -> bool {
+        let requested = message.split_once("requested: ").map_or("", |(_, requested)| requested);
         let requested = requested.split(", used:").next().unwrap_or_default();
         let whole = |text: &str| text.parse::<Quantity>().map_or(0, |amount| amount.whole());
         let of = |amounts: &BTreeMap<String, String>, resource| amounts.get(resource).map(|text| whole(text));
@@ -169,42 +171,42 @@ impl Quota {
     }
 }
 
-/// No amount is none.
+/// Parses an amount; zero without one.
 fn amount(text: Option<&String>) -> Quantity {
     text.and_then(|text| text.parse().ok())
         .unwrap_or_else(|| Quantity::from_bytes(0))
 }
 
-impl Obstacle for Limits {
-    fn is_named_in(refusal: &str) -> bool {
-        refusal.contains(OUT_OF_LIMITS)
+impl Blocker for SlimLimitRange {
+    fn is_named_in(message: &str) -> bool {
+        message.contains(OUT_OF_LIMITS)
     }
 
-    /// Where a PVC may ask for more, or for less.
+    /// True iff the maximum was raised or the minimum was lowered.
     fn gave_way(before: Option<&Self>, after: Option<&Self>) -> bool {
-        let Some((most, least)) = before.map(Self::bounds) else {
+        let Some((max, min)) = before.map(Self::bounds) else {
             return false;
         };
-        let (most_now, least_now) = after.map(Self::bounds).unwrap_or_default();
-        let is_higher = most.is_some_and(|most| most_now.is_none_or(|now| now > most));
-        is_higher || least.is_some_and(|least| least_now.is_none_or(|now| now < least))
+        let (max_now, min_now) = after.map(Self::bounds).unwrap_or_default();
+        let is_higher = max.is_some_and(|max| max_now.is_none_or(|now| now > max));
+        is_higher || min.is_some_and(|min| min_now.is_none_or(|now| now < min))
     }
 
-    /// The words name no LimitRange: all of the namespace are asked.
-    fn lets_pass(known: &Known<Self>, namespace: &str, refusal: &str, _: Option<&str>) -> bool {
-        let Some(request) = refused_request(refusal) else {
+    /// The message does not name the LimitRange, so all of the namespace are checked.
+    fn lets_pass(known: &KnownBlockers<Self>, namespace: &str, message: &str, _: Option<&str>) -> bool {
+        let Some(request) = denied_request(message) else {
             return false;
         };
         let mut here = known.iter().filter(|((of, _), _)| of == namespace);
         here.all(|(_, limits)| {
-            let (most, least) = limits.bounds();
-            most.is_none_or(|most| request <= most) && least.is_none_or(|least| request >= least)
+            let (max, min) = limits.bounds();
+            max.is_none_or(|max| request <= max) && min.is_none_or(|min| request >= min)
         })
     }
 }
 
-impl Limits {
-    /// The most and the least that a PVC may ask for.
+impl SlimLimitRange {
+    /// The maximum and the minimum that a PVC may request.
     fn bounds(&self) -> (Option<Quantity>, Option<Quantity>) {
         let of_claims = || {
             self.spec
@@ -213,22 +215,22 @@ impl Limits {
                 .filter(|limit| limit.of == "PersistentVolumeClaim")
         };
         let storage = |amounts: &BTreeMap<String, String>| amounts.get("storage")?.parse().ok();
-        let most = of_claims().filter_map(|limit| storage(&limit.max)).min();
-        (most, of_claims().filter_map(|limit| storage(&limit.min)).max())
+        let max = of_claims().filter_map(|limit| storage(&limit.max)).min();
+        (max, of_claims().filter_map(|limit| storage(&limit.min)).max())
     }
 }
 
-/// What a PVC asked for that a LimitRange denied.
-fn refused_request(refusal: &str) -> Option<Quantity> {
-    let (_, rest) = refusal.split_once(OUT_OF_LIMITS)?;
+/// The request of a PVC in the message of a denial by a LimitRange.
+fn denied_request(message: &str) -> Option<Quantity> {
+    let (_, rest) = message.split_once(OUT_OF_LIMITS)?;
     let (_, request) = rest.split_once("but request is ")?;
     let end = request.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
     request[..end.unwrap_or(request.len())].parse().ok()
 }
 
-impl Obstacle for Class {
-    fn is_named_in(refusal: &str) -> bool {
-        refusal.contains(NO_EXPANSION)
+impl Blocker for SlimStorageClass {
+    fn is_named_in(message: &str) -> bool {
+        message.contains(NO_EXPANSION)
     }
 
     fn gave_way(before: Option<&Self>, after: Option<&Self>) -> bool {
@@ -236,30 +238,30 @@ impl Obstacle for Class {
         expands(after) && !expands(before)
     }
 
-    fn lets_pass(known: &Known<Self>, _: &str, refusal: &str, class: Option<&str>) -> bool {
-        let class = class.filter(|_| Self::is_named_in(refusal));
+    fn lets_pass(known: &KnownBlockers<Self>, _: &str, message: &str, class: Option<&str>) -> bool {
+        let class = class.filter(|_| Self::is_named_in(message));
         let class = class.and_then(|name| known.get(&(String::new(), name.to_owned())));
         class.is_some_and(Self::expands)
     }
 }
 
-impl Class {
+impl SlimStorageClass {
     fn expands(&self) -> bool {
         self.allow_volume_expansion == Some(true)
     }
 }
 
-/// The obstacles of one kind, as they were seen last.
+/// The blockers of one kind as the watch last showed them.
 #[derive(Debug)]
-pub(super) struct Seen<K> {
-    known: Known<K>,
-    /// What a list that is being read has shown so far.
-    listed: Known<K>,
-    /// The first list has been read.
+pub(super) struct SeenBlockers<K> {
+    known: KnownBlockers<K>,
+    /// The objects of an incomplete list.
+    listed: KnownBlockers<K>,
+    /// True once the first list is complete.
     complete: bool,
 }
 
-impl<K> Default for Seen<K> {
+impl<K> Default for SeenBlockers<K> {
     fn default() -> Self {
         Self {
             known: HashMap::new(),
@@ -269,8 +271,8 @@ impl<K> Default for Seen<K> {
     }
 }
 
-impl<K: Obstacle + ResourceExt> Seen<K> {
-    /// Takes note of an event; true iff one of them gave way. The first list only says how things are.
+impl<K: Blocker + ResourceExt> SeenBlockers<K> {
+    /// Handles an event of the watch. True iff a blocker gave way; the first list only sets the initial state.
     pub(super) fn note(&mut self, event: Event<K>) -> bool {
         match event {
             Event::Init => {
@@ -301,12 +303,12 @@ impl<K: Obstacle + ResourceExt> Seen<K> {
         }
     }
 
-    /// True iff what was refused with these words passes now, as far as that can be seen.
-    pub(super) fn lets_pass(&self, namespace: &str, refusal: &str, class: Option<&str>) -> bool {
-        self.complete && K::lets_pass(&self.known, namespace, refusal, class)
+    /// True iff an apply that was denied with this message passes now, as far as is known.
+    pub(super) fn lets_pass(&self, namespace: &str, message: &str, class: Option<&str>) -> bool {
+        self.complete && K::lets_pass(&self.known, namespace, message, class)
     }
 }
 
 #[cfg(test)]
-#[path = "obstacles_tests.rs"]
+#[path = "blockers_tests.rs"]
 mod tests;

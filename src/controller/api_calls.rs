@@ -1,4 +1,4 @@
-//! Writes, and what becomes of them.
+//! Calls of the API, their outcomes, and the bodies of writes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,89 +7,91 @@ use kube::api::{Api, Patch, PatchParams};
 use kube::core::Status;
 use serde_json::{Value, json};
 
-use super::slim::{Applied, Patched};
+use super::slim_claim::Applied;
+use super::slim_set::Patched;
 use super::{FIELD_MANAGER, undone};
 use crate::claims;
-use crate::rollout::{ApplyClaim, Refusal, SetReady, SetStaged};
+use crate::rollout::Refusal as Denial; // words: allowed
+use crate::rollout::{ApplyClaim, SetReady, SetStaged};
 use crate::templates::{StagedChange, StagedError, UpdatePolicy, keys};
 
-/// How long one call may take.
+/// The timeout of one call.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The longest message of the API server that is kept.
+/// The maximum length of a message of the API server that is kept, in characters.
 const MAX_MESSAGE: usize = 512;
 
-/// What became of a write.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Outcome<T> {
-    /// It was done; the reply.
+pub(super) enum ApiOutcome<T> {
+    /// The call succeeded, with this reply.
     Done(T),
-    /// The object has changed since: look again.
+    /// The object has changed since it was read.
     Conflict,
-    /// The object is not there any more, or another one of its name is.
-    Gone,
-    /// The API server will not do it.
-    Refused {
-        /// The reason of its status.
+    /// The object does not exist, or another one has its name.
+    NotFound,
+    /// The API server denied the call.
+    Denied {
+        /// The reason in the status.
         cause: String,
-        /// Its message.
+        /// The message in the status.
         message: String,
-        /// The resourceVersion of what it stored instead, if it did.
+        /// The resourceVersion, if the API server stored something else.
         stored: Option<String>,
     },
-    /// It is not known whether it was done: look again later.
+    /// It is unknown whether the call succeeded.
     Unsure {
-        /// Why, for the log.
+        /// The cause, for the log.
         why: String,
-        /// Seconds that the API server asked to wait.
+        /// The seconds that the API server asked to wait.
         retry_after: Option<u32>,
     },
 }
 
-impl<T> Outcome<T> {
-    /// The outcome as a label.
+impl<T> ApiOutcome<T> {
+    /// The value of the metric label `outcome`.
     #[must_use]
     pub(super) const fn as_str(&self) -> &'static str {
         match self {
             Self::Done(_) => "done",
             Self::Conflict => "conflict",
-            Self::Gone => "gone",
-            Self::Refused { .. } => "refused",
+            Self::NotFound => "gone", // words: allowed
+            Self::Denied { .. } => "refused",
             Self::Unsure { .. } => "unsure",
         }
     }
 
-    /// The same outcome, or what comes of the reply.
-    pub(super) fn and_then<U>(self, read: impl FnOnce(T) -> Outcome<U>) -> Outcome<U> {
+    /// Converts the reply, and keeps every other outcome.
+    pub(super) fn and_then<U>(self, read: impl FnOnce(T) -> ApiOutcome<U>) -> ApiOutcome<U> {
         match self {
             Self::Done(reply) => read(reply),
-            Self::Conflict => Outcome::Conflict,
-            Self::Gone => Outcome::Gone,
-            Self::Refused { cause, message, stored } => Outcome::Refused { cause, message, stored },
-            Self::Unsure { why, retry_after } => Outcome::Unsure { why, retry_after },
+            Self::Conflict => ApiOutcome::Conflict,
+            Self::NotFound => ApiOutcome::NotFound,
+            Self::Denied { cause, message, stored } => ApiOutcome::Denied { cause, message, stored },
+            Self::Unsure { why, retry_after } => ApiOutcome::Unsure { why, retry_after },
         }
     }
 }
 
-/// Waits for a call, and says what became of it.
-pub(super) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> Outcome<T> {
+/// Waits for a call with a timeout.
+pub(super) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> ApiOutcome<T> {
     match tokio::time::timeout(CALL_TIMEOUT, call).await {
-        Ok(Ok(reply)) => Outcome::Done(reply),
-        Ok(Err(kube::Error::Api(status))) => refusal(*status),
-        Ok(Err(error)) => Outcome::Unsure {
+        Ok(Ok(reply)) => ApiOutcome::Done(reply),
+        Ok(Err(kube::Error::Api(status))) => outcome_of(*status),
+        Ok(Err(error)) => ApiOutcome::Unsure {
             why: error.to_string(),
             retry_after: None,
         },
-        Err(_) => Outcome::Unsure {
-            why: format!("no answer within {CALL_TIMEOUT:?}"),
+        Err(_) => ApiOutcome::Unsure {
+            why: format!("no response within {CALL_TIMEOUT:?}"),
             retry_after: None,
         },
     }
 }
 
-/// The one place where the API server's answers are told apart.
-fn refusal<T>(status: Status) -> Outcome<T> {
-    let another = status
+/// Classifies a failure status of the API server.
+fn outcome_of<T>(status: Status) -> ApiOutcome<T> {
+    let is_other_uid = status
         .details
         .iter()
         .flat_map(|details| &details.causes)
@@ -100,11 +102,11 @@ fn refusal<T>(status: Status) -> Outcome<T> {
         .map(|details| details.retry_after_seconds)
         .filter(|seconds| *seconds > 0);
     match status.code {
-        404 | 410 => Outcome::Gone,
-        409 => Outcome::Conflict,
-        422 if another => Outcome::Gone,
+        404 | 410 => ApiOutcome::NotFound,
+        409 => ApiOutcome::Conflict,
+        422 if is_other_uid => ApiOutcome::NotFound,
         // 401: the token is being renewed. 408: the server gave up waiting.
-        401 | 408 | 429 | 500.. => Outcome::Unsure {
+        401 | 408 | 429 | 500.. => ApiOutcome::Unsure {
             why: format!("{} {}", status.code, status.message),
             retry_after,
         },
@@ -114,7 +116,7 @@ fn refusal<T>(status: Status) -> Outcome<T> {
             } else {
                 status.reason
             };
-            Outcome::Refused {
+            ApiOutcome::Denied {
                 cause,
                 message: shorten(&status.message),
                 stored: None,
@@ -123,13 +125,13 @@ fn refusal<T>(status: Status) -> Outcome<T> {
     }
 }
 
-/// The first line of a message, as much of it as is kept.
+/// The first line of a message, up to the maximum length.
 pub(super) fn shorten(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     line.chars().take(MAX_MESSAGE).collect()
 }
 
-/// The body of the apply: the fields of the action and no others (S2).
+/// The body of an apply: the fields of the action and no others (S2).
 pub(super) fn body(apply: &ApplyClaim) -> Value {
     let mut labels: BTreeMap<&str, &str> = apply
         .labels
@@ -157,32 +159,32 @@ pub(super) fn body(apply: &ApplyClaim) -> Value {
     body
 }
 
-/// Applies to a claim. Done with what the claim looks like since; what comes back otherwise than it was sent counts as
-/// refused.
-pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Outcome<claims::Claim> {
+/// Applies to a PVC and returns the reply. If the reply differs from what was sent, the apply counts as denied.
+pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> ApiOutcome<claims::Claim> {
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let body = body(apply);
     let outcome = call(claims.patch(apply.name.as_str(), &params, &Patch::Apply(&body))).await;
     outcome.and_then(|reply| match reply.read {
         Ok(claim) => match undone::of_claim(&body, apply, &reply.metadata, &claim) {
-            Some(message) => Outcome::Refused {
-                cause: Refusal::CHANGED_BY_OTHERS.to_owned(),
+            Some(message) => ApiOutcome::Denied {
+                cause: Denial::CHANGED_BY_OTHERS.to_owned(),
                 message: shorten(&message),
                 stored: Some(claim.resource_version),
             },
-            None => Outcome::Done(claim),
+            None => ApiOutcome::Done(claim),
         },
-        Err(error) => Outcome::Unsure {
+        Err(error) => ApiOutcome::Unsure {
             why: error.to_string(),
             retry_after: None,
         },
     })
 }
 
-/// The record of a set as it is written or taken away, and beside it how far the rollout has come; nobody waits at its end.
+/// The patch that writes or removes the staged change together with the phase. It also removes `ready`: no Pod waits
+/// when the phase changes.
 ///
 /// # Errors
-/// [`StagedError`] if it cannot be written; it was read from a text of at most the same length.
+/// [`StagedError`] if the staged change is too long. It was read from a text of at most the same length.
 pub(super) fn staged_change(action: &SetStaged) -> Result<Value, StagedError> {
     let change = action.change.as_ref();
     let annotations = json!({
@@ -193,7 +195,7 @@ pub(super) fn staged_change(action: &SetStaged) -> Result<Value, StagedError> {
     Ok(annotated(&action.set_uid, &action.resource_version, &annotations))
 }
 
-/// Whose claims became ready, as it is written.
+/// The patch of the annotation `ready`.
 pub(super) fn ready(action: &SetReady) -> Value {
     let ready = action.ready.as_ref().map(ToString::to_string);
     annotated(
@@ -207,20 +209,20 @@ fn annotated(uid: &str, resource_version: &str, annotations: &Value) -> Value {
     json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "annotations": annotations } })
 }
 
-/// Writes to a set; what comes back otherwise than it was sent counts as refused.
-pub(super) async fn patch(sets: &Api<Patched>, name: &str, body: &Value) -> Outcome<Patched> {
+/// Patches a set. If the reply differs from what was sent, the patch counts as denied.
+pub(super) async fn patch(sets: &Api<Patched>, name: &str, body: &Value) -> ApiOutcome<Patched> {
     let outcome = call(sets.patch(name, &merge(), &Patch::Merge(body))).await;
     outcome.and_then(|reply| match undone::of_set(body, &reply.metadata) {
-        Some(message) => Outcome::Refused {
+        Some(message) => ApiOutcome::Denied {
             cause: undone::CAUSE.to_owned(),
             message,
             stored: reply.metadata.resource_version,
         },
-        None => Outcome::Done(reply),
+        None => ApiOutcome::Done(reply),
     })
 }
 
-/// How a merge patch is sent.
+/// The parameters of a merge patch.
 pub(super) fn merge() -> PatchParams {
     PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
@@ -229,5 +231,5 @@ pub(super) fn merge() -> PatchParams {
 }
 
 #[cfg(test)]
-#[path = "act_tests.rs"]
+#[path = "api_calls_tests.rs"]
 mod tests;

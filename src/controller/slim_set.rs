@@ -1,0 +1,235 @@
+//! StatefulSets reduced to the fields that are read. Other fields are never decoded into memory.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
+use kube::Resource;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::staged_at::staged_at;
+use crate::claims::Owner;
+use crate::json;
+use crate::rollout::Seconds;
+use crate::rollout::snapshot::{PodManagement, Strategy};
+use crate::templates::{ClaimTemplate, TemplateError, keys};
+
+/// A StatefulSet in few bytes: there are thousands.
+#[derive(Clone, Debug, Deserialize, Resource)]
+#[resource(inherit = "StatefulSet")]
+#[serde(from = "SentSet")]
+pub(super) struct SlimSet {
+    /// The identity, the generation and the owners.
+    pub(super) metadata: ObjectMeta,
+    /// Our annotations, by key.
+    annotations: Pairs,
+    /// The latest possible time of the staging; only with the update strategy `OnDelete`.
+    pub(super) staged_at: Option<Seconds>,
+    pub(super) spec: SlimSetSpec,
+    pub(super) status: SlimSetStatus,
+}
+
+/// A small map: a map of the standard library takes half a kilobyte for its first entry.
+pub(super) type Pairs = Box<[(Box<str>, Box<str>)]>;
+
+#[derive(Clone, Debug)]
+pub(super) struct SlimSetSpec {
+    pub(super) replicas: Option<i32>,
+    pub(super) match_labels: Pairs,
+    /// Unparsed JSON: parsed templates take ten times the memory, and those of most sets are never read.
+    pub(super) volume_claim_templates: Option<Box<RawValue>>,
+    pub(super) strategy: Strategy,
+    pub(super) partition: i32,
+    pub(super) has_max_unavailable: bool,
+    pub(super) pod_management: PodManagement,
+    pub(super) min_ready_seconds: i32,
+    pub(super) revision_history_limit: Option<i32>,
+    pub(super) first_ordinal: i32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct SlimSetStatus {
+    pub(super) observed_generation: i64,
+    pub(super) update_revision: Box<str>,
+}
+
+/// A StatefulSet as the API server sends it.
+#[derive(Deserialize)]
+struct SentSet {
+    metadata: SentMetadata,
+    #[serde(default)]
+    spec: SentSpec,
+    #[serde(default)]
+    status: SentStatus,
+}
+
+/// Metadata without labels, and with unparsed managed fields.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SentMetadata {
+    name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    generation: Option<i64>,
+    deletion_timestamp: Option<Time>,
+    annotations: Option<BTreeMap<String, String>>,
+    owner_references: Option<Vec<OwnerReference>>,
+    managed_fields: Option<Box<RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SentSpec {
+    replicas: Option<i32>,
+    selector: Selector,
+    volume_claim_templates: Option<Box<RawValue>>,
+    update_strategy: UpdateStrategy,
+    pod_management_policy: String,
+    min_ready_seconds: i32,
+    revision_history_limit: Option<i32>,
+    ordinals: Ordinals,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Selector {
+    match_labels: BTreeMap<String, String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct UpdateStrategy {
+    #[serde(rename = "type")]
+    type_: String,
+    rolling_update: RollingUpdate,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct RollingUpdate {
+    partition: i32,
+    /// Only whether the field is present.
+    max_unavailable: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Ordinals {
+    start: i32,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SentStatus {
+    observed_generation: i64,
+    update_revision: String,
+}
+
+/// The reply to a patch of a StatefulSet.
+#[derive(Clone, Debug, Deserialize, Resource)]
+#[resource(inherit = "StatefulSet")]
+pub(super) struct Patched {
+    pub(super) metadata: ObjectMeta,
+}
+
+impl SlimSet {
+    /// The value of one of our annotations.
+    pub(super) fn annotation(&self, key: &str) -> Option<&str> {
+        let mut ours = self.annotations.iter();
+        ours.find(|(known, _)| **known == *key).map(|(_, value)| &**value)
+    }
+
+    /// Our annotations, by key.
+    pub(super) fn annotations(&self) -> &[(Box<str>, Box<str>)] {
+        &self.annotations
+    }
+
+    /// The live templates.
+    ///
+    /// # Errors
+    /// [`TemplateError`] if they are invalid.
+    pub(super) fn templates(&self) -> Result<Vec<ClaimTemplate>, TemplateError> {
+        let text = self
+            .spec
+            .volume_claim_templates
+            .as_ref()
+            .map_or("null", |text| text.get());
+        ClaimTemplate::list_from_value(json::read(text)?)
+    }
+
+    /// The names of the live templates; none if they are invalid.
+    pub(super) fn template_names(&self) -> Vec<String> {
+        let templates = self.templates().unwrap_or_default();
+        templates.into_iter().map(|template| template.name).collect()
+    }
+}
+
+impl From<SentSet> for SlimSet {
+    fn from(sent: SentSet) -> Self {
+        let SentSet { metadata, spec, status } = sent;
+        let mut annotations = metadata.annotations.unwrap_or_default();
+        annotations.retain(|key, _| key.starts_with(keys::PREFIX));
+        let strategy = match &*spec.update_strategy.type_ {
+            "RollingUpdate" => Strategy::RollingUpdate,
+            "Recreate" => Strategy::Recreate,
+            _ => Strategy::OnDelete,
+        };
+        let staged = annotations.get(keys::STAGED).filter(|_| strategy == Strategy::OnDelete);
+        let staged_at = staged.and_then(|staged| staged_at(staged, metadata.managed_fields.as_deref()?));
+        Self {
+            metadata: ObjectMeta {
+                name: metadata.name,
+                namespace: metadata.namespace,
+                uid: metadata.uid,
+                resource_version: metadata.resource_version,
+                generation: metadata.generation,
+                deletion_timestamp: metadata.deletion_timestamp,
+                owner_references: metadata.owner_references,
+                ..ObjectMeta::default()
+            },
+            annotations: pairs(annotations),
+            staged_at,
+            spec: SlimSetSpec {
+                replicas: spec.replicas,
+                match_labels: pairs(spec.selector.match_labels),
+                volume_claim_templates: spec.volume_claim_templates,
+                strategy,
+                partition: spec.update_strategy.rolling_update.partition,
+                has_max_unavailable: spec.update_strategy.rolling_update.max_unavailable.is_some(),
+                pod_management: match &*spec.pod_management_policy {
+                    "Parallel" => PodManagement::Parallel,
+                    _ => PodManagement::OrderedReady,
+                },
+                min_ready_seconds: spec.min_ready_seconds,
+                revision_history_limit: spec.revision_history_limit,
+                first_ordinal: spec.ordinals.start,
+            },
+            status: SlimSetStatus {
+                observed_generation: status.observed_generation,
+                update_revision: status.update_revision.into(),
+            },
+        }
+    }
+}
+
+fn pairs(texts: BTreeMap<String, String>) -> Pairs {
+    texts
+        .into_iter()
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect()
+}
+
+/// One entry of `metadata.ownerReferences`.
+pub(super) fn owner(reference: OwnerReference) -> Owner {
+    Owner {
+        controller: reference.controller == Some(true),
+        block_owner_deletion: reference.block_owner_deletion == Some(true),
+        api_version: reference.api_version,
+        kind: reference.kind,
+        name: reference.name,
+        uid: reference.uid,
+    }
+}
