@@ -27,16 +27,16 @@ pub(crate) fn run(_: &Arguments) -> anyhow::Result<()> {
 /// The part of the metadata that the package repeats.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
-    rules: Vec<Rule>,
+struct PolicyMetadata {
+    rules: Vec<MetadataRule>,
     mutating: bool,
-    context_aware_resources: Vec<Resource>,
+    context_aware_resources: Vec<MetadataResource>,
     annotations: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Rule {
+struct MetadataRule {
     api_groups: Vec<String>,
     api_versions: Vec<String>,
     resources: Vec<String>,
@@ -45,7 +45,7 @@ struct Rule {
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Resource {
+struct MetadataResource {
     api_version: String,
     kind: String,
 }
@@ -69,7 +69,7 @@ struct Package<'a> {
     maintainers: [Maintainer<'a>; 1],
     provider: Provider<'a>,
     recommendations: [Recommendation; 1],
-    annotations: Annotations<'a>,
+    annotations: PackageAnnotations<'a>,
 }
 
 #[derive(Serialize)]
@@ -101,7 +101,7 @@ struct Recommendation {
 }
 
 #[derive(Serialize)]
-struct Annotations<'a> {
+struct PackageAnnotations<'a> {
     #[serde(rename = "kubewarden/mutation")]
     mutation: String,
     #[serde(rename = "kubewarden/resources")]
@@ -116,12 +116,12 @@ struct Annotations<'a> {
 
 /// The package as YAML, with a first line that says where it comes from.
 fn yaml() -> anyhow::Result<String> {
-    let metadata: Metadata = serde_saphyr::from_str(METADATA)?;
+    let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA)?;
     let package = metadata.package()?;
     Ok(format!("{HEADER}\n{}", serde_saphyr::to_string(&package)?))
 }
 
-impl Metadata {
+impl PolicyMetadata {
     fn package(&self) -> anyhow::Result<Package<'_>> {
         let policy = |key: &str| self.annotation(&format!("io.kubewarden.policy.{key}"));
         let (version, source) = (policy("version")?, policy("source")?);
@@ -149,7 +149,7 @@ impl Metadata {
             maintainers: [Maintainer { name, email }],
             provider: Provider { name: policy("title")? },
             recommendations: [Recommendation { url: CONTROLLER }],
-            annotations: Annotations {
+            annotations: PackageAnnotations {
                 mutation: self.mutating.to_string(),
                 resources: self.annotation("io.artifacthub.resources")?,
                 rules: serde_saphyr::to_string(&self.rules)?,
@@ -187,7 +187,7 @@ fn without_comments(yaml: &str) -> String {
 mod tests {
     use serde_json::Value;
 
-    use super::{METADATA, Metadata, QUESTIONS, Resource, Rule, yaml};
+    use super::{METADATA, MetadataResource, MetadataRule, PolicyMetadata, QUESTIONS, yaml};
 
     #[test]
     fn the_package_is_the_one_of_the_metadata_and_the_questions() {
@@ -202,10 +202,10 @@ mod tests {
     fn what_is_yaml_inside_yaml_reads_back_as_it_was() {
         let package: Value = serde_saphyr::from_str(&yaml().expect("YAML")).expect("YAML");
         let inner = |key: &str| package["annotations"][key].as_str().expect(key);
-        let metadata: Metadata = serde_saphyr::from_str(METADATA).expect("metadata");
-        let rules: Vec<Rule> = serde_saphyr::from_str(inner("kubewarden/rules")).expect("rules");
+        let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA).expect("metadata");
+        let rules: Vec<MetadataRule> = serde_saphyr::from_str(inner("kubewarden/rules")).expect("rules");
         assert_eq!(rules, metadata.rules);
-        let resources: Vec<Resource> =
+        let resources: Vec<MetadataResource> =
             serde_saphyr::from_str(inner("kubewarden/contextAwareResources")).expect("resources");
         assert_eq!(resources, metadata.context_aware_resources);
         let questions: Value = serde_saphyr::from_str(inner("kubewarden/questions-ui")).expect("questions");

@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn flags_are_repeated_or_lists_and_the_last_counts() {
-        type Limits = (&'static str, Option<u32>, Option<u32>);
-        let rows: [(&[&str], &[Limits]); 5] = [
+        type LimitRow = (&'static str, Option<u32>, Option<u32>);
+        let rows: [(&[&str], &[LimitRow]); 5] = [
             (&[], &[]),
             (&["--day=ebs=2"], &[("ebs", Some(2), None)]),
             (

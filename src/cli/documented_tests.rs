@@ -13,7 +13,7 @@ const CONTROLLER: &str = "system:serviceaccount:storage:rollouts";
 const BIRTHS: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
 /// One row: what is asked of whom, and what exists.
-struct Request {
+struct DocumentedRequest {
     user: &'static str,
     operation: &'static str,
     old: Value,
@@ -82,8 +82,8 @@ fn may_patch(user: &str, allowed: bool) -> Value {
 }
 
 /// alice, who may patch claims, changes the set.
-fn change(old: Value, new: Value) -> Request {
-    Request {
+fn change(old: Value, new: Value) -> DocumentedRequest {
+    DocumentedRequest {
         user: "alice",
         operation: "UPDATE",
         old,
@@ -94,7 +94,7 @@ fn change(old: Value, new: Value) -> Request {
     }
 }
 
-fn from_10(new: &Value) -> Request {
+fn from_10(new: &Value) -> DocumentedRequest {
     change(set(3, &sized("10Gi")), set(3, new))
 }
 
@@ -104,7 +104,7 @@ fn after<'a>(request: &'a str, prefix: &str) -> Option<&'a str> {
 }
 
 /// A change of the templates.
-fn template_change(section: &str, words: &str) -> Option<Request> {
+fn template_change(section: &str, words: &str) -> Option<DocumentedRequest> {
     if matches!(section, "ownedSets" | "stageOwnedBy" | "authority") {
         let mut request = from_10(&sized(after(words, "storage from 10Gi to ")?));
         if section != "authority" {
@@ -146,7 +146,7 @@ fn template_change(section: &str, words: &str) -> Option<Request> {
 }
 
 /// Where 10Gi is live and 1Ti is staged.
-fn taken_back(words: &str) -> Option<Request> {
+fn taken_back(words: &str) -> Option<DocumentedRequest> {
     let (size, capacities) = match words {
         "storage 20Gi" => ("20Gi", &[][..]),
         "storage 20Gi, all claims have 10Gi" => ("20Gi", &["10Gi", "10Gi", "10Gi"][..]),
@@ -166,7 +166,7 @@ fn taken_back(words: &str) -> Option<Request> {
 }
 
 /// A growth of existing claims.
-fn checked(words: &str) -> Option<Request> {
+fn checked(words: &str) -> Option<DocumentedRequest> {
     let (replicas, expands) = match words {
         "growth, and the class does not expand" => (3, false),
         "growth of a set with 30 claims" => (30, true),
@@ -189,7 +189,7 @@ fn checked(words: &str) -> Option<Request> {
 }
 
 /// A request by which a set that deletes its claims loses some.
-fn retained(words: &str) -> Option<Request> {
+fn retained(words: &str) -> Option<DocumentedRequest> {
     let mut old = set(3, &sized("10Gi"));
     old["spec"]["persistentVolumeClaimRetentionPolicy"] = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
     let mut new = old.clone();
@@ -211,17 +211,17 @@ fn retained(words: &str) -> Option<Request> {
 }
 
 /// A request that depends on who makes it.
-fn by_account(words: &str) -> Option<Request> {
+fn by_account(words: &str) -> Option<DocumentedRequest> {
     let [rolling, complete] =
         [Phase::RollingOut, Phase::Complete].map(|phase| staged(&sized("10Gi"), &sized("20Gi"), phase));
-    let completed = |user| Request {
+    let completed = |user| DocumentedRequest {
         user,
         ..change(rolling, complete.clone())
     };
     let birth = |user| {
         let mut born = claim(3, "10Gi", "10Gi");
         born["status"] = Value::Null;
-        Request {
+        DocumentedRequest {
             user,
             operation: "CREATE",
             exists: vec![complete.clone()],
@@ -247,7 +247,7 @@ fn by_account(words: &str) -> Option<Request> {
     })
 }
 
-fn request(section: &str, words: &str) -> Option<Request> {
+fn request(section: &str, words: &str) -> Option<DocumentedRequest> {
     if section == "shrink" {
         return taken_back(words);
     }
@@ -257,7 +257,7 @@ fn request(section: &str, words: &str) -> Option<Request> {
         .or_else(|| by_account(words))
 }
 
-fn verdict(request: &Request, setting: &Value) -> Verdict {
+fn verdict(request: &DocumentedRequest, setting: &Value) -> Verdict {
     let object = if request.new.is_null() {
         &request.old
     } else {

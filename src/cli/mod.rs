@@ -68,7 +68,7 @@ enum Command {
     Status(status::Arguments),
     Undo(undo::Arguments),
     /// Show every change of a rollout until it is complete: status --watch
-    Watch(status::Which),
+    Watch(status::Selection),
     Webhook(webhook::Arguments),
     Withdraw(withdraw::Arguments),
 }

@@ -11,7 +11,7 @@ use crate::templates::show::printable;
 
 /// The formats beside the usual one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// More columns, nothing cut off.
     Wide,
     /// JSON.

@@ -34,13 +34,13 @@ pub(crate) enum RecordedError {
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 struct AccessReview {
-    spec: Spec,
-    status: Option<Status>,
+    spec: AccessReviewSpec,
+    status: Option<AccessReviewStatus>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec {
+struct AccessReviewSpec {
     user: Option<String>,
     groups: Option<Vec<String>>,
     resource_attributes: Option<Attributes>,
@@ -59,7 +59,7 @@ struct Attributes {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-struct Status {
+struct AccessReviewStatus {
     allowed: bool,
     #[serde(default)]
     denied: bool,

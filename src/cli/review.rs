@@ -12,7 +12,7 @@ use super::files::{self, read_settings};
 use super::recorded::Recorded;
 use crate::admission::Lookups;
 use crate::webhook::engine::{check_settings, payload};
-use crate::webhook::envelope::{Response, Review};
+use crate::webhook::envelope::{AdmissionResponse, AdmissionReview};
 use crate::wire;
 
 /// Decide one AdmissionReview, as the policy in a cluster would
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 /// Reads the files, and decides.
-fn answer(arguments: &Arguments) -> anyhow::Result<Response> {
+fn answer(arguments: &Arguments) -> anyhow::Result<AdmissionResponse> {
     let settings = match &arguments.settings {
         Some(path) => read_settings(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => read_settings("{}")?,
@@ -68,16 +68,16 @@ fn answer(arguments: &Arguments) -> anyhow::Result<Response> {
         None => Recorded::default(),
     };
     let body = files::bytes(&arguments.file)?;
-    Ok(decide(&Review::read(&body)?, &settings, &mut lookups))
+    Ok(decide(&AdmissionReview::read(&body)?, &settings, &mut lookups))
 }
 
 /// The response to a review: what the webhook does between two sockets.
-fn decide(review: &Review<'_>, settings: &RawValue, lookups: &mut dyn Lookups) -> Response {
+fn decide(review: &AdmissionReview<'_>, settings: &RawValue, lookups: &mut dyn Lookups) -> AdmissionResponse {
     review.respond(&wire::validate(&payload(review.request, settings), lookups))
 }
 
 /// What a person wants to know first, in one line.
-fn summary(response: &Response) -> String {
+fn summary(response: &AdmissionResponse) -> String {
     let told = response.status.as_ref().and_then(|status| status.message.as_deref());
     match (response.allowed, &response.patch) {
         (false, _) => format!("denied: {}", told.unwrap_or("no reason given")),
@@ -103,7 +103,7 @@ mod tests {
     fn the_summary_is_one_line() {
         let body =
             br#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","object":{}}}"#;
-        let review = Review::read(body).expect("a review");
+        let review = AdmissionReview::read(body).expect("a review");
         for (answer, expected) in [
             (r#"{"accepted":true}"#, "allowed, unchanged"),
             (

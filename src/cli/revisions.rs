@@ -15,14 +15,14 @@ use crate::templates::{ClaimTemplate, Diff, Phase, Revision, TemplateError, keys
 
 /// The wishes of a set, the latest last.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct History {
+pub(crate) struct RevisionHistory {
     pub(crate) set: SetView,
-    pub(crate) targets: Vec<Wished>,
+    pub(crate) entries: Vec<HistoryEntry>,
 }
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wished {
+pub(crate) struct HistoryEntry {
     /// The higher, the later it was staged; nothing for one that the controller has not seen yet. 0 are the live templates.
     pub(crate) number: Option<i64>,
     pub(crate) revision: Revision,
@@ -34,14 +34,14 @@ pub(crate) struct Wished {
     /// How far it has come, if it is what is staged.
     pub(crate) phase: Option<Phase>,
     /// Whether the set has these templates.
-    pub(crate) place: Place,
+    pub(crate) place: TemplateOrigin,
     /// Whether claims are still at it that are to follow what is staged.
     pub(crate) current: bool,
 }
 
 /// Where templates stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum TemplateOrigin {
     /// In the set itself.
     Live,
     /// Only in the history, or in the record.
@@ -52,7 +52,7 @@ pub(crate) enum Place {
 ///
 /// # Errors
 /// If there is no such set, or it cannot be read.
-pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(Value, History)> {
+pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(Value, RevisionHistory)> {
     let kind = |group: &str, version: &str, kind: &str| {
         cluster::objects(client, Some(namespace), &cluster::kind(group, version, kind))
     };
@@ -73,7 +73,7 @@ pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow
         stored = listed.collect::<Result<Vec<Value>, _>>()?;
         stored.retain(|revision| belongs(revision, &uid));
     }
-    let mut history = History::of(&set, &stored)?;
+    let mut history = RevisionHistory::of(&set, &stored)?;
     if current != update {
         history.mark_current(current.as_deref().unwrap_or_default());
     }
@@ -87,7 +87,7 @@ fn belongs(stored: &Value, rollout: &str) -> bool {
     owners.into_iter().flatten().any(owned)
 }
 
-impl History {
+impl RevisionHistory {
     /// The history of a set whose wishes are stored so. A stored wish that cannot be read is left out: somebody else
     /// wrote it.
     ///
@@ -96,52 +96,55 @@ impl History {
     pub(crate) fn of(set: &Value, stored: &[Value]) -> Result<Self, objects::ObjectError> {
         let set = objects::set(set)?;
         let live = Revision::of(&set.live);
-        let mut targets: Vec<Wished> = stored.iter().filter_map(|stored| Wished::read(stored).ok()).collect();
-        targets.sort_by_key(|desired| desired.number);
-        if !targets.iter().any(|desired| desired.revision == live) {
-            targets.insert(0, Wished::new(Some(0), set.live.clone()));
+        let mut entries: Vec<HistoryEntry> = stored
+            .iter()
+            .filter_map(|stored| HistoryEntry::read(stored).ok())
+            .collect();
+        entries.sort_by_key(|entry| entry.number);
+        if !entries.iter().any(|entry| entry.revision == live) {
+            entries.insert(0, HistoryEntry::new(Some(0), set.live.clone()));
         }
         if let Some(change) = &set.staged {
             let revision = change.revision();
             // What is staged comes last, also if the controller has not numbered it anew yet.
-            let mut staged = match targets.iter().position(|desired| desired.revision == revision) {
-                Some(at) => targets.remove(at),
-                None => Wished::new(None, change.templates.clone()),
+            let mut staged = match entries.iter().position(|entry| entry.revision == revision) {
+                Some(at) => entries.remove(at),
+                None => HistoryEntry::new(None, change.templates.clone()),
             };
             staged.by.clone_from(&change.by);
             staged.manager.clone_from(&change.manager);
             staged.phase = Some(change.phase);
-            targets.push(staged);
+            entries.push(staged);
         }
-        for desired in targets.iter_mut().filter(|desired| desired.revision == live) {
-            desired.place = Place::Live;
+        for entry in entries.iter_mut().filter(|entry| entry.revision == live) {
+            entry.place = TemplateOrigin::Live;
         }
-        Ok(Self { set, targets })
+        Ok(Self { set, entries })
     }
 
     /// Claims are still at this revision.
     fn mark_current(&mut self, revision: &str) {
-        for desired in &mut self.targets {
-            desired.current = desired.revision.as_str() == revision;
+        for entry in &mut self.entries {
+            entry.current = entry.revision.as_str() == revision;
         }
     }
 
     /// The wish of this revision or number.
-    pub(crate) fn find(&self, asked: &str) -> Option<&Wished> {
-        let mut all = self.targets.iter();
-        all.find(|desired| desired.revision.as_str() == asked).or_else(|| {
-            self.targets
+    pub(crate) fn find(&self, asked: &str) -> Option<&HistoryEntry> {
+        let mut all = self.entries.iter();
+        all.find(|entry| entry.revision.as_str() == asked).or_else(|| {
+            self.entries
                 .iter()
-                .find(|desired| desired.number.is_some_and(|number| number.to_string() == asked))
+                .find(|entry| entry.number.is_some_and(|number| number.to_string() == asked))
         })
     }
 
     /// What changed in each wish, in a few words each: seen from the one before it, the first from nothing.
     pub(crate) fn changes(&self) -> Vec<Vec<String>> {
-        let before = std::iter::once(None).chain(self.targets.iter().map(Some));
-        let changes = before.zip(&self.targets).map(|(before, desired)| match before {
-            None => sizes(&desired.templates),
-            Some(before) => difference(&before.templates, &desired.templates),
+        let before = std::iter::once(None).chain(self.entries.iter().map(Some));
+        let changes = before.zip(&self.entries).map(|(before, entry)| match before {
+            None => sizes(&entry.templates),
+            Some(before) => difference(&before.templates, &entry.templates),
         });
         changes.collect()
     }
@@ -171,7 +174,7 @@ fn sizes(templates: &[ClaimTemplate]) -> Vec<String> {
         .collect()
 }
 
-impl Wished {
+impl HistoryEntry {
     fn new(number: Option<i64>, templates: Vec<ClaimTemplate>) -> Self {
         Self {
             number,
@@ -181,7 +184,7 @@ impl Wished {
             manager: String::new(),
             created: None,
             phase: None,
-            place: Place::Kept,
+            place: TemplateOrigin::Kept,
             current: false,
         }
     }
@@ -209,9 +212,9 @@ impl Wished {
 }
 
 /// The patch that asks for these templates.
-pub(crate) fn patch(set: &Value, desired: &Wished) -> Value {
+pub(crate) fn patch(set: &Value, entry: &HistoryEntry) -> Value {
     let mut patch = precondition(set);
-    patch["spec"] = json!({"volumeClaimTemplates": desired.templates()});
+    patch["spec"] = json!({"volumeClaimTemplates": entry.templates()});
     patch
 }
 

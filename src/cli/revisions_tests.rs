@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{History, Place};
+use super::{RevisionHistory, TemplateOrigin};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
 
 pub(crate) fn template(size: &str) -> Value {
@@ -46,25 +46,25 @@ pub(crate) fn stored(number: i64, size: &str) -> Value {
     })
 }
 
-pub(crate) fn history(staged: Option<&str>, kept: &[Value]) -> History {
-    History::of(&set(staged), kept).expect("a history")
+pub(crate) fn history(staged: Option<&str>, kept: &[Value]) -> RevisionHistory {
+    RevisionHistory::of(&set(staged), kept).expect("a history")
 }
 
 /// Number, revision as the size it stands for, who, phase, place, changes.
-fn lines(history: &History) -> Vec<String> {
+fn lines(history: &RevisionHistory) -> Vec<String> {
     let changes = history.changes();
-    let line = |(desired, changes): (&super::Wished, &Vec<String>)| {
-        let number = desired.number.map_or("-".to_owned(), |number| number.to_string());
-        let phase = desired.phase.map_or("-".to_owned(), |phase| phase.to_string());
+    let line = |(entry, changes): (&super::Wished, &Vec<String>)| {
+        let number = entry.number.map_or("-".to_owned(), |number| number.to_string());
+        let phase = entry.phase.map_or("-".to_owned(), |phase| phase.to_string());
         format!(
             "{number} {}/{} {phase} {:?} {}",
-            desired.by,
-            desired.manager,
-            desired.place,
+            entry.by,
+            entry.manager,
+            entry.place,
             changes.join(", ")
         )
     };
-    history.targets.iter().zip(&changes).map(line).collect()
+    history.entries.iter().zip(&changes).map(line).collect()
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn wishes_stand_in_their_order_after_the_live_templates_and_what_is_staged_is_la
 fn live_templates_that_were_a_wish_once_are_not_shown_twice() {
     let history = history(None, &[stored(1, "1Gi"), stored(2, "2Gi")]);
     assert_eq!(
-        history.targets.iter().map(|desired| desired.place).collect::<Vec<_>>(),
-        [Place::Live, Place::Kept]
+        history.entries.iter().map(|entry| entry.place).collect::<Vec<_>>(),
+        [TemplateOrigin::Live, TemplateOrigin::Kept]
     );
 }
 
@@ -104,13 +104,13 @@ fn live_templates_that_were_a_wish_once_are_not_shown_twice() {
 fn what_is_no_wish_is_left_out() {
     let mut broken = stored(1, "2Gi");
     broken["data"]["spec"]["volumeClaimTemplates"] = json!("none");
-    assert_eq!(history(None, &[broken]).targets.len(), 1);
+    assert_eq!(history(None, &[broken]).entries.len(), 1);
 }
 
 #[test]
 fn a_wish_is_found_by_its_revision_or_its_number() {
     let history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
-    let found = |asked: &str| history.find(asked).map(|desired| desired.number);
+    let found = |asked: &str| history.find(asked).map(|entry| entry.number);
     assert_eq!(found(&revision("2Gi")), Some(Some(1)));
     assert_eq!(found("2"), Some(Some(2)));
     assert_eq!(found("0"), Some(Some(0)));

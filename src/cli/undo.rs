@@ -6,7 +6,7 @@ use clap::Args;
 use super::ClusterArguments;
 use super::history::unknown;
 use super::output::print;
-use super::revisions::{self, History, Place, Wished};
+use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
 use super::withdraw::{DryRun, patch, remark, withdraw};
 use crate::controller::objects;
 use crate::templates::diff::Change;
@@ -36,7 +36,7 @@ enum Way<'a> {
     /// Drop what is staged.
     Withdraw(Revision),
     /// Ask for the templates of this wish.
-    Ask(&'a Wished),
+    Ask(&'a HistoryEntry),
 }
 
 /// Runs the subcommand.
@@ -44,37 +44,37 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
     let (client, namespace) = cluster.connect().await?;
     let (set, history) = revisions::read(&client, &namespace, &arguments.name).await?;
     let dry_run = arguments.dry_run;
-    let desired = match way(&history, arguments.to_revision.as_deref())? {
+    let entry = match way(&history, arguments.to_revision.as_deref())? {
         Way::Withdraw(revision) => return withdraw(&client, &set, &history.set, &revision, dry_run).await,
-        Way::Ask(desired) => desired,
+        Way::Ask(entry) => entry,
     };
-    let stored = patch(&client, &history.set, &revisions::patch(&set, desired), dry_run).await;
-    let stored = stored.with_context(|| explain(&history, desired))?;
+    let stored = patch(&client, &history.set, &revisions::patch(&set, entry), dry_run).await;
+    let stored = stored.with_context(|| explain(&history, entry))?;
     let staged = objects::set(&stored)?.staged.map(|change| change.revision());
     ensure!(
-        staged.as_ref() == Some(&desired.revision),
+        staged.as_ref() == Some(&entry.revision),
         "expected the policy to stage revision {}, but found that nobody did: is it installed?",
-        desired.revision
+        entry.revision
     );
     let set = &history.set.name;
     print(&format!(
         "statefulset.apps/{set} rolled back to revision {}{}\n",
-        desired.revision,
+        entry.revision,
         remark(dry_run)
     ))
 }
 
 /// The way back to the wish that is asked for, or to the one before what is staged.
-fn way<'a>(history: &'a History, asked: Option<&str>) -> anyhow::Result<Way<'a>> {
+fn way<'a>(history: &'a RevisionHistory, asked: Option<&str>) -> anyhow::Result<Way<'a>> {
     let staged = history.set.staged.as_ref().map(|change| change.revision());
     let target = match asked {
         Some(asked) => history.find(asked).with_context(|| unknown(history, asked))?,
         None => {
             let mut before = history
-                .targets
+                .entries
                 .iter()
                 .rev()
-                .skip_while(|desired| Some(&desired.revision) != staged.as_ref());
+                .skip_while(|entry| Some(&entry.revision) != staged.as_ref());
             before.nth(1).with_context(|| {
                 format!(
                     "expected a wish before the staged one of StatefulSet {}, but found none",
@@ -89,32 +89,32 @@ fn way<'a>(history: &'a History, asked: Option<&str>) -> anyhow::Result<Way<'a>>
         target.revision
     );
     Ok(match (target.place, staged) {
-        (Place::Live, Some(staged)) => Way::Withdraw(staged),
-        (Place::Live, None) => anyhow::bail!(
+        (TemplateOrigin::Live, Some(staged)) => Way::Withdraw(staged),
+        (TemplateOrigin::Live, None) => anyhow::bail!(
             "revision {} is what the set has, and nothing is staged",
             target.revision
         ),
-        (Place::Kept, _) => Way::Ask(target),
+        (TemplateOrigin::Kept, _) => Way::Ask(target),
     })
 }
 
 /// Why a refusal is to be expected, if one is.
-fn explain(history: &History, desired: &Wished) -> String {
+fn explain(history: &RevisionHistory, entry: &HistoryEntry) -> String {
     let current = history
         .set
         .staged
         .as_ref()
         .map_or(&history.set.live, |change| &change.templates);
-    let diff = Diff::between(current, &desired.templates);
+    let diff = Diff::between(current, &entry.templates);
     let smaller = |change: &Change| matches!(change, Change::Storage { from, to } if to < from);
     if diff.changed.iter().flat_map(|change| &change.changes).any(smaller) {
         return format!(
             "revision {} asks for less storage, and a claim never gets smaller; what has not begun can be dropped with \
              `claim-rollout withdraw {}`",
-            desired.revision, history.set.name
+            entry.revision, history.set.name
         );
     }
-    format!("revision {} was not accepted", desired.revision)
+    format!("revision {} was not accepted", entry.revision)
 }
 
 #[cfg(test)]
@@ -153,7 +153,7 @@ mod tests {
         ] {
             let history = history(staged, &kept());
             let found = match way(&history, asked) {
-                Ok(Way::Ask(desired)) => Ok(("ask", desired.revision.clone())),
+                Ok(Way::Ask(entry)) => Ok(("ask", entry.revision.clone())),
                 Ok(Way::Withdraw(revision)) => Ok(("withdraw", revision)),
                 Err(error) => Err(error.to_string()),
             };

@@ -18,7 +18,7 @@ use super::service::{self, LogFormat};
 use crate::webhook::certificates::Certificates;
 use crate::webhook::metrics::serve_metrics;
 use crate::webhook::{
-    Cluster, Engine, Engines, Identity, Keeping, Limits, Metrics, Native, Running, SecretPath, Server,
+    ApiServer, Engine, Engines, Identity, Keeping, Limits, Native, Running, SecretPath, Server, WebhookMetrics,
 };
 
 /// How often the certificate is looked at.
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
 }
 
 /// Whose certificate is shown.
-enum Source {
+enum CertificateSource {
     /// Our own.
     Kept(Client, Keeping),
     /// Somebody else's.
@@ -70,7 +70,7 @@ enum Source {
 }
 
 /// What API servers trust, and under which path they ask.
-enum Shown {
+enum CertificateInUse {
     Kept(Certificates),
     Folder(Identity, Option<SecretPath>),
 }
@@ -83,11 +83,11 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> any
     service::log(arguments.log_format);
     let settings = settings(arguments.settings.as_deref())?;
     let (client, namespace) = cluster.connect_as_a_service().await?;
-    let engines = engines(&settings, &Cluster::new(client.clone()))?;
+    let engines = engines(&settings, &ApiServer::new(client.clone()))?;
     let metrics = metrics(arguments.metrics_address).await?;
     let source = match arguments.certificates {
-        Some(folder) => Source::Folder(folder, arguments.path_file),
-        None => Source::Kept(client, keeping(namespace, arguments.name, arguments.host)),
+        Some(folder) => CertificateSource::Folder(folder, arguments.path_file),
+        None => CertificateSource::Kept(client, keeping(namespace, arguments.name, arguments.host)),
     };
     let shown = source.look(None).await?;
     if shown.path().is_none() {
@@ -111,8 +111,8 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> any
 }
 
 /// What is counted, served on this address from now on.
-async fn metrics(address: Option<SocketAddr>) -> anyhow::Result<Arc<Metrics>> {
-    let metrics = Arc::<Metrics>::default();
+async fn metrics(address: Option<SocketAddr>) -> anyhow::Result<Arc<WebhookMetrics>> {
+    let metrics = Arc::<WebhookMetrics>::default();
     if let Some(address) = address {
         let listener = TcpListener::bind(address)
             .await
@@ -125,7 +125,7 @@ async fn metrics(address: Option<SocketAddr>) -> anyhow::Result<Arc<Metrics>> {
 
 /// Looks at the certificate for ever, and shows another when there is one. What goes wrong is logged: the one before is good
 /// for a month more.
-async fn renew(running: &Running, source: &Source, mut shown: Shown) {
+async fn renew(running: &Running, source: &CertificateSource, mut shown: CertificateInUse) {
     loop {
         tokio::time::sleep(LOOK).await;
         match source.look(Some(&shown)).await {
@@ -148,7 +148,7 @@ async fn renew(running: &Running, source: &Source, mut shown: Shown) {
     }
 }
 
-impl Shown {
+impl CertificateInUse {
     fn identity(&self) -> &Identity {
         match self {
             Self::Kept(certificates) => &certificates.identity,
@@ -164,16 +164,16 @@ impl Shown {
     }
 }
 
-impl Source {
+impl CertificateSource {
     /// What to show now, after this.
-    async fn look(&self, shown: Option<&Shown>) -> anyhow::Result<Shown> {
+    async fn look(&self, shown: Option<&CertificateInUse>) -> anyhow::Result<CertificateInUse> {
         match self {
             Self::Kept(client, keeping) => {
                 let before = shown.and_then(|shown| match shown {
-                    Shown::Kept(certificates) => Some(certificates),
-                    Shown::Folder(..) => None,
+                    CertificateInUse::Kept(certificates) => Some(certificates),
+                    CertificateInUse::Folder(..) => None,
                 });
-                Ok(Shown::Kept(keeping.keep(client, now(), before).await?))
+                Ok(CertificateInUse::Kept(keeping.keep(client, now(), before).await?))
             }
             Self::Folder(folder, path) => {
                 let identity = Identity {
@@ -181,7 +181,7 @@ impl Source {
                     key: files::text(&folder.join("tls.key"))?,
                 };
                 let path = path.as_deref().map(read_path).transpose()?;
-                Ok(Shown::Folder(identity, path))
+                Ok(CertificateInUse::Folder(identity, path))
             }
         }
     }
@@ -211,7 +211,7 @@ fn settings(file: Option<&Path>) -> anyhow::Result<Box<RawValue>> {
 }
 
 /// What answers under which path: the names are those of the policy objects in deploy/.
-fn engines(settings: &RawValue, cluster: &Cluster) -> anyhow::Result<Engines> {
+fn engines(settings: &RawValue, cluster: &ApiServer) -> anyhow::Result<Engines> {
     let retention = of_retention(settings)?;
     let all = [
         ("claim-rollout", settings.to_owned()),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::ClusterArguments;
 use super::cluster::{kind, objects as objects_of};
 use super::output::print;
-use super::revisions::{self, History};
+use super::revisions::{self, RevisionHistory};
 use crate::controller::objects;
 use crate::rollout::SetView;
 use crate::templates::{Revision, keys};
@@ -52,7 +52,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
 }
 
 /// The revision that is staged, if it is the one that is named.
-fn staged(history: &History, named: Option<&str>) -> anyhow::Result<Revision> {
+fn staged(history: &RevisionHistory, named: Option<&str>) -> anyhow::Result<Revision> {
     let Some(change) = &history.set.staged else {
         bail!(
             "expected a staged change of StatefulSet {}, but found none",

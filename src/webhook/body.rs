@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes};
 use tokio::time::timeout;
 
-use super::room::{Full, Held};
+use super::room::{Full, Reservation};
 
 /// For how long, and for how many bytes, a body is taken that nobody reads: who still sends it would be reset, and never see
 /// the answer.
@@ -40,7 +40,7 @@ impl From<Full> for Unread {
 ///
 /// # Errors
 /// [`Unread`]; the rest of the body is left where it is.
-pub(super) async fn read<B>(body: &mut B, limit: usize, held: &mut Held) -> Result<Vec<u8>, Unread>
+pub(super) async fn read<B>(body: &mut B, limit: usize, held: &mut Reservation) -> Result<Vec<u8>, Unread>
 where
     B: Body<Data = Bytes> + Unpin,
 {

@@ -17,18 +17,18 @@ const TIME: Duration = Duration::from_secs(1);
 
 /// An API server that can be asked.
 #[derive(Clone)]
-pub struct Cluster {
+pub struct ApiServer {
     client: Client,
     runtime: Handle,
 }
 
 /// Asks an API server, from a thread that may block, until a deadline.
 struct Asking {
-    cluster: Cluster,
+    cluster: ApiServer,
     deadline: Instant,
 }
 
-impl std::fmt::Debug for Cluster {
+impl std::fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cluster").finish_non_exhaustive()
     }
@@ -48,7 +48,7 @@ pub(crate) async fn may(client: &Client, spec: SubjectAccessReviewSpec) -> kube:
     Ok(answer.status.is_some_and(|status| status.allowed))
 }
 
-impl Cluster {
+impl ApiServer {
     /// Asks with this client, on the runtime that this is called on.
     ///
     /// # Panics

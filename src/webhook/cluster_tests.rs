@@ -13,7 +13,7 @@ use super::Cluster;
 use crate::admission::{CanI, CannotAsk, Get};
 
 /// An API server that says the same to every request, or nothing at all.
-fn cluster(says: Option<(u16, String)>) -> (Cluster, Arc<AtomicUsize>) {
+fn cluster(says: Option<(u16, String)>) -> (ApiServer, Arc<AtomicUsize>) {
     let count = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&count);
     let service = tower::service_fn(move |_: Request<Body>| {
@@ -28,7 +28,7 @@ fn cluster(says: Option<(u16, String)>) -> (Cluster, Arc<AtomicUsize>) {
             Ok::<_, std::convert::Infallible>(response)
         }
     });
-    (Cluster::new(Client::new(service, "default")), count)
+    (ApiServer::new(Client::new(service, "default")), count)
 }
 
 const GOLD: Get<'_> = Get {

@@ -32,13 +32,13 @@ pub enum EngineError {
 }
 
 /// Opens the look-ups of one request, on the thread that evaluates it. None of them begins after this instant.
-type Source = dyn Fn(Instant) -> Box<dyn Lookups> + Send + Sync;
+type OpenLookups = dyn Fn(Instant) -> Box<dyn Lookups> + Send + Sync;
 
 /// The decision of this crate, compiled for this machine.
 #[derive(Clone)]
 pub struct Native {
     settings: Arc<RawValue>,
-    lookups: Arc<Source>,
+    lookups: Arc<OpenLookups>,
 }
 
 impl std::fmt::Debug for Native {
@@ -108,13 +108,13 @@ pub fn check_settings(settings: &RawValue) -> Result<(), EngineError> {
 /// [`EngineError::Settings`] if it says that they are invalid, or says nothing.
 pub fn settings_verdict(answer: &[u8]) -> Result<(), EngineError> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct SettingsAnswer {
         valid: bool,
         message: Option<String>,
     }
-    match serde_json::from_slice::<Answer>(answer) {
-        Ok(Answer { valid: true, .. }) => Ok(()),
-        Ok(Answer { message, .. }) => Err(EngineError::Settings(
+    match serde_json::from_slice::<SettingsAnswer>(answer) {
+        Ok(SettingsAnswer { valid: true, .. }) => Ok(()),
+        Ok(SettingsAnswer { message, .. }) => Err(EngineError::Settings(
             message.unwrap_or_else(|| "no reason given".to_owned()),
         )),
         Err(_) => Err(EngineError::Settings("the policy gave no verdict".to_owned())),

@@ -17,7 +17,7 @@ pub const API_VERSION: &str = "admission.k8s.io/v1";
 
 /// A review, as far as the envelope goes.
 #[derive(Clone, Debug)]
-pub struct Review<'a> {
+pub struct AdmissionReview<'a> {
     /// The uid that the answer must repeat.
     pub uid: Cow<'a, str>,
     /// The whole AdmissionRequest as it came.
@@ -57,14 +57,14 @@ pub enum EnvelopeError {
 /// The answer to a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Response {
+pub struct AdmissionResponse {
     /// The uid of the request.
     pub uid: String,
     /// True iff the request may go on.
     pub allowed: bool,
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<ResponseStatus>,
     /// `JSONPatch` iff there is a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_type: Option<&'static str>,
@@ -81,7 +81,7 @@ pub struct Response {
 
 /// What a refusal says: the part of `metav1.Status` that a webhook can set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Status {
+pub struct ResponseStatus {
     /// The HTTP code; without one the API server answers 400.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
@@ -92,7 +92,7 @@ pub struct Status {
 
 /// Kubewarden's ValidationResponse.
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct ValidationResponse<'a> {
     accepted: bool,
     message: Option<String>,
     code: Option<u16>,
@@ -102,7 +102,7 @@ struct Answer<'a> {
     warnings: Option<Vec<String>>,
 }
 
-impl<'a> Review<'a> {
+impl<'a> AdmissionReview<'a> {
     /// Reads the body of a call by the API server.
     ///
     /// What it does not do: look into the objects, so nothing in them can make it fail, however deeply they nest.
@@ -111,7 +111,7 @@ impl<'a> Review<'a> {
     /// [`EnvelopeError`] if there is no uid to answer to.
     pub fn read(body: &'a [u8]) -> Result<Self, EnvelopeError> {
         #[derive(Deserialize)]
-        struct Outer<'a> {
+        struct ReviewHead<'a> {
             #[serde(borrow, rename = "apiVersion")]
             api_version: Option<Cow<'a, str>>,
             #[serde(borrow)]
@@ -120,7 +120,7 @@ impl<'a> Review<'a> {
             request: Option<&'a RawValue>,
         }
         #[derive(Deserialize)]
-        struct Request<'a> {
+        struct RequestHead<'a> {
             #[serde(borrow)]
             uid: Option<Cow<'a, str>>,
             #[serde(borrow)]
@@ -134,7 +134,7 @@ impl<'a> Review<'a> {
             return Err(EnvelopeError::Empty);
         }
         let not_a_review = |found| EnvelopeError::NotAReview { found };
-        let outer: Outer<'_> = serde_json::from_str(text).map_err(|error| match error.classify() {
+        let outer: ReviewHead<'_> = serde_json::from_str(text).map_err(|error| match error.classify() {
             Category::Data => not_a_review("another JSON value"),
             _ => EnvelopeError::NotJson {
                 line: error.line(),
@@ -153,7 +153,7 @@ impl<'a> Review<'a> {
         }
         let request = outer.request.ok_or(not_a_review("no request"))?;
         let object = Some(request.get()).filter(|text| text.starts_with('{'));
-        let inner: Request<'_> = object
+        let inner: RequestHead<'_> = object
             .and_then(|text| serde_json::from_str(text).ok())
             .ok_or(not_a_review("a request that is none"))?;
         let uid = inner
@@ -172,8 +172,8 @@ impl<'a> Review<'a> {
     /// The patch is the difference between the object as it came and `mutated_object`, made with the crate that
     /// policy-server makes it with; equal objects make no patch. Total: an answer that cannot be used is a refusal.
     #[must_use]
-    pub fn respond(&self, answer: &[u8]) -> Response {
-        let Ok(answer) = serde_json::from_slice::<Answer<'_>>(answer) else {
+    pub fn respond(&self, answer: &[u8]) -> AdmissionResponse {
+        let Ok(answer) = serde_json::from_slice::<ValidationResponse<'_>>(answer) else {
             return self.fail("expected a ValidationResponse from the policy, but found something else");
         };
         let patch = match (answer.accepted, answer.mutated_object, self.object) {
@@ -185,10 +185,10 @@ impl<'a> Review<'a> {
             },
         };
         let told = answer.message.is_some() || answer.code.is_some();
-        Response {
+        AdmissionResponse {
             uid: self.uid.to_string(),
             allowed: answer.accepted,
-            status: told.then_some(Status {
+            status: told.then_some(ResponseStatus {
                 code: answer.code,
                 message: answer.message,
             }),
@@ -201,11 +201,11 @@ impl<'a> Review<'a> {
 
     /// A refusal.
     #[must_use]
-    pub fn refuse(&self, code: Option<u16>, message: &str) -> Response {
-        Response {
+    pub fn refuse(&self, code: Option<u16>, message: &str) -> AdmissionResponse {
+        AdmissionResponse {
             uid: self.uid.to_string(),
             allowed: false,
-            status: Some(Status {
+            status: Some(ResponseStatus {
                 code,
                 message: Some(message.to_owned()),
             }),
@@ -218,23 +218,23 @@ impl<'a> Review<'a> {
 
     /// A refusal because something went wrong on this side, in the words of policy-server.
     #[must_use]
-    pub fn fail(&self, message: &str) -> Response {
+    pub fn fail(&self, message: &str) -> AdmissionResponse {
         self.refuse(Some(500), &format!("internal server error: {message}"))
     }
 }
 
-impl Response {
+impl AdmissionResponse {
     /// The AdmissionReview that carries this response.
     #[must_use]
     pub fn to_review(&self) -> Vec<u8> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Outer<'a> {
+        struct ReviewEnvelope<'a> {
             api_version: &'static str,
             kind: &'static str,
-            response: &'a Response,
+            response: &'a AdmissionResponse,
         }
-        let review = Outer {
+        let review = ReviewEnvelope {
             api_version: API_VERSION,
             kind: "AdmissionReview",
             response: self,

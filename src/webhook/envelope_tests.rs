@@ -2,7 +2,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{EnvelopeError, Response, Review};
+use super::{AdmissionResponse, AdmissionReview, EnvelopeError};
 
 fn body(request: &Value) -> Vec<u8> {
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
@@ -14,13 +14,13 @@ fn web() -> Value {
     json!({"uid": "u-1", "object": {"metadata": {"name": "web"}, "spec": {"replicas": 3, "x": 1.50}}})
 }
 
-fn respond(request: &Value, answer: &Value) -> Response {
-    Review::read(&body(request))
+fn respond(request: &Value, answer: &Value) -> AdmissionResponse {
+    AdmissionReview::read(&body(request))
         .expect("a review")
         .respond(answer.to_string().as_bytes())
 }
 
-fn patch(response: &Response) -> Value {
+fn patch(response: &AdmissionResponse) -> Value {
     let bytes = STANDARD
         .decode(response.patch.as_ref().expect("a patch"))
         .expect("base64");
@@ -34,7 +34,7 @@ fn nested(depth: usize) -> String {
 #[test]
 fn the_request_is_handed_on_as_it_was_written() {
     let text = r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{ "uid" : "a\u002d1", "object":{"b":1.0, "a":1e0} }}"#;
-    let review = Review::read(text.as_bytes()).expect("a review");
+    let review = AdmissionReview::read(text.as_bytes()).expect("a review");
     assert_eq!(review.uid, "a-1");
     assert_eq!(
         review.request.get(),
@@ -46,7 +46,7 @@ fn the_request_is_handed_on_as_it_was_written() {
 #[test]
 fn a_deleted_object_is_no_object() {
     let body = body(&json!({"uid": "u", "object": null, "oldObject": {}}));
-    assert!(Review::read(&body).expect("a review").object.is_none());
+    assert!(AdmissionReview::read(&body).expect("a review").object.is_none());
 }
 
 #[test]
@@ -77,19 +77,19 @@ fn what_is_no_review_is_refused_with_what_was_found_and_nothing_of_it() {
         (review(r#","request":{"uid":"a","uid":"b"}"#), "a request that is none"),
         (review(r#","request":{"uid":""}"#), "a request without uid"),
     ] {
-        let error = Review::read(body.as_bytes()).expect_err(&body);
+        let error = AdmissionReview::read(body.as_bytes()).expect_err(&body);
         assert_eq!(error, EnvelopeError::NotAReview { found }, "{body}");
     }
-    assert_eq!(Review::read(b" \n").expect_err("blank"), EnvelopeError::Empty);
+    assert_eq!(AdmissionReview::read(b" \n").expect_err("blank"), EnvelopeError::Empty);
     assert_eq!(
-        Review::read(b"{\xff}").expect_err("no text"),
+        AdmissionReview::read(b"{\xff}").expect_err("no text"),
         EnvelopeError::NotUtf8 { offset: 1 }
     );
     assert_eq!(
-        Review::read(b"{\n  secret").expect_err("cut off"),
+        AdmissionReview::read(b"{\n  secret").expect_err("cut off"),
         EnvelopeError::NotJson { line: 2, column: 3 }
     );
-    let deep = Review::read(nested(1_000_000).as_bytes()).expect_err("a deep list");
+    let deep = AdmissionReview::read(nested(1_000_000).as_bytes()).expect_err("a deep list");
     assert_eq!(
         deep,
         EnvelopeError::NotAReview {
@@ -102,7 +102,7 @@ fn what_is_no_review_is_refused_with_what_was_found_and_nothing_of_it() {
 fn every_prefix_of_a_review_gets_an_answer() {
     let body = body(&web());
     for length in 0..body.len() {
-        assert!(Review::read(&body[..length]).is_err(), "cut at {length}");
+        assert!(AdmissionReview::read(&body[..length]).is_err(), "cut at {length}");
     }
 }
 
@@ -174,7 +174,7 @@ fn a_mutation_of_no_object_is_refused_as_policy_server_does() {
 #[test]
 fn an_answer_that_is_none_is_a_refusal() {
     let body = body(&web());
-    let review = Review::read(&body).expect("a review");
+    let review = AdmissionReview::read(&body).expect("a review");
     for answer in [
         "",
         "null",
@@ -195,7 +195,7 @@ fn objects_that_nest_too_deeply_to_compare_are_a_refusal() {
         r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{"uid":"u","object":{}}}}}"#,
         nested(500)
     );
-    let review = Review::read(text.as_bytes()).expect("a review");
+    let review = AdmissionReview::read(text.as_bytes()).expect("a review");
     assert!(review.respond(br#"{"accepted":true}"#).allowed);
     assert!(!review.respond(br#"{"accepted":true,"mutated_object":{}}"#).allowed);
 }
@@ -238,7 +238,7 @@ fn patch_beside_what_nests_too_deeply_to_compare_is_made() {
         r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{"uid":"u","object":{}}}}}"#,
         object(1)
     );
-    let review = Review::read(text.as_bytes()).expect("a review");
+    let review = AdmissionReview::read(text.as_bytes()).expect("a review");
     let response = review.respond(format!(r#"{{"accepted":true,"mutated_object":{}}}"#, object(2)).as_bytes());
     assert_eq!(
         patch(&response),

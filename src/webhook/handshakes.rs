@@ -23,7 +23,7 @@ pub(super) struct Handshakes {
 
 /// The right to take one step.
 #[derive(Debug)]
-pub(super) struct Turn<'a> {
+pub(super) struct HandshakeTurn<'a> {
     _one: MutexGuard<'a, ()>,
     _address: OwnedMutexGuard<()>,
 }
@@ -47,9 +47,9 @@ impl Handshakes {
     }
 
     /// Waits for a turn.
-    pub(super) async fn turn(&self, address: IpAddr) -> Turn<'_> {
+    pub(super) async fn turn(&self, address: IpAddr) -> HandshakeTurn<'_> {
         let address = self.of(address).lock_owned().await;
-        Turn {
+        HandshakeTurn {
             _one: self.one.lock().await,
             _address: address,
         }

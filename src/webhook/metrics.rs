@@ -27,7 +27,7 @@ const CODES: [&str; 7] = ["200", "400", "404", "405", "408", "413", "503"];
 
 /// What became of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ReviewOutcome {
     Allowed,
     Denied,
     /// The policy could not decide.
@@ -53,7 +53,7 @@ pub(super) enum Bound {
 
 /// Everything that is counted.
 #[derive(Debug)]
-pub struct Metrics {
+pub struct WebhookMetrics {
     registry: Registry,
     requests: Counters,
     reviews: Counters,
@@ -63,7 +63,7 @@ pub struct Metrics {
     durations: Histogram,
 }
 
-impl Outcome {
+impl ReviewOutcome {
     const ALL: [Self; 4] = [Self::Allowed, Self::Denied, Self::Failed, Self::Late];
 
     const fn as_str(self) -> &'static str {
@@ -105,12 +105,12 @@ fn family(label: &'static str, values: impl IntoIterator<Item = &'static str>) -
     family
 }
 
-impl Default for Metrics {
+impl Default for WebhookMetrics {
     fn default() -> Self {
         let mut metrics = Self {
             registry: Registry::with_prefix("claim_rollout_webhook"),
             requests: family("code", CODES),
-            reviews: family("outcome", Outcome::ALL.map(Outcome::as_str)),
+            reviews: family("outcome", ReviewOutcome::ALL.map(ReviewOutcome::as_str)),
             bounds: family("bound", Bound::ALL.map(Bound::as_str)),
             connections: Gauge::default(),
             bytes: Bytes::default(),
@@ -121,7 +121,7 @@ impl Default for Metrics {
     }
 }
 
-impl Metrics {
+impl WebhookMetrics {
     fn register(&mut self) {
         let registry = &mut self.registry;
         for (name, help, family) in [
@@ -156,7 +156,7 @@ impl Metrics {
         }
     }
 
-    pub(super) fn review(&self, outcome: Outcome, took: Duration) {
+    pub(super) fn review(&self, outcome: ReviewOutcome, took: Duration) {
         self.reviews.get_or_create(&[("outcome", outcome.as_str())]).inc();
         self.durations.observe(took.as_secs_f64());
     }
@@ -189,12 +189,12 @@ impl Metrics {
 ///
 /// # Errors
 /// None that is known: it goes on after errors of connections.
-pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) -> std::io::Result<()> {
+pub async fn serve_metrics(listener: TcpListener, metrics: Arc<WebhookMetrics>) -> std::io::Result<()> {
     let app = Router::new().route("/metrics", get(answer)).with_state(metrics);
     axum::serve(listener, app).await
 }
 
-async fn answer(State(metrics): State<Arc<Metrics>>) -> Response {
+async fn answer(State(metrics): State<Arc<WebhookMetrics>>) -> Response {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     match metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn metrics_documented_are_those_that_are_served() {
-        let expected = rows(&Metrics::default().text().unwrap());
+        let expected = rows(&WebhookMetrics::default().text().unwrap());
         let documentation = include_str!("../../docs/webhook.md");
         let rows = documentation.lines();
         let found: Vec<&str> = rows.filter(|line| line.starts_with("| `claim_rollout_")).collect();

@@ -29,7 +29,7 @@ pub mod server;
 
 pub use cluster::Cluster;
 pub use engine::{Engine, EngineError, Evaluation, Native};
-pub use envelope::{EnvelopeError, Response, Review};
+pub use envelope::{AdmissionResponse, AdmissionReview, EnvelopeError};
 pub use identity::{Identity, IdentityError};
 pub use keeper::Keeping;
 pub use limits::Limits;

@@ -77,7 +77,7 @@ pub fn of_policy(policy: &str, secret: Option<&SecretPath>) -> String {
 
 /// What a path asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked<'a> {
+pub(super) enum Destination<'a> {
     /// Whether the server is alive.
     Health,
     /// The policy of this name, if there is one.
@@ -87,26 +87,26 @@ pub(super) enum Asked<'a> {
 }
 
 /// What this path asks for, where these are the secrets; without any the name of a policy is enough.
-pub(super) fn asked<'a>(path: &'a str, secrets: &[SecretPath]) -> Asked<'a> {
+pub(super) fn asked<'a>(path: &'a str, secrets: &[SecretPath]) -> Destination<'a> {
     if path == "/healthz" {
-        return Asked::Health;
+        return Destination::Health;
     }
     let Some(rest) = path.strip_prefix("/validate/") else {
-        return Asked::Nothing;
+        return Destination::Nothing;
     };
     match rest.split_once('/') {
-        None if secrets.is_empty() => Asked::Policy(rest),
+        None if secrets.is_empty() => Destination::Policy(rest),
         // All are compared, so that the time does not tell which it was.
         Some((policy, given)) if secrets.iter().fold(false, |known, secret| known | secret.is(given)) => {
-            Asked::Policy(policy)
+            Destination::Policy(policy)
         }
-        _ => Asked::Nothing,
+        _ => Destination::Nothing,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, NotSecret, SecretPath, asked, of_policy};
+    use super::{Destination, NotSecret, SecretPath, asked, of_policy};
 
     #[test]
     fn asked_path_without_the_secret_is_nothing() {
@@ -114,23 +114,42 @@ mod tests {
         let secret = secrets[1].as_str();
         let short = &secret[..secret.len() - 1];
         for (path, open, secured) in [
-            ("/healthz".to_owned(), Asked::Health, Asked::Health),
-            ("/validate/a".to_owned(), Asked::Policy("a"), Asked::Nothing),
-            ("/validate/".to_owned(), Asked::Policy(""), Asked::Nothing),
-            (format!("/validate/a/{secret}"), Asked::Nothing, Asked::Policy("a")),
-            (format!("/validate/a/{short}"), Asked::Nothing, Asked::Nothing),
-            (format!("/validate/a/{secret}/"), Asked::Nothing, Asked::Nothing),
-            (format!("/validate/a/b/{secret}"), Asked::Nothing, Asked::Nothing),
-            ("/validate/a/".to_owned(), Asked::Nothing, Asked::Nothing),
-            (format!("/{secret}"), Asked::Nothing, Asked::Nothing),
-            ("/metrics".to_owned(), Asked::Nothing, Asked::Nothing),
-            (String::new(), Asked::Nothing, Asked::Nothing),
+            ("/healthz".to_owned(), Destination::Health, Destination::Health),
+            ("/validate/a".to_owned(), Destination::Policy("a"), Destination::Nothing),
+            ("/validate/".to_owned(), Destination::Policy(""), Destination::Nothing),
+            (
+                format!("/validate/a/{secret}"),
+                Destination::Nothing,
+                Destination::Policy("a"),
+            ),
+            (
+                format!("/validate/a/{short}"),
+                Destination::Nothing,
+                Destination::Nothing,
+            ),
+            (
+                format!("/validate/a/{secret}/"),
+                Destination::Nothing,
+                Destination::Nothing,
+            ),
+            (
+                format!("/validate/a/b/{secret}"),
+                Destination::Nothing,
+                Destination::Nothing,
+            ),
+            ("/validate/a/".to_owned(), Destination::Nothing, Destination::Nothing),
+            (format!("/{secret}"), Destination::Nothing, Destination::Nothing),
+            ("/metrics".to_owned(), Destination::Nothing, Destination::Nothing),
+            (String::new(), Destination::Nothing, Destination::Nothing),
         ] {
             assert_eq!(asked(&path, &[]), open, "{path} without a secret");
             assert_eq!(asked(&path, &secrets), secured, "{path}");
         }
-        assert_eq!(asked(&of_policy("a", Some(&secrets[0])), &secrets), Asked::Policy("a"));
-        assert_eq!(asked(&of_policy("a", None), &[]), Asked::Policy("a"));
+        assert_eq!(
+            asked(&of_policy("a", Some(&secrets[0])), &secrets),
+            Destination::Policy("a")
+        );
+        assert_eq!(asked(&of_policy("a", None), &[]), Destination::Policy("a"));
     }
 
     #[test]

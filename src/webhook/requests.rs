@@ -13,12 +13,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::body::{Unread, drain, read};
 use super::engine::{Engine, EngineError};
-use super::envelope::{self, Review};
+use super::envelope::{self, AdmissionReview};
 use super::guests::{Guest, Stage};
 use super::limits::Limits;
-use super::metrics::{Bound, Metrics, Outcome};
-use super::path::{Asked, SecretPath, asked};
-use super::room::{Held, Room};
+use super::metrics::{Bound, ReviewOutcome, WebhookMetrics};
+use super::path::{Destination, SecretPath, asked};
+use super::room::{Reservation, Room};
 
 /// The engines by the name in the path.
 pub type Engines = BTreeMap<String, Arc<dyn Engine>>;
@@ -27,7 +27,7 @@ pub type Engines = BTreeMap<String, Arc<dyn Engine>>;
 pub(super) struct Requests {
     engines: Engines,
     pub(super) limits: Limits,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) metrics: Arc<WebhookMetrics>,
     /// The newest is the first; empty if everybody is answered.
     paths: RwLock<Vec<SecretPath>>,
     room: Room,
@@ -37,15 +37,20 @@ pub(super) struct Requests {
 }
 
 /// What is said.
-enum Answer {
+enum ServedAnswer {
     /// To a review.
-    Review(Vec<u8>),
+    AdmissionReview(Vec<u8>),
     /// Any other, in a line.
     Line(StatusCode, String),
 }
 
 impl Requests {
-    pub(super) fn new(engines: Engines, limits: Limits, path: Option<SecretPath>, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(
+        engines: Engines,
+        limits: Limits,
+        path: Option<SecretPath>,
+        metrics: Arc<WebhookMetrics>,
+    ) -> Self {
         Self {
             room: Room::new(limits.room, metrics.bytes()),
             engines,
@@ -77,13 +82,13 @@ impl Requests {
             asked(head.uri.path(), &paths)
         };
         let answer = match asked {
-            Asked::Nothing => Err(line(StatusCode::NOT_FOUND, "not found")),
-            Asked::Health if head.method == Method::GET => Ok(line(StatusCode::OK, "ok")),
-            Asked::Health => Err(line(StatusCode::METHOD_NOT_ALLOWED, "expected GET")),
-            Asked::Policy(_) if head.method != Method::POST => {
+            Destination::Nothing => Err(line(StatusCode::NOT_FOUND, "not found")),
+            Destination::Health if head.method == Method::GET => Ok(line(StatusCode::OK, "ok")),
+            Destination::Health => Err(line(StatusCode::METHOD_NOT_ALLOWED, "expected GET")),
+            Destination::Policy(_) if head.method != Method::POST => {
                 Err(line(StatusCode::METHOD_NOT_ALLOWED, "expected POST"))
             }
-            Asked::Policy(policy) => match self.engines.get(policy) {
+            Destination::Policy(policy) => match self.engines.get(policy) {
                 None => Err(line(StatusCode::NOT_FOUND, "expected the name of a policy")),
                 Some(engine) => {
                     guest.enters(Stage::Reading);
@@ -115,7 +120,7 @@ impl Requests {
         body: &mut Incoming,
         begun: Instant,
         deadline: Instant,
-    ) -> Result<Answer, Answer> {
+    ) -> Result<ServedAnswer, ServedAnswer> {
         let mut held = self.room.hold();
         let bytes = match timeout_at(deadline, read(body, self.limits.body, &mut held)).await {
             Ok(Ok(bytes)) => bytes,
@@ -130,7 +135,7 @@ impl Requests {
         }
         guest.enters(Stage::Deciding);
         let (tell, told) = oneshot::channel();
-        let decision = Decision {
+        let decision = PendingReview {
             engine: Arc::clone(engine),
             body: bytes,
             held,
@@ -145,7 +150,7 @@ impl Requests {
         Ok(told.await.unwrap_or_else(|_| ended()))
     }
 
-    fn unread(&self, unread: Unread) -> Answer {
+    fn unread(&self, unread: Unread) -> ServedAnswer {
         match unread {
             Unread::TooLong => {
                 self.metrics.bound(Bound::BodyLength);
@@ -163,20 +168,20 @@ impl Requests {
 }
 
 /// A review that was read, and has to be decided.
-struct Decision {
+struct PendingReview {
     engine: Arc<dyn Engine>,
     body: Vec<u8>,
-    held: Held,
+    held: Reservation,
     large: Arc<Semaphore>,
-    metrics: Arc<Metrics>,
+    metrics: Arc<WebhookMetrics>,
     begun: Instant,
     deadline: Instant,
 }
 
-impl Decision {
+impl PendingReview {
     /// Tells the answer as soon as there is one, at the latest at the deadline, and ends when the engine has.
-    async fn run(self, tell: oneshot::Sender<Answer>) {
-        let review = match Review::read(&self.body) {
+    async fn run(self, tell: oneshot::Sender<ServedAnswer>) {
+        let review = match AdmissionReview::read(&self.body) {
             Ok(review) => review,
             Err(error) => {
                 let _ = tell.send(line(StatusCode::BAD_REQUEST, error.to_string()));
@@ -192,11 +197,11 @@ impl Decision {
         };
         let (response, outcome) = decided.unwrap_or_else(|| {
             let late = review.refuse(Some(504), "expected an answer of the policy in time");
-            (late, Outcome::Late)
+            (late, ReviewOutcome::Late)
         });
         tracing::debug!(uid = %review.uid, allowed = response.allowed, "answered a review");
         self.metrics.review(outcome, self.begun.elapsed());
-        let _ = tell.send(Answer::Review(response.to_review()));
+        let _ = tell.send(ServedAnswer::Review(response.to_review()));
         if is_late {
             evaluation.await.ok();
         }
@@ -213,26 +218,26 @@ impl Decision {
     }
 }
 
-fn respond(review: &Review<'_>, outcome: Result<Vec<u8>, EngineError>) -> (envelope::Response, Outcome) {
+fn respond(review: &AdmissionReview<'_>, outcome: Result<Vec<u8>, EngineError>) -> (envelope::Response, ReviewOutcome) {
     match outcome {
         Ok(answer) => {
             let response = review.respond(&answer);
             let outcome = if response.allowed {
-                Outcome::Allowed
+                ReviewOutcome::Allowed
             } else {
-                Outcome::Denied
+                ReviewOutcome::Denied
             };
             (response, outcome)
         }
-        Err(error) => (review.fail(&error.to_string()), Outcome::Failed),
+        Err(error) => (review.fail(&error.to_string()), ReviewOutcome::Failed),
     }
 }
 
-fn line(code: StatusCode, text: impl Into<String>) -> Answer {
-    Answer::Line(code, text.into())
+fn line(code: StatusCode, text: impl Into<String>) -> ServedAnswer {
+    ServedAnswer::Line(code, text.into())
 }
 
-impl Answer {
+impl ServedAnswer {
     fn into_response(self) -> Response<Full<Bytes>> {
         let (code, kind, bytes) = match self {
             Self::Review(bytes) => (StatusCode::OK, "application/json", bytes),

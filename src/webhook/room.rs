@@ -16,7 +16,7 @@ pub(super) struct Room {
 
 /// A part of the room; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct Reservation {
     room: Room,
     bytes: usize,
 }
@@ -32,8 +32,8 @@ impl Room {
     }
 
     /// Nothing yet.
-    pub(super) fn hold(&self) -> Held {
-        Held {
+    pub(super) fn hold(&self) -> Reservation {
+        Reservation {
             room: self.clone(),
             bytes: 0,
         }
@@ -61,7 +61,7 @@ impl Room {
     }
 }
 
-impl Held {
+impl Reservation {
     /// The room that it is a part of.
     pub(super) fn room(&self) -> &Room {
         &self.room
@@ -98,7 +98,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.room.used.dec_by(self.bytes as u64);
     }

@@ -18,7 +18,7 @@ use super::guests::{Guest, Guests, Seated};
 use super::handshakes::Handshakes;
 use super::identity::{Identity, IdentityError, tls};
 use super::limits::Limits;
-use super::metrics::{Bound, Metrics};
+use super::metrics::{Bound, WebhookMetrics};
 use super::path::SecretPath;
 use super::requests::{Engines, Requests};
 
@@ -58,26 +58,26 @@ pub struct Server {
     /// The part of the path that only API servers know; without it everybody who reaches the address is answered.
     pub path: Option<SecretPath>,
     /// Where it counts.
-    pub metrics: Arc<Metrics>,
+    pub metrics: Arc<WebhookMetrics>,
 }
 
 /// A server that is listening. Dropping it leaves it running; [`stop`](Self::stop) ends it.
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 /// What all connections share.
-struct Shared {
+struct ServerState {
     identity: RwLock<TlsAcceptor>,
     handshakes: Handshakes,
     requests: Requests,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for ServerState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").finish_non_exhaustive()
     }
@@ -164,7 +164,7 @@ impl Server {
         let bind = |source| ServerError::Bind { address, source };
         let listener = listener(address).map_err(bind)?;
         let bound = listener.local_addr().map_err(bind)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             identity: RwLock::new(acceptor),
             handshakes: Handshakes::default(),
             requests: Requests::new(self.engines, self.limits, self.path, self.metrics),
@@ -180,7 +180,7 @@ impl Server {
     }
 }
 
-impl Shared {
+impl ServerState {
     /// Accepts connections until it is stopped, and then waits for those that are being answered.
     async fn accept(self: Arc<Self>, listener: TcpListener, stopped: oneshot::Receiver<()>) {
         let Limits { connections, grace, .. } = self.requests.limits;

@@ -21,13 +21,13 @@ pub(crate) enum Probe {
 
 /// A webhook that leads to claim-rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Webhook {
+pub(crate) struct InstalledWebhook {
     /// Kind and name of the configuration that it stands in.
     pub(crate) configuration: String,
     /// Its place there.
     pub(crate) place: usize,
     pub(crate) name: String,
-    pub(crate) part: Part,
+    pub(crate) part: WebhookPart,
     pub(crate) by: By,
     /// `failurePolicy: Fail`.
     pub(crate) fails_closed: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Webhook {
 
 /// What a webhook is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum WebhookPart {
     /// Changes of sets.
     Sets,
     /// New claims.
@@ -73,7 +73,7 @@ impl Probe {
     }
 }
 
-impl Webhook {
+impl InstalledWebhook {
     /// The webhooks of a configuration that lead to claim-rollout, by their names and paths; `kind` is that of the
     /// configuration.
     pub(super) fn list(kind: &str, configuration: &Value) -> Vec<Self> {
@@ -94,10 +94,10 @@ impl Webhook {
         let words = [first, path.unwrap_or_default()];
         let says = |word: &str| words.iter().any(|text| text.contains(word));
         let parts = [
-            ("claim-rollout-claims", Part::Claims),
-            ("claim-rollout-pods", Part::Pods),
-            ("claim-rollout-retention", Part::Retention),
-            ("claim-rollout", Part::Sets),
+            ("claim-rollout-claims", WebhookPart::Claims),
+            ("claim-rollout-pods", WebhookPart::Pods),
+            ("claim-rollout-retention", WebhookPart::Retention),
+            ("claim-rollout", WebhookPart::Sets),
         ];
         let (_, part) = parts.into_iter().find(|(word, _)| says(word))?;
         let filled = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
@@ -131,9 +131,9 @@ impl Webhook {
     /// The manifest that it comes from.
     fn manifest(&self) -> &'static str {
         match (self.by, self.part) {
-            (By::Kubewarden, Part::Retention) => "deploy/policy-retention.yaml",
+            (By::Kubewarden, WebhookPart::Retention) => "deploy/policy-retention.yaml",
             (By::Kubewarden, _) => "deploy/policy.yaml",
-            (By::BuiltIn, Part::Retention) => "deploy/webhook/retention.yaml",
+            (By::BuiltIn, WebhookPart::Retention) => "deploy/webhook/retention.yaml",
             (By::BuiltIn, _) => "deploy/webhook/configuration.yaml",
         }
     }
@@ -144,7 +144,7 @@ impl Webhook {
 }
 
 /// What is wrong with how the policy of the installation in this namespace is asked.
-pub(super) fn judge(namespace: &str, webhooks: &Known<Vec<Webhook>>, probe: &Probe) -> Vec<Finding> {
+pub(super) fn judge(namespace: &str, webhooks: &Known<Vec<InstalledWebhook>>, probe: &Probe) -> Vec<Finding> {
     let none = Vec::new();
     let webhooks = match webhooks {
         Known::Found(webhooks) => webhooks,
@@ -160,14 +160,14 @@ pub(super) fn judge(namespace: &str, webhooks: &Known<Vec<Webhook>>, probe: &Pro
     found
 }
 
-fn of_probe(namespace: &str, webhooks: &[Webhook], probe: &Probe) -> Option<Finding> {
+fn of_probe(namespace: &str, webhooks: &[InstalledWebhook], probe: &Probe) -> Option<Finding> {
     let subject = "admission of StatefulSets";
     let expected = "the policy to refuse a wrong annotation";
-    let mut asked = webhooks.iter().filter(|webhook| webhook.part == Part::Sets);
+    let mut asked = webhooks.iter().filter(|webhook| webhook.part == WebhookPart::Sets);
     match probe {
         Probe::Refused => None,
         Probe::Accepted => {
-            let (found, heal) = match asked.next() {
+            let (found, fix) = match asked.next() {
                 Some(webhook) => (
                     format!("that it was accepted, although there is {}", webhook.subject()),
                     format!("{}, and see that what it leads to runs", webhook.apply()),
@@ -178,30 +178,30 @@ fn of_probe(namespace: &str, webhooks: &[Webhook], probe: &Probe) -> Option<Find
                         .to_owned(),
                 ),
             };
-            Some(Finding::error(subject).but(expected, found).heal(heal))
+            Some(Finding::error(subject).but(expected, found).fix(fix))
         }
         // Then that is the cause, and is told.
         Probe::Unreachable(_) if asked.clone().any(|webhook| !webhook.is_trusted) => None,
         Probe::Unreachable(why) => {
-            let heal = match asked.next().map(|webhook| webhook.by) {
+            let fix = match asked.next().map(|webhook| webhook.by) {
                 Some(By::Kubewarden) => "kubectl get pods -A -l app.kubernetes.io/component=policy-server".to_owned(),
                 _ => format!("kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook"),
             };
-            Some(Finding::error(subject).but(expected, why).heal(heal))
+            Some(Finding::error(subject).but(expected, why).fix(fix))
         }
         Probe::Unknown(why) => {
-            let heal = "run it as somebody who may create StatefulSets in the namespace default";
-            Some(Finding::warning(subject).but(expected, why).heal(heal))
+            let fix = "run it as somebody who may create StatefulSets in the namespace default";
+            Some(Finding::warning(subject).but(expected, why).fix(fix))
         }
     }
 }
 
-fn of_webhook(namespace: &str, webhook: &Webhook) -> Vec<Finding> {
+fn of_webhook(namespace: &str, webhook: &InstalledWebhook) -> Vec<Finding> {
     let mut found = Vec::new();
     let error = || Finding::error(webhook.subject());
-    if webhook.part == Part::Sets && !webhook.fails_closed {
+    if webhook.part == WebhookPart::Sets && !webhook.fails_closed {
         let ignored = "Ignore: while the policy is away nothing is checked, and nothing is staged";
-        let heal = match webhook.by {
+        let fix = match webhook.by {
             By::Kubewarden => format!(
                 "kubectl patch clusteradmissionpolicy/{} --type=merge -p '{{\"spec\":{{\"failurePolicy\":\"Fail\"}}}}'",
                 webhook.policy()
@@ -211,60 +211,60 @@ fn of_webhook(namespace: &str, webhook: &Webhook) -> Vec<Finding> {
                 webhook.configuration, webhook.place
             ),
         };
-        found.push(error().but("failurePolicy Fail", ignored).heal(heal));
+        found.push(error().but("failurePolicy Fail", ignored).fix(fix));
     }
     if webhook.fails_closed && !webhook.has_conditions {
         let what = match webhook.part {
-            Part::Claims => "new claim",
-            Part::Pods => "deletion of a Pod by its StatefulSet",
-            Part::Sets | Part::Retention => "update of every StatefulSet",
+            WebhookPart::Claims => "new claim",
+            WebhookPart::Pods => "deletion of a Pod by its StatefulSet",
+            WebhookPart::Sets | WebhookPart::Retention => "update of every StatefulSet",
         };
         let without = format!("none: while the policy is away every {what} is refused");
-        found.push(error().but("matchConditions", without).heal(webhook.apply()));
+        found.push(error().but("matchConditions", without).fix(webhook.apply()));
     }
     if !webhook.is_trusted {
-        let heal = match webhook.by {
+        let fix = match webhook.by {
             By::Kubewarden => "kubectl rollout restart -n kubewarden deployment/kubewarden-controller".to_owned(),
             By::BuiltIn => format!(
                 "kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook: it writes the caBundle when it begins"
             ),
         };
         let empty = "none: the API server trusts nobody there";
-        found.push(error().but("a caBundle", empty).heal(heal));
+        found.push(error().but("a caBundle", empty).fix(fix));
     }
     found
 }
 
 /// Two that are asked about sets.
-fn twice(webhooks: &[Webhook]) -> Option<Finding> {
+fn twice(webhooks: &[InstalledWebhook]) -> Option<Finding> {
     let of = |by: By| {
-        let mut sets = webhooks.iter().filter(|webhook| webhook.part == Part::Sets);
+        let mut sets = webhooks.iter().filter(|webhook| webhook.part == WebhookPart::Sets);
         sets.find(move |webhook| webhook.by == by)
     };
     let (kubewarden, built_in) = (of(By::Kubewarden)?, of(By::BuiltIn)?);
     let found = format!("two: {} as well", kubewarden.configuration);
-    let heal = format!(
+    let fix = format!(
         "kubectl delete {}, or else kubectl delete clusteradmissionpolicy/{}",
         built_in.configuration,
         kubewarden.policy()
     );
     let finding = Finding::error(built_in.subject()).but("one webhook that is asked about StatefulSets", found);
-    Some(finding.heal(heal))
+    Some(finding.fix(fix))
 }
 
 /// Sets are asked about, and new claims are not, or Pods.
-fn beside_sets(webhooks: &[Webhook]) -> Vec<Finding> {
-    let Some(sets) = webhooks.iter().find(|webhook| webhook.part == Part::Sets) else {
+fn beside_sets(webhooks: &[InstalledWebhook]) -> Vec<Finding> {
+    let Some(sets) = webhooks.iter().find(|webhook| webhook.part == WebhookPart::Sets) else {
         return Vec::new();
     };
     let rules = [
         (
-            Part::Claims,
+            WebhookPart::Claims,
             "a webhook for new claims beside it",
             "none: a new claim gets the old template, and has to be brought up later",
         ),
         (
-            Part::Pods,
+            WebhookPart::Pods,
             "a webhook for Pods beside it",
             "none: Pods are replaced before their claims are ready",
         ),
@@ -275,7 +275,7 @@ fn beside_sets(webhooks: &[Webhook]) -> Vec<Finding> {
     let finding = |(_, expected, found)| {
         Finding::warning(sets.configuration.clone())
             .but(expected, found)
-            .heal(sets.apply())
+            .fix(sets.apply())
     };
     missing.map(finding).collect()
 }

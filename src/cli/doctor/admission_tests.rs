@@ -1,12 +1,12 @@
 use serde_json::{Value, json};
 
-use super::{By, Part, Probe, Webhook};
+use super::{By, InstalledWebhook, Probe, WebhookPart};
 
 /// A webhook in a configuration, with its name and where it leads.
-fn read(name: &str, client: &Value) -> Option<Webhook> {
+fn read(name: &str, client: &Value) -> Option<InstalledWebhook> {
     let webhook = json!({"name": name, "clientConfig": client, "matchConditions": [{"name": "a"}]});
     let configuration = json!({"metadata": {"name": "all"}, "webhooks": [webhook]});
-    Webhook::list("mutatingwebhookconfiguration", &configuration).pop()
+    InstalledWebhook::list("mutatingwebhookconfiguration", &configuration).pop()
 }
 
 #[test]
@@ -18,42 +18,42 @@ fn a_webhook_that_leads_here_is_known_by_its_name_or_path() {
         (
             "claim-rollout.claim-rollout.io",
             nowhere.clone(),
-            Some((Part::Sets, By::BuiltIn)),
+            Some((WebhookPart::Sets, By::BuiltIn)),
         ),
         (
             "claim-rollout-claims.claim-rollout.io",
             nowhere.clone(),
-            Some((Part::Claims, By::BuiltIn)),
+            Some((WebhookPart::Claims, By::BuiltIn)),
         ),
         (
             "claim-rollout-pods.claim-rollout.io",
             nowhere.clone(),
-            Some((Part::Pods, By::BuiltIn)),
+            Some((WebhookPart::Pods, By::BuiltIn)),
         ),
         (
             "claim-rollout-retention.claim-rollout.io",
             nowhere.clone(),
-            Some((Part::Retention, By::BuiltIn)),
+            Some((WebhookPart::Retention, By::BuiltIn)),
         ),
         (
             "clusterwide-claim-rollout.kubewarden.admission",
             nowhere.clone(),
-            Some((Part::Sets, By::Kubewarden)),
+            Some((WebhookPart::Sets, By::Kubewarden)),
         ),
         (
             "clusterwide-claim-rollout-claims.kubewarden.admission",
             service("/validate/clusterwide-claim-rollout-claims"),
-            Some((Part::Claims, By::Kubewarden)),
+            Some((WebhookPart::Claims, By::Kubewarden)),
         ),
         (
             "ours.example.com",
             url("https://10.0.0.1:1/validate/claim-rollout"),
-            Some((Part::Sets, By::BuiltIn)),
+            Some((WebhookPart::Sets, By::BuiltIn)),
         ),
         (
             "ours.example.com",
             service("/validate/claim-rollout-claims"),
-            Some((Part::Claims, By::BuiltIn)),
+            Some((WebhookPart::Claims, By::BuiltIn)),
         ),
         (
             "other.example.com",

@@ -11,7 +11,7 @@ use crate::templates::{Change, Diff, Phase, UpdatePolicy};
 
 /// StorageClasses that do not let volumes grow and are used by sets whose claims follow their templates: an error where a
 /// growth is staged.
-pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let mut users: BTreeMap<&str, (Severity, Vec<String>)> = BTreeMap::new();
     let in_place = facts
         .sets
@@ -35,20 +35,20 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
     let finding = |(class, (severity, sets)): (&str, (Severity, Vec<String>))| {
         let subject = format!("storageclass/{class}");
         let used = format!("that it is not, and that claims of {} use it", sets.join(", "));
-        let heal =
+        let fix =
             format!("kubectl patch {subject} -p '{{\"allowVolumeExpansion\":true}}', if its driver can expand volumes");
         Finding {
             severity,
             ..Finding::error(subject)
                 .but("allowVolumeExpansion to be true", used)
-                .heal(heal)
+                .fix(fix)
         }
     };
     users.into_iter().map(finding).collect()
 }
 
 /// True iff a growth is staged that is not complete.
-fn grows(seen: &Seen) -> bool {
+fn grows(seen: &ObservedSet) -> bool {
     let Some(change) = seen
         .set
         .staged
@@ -63,7 +63,7 @@ fn grows(seen: &Seen) -> bool {
 }
 
 /// The classes of the claims, and those that the templates name.
-fn classes(seen: &Seen) -> BTreeSet<&str> {
+fn classes(seen: &ObservedSet) -> BTreeSet<&str> {
     let of_claims = seen.claims.values().map(|claim| &*claim.view.spec);
     let specs = seen.target().iter().map(|template| &template.spec).chain(of_claims);
     specs

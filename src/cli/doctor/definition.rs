@@ -7,19 +7,19 @@ use super::finding::Finding;
 use crate::claims::class::Known;
 
 const SUBJECT: &str = "customresourcedefinition/claimrollouts.claim-rollout.io";
-const HEAL: &str = "claim-rollout crd | kubectl apply --server-side --force-conflicts -f -";
+const FIX: &str = "claim-rollout crd | kubectl apply --server-side --force-conflicts -f -";
 
 /// What is wrong with the definition. One that has more than this program knows of is newer, and no fault.
-pub(super) fn judge(facts: &Facts) -> Option<Finding> {
+pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
     let stored = match &facts.definition {
         Known::Unknown => return None,
-        Known::Missing => return Some(Finding::error(SUBJECT).but("it", "none").heal(HEAL)),
+        Known::Missing => return Some(Finding::error(SUBJECT).but("it", "none").fix(FIX)),
         Known::Found(stored) => stored,
     };
     if let Some(path) = lacks(&stored["spec"], &facts.own_definition["spec"], "spec") {
         let expected = "what `claim-rollout crd` prints";
         let found = format!("that {path} differs: it is older than this program");
-        return Some(Finding::error(SUBJECT).but(expected, found).heal(HEAL));
+        return Some(Finding::error(SUBJECT).but(expected, found).fix(FIX));
     }
     let conditions = stored["status"]["conditions"].as_array();
     let established = |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
@@ -33,8 +33,8 @@ pub(super) fn judge(facts: &Facts) -> Option<Finding> {
     let why = names
         .and_then(|condition| condition["message"].as_str())
         .unwrap_or("no such condition");
-    let heal = format!("kubectl describe {SUBJECT} says which other definition has its names: delete that one");
-    Some(Finding::error(SUBJECT).but("it to be Established", why).heal(heal))
+    let fix = format!("kubectl describe {SUBJECT} says which other definition has its names: delete that one");
+    Some(Finding::error(SUBJECT).but("it to be Established", why).fix(fix))
 }
 
 /// The first place where `stored` does not have what is wanted. What is empty may be absent.

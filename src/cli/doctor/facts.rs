@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::admission::{Probe, Webhook};
+use super::admission::{InstalledWebhook, Probe};
 use super::guard::Policy;
-use super::rights::{Account, Right};
+use super::rights::{Account, RbacRight};
 use crate::claims::class::Known;
 use crate::cli::drift::find::Seen;
 
 /// What was seen.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct InstallationFacts {
     pub(crate) now: Timestamp,
     /// The namespace of the installation.
     pub(crate) namespace: String,
@@ -24,15 +24,15 @@ pub(crate) struct Facts {
     /// What became of a set that the policy refuses.
     pub(crate) probe: Probe,
     /// The webhooks that lead to claim-rollout.
-    pub(crate) webhooks: Known<Vec<Webhook>>,
+    pub(crate) webhooks: Known<Vec<InstalledWebhook>>,
     /// The policies of the guard.
-    pub(crate) guard: Known<Vec<Policy>>,
+    pub(crate) guard: Known<Vec<GuardPolicy>>,
     /// What accounts may not do although they need to.
-    pub(crate) lacking: Vec<(Account, Vec<Right>)>,
+    pub(crate) lacking: Vec<(Account, Vec<RbacRight>)>,
     pub(crate) lease: Known<Lease>,
     /// StorageClasses, and whether their volumes can grow.
     pub(crate) classes: BTreeMap<String, bool>,
-    pub(crate) sets: Vec<Seen>,
+    pub(crate) sets: Vec<ObservedSet>,
     /// ClaimRollouts that are stalled.
     pub(crate) stalled: Vec<Stalled>,
     /// What could not be read, and why.

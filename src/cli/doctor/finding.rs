@@ -15,7 +15,8 @@ pub(crate) struct Finding {
     pub(crate) expected: String,
     pub(crate) found: String,
     /// The command or the edit that heals it.
-    pub(crate) heal: String,
+    #[serde(rename = "heal")] // words: allowed: a field of `doctor -o json`
+    pub(crate) fix: String,
 }
 
 /// How bad it is.
@@ -35,7 +36,7 @@ impl Finding {
             subject: subject.into(),
             expected: String::new(),
             found: String::new(),
-            heal: String::new(),
+            fix: String::new(),
         }
     }
 
@@ -57,9 +58,9 @@ impl Finding {
     }
 
     /// What heals it.
-    pub(super) fn heal(self, heal: impl Into<String>) -> Self {
-        let heal = heal.into();
-        Self { heal, ..self }
+    pub(super) fn fix(self, fix: impl Into<String>) -> Self {
+        let fix = fix.into();
+        Self { fix, ..self }
     }
 }
 
@@ -69,9 +70,9 @@ impl fmt::Display for Finding {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        let [subject, expected, found, heal] =
-            [&self.subject, &self.expected, &self.found, &self.heal].map(|text| printable(text));
+        let [subject, expected, found, fix] =
+            [&self.subject, &self.expected, &self.found, &self.fix].map(|text| printable(text));
         writeln!(f, "{severity}: {subject}: expected {expected}, but found {found}")?;
-        writeln!(f, "  to heal it: {heal}")
+        writeln!(f, "  to heal it: {fix}")
     }
 }

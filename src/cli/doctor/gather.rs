@@ -10,10 +10,10 @@ use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::{Client, CustomResourceExt as _};
 use serde_json::{Value, json};
 
-use super::admission::{By, Probe, Webhook};
-use super::facts::{Facts, Lease, Stalled};
+use super::admission::{By, InstalledWebhook, Probe};
+use super::facts::{InstallationFacts, Lease, Stalled};
 use super::guard::Policy;
-use super::rights::{Account, Right};
+use super::rights::{Account, RbacRight};
 use crate::claims::class::Known;
 use crate::cli::cluster;
 use crate::cli::drift::read::read;
@@ -27,7 +27,7 @@ use crate::webhook::cluster::may;
 const AT_ONCE: usize = 8;
 
 /// Where to look.
-pub(super) struct Place {
+pub(super) struct Installation {
     pub(super) client: Client,
     /// The namespace of the installation.
     pub(super) home: String,
@@ -36,19 +36,19 @@ pub(super) struct Place {
 }
 
 /// What cannot be read because it may not be, is not served, or there is none.
-type Answer<T> = Result<T, kube::Error>;
+type Fetched<T> = Result<T, kube::Error>;
 
-impl Place {
+impl Installation {
     /// Everything that is judged.
     ///
     /// # Errors
     /// If there is no answer, or sets and claims may not be read. What else may not be read is noted.
-    pub(super) async fn gather(&self) -> anyhow::Result<Facts> {
+    pub(super) async fn gather(&self) -> anyhow::Result<InstallationFacts> {
         let mut unread = Vec::new();
         let sets = read(&self.client, self.sets.as_deref(), &[]).await?;
         let definition = self.definition().await;
         let webhooks = self.webhooks().await;
-        let is_built_in = |webhooks: &Vec<Webhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
+        let is_built_in = |webhooks: &Vec<InstalledWebhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
         let mut accounts = vec![Account::Controller];
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
         let mut lacking = Vec::new();
@@ -59,7 +59,7 @@ impl Place {
         let guard = readable("validatingadmissionpolicies", self.guard().await, &mut unread)?;
         let classes = readable("storageclasses", self.classes().await, &mut unread)?;
         let stalled = absent(self.stalled().await);
-        Ok(Facts {
+        Ok(InstallationFacts {
             now: now(),
             namespace: self.home.clone(),
             definition: known("customresourcedefinitions", definition, &mut unread)?,
@@ -82,23 +82,23 @@ impl Place {
         cluster::objects(&self.client, namespace, &cluster::kind(group, version, kind))
     }
 
-    async fn definition(&self) -> Answer<Value> {
+    async fn definition(&self) -> Fetched<Value> {
         let definitions = self.api("apiextensions.k8s.io", "v1", "CustomResourceDefinition", None);
         value(definitions.get("claimrollouts.claim-rollout.io").await?)
     }
 
-    async fn webhooks(&self) -> Answer<Vec<Webhook>> {
+    async fn webhooks(&self) -> Fetched<Vec<InstalledWebhook>> {
         let mut found = Vec::new();
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
             let configurations = self.api("admissionregistration.k8s.io", "v1", kind, None);
             for configuration in configurations.list(&ListParams::default()).await? {
-                found.extend(Webhook::list(&kind.to_lowercase(), &value(configuration)?));
+                found.extend(InstalledWebhook::list(&kind.to_lowercase(), &value(configuration)?));
             }
         }
         Ok(found)
     }
 
-    async fn guard(&self) -> Answer<Vec<Policy>> {
+    async fn guard(&self) -> Fetched<Vec<GuardPolicy>> {
         let mut listed = [Vec::new(), Vec::new()];
         let kinds = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
         for (kind, listed) in kinds.into_iter().zip(&mut listed) {
@@ -108,11 +108,11 @@ impl Place {
             }
         }
         let [policies, bindings] = listed;
-        Ok(Policy::list(&policies, &bindings, self.sets.as_deref()))
+        Ok(GuardPolicy::list(&policies, &bindings, self.sets.as_deref()))
     }
 
     /// Whether volumes of each class can grow.
-    async fn classes(&self) -> Answer<BTreeMap<String, bool>> {
+    async fn classes(&self) -> Fetched<BTreeMap<String, bool>> {
         let classes = self.api("storage.k8s.io", "v1", "StorageClass", None);
         let listed = classes.list(&ListParams::default()).await?.into_iter();
         let listed = listed.map(|class| {
@@ -122,7 +122,7 @@ impl Place {
         Ok(listed.collect())
     }
 
-    async fn stalled(&self) -> Answer<Vec<Stalled>> {
+    async fn stalled(&self) -> Fetched<Vec<Stalled>> {
         let rollouts = self.api("claim-rollout.io", "v1alpha1", "ClaimRollout", self.sets.as_deref());
         let mut stalled = Vec::new();
         for rollout in rollouts.list(&ListParams::default()).await? {
@@ -142,7 +142,7 @@ impl Place {
         Ok(stalled)
     }
 
-    async fn lease(&self) -> Answer<Lease> {
+    async fn lease(&self) -> Fetched<Lease> {
         let leases: Api<v1::Lease> = Api::namespaced(self.client.clone(), &self.home);
         let spec = leases.get(LEASE).await?.spec.unwrap_or_default();
         Ok(Lease {
@@ -152,16 +152,16 @@ impl Place {
     }
 
     /// Those of the rights that the account has not.
-    async fn lacking(&self, account: Account, rights: Vec<Right>) -> Answer<Vec<Right>> {
+    async fn lacking(&self, account: Account, rights: Vec<RbacRight>) -> Fetched<Vec<RbacRight>> {
         let answers = stream::iter(rights).map(|right| async move {
             let allowed = self.may(account, &right).await?;
             Ok::<_, kube::Error>((!allowed).then_some(right))
         });
-        let answers: Vec<Option<Right>> = answers.buffered(AT_ONCE).try_collect().await?;
+        let answers: Vec<Option<RbacRight>> = answers.buffered(AT_ONCE).try_collect().await?;
         Ok(answers.into_iter().flatten().collect())
     }
 
-    async fn may(&self, account: Account, right: &Right) -> Answer<bool> {
+    async fn may(&self, account: Account, right: &RbacRight) -> Fetched<bool> {
         let namespace = if right.at_home {
             Some(self.home.clone())
         } else {
@@ -225,12 +225,12 @@ fn wrong() -> anyhow::Result<DynamicObject> {
     }))?)
 }
 
-fn value(object: DynamicObject) -> Answer<Value> {
+fn value(object: DynamicObject) -> Fetched<Value> {
     serde_json::to_value(object).map_err(kube::Error::SerdeError)
 }
 
 /// Nothing where it may not be read, which is noted.
-fn readable<T>(what: &str, answer: Answer<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Option<T>> {
+fn readable<T>(what: &str, answer: Fetched<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Option<T>> {
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(kube::Error::Api(status)) if status.code == 403 => {
@@ -242,7 +242,7 @@ fn readable<T>(what: &str, answer: Answer<T>, unread: &mut Vec<(String, String)>
 }
 
 /// Nothing where there is none, or the kind is not served.
-fn absent<T>(answer: Answer<T>) -> Answer<Option<T>> {
+fn absent<T>(answer: Fetched<T>) -> Fetched<Option<T>> {
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
@@ -250,7 +250,7 @@ fn absent<T>(answer: Answer<T>) -> Answer<Option<T>> {
     }
 }
 
-fn known<T>(what: &str, answer: Answer<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Known<T>> {
+fn known<T>(what: &str, answer: Fetched<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Known<T>> {
     let found = readable(what, absent(answer), unread)?;
     Ok(match found {
         None => Known::Unknown,

@@ -19,7 +19,7 @@ const POLICIES: [(&str, &str); 4] = [
 
 /// A ValidatingAdmissionPolicy of the guard, as far as it decides whether the guard works.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Policy {
+pub(crate) struct GuardPolicy {
     /// Which of them it is, by the name in the manifests.
     pub(crate) part: &'static str,
     /// Its name: that of an installation for one namespace ends with the namespace.
@@ -32,7 +32,7 @@ pub(crate) struct Policy {
     pub(crate) conditions: String,
 }
 
-impl Policy {
+impl GuardPolicy {
     /// Those of the guard, of all policies and bindings of a cluster; `sets` is the namespace of the StatefulSets, if the
     /// installation is for one.
     pub(super) fn list(policies: &[Value], bindings: &[Value], sets: Option<&str>) -> Vec<Self> {
@@ -70,14 +70,14 @@ fn denies(binding: &Value, policy: &str) -> bool {
 }
 
 /// What is wrong with the guard of the installation in this namespace. To do without it is a choice, to have a part of it is not.
-pub(super) fn judge(namespace: &str, guard: &Known<Vec<Policy>>) -> Vec<Finding> {
+pub(super) fn judge(namespace: &str, guard: &Known<Vec<GuardPolicy>>) -> Vec<Finding> {
     let Known::Found(policies) = guard else {
         return Vec::new();
     };
     if policies.is_empty() {
         let found = "none: what is staged is as safe as the policy alone makes it";
         let finding = Finding::warning("validatingadmissionpolicies").but("those of the guard", found);
-        return vec![finding.heal("kubectl apply --server-side --force-conflicts -k deploy/guard")];
+        return vec![finding.fix("kubectl apply --server-side --force-conflicts -k deploy/guard")];
     }
     let account = Account::Controller.user(namespace);
     let of_policy = |(part, file): &(&str, &str)| {
@@ -87,31 +87,31 @@ pub(super) fn judge(namespace: &str, guard: &Known<Vec<Policy>>) -> Vec<Finding>
     POLICIES.iter().flat_map(of_policy).collect()
 }
 
-fn of_policy(part: &str, file: &str, policy: Option<&Policy>, account: &str) -> Vec<Finding> {
+fn of_policy(part: &str, file: &str, policy: Option<&GuardPolicy>, account: &str) -> Vec<Finding> {
     let name = policy.map_or(part, |policy| policy.name.as_str());
     let error = |kind: &str| Finding::error(format!("{kind}/{name}"));
     let apply = format!("kubectl apply --server-side --force-conflicts -f {file}");
     let Some(policy) = policy else {
         let none = "none, although other parts of the guard are there";
-        return vec![error("validatingadmissionpolicy").but("it", none).heal(apply)];
+        return vec![error("validatingadmissionpolicy").but("it", none).fix(apply)];
     };
     let mut found = Vec::new();
     if !policy.denies {
         let none = "none: nothing is denied";
         let finding = error("validatingadmissionpolicybinding").but("a binding that denies", none);
-        found.push(finding.heal(apply.clone()));
+        found.push(finding.fix(apply.clone()));
     }
     if !policy.fails_closed {
         let ignored = "Ignore: what cannot be evaluated is let through";
         let finding = error("validatingadmissionpolicy").but("failurePolicy Fail", ignored);
-        found.push(finding.heal(apply.clone()));
+        found.push(finding.fix(apply.clone()));
     }
     if !policy.knows(account) {
         let finding = error("validatingadmissionpolicy").but(
             format!("{account} in its matchConditions"),
             "that it is not there: the guard takes the controller for somebody else",
         );
-        found.push(finding.heal(format!("{apply}, with that account in its matchConditions")));
+        found.push(finding.fix(format!("{apply}, with that account in its matchConditions")));
     }
     found
 }

@@ -9,7 +9,7 @@ use crate::controller::LEASE;
 const DEAD: i64 = 60;
 
 /// What is wrong with the Lease. The clock here and that of the controller are taken to agree.
-pub(super) fn judge(facts: &Facts) -> Option<Finding> {
+pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
     let found = match &facts.lease {
         Known::Unknown => return None,
         Known::Missing => "none".to_owned(),
@@ -26,9 +26,9 @@ pub(super) fn judge(facts: &Facts) -> Option<Finding> {
     };
     let subject = format!("lease/{}/{LEASE}", facts.namespace);
     let expected = "a controller that holds it";
-    let heal = format!(
+    let fix = format!(
         "kubectl rollout restart -n {} deployment/claim-rollout-controller",
         facts.namespace
     );
-    Some(Finding::error(subject).but(expected, found).heal(heal))
+    Some(Finding::error(subject).but(expected, found).fix(fix))
 }

@@ -50,12 +50,12 @@ pub(crate) struct Arguments {
     sets_of: Option<String>,
     /// The format.
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Output>,
+    output: Option<DoctorFormat>,
 }
 
 /// The formats beside the usual one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
+enum DoctorFormat {
     /// JSON.
     Json,
     /// YAML.
@@ -78,7 +78,7 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 /// Looks and prints.
 async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<Finding>> {
     let (client, _) = cluster.connect().await?;
-    let place = Place {
+    let place = Installation {
         client,
         home: cluster.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned()),
         sets: arguments.sets_of.clone(),
@@ -91,10 +91,10 @@ async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
 }
 
 /// Everything that is wrong, errors first.
-fn diagnose(facts: &Facts) -> Vec<Finding> {
+fn diagnose(facts: &InstallationFacts) -> Vec<Finding> {
     let unread = facts.unread.iter().map(|(what, why)| {
-        let heal = format!("run it as somebody who may read {what}");
-        Finding::warning(what).but("to read them", why).heal(heal)
+        let fix = format!("run it as somebody who may read {what}");
+        Finding::warning(what).but("to read them", why).fix(fix)
     });
     let mut findings: Vec<Finding> = definition::judge(facts).into_iter().collect();
     findings.extend(admission::judge(&facts.namespace, &facts.webhooks, &facts.probe));
@@ -109,17 +109,17 @@ fn diagnose(facts: &Facts) -> Vec<Finding> {
 }
 
 /// What goes to the standard output: nothing where nothing is wrong. A document is one even if there is nothing in it.
-fn text(findings: &[Finding], format: Option<Output>) -> anyhow::Result<String> {
+fn text(findings: &[Finding], format: Option<DoctorFormat>) -> anyhow::Result<String> {
     let document = json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "FindingList", "items": findings});
     match format {
         None => Ok(findings.iter().map(Finding::to_string).collect()),
-        Some(Output::Json) => output::json(&document),
-        Some(Output::Yaml) => output::yaml(&document),
+        Some(DoctorFormat::Json) => output::json(&document),
+        Some(DoctorFormat::Yaml) => output::yaml(&document),
     }
 }
 
 /// One line on what was looked at.
-fn summary(facts: &Facts, findings: &[Finding]) -> String {
+fn summary(facts: &InstallationFacts, findings: &[Finding]) -> String {
     let count = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let looked = format!(
         "looked at the installation in {} and at {} StatefulSets",

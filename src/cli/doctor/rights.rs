@@ -18,7 +18,7 @@ pub(crate) enum Account {
 
 /// One verb on one resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Right {
+pub(crate) struct RbacRight {
     pub(crate) verb: String,
     pub(crate) group: String,
     pub(crate) resource: String,
@@ -59,8 +59,8 @@ impl Account {
 
     /// What of this it needs: where somebody else renews the certificate of the webhook, it may touch neither the Secret nor the
     /// webhook configurations, and needs not.
-    fn needs(self, lacking: &[Right]) -> Vec<&Right> {
-        let of_certificates = |right: &Right| right.is_of_certificates();
+    fn needs(self, lacking: &[RbacRight]) -> Vec<&RbacRight> {
+        let of_certificates = |right: &RbacRight| right.is_of_certificates();
         let all = self == Self::Webhook
             && self.rights().is_ok_and(|rights| {
                 let all = rights.iter().filter(|right| of_certificates(right));
@@ -76,10 +76,10 @@ impl Account {
     ///
     /// # Errors
     /// If the manifest is none; a test reads it.
-    pub(crate) fn rights(self) -> anyhow::Result<Vec<Right>> {
-        let objects: Vec<Object> =
+    pub(crate) fn rights(self) -> anyhow::Result<Vec<RbacRight>> {
+        let objects: Vec<RbacObject> =
             serde_saphyr::from_multiple(self.manifest()).with_context(|| self.file().to_owned())?;
-        let bound = |role: &Object| {
+        let bound = |role: &RbacObject| {
             let mut bindings = objects
                 .iter()
                 .filter(|object| object.subjects.iter().any(|it| it.name == self.name()));
@@ -99,18 +99,18 @@ impl Account {
 /// What is read of an object of the manifest.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Object {
+struct RbacObject {
     kind: String,
-    metadata: Metadata,
+    metadata: ObjectName,
     #[serde(default)]
-    rules: Vec<Rule>,
+    rules: Vec<RbacRule>,
     role_ref: Option<RoleRef>,
     #[serde(default)]
-    subjects: Vec<Metadata>,
+    subjects: Vec<ObjectName>,
 }
 
 #[derive(Deserialize)]
-struct Metadata {
+struct ObjectName {
     name: String,
 }
 
@@ -122,7 +122,7 @@ struct RoleRef {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Rule {
+struct RbacRule {
     api_groups: Vec<String>,
     resources: Vec<String>,
     #[serde(default)]
@@ -130,8 +130,8 @@ struct Rule {
     verbs: Vec<String>,
 }
 
-impl Rule {
-    fn rights(&self, at_home: bool) -> Vec<Right> {
+impl RbacRule {
+    fn rights(&self, at_home: bool) -> Vec<RbacRight> {
         let names: Vec<Option<String>> = match &self.resource_names[..] {
             [] => vec![None],
             names => names.iter().cloned().map(Some).collect(),
@@ -147,7 +147,7 @@ impl Rule {
                     .iter()
                     .flat_map(|name| self.verbs.iter().map(move |verb| (name, verb)))
                 {
-                    rights.push(Right {
+                    rights.push(RbacRight {
                         verb: verb.clone(),
                         group: group.clone(),
                         resource: resource.to_owned(),
@@ -162,14 +162,14 @@ impl Rule {
     }
 }
 
-impl Right {
+impl RbacRight {
     /// True iff it serves to renew a certificate, and to have API servers trust it.
     fn is_of_certificates(&self) -> bool {
         self.resource == "secrets" || self.group == "admissionregistration.k8s.io"
     }
 }
 
-impl fmt::Display for Right {
+impl fmt::Display for RbacRight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.verb, self.resource)?;
         if !self.group.is_empty() {
@@ -183,17 +183,17 @@ impl fmt::Display for Right {
 }
 
 /// What accounts of this namespace lack, one finding each.
-pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<Right>)]) -> Vec<Finding> {
+pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<RbacRight>)]) -> Vec<Finding> {
     let lacking = lacking.iter().map(|(account, rights)| (account, account.needs(rights)));
     let lacking = lacking.filter(|(_, rights)| !rights.is_empty());
-    let finding = |(account, rights): (&Account, Vec<&Right>)| {
+    let finding = |(account, rights): (&Account, Vec<&RbacRight>)| {
         let rights: Vec<String> = rights.iter().map(|right| right.to_string()).collect();
         Finding::error(format!("serviceaccount/{namespace}/{}", account.name()))
             .but(
                 format!("the rights of {}", account.file()),
                 format!("that it may not {}", rights.join(", ")),
             )
-            .heal(format!(
+            .fix(format!(
                 "kubectl apply --server-side --force-conflicts -f {}",
                 account.file()
             ))
@@ -203,7 +203,7 @@ pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<Right>)]) -> Vec<F
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Right};
+    use super::{Account, RbacRight};
 
     #[test]
     fn the_rights_are_those_that_the_manifests_bind() {
@@ -235,14 +235,14 @@ mod tests {
     #[test]
     fn rights_of_certificates_all_lacking_are_not_needed() {
         let all = Account::Webhook.rights().expect("a manifest");
-        let of = |keep: fn(&Right) -> bool| all.iter().filter(|right| keep(right)).cloned().collect::<Vec<_>>();
-        let certificates = of(Right::is_of_certificates);
+        let of = |keep: fn(&RbacRight) -> bool| all.iter().filter(|right| keep(right)).cloned().collect::<Vec<_>>();
+        let certificates = of(RbacRight::is_of_certificates);
         assert_eq!(
             certificates.len(),
             6,
             "get and update of a Secret and two configurations"
         );
-        let needs = |lacking: &[Right]| Account::Webhook.needs(lacking).len();
+        let needs = |lacking: &[RbacRight]| Account::Webhook.needs(lacking).len();
         assert_eq!(needs(&certificates), 0);
         assert_eq!(
             needs(&certificates[1..]),

@@ -5,10 +5,10 @@ use serde::Serialize;
 /// Something that is not as it is wished.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Difference {
+pub(crate) struct Drift {
     /// The claim; none where the set itself differs.
     pub(crate) claim: Option<String>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DriftKind,
     /// The field of the claim, or of the set.
     pub(crate) field: String,
     /// None where the field should not be there.
@@ -21,7 +21,7 @@ pub(crate) struct Difference {
 
 /// What differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Kind {
+pub(crate) enum DriftKind {
     /// The record cannot be read.
     StagedChange,
     /// What is staged is not what the set has.
@@ -48,7 +48,7 @@ pub(crate) enum Kind {
     Annotation,
 }
 
-impl Kind {
+impl DriftKind {
     /// True iff a rollout would bring the claim up.
     pub(crate) const fn is_lag(self) -> bool {
         matches!(

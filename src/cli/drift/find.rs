@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::difference::{Difference, Kind};
+use super::difference::{Drift, DriftKind};
 use super::outlook::Outlook;
 use crate::claims::compatible::differences;
 use crate::claims::retention::PodUid;
@@ -17,22 +17,22 @@ use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, StagedC
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct ObservedSet {
     pub(crate) set: SetView,
     /// The annotations of ours.
     pub(crate) annotations: Map<String>,
     /// Claims of the names that replicas of the set have.
-    pub(crate) claims: BTreeMap<String, Claim>,
+    pub(crate) claims: BTreeMap<String, ObservedClaim>,
 }
 
 /// A claim. The decisions do not read annotations of claims.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Claim {
+pub(crate) struct ObservedClaim {
     pub(crate) view: claims::Claim,
     pub(crate) annotations: Map<String>,
 }
 
-impl Seen {
+impl ObservedSet {
     /// What is wished: what is staged, or else the live templates.
     pub(crate) fn target(&self) -> &[ClaimTemplate] {
         let staged = self.set.staged.as_ref();
@@ -65,16 +65,16 @@ pub(crate) fn named<'a>(
 ///
 /// A claim that is not the set's, or is about to be gone, is one difference: what is in it is not compared. A set that is
 /// being deleted has none.
-pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
+pub(crate) fn find(seen: &ObservedSet) -> Vec<Drift> {
     if seen.set.terminating {
         return Vec::new();
     }
-    let mut found: Vec<Difference> = of_unreadable(seen).into_iter().collect();
+    let mut found: Vec<Drift> = of_unreadable(seen).into_iter().collect();
     found.extend(of_staged(&seen.set));
     if let Some(claims) = seen.set.too_many_claims(seen.target()) {
-        found.push(Difference {
+        found.push(Drift {
             claim: None,
-            kind: Kind::Missing,
+            kind: DriftKind::Missing,
             field: "spec.replicas".to_owned(),
             wanted: Some(format!("{claims} claims")),
             found: None,
@@ -83,10 +83,10 @@ pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
     }
     for (ordinal, template, name) in named(&seen.set, seen.target()) {
         match seen.claims.get(name.as_str()) {
-            None => found.push(Difference {
+            None => found.push(Drift {
                 wanted: Some(name.as_str().to_owned()),
                 note: "is made with the Pod".to_owned(),
-                ..blank(name.as_str(), Kind::Missing, "metadata.name")
+                ..blank(name.as_str(), DriftKind::Missing, "metadata.name")
             }),
             Some(claim) => found.extend(of_claim(seen, ordinal, template, claim)),
         }
@@ -94,8 +94,8 @@ pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
     found
 }
 
-fn blank(claim: &str, kind: Kind, field: &str) -> Difference {
-    Difference {
+fn blank(claim: &str, kind: DriftKind, field: &str) -> Drift {
+    Drift {
         claim: Some(claim.to_owned()),
         kind,
         field: field.to_owned(),
@@ -105,11 +105,11 @@ fn blank(claim: &str, kind: Kind, field: &str) -> Difference {
     }
 }
 
-fn of_unreadable(seen: &Seen) -> Option<Difference> {
+fn of_unreadable(seen: &ObservedSet) -> Option<Drift> {
     let error = seen.unreadable()?;
-    Some(Difference {
+    Some(Drift {
         claim: None,
-        kind: Kind::StagedChange,
+        kind: DriftKind::StagedChange,
         field: format!("metadata.annotations[{}]", keys::STAGED),
         wanted: Some("a record".to_owned()),
         found: Some("something else".to_owned()),
@@ -118,13 +118,13 @@ fn of_unreadable(seen: &Seen) -> Option<Difference> {
 }
 
 /// What is staged and is not what the set has.
-fn of_staged(set: &SetView) -> Vec<Difference> {
+fn of_staged(set: &SetView) -> Vec<Drift> {
     let Some(change) = &set.staged else {
         return Vec::new();
     };
-    let row = |field: String, found: Option<String>, wanted: Option<String>| Difference {
+    let row = |field: String, found: Option<String>, wanted: Option<String>| Drift {
         claim: None,
-        kind: Kind::Staged,
+        kind: DriftKind::Staged,
         field,
         wanted,
         found,
@@ -158,24 +158,24 @@ fn values(change: &Change) -> (Option<String>, Option<String>) {
     }
 }
 
-fn of_claim(seen: &Seen, ordinal: u32, template: &ClaimTemplate, claim: &Claim) -> Vec<Difference> {
+fn of_claim(seen: &ObservedSet, ordinal: u32, template: &ClaimTemplate, claim: &ObservedClaim) -> Vec<Drift> {
     let view = &claim.view;
     if view.terminating {
-        return vec![Difference {
+        return vec![Drift {
             found: Some("set".to_owned()),
             note: "is being deleted".to_owned(),
-            ..blank(&view.name, Kind::Terminating, "metadata.deletionTimestamp")
+            ..blank(&view.name, DriftKind::Terminating, "metadata.deletionTimestamp")
         }];
     }
     if let Some(foreign) = of_owner(&seen.set, ordinal, view) {
         return vec![foreign];
     }
-    let mut found: Vec<Difference> = differences(template, &view.spec)
-        .map(|change| Difference {
+    let mut found: Vec<Drift> = differences(template, &view.spec)
+        .map(|change| Drift {
             wanted: change.from,
             found: change.to,
             note: "cannot change in place".to_owned(),
-            ..blank(&view.name, Kind::Frozen, &change.field)
+            ..blank(&view.name, DriftKind::Frozen, &change.field)
         })
         .collect();
     let outlook = Outlook::of(&seen.set, view).note();
@@ -186,7 +186,7 @@ fn of_claim(seen: &Seen, ordinal: u32, template: &ClaimTemplate, claim: &Claim) 
 }
 
 /// Whose it is, if not the set's. Who mounts it is not looked at, nor whether another set has claims of this name.
-fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Difference> {
+fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Drift> {
     let belongs = Belongs {
         set_uid: &set.uid,
         pod: &format!("{}-{ordinal}", set.name),
@@ -206,17 +206,17 @@ fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Differ
             (wanted, found, "metadata.ownerReferences".to_owned())
         }
     };
-    Some(Difference {
+    Some(Drift {
         wanted: Some(wanted),
         found,
         note,
-        ..blank(&claim.name, Kind::Foreign, &field)
+        ..blank(&claim.name, DriftKind::Foreign, &field)
     })
 }
 
 /// What it asks for beside what is wished, and what it has beside what it asks for.
-fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Vec<Difference> {
-    let row = |kind, field, wanted: Quantity, found: Option<Quantity>, note: &str| Difference {
+fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Vec<Drift> {
+    let row = |kind, field, wanted: Quantity, found: Option<Quantity>, note: &str| Drift {
         wanted: Some(wanted.to_string()),
         found: found.map(|found| found.to_string()),
         note: note.to_owned(),
@@ -225,9 +225,9 @@ fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Ve
     let mut rows = Vec::new();
     if let Some(wanted) = template.storage.filter(|wanted| *wanted != claim.request) {
         let (kind, note) = match wanted > claim.request {
-            true => (Kind::Smaller, outlook),
-            false if claim.size_is_ours => (Kind::Larger, "grown for a wish before"),
-            false => (Kind::Larger, "grown by somebody else"),
+            true => (DriftKind::Smaller, outlook),
+            false if claim.size_is_ours => (DriftKind::Larger, "grown for a wish before"),
+            false => (DriftKind::Larger, "grown by somebody else"),
         };
         let field = "spec.resources.requests.storage";
         rows.push(row(kind, field, wanted, Some(claim.request), note));
@@ -242,7 +242,7 @@ fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Ve
             "not bound to a volume yet"
         };
         rows.push(row(
-            Kind::Capacity,
+            DriftKind::Capacity,
             "status.capacity.storage",
             claim.request,
             claim.capacity,
@@ -253,34 +253,43 @@ fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Ve
 }
 
 /// A wish without an attributes class leaves the claim's.
-fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Option<Difference> {
+fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Option<Drift> {
     let wanted = &template.volume_attributes_class_name;
     if wanted.is_some() && *wanted != claim.class {
-        return Some(Difference {
+        return Some(Drift {
             wanted: wanted.clone(),
             found: claim.class.clone(),
             note: outlook.to_owned(),
-            ..blank(&claim.name, Kind::AttributesClass, "spec.volumeAttributesClassName")
+            ..blank(
+                &claim.name,
+                DriftKind::AttributesClass,
+                "spec.volumeAttributesClassName",
+            )
         });
     }
     let trouble = claim
         .trouble(&Trouble::MODIFICATION)
         .map(|trouble| trouble.message.clone());
-    (claim.bound && !has_class(claim)).then(|| Difference {
+    (claim.bound && !has_class(claim)).then(|| Drift {
         wanted: claim.class.clone(),
         found: claim.current_class.clone(),
         note: trouble.unwrap_or_default(),
-        ..blank(&claim.name, Kind::Capacity, "status.currentVolumeAttributesClassName")
+        ..blank(
+            &claim.name,
+            DriftKind::Capacity,
+            "status.currentVolumeAttributesClassName",
+        )
     })
 }
 
 /// Labels and annotations of the template. Keys of the selector have the selector's values, whatever the template says, as
 /// when the StatefulSet controller makes the claim. What only the claim has is its own.
-fn of_keys(seen: &Seen, template: &ClaimTemplate, claim: &Claim, outlook: &str) -> Vec<Difference> {
+fn of_keys(seen: &ObservedSet, template: &ClaimTemplate, claim: &ObservedClaim, outlook: &str) -> Vec<Drift> {
     let rows = |kind, map: &str, wanted: &Map<String>, found: &Map<String>| {
         let differing = wanted.iter().filter(|(key, value)| found.get(key) != Some(*value));
-        let differing = differing.filter(|(key, _)| kind != Kind::Label || !seen.set.match_labels.contains_key(key));
-        let rows = differing.map(|(key, value)| Difference {
+        let differing =
+            differing.filter(|(key, _)| kind != DriftKind::Label || !seen.set.match_labels.contains_key(key));
+        let rows = differing.map(|(key, value)| Drift {
             wanted: Some(value.clone()),
             found: found.get(key).cloned(),
             note: outlook.to_owned(),
@@ -288,9 +297,9 @@ fn of_keys(seen: &Seen, template: &ClaimTemplate, claim: &Claim, outlook: &str) 
         });
         rows.collect::<Vec<_>>()
     };
-    let mut all = rows(Kind::Label, "labels", &template.labels, &claim.view.labels);
+    let mut all = rows(DriftKind::Label, "labels", &template.labels, &claim.view.labels);
     all.extend(rows(
-        Kind::Annotation,
+        DriftKind::Annotation,
         "annotations",
         &template.annotations,
         &claim.annotations,

@@ -1,21 +1,21 @@
 use std::sync::Arc;
 
-use super::{Claim, Seen, find};
+use super::{ObservedClaim, ObservedSet, find};
 use crate::json::{Map, Value};
 use crate::rollout::fixtures::{gi, owner, staged_change, template, web};
 use crate::rollout::snapshot::Trouble;
 use crate::templates::{Phase, UpdatePolicy, keys};
 
 /// A set of three replicas and their claims, all of 1Gi, and nothing staged.
-pub(crate) fn even() -> Seen {
+pub(crate) fn even() -> ObservedSet {
     let mut web = web();
     web.set.staged = None;
     web.set.update_policy = Some(UpdatePolicy::InPlace);
     let claims = web.claims.into_iter().map(|(name, view)| {
         let annotations = Map::new();
-        (name, Claim { view, annotations })
+        (name, ObservedClaim { view, annotations })
     });
-    Seen {
+    ObservedSet {
         annotations: Map::new(),
         claims: claims.collect(),
         set: web.set,
@@ -23,21 +23,21 @@ pub(crate) fn even() -> Seen {
 }
 
 /// The same with something changed.
-pub(crate) fn changed(change: impl FnOnce(&mut Seen)) -> Seen {
+pub(crate) fn changed(change: impl FnOnce(&mut ObservedSet)) -> ObservedSet {
     let mut seen = even();
     change(&mut seen);
     seen
 }
 
 /// The claim of replica 1.
-pub(crate) fn one(seen: &mut Seen) -> &mut Claim {
+pub(crate) fn one(seen: &mut ObservedSet) -> &mut ObservedClaim {
     seen.claims.get_mut("data-web-1").expect("a claim of the fixture")
 }
 
 /// Every difference as one line, as it would stand in the table.
-fn lines(seen: &Seen) -> Vec<String> {
+fn lines(seen: &ObservedSet) -> Vec<String> {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    let line = |found: &super::Difference| {
+    let line = |found: &super::Drift| {
         format!(
             "{:?} {} {} {} {} | {}",
             found.kind,
@@ -52,7 +52,7 @@ fn lines(seen: &Seen) -> Vec<String> {
 }
 
 /// What is changed, and the lines that come of it.
-type Row = (&'static str, fn(&mut Seen), &'static [&'static str]);
+type Row = (&'static str, fn(&mut ObservedSet), &'static [&'static str]);
 
 const CLAIMS: [Row; 16] = [
     ("nothing", |_| {}, &[]),

@@ -14,9 +14,9 @@ use std::process::ExitCode;
 use clap::Args;
 
 use self::difference::Difference;
-use self::find::{Seen, find};
+use self::find::{ObservedSet, find};
 use super::ClusterArguments;
-use super::output::{Format, print};
+use super::output::{OutputFormat, print};
 
 /// Show where claims, the templates of StatefulSets and what is staged differ
 ///
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     all_namespaces: bool,
     /// The format.
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<OutputFormat>,
     /// Exit with 1 if anything differs.
     #[arg(long)]
     exit_code: bool,
@@ -55,7 +55,7 @@ async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     let (client, namespace) = cluster.connect().await?;
     let namespace = (!arguments.all_namespaces).then_some(namespace);
     let seen = read::read(&client, namespace.as_deref(), &arguments.names).await?;
-    let found: Vec<(&Seen, Vec<Difference>)> = seen.iter().map(|seen| (seen, find(seen))).collect();
+    let found: Vec<(&ObservedSet, Vec<Drift>)> = seen.iter().map(|seen| (seen, find(seen))).collect();
     print(&render::text(&found, arguments.output)?)?;
     eprintln!("{}", render::summary(&found));
     Ok(found.iter().any(|(_, differences)| !differences.is_empty()))

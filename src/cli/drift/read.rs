@@ -7,21 +7,25 @@ use kube::Client;
 use kube::api::ListParams;
 use serde_json::Value;
 
-use super::find::{Claim, Seen, named};
+use super::find::{ObservedClaim, ObservedSet, named};
 use crate::cli::cluster;
 use crate::controller::objects;
 use crate::json::Map;
 use crate::templates::keys;
 
 /// Claims, by namespace and name.
-type Claims = BTreeMap<(String, String), Value>;
+type ClaimsByName = BTreeMap<(String, String), Value>;
 
 /// The sets of these names, or all if none is named, with the claims of their replicas: of a namespace, or of all. In the
 /// order of namespaces and names. Nothing is written.
 ///
 /// # Errors
 /// If a set that is named is not there, or sets and claims may not be read.
-pub(crate) async fn read(client: &Client, namespace: Option<&str>, names: &[String]) -> anyhow::Result<Vec<Seen>> {
+pub(crate) async fn read(
+    client: &Client,
+    namespace: Option<&str>,
+    names: &[String],
+) -> anyhow::Result<Vec<ObservedSet>> {
     let mut sets = list(client, namespace, "apps", "StatefulSet").await?;
     if !names.is_empty() {
         sets.retain(|set| names.iter().any(|name| set["metadata"]["name"] == name.as_str()));
@@ -31,7 +35,7 @@ pub(crate) async fn read(client: &Client, namespace: Option<&str>, names: &[Stri
         bail!("expected a StatefulSet {missing:?}, but found none");
     }
     let claims = list(client, namespace, "", "PersistentVolumeClaim").await?;
-    let claims: Claims = claims.into_iter().map(|claim| (path(&claim), claim)).collect();
+    let claims: ClaimsByName = claims.into_iter().map(|claim| (path(&claim), claim)).collect();
     sets.sort_by_key(path);
     sets.iter().map(|set| seen(set, &claims)).collect()
 }
@@ -49,12 +53,12 @@ fn path(object: &Value) -> (String, String) {
     (text("namespace"), text("name"))
 }
 
-fn seen(object: &Value, claims: &Claims) -> anyhow::Result<Seen> {
+fn seen(object: &Value, claims: &ClaimsByName) -> anyhow::Result<ObservedSet> {
     let (namespace, name) = path(object);
     let set = objects::set(object).with_context(|| format!("{namespace}/{name}"))?;
     let mut annotations = annotations(object);
     annotations.retain(|key, _| key.starts_with(keys::PREFIX));
-    let mut seen = Seen {
+    let mut seen = ObservedSet {
         set,
         annotations,
         claims: BTreeMap::new(),
@@ -67,7 +71,7 @@ fn seen(object: &Value, claims: &Claims) -> anyhow::Result<Seen> {
         if let Some(object) = claims.get(&place) {
             let view = objects::claim(object).with_context(|| namespace.clone())?;
             let annotations = self::annotations(object);
-            seen.claims.insert(place.1, Claim { view, annotations });
+            seen.claims.insert(place.1, ObservedClaim { view, annotations });
         }
     }
     Ok(seen)

@@ -4,24 +4,24 @@ use serde_json::{Value, json};
 
 use super::difference::Difference;
 use super::find::Seen;
-use crate::cli::output::{self, Format, table};
+use crate::cli::output::{self, OutputFormat, table};
 use crate::templates::show::shown;
 
 /// What goes to the standard output: a table of what differs, nothing where nothing does. A document is one even if there is
 /// nothing in it.
-pub(super) fn text(found: &[(&Seen, Vec<Difference>)], format: Option<Format>) -> anyhow::Result<String> {
+pub(super) fn text(found: &[(&ObservedSet, Vec<Drift>)], format: Option<OutputFormat>) -> anyhow::Result<String> {
     let document =
         || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "DriftList", "items": items(found)});
     match format {
         None => Ok(rows(found, shown)),
-        Some(Format::Wide) => Ok(rows(found, str::to_owned)),
-        Some(Format::Json) => output::json(&document()),
-        Some(Format::Yaml) => output::yaml(&document()),
+        Some(OutputFormat::Wide) => Ok(rows(found, str::to_owned)),
+        Some(OutputFormat::Json) => output::json(&document()),
+        Some(OutputFormat::Yaml) => output::yaml(&document()),
     }
 }
 
 /// One line on what was looked at.
-pub(super) fn summary(found: &[(&Seen, Vec<Difference>)]) -> String {
+pub(super) fn summary(found: &[(&ObservedSet, Vec<Drift>)]) -> String {
     let differing = found.iter().filter(|(_, differences)| !differences.is_empty()).count();
     let sets = if found.len() == 1 {
         "StatefulSet"
@@ -34,7 +34,7 @@ pub(super) fn summary(found: &[(&Seen, Vec<Difference>)]) -> String {
     }
 }
 
-fn rows(found: &[(&Seen, Vec<Difference>)], value: fn(&str) -> String) -> String {
+fn rows(found: &[(&ObservedSet, Vec<Drift>)], value: fn(&str) -> String) -> String {
     let headings = ["NAMESPACE", "STATEFULSET", "CLAIM", "FIELD", "WANTED", "FOUND", "NOTE"];
     let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "<none>".to_owned(), value);
     let rows: Vec<Vec<String>> = found
@@ -59,8 +59,8 @@ fn rows(found: &[(&Seen, Vec<Difference>)], value: fn(&str) -> String) -> String
     table(&headings, &rows)
 }
 
-fn items(found: &[(&Seen, Vec<Difference>)]) -> Vec<Value> {
-    let of_set = |(seen, differences): &(&Seen, Vec<Difference>)| {
+fn items(found: &[(&ObservedSet, Vec<Drift>)]) -> Vec<Value> {
+    let of_set = |(seen, differences): &(&ObservedSet, Vec<Drift>)| {
         let items = differences.iter().map(|difference| {
             let mut item = json!(difference);
             item["namespace"] = json!(seen.set.namespace);
@@ -93,7 +93,7 @@ default     web           data-web-1   metadata.name   data-web-1   <none>   is 
 ";
         assert_eq!(text(&found, None).expect("text"), expected);
         assert_eq!(summary(&found), "looked at 1 StatefulSet: 1 with differences");
-        let json: Value = serde_json::from_str(&text(&found, Some(Format::Json)).expect("text")).expect("JSON");
+        let json: Value = serde_json::from_str(&text(&found, Some(OutputFormat::Json)).expect("text")).expect("JSON");
         assert_eq!(json["items"][0]["statefulSet"], "web");
         assert_eq!(json["items"][0]["kind"], "Missing");
         assert_eq!(json["items"][0]["found"], Value::Null);
@@ -104,8 +104,8 @@ default     web           data-web-1   metadata.name   data-web-1   <none>   is 
         let seen = even();
         let found = [(&seen, find(&seen))];
         assert_eq!(text(&found, None).expect("text"), "");
-        assert_eq!(text(&found, Some(Format::Wide)).expect("text"), "");
-        let yaml = text(&found, Some(Format::Yaml)).expect("text");
+        assert_eq!(text(&found, Some(OutputFormat::Wide)).expect("text"), "");
+        let yaml = text(&found, Some(OutputFormat::Yaml)).expect("text");
         assert!(yaml.contains("items: []"), "{yaml}");
         assert_eq!(summary(&found), "looked at 1 StatefulSet: nothing differs");
     }
@@ -119,6 +119,6 @@ default     web           data-web-1   metadata.name   data-web-1   <none>   is 
         });
         let found = [(&seen, find(&seen))];
         assert!(!text(&found, None).expect("text").contains(&long));
-        assert!(text(&found, Some(Format::Wide)).expect("text").contains(&long));
+        assert!(text(&found, Some(OutputFormat::Wide)).expect("text").contains(&long));
     }
 }

@@ -12,15 +12,15 @@ const OF_CLASS: &str = ".storageclass.storage.k8s.io/requests.storage";
 /// The ceilings of a namespace, and what is used already.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ceilings {
-    quotas: Vec<Quota>,
-    limits: Vec<Limit>,
+    quotas: Vec<QuotaCeiling>,
+    limits: Vec<SizeLimit>,
     /// What could not be judged, in words.
     pub(crate) unchecked: Vec<String>,
 }
 
 /// A resource of a ResourceQuota.
 #[derive(Clone, Debug, PartialEq)]
-struct Quota {
+struct QuotaCeiling {
     name: String,
     resource: String,
     hard: Quantity,
@@ -29,14 +29,14 @@ struct Quota {
 
 /// What a LimitRange says about a single claim.
 #[derive(Clone, Debug, PartialEq)]
-struct Limit {
+struct SizeLimit {
     min: Option<Quantity>,
     max: Option<Quantity>,
 }
 
 /// A growth of one claim.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Growth<'a> {
+pub(crate) struct ClaimGrowth<'a> {
     /// The storage class of the claim.
     pub(crate) class: Option<&'a str>,
     /// What the claim counts for now: the larger one of its request and `status.allocatedResources`.
@@ -55,7 +55,7 @@ impl Ceilings {
         ceilings.quotas.sort_by(|a, b| a.name.cmp(&b.name));
         let items = limits.filter_map(|limit| limit["spec"]["limits"].as_array()).flatten();
         let of_claims = items.filter(|item| item["type"] == "PersistentVolumeClaim");
-        ceilings.limits.extend(of_claims.map(|item| Limit {
+        ceilings.limits.extend(of_claims.map(|item| SizeLimit {
             min: quantity(&item["min"]["storage"]),
             max: quantity(&item["max"]["storage"]),
         }));
@@ -77,7 +77,7 @@ impl Ceilings {
         for (resource, value) in hard {
             let counted = resource == STORAGE || resource.ends_with(OF_CLASS);
             if let (true, Some(hard)) = (counted, quantity(value)) {
-                self.quotas.push(Quota {
+                self.quotas.push(QuotaCeiling {
                     name: name.to_owned(),
                     resource: resource.clone(),
                     hard,
@@ -93,8 +93,8 @@ impl Ceilings {
             format!("{which} storage usage per PersistentVolumeClaim is {limit}, but request is {to}")
         };
         self.limits.iter().find_map(|limit| match limit {
-            Limit { max: Some(max), .. } if to > *max => Some(words("maximum", *max)),
-            Limit { min: Some(min), .. } if to < *min => Some(words("minimum", *min)),
+            SizeLimit { max: Some(max), .. } if to > *max => Some(words("maximum", *max)),
+            SizeLimit { min: Some(min), .. } if to < *min => Some(words("minimum", *min)),
             _ => None,
         })
     }
@@ -103,22 +103,22 @@ impl Ceilings {
     ///
     /// # Errors
     /// If a quota is too small for it, in the API server's words; nothing is counted then.
-    pub(crate) fn charge(&mut self, growth: Growth<'_>) -> Result<(), String> {
+    pub(crate) fn charge(&mut self, growth: ClaimGrowth<'_>) -> Result<(), String> {
         let Some(more) = difference(growth.to, growth.from) else {
             return Ok(());
         };
         let of_class = growth.class.map(|class| format!("{class}{OF_CLASS}"));
-        let concerned = |quota: &Quota| quota.resource == STORAGE || of_class.as_ref() == Some(&quota.resource);
-        let exceeded = |quota: &&Quota| concerned(quota) && sum(quota.used, more) > quota.hard;
+        let concerned = |quota: &QuotaCeiling| quota.resource == STORAGE || of_class.as_ref() == Some(&quota.resource);
+        let exceeded = |quota: &&QuotaCeiling| concerned(quota) && sum(quota.used, more) > quota.hard;
         if let Some(first) = self.quotas.iter().find(exceeded) {
-            let mut of_quota: Vec<&Quota> = self
+            let mut of_quota: Vec<&QuotaCeiling> = self
                 .quotas
                 .iter()
                 .filter(exceeded)
                 .filter(|quota| quota.name == first.name)
                 .collect();
             of_quota.sort_by(|a, b| a.resource.cmp(&b.resource));
-            let list = |amount: fn(&Quota, Quantity) -> Quantity| {
+            let list = |amount: fn(&QuotaCeiling, Quantity) -> Quantity| {
                 let each = of_quota
                     .iter()
                     .map(|quota| format!("{}={}", quota.resource, amount(quota, more)));
@@ -157,7 +157,7 @@ fn sum(one: Quantity, other: Quantity) -> Quantity {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Ceilings, Growth};
+    use super::{Ceilings, ClaimGrowth};
     use crate::templates::Quantity;
 
     fn quota(name: &str, hard: &Value, used: &Value) -> Value {
@@ -174,7 +174,7 @@ mod tests {
 
     fn grow(ceilings: &mut Ceilings, class: Option<&str>, from: u64, to: u64) -> Result<(), String> {
         let (from, to) = (gi(from), gi(to));
-        ceilings.charge(Growth { class, from, to })
+        ceilings.charge(ClaimGrowth { class, from, to })
     }
 
     #[test]

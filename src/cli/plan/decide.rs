@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::budgets;
 use super::forecast::{AT_LAST, claims_of, forecast};
 use super::inputs::Inputs;
-use super::report::{Outcome, Pods, Report, Verdict, WishReport};
+use super::report::{PlanOutcome, PlanReport, PlanVerdict, PodOutcome, TargetReport};
 use super::request;
 use super::rows;
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
@@ -24,18 +24,18 @@ use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
 ///
 /// # Errors
 /// If there is no such set and no manifest for one, or an object cannot be read.
-pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<Report> {
+pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
     let live = inputs
         .state
         .one("apps/v1", "StatefulSet", inputs.namespace, inputs.name);
-    let mut report = Report {
+    let mut report = PlanReport {
         namespace: inputs.namespace.to_owned(),
         name: inputs.name.to_owned(),
         source: inputs.manifest.map(|(source, _)| source.to_owned()),
         goes_through: true,
         verdict: None,
         target: None,
-        pods: Pods::KeepRunning,
+        pods: PodOutcome::KeepRunning,
         claims: Vec::new(),
         obstacles: Vec::new(),
         notes: Vec::new(),
@@ -59,7 +59,7 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<Report> {
 }
 
 /// There is no such set yet.
-fn create(inputs: &Inputs<'_>, report: &mut Report, manifest: &Value) -> anyhow::Result<()> {
+fn create(inputs: &Inputs<'_>, report: &mut PlanReport, manifest: &Value) -> anyhow::Result<()> {
     let mut new = manifest.clone();
     new["metadata"]["namespace"] = inputs.namespace.into();
     let answer = ask(inputs, report, None, &new)?;
@@ -69,19 +69,19 @@ fn create(inputs: &Inputs<'_>, report: &mut Report, manifest: &Value) -> anyhow:
             .push("the set does not exist yet: its claims will be made from these templates".to_owned());
     }
     let outcome = if answer.stored.is_ok() {
-        Outcome::Created
+        PlanOutcome::Created
     } else {
-        Outcome::Refused
+        PlanOutcome::Refused
     };
     give_verdict(report, outcome, answer);
     Ok(())
 }
 
-fn update(inputs: &Inputs<'_>, report: &mut Report, live: &Value, manifest: &Value) -> anyhow::Result<()> {
+fn update(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, manifest: &Value) -> anyhow::Result<()> {
     let asked = request::asked(live, manifest, &inputs.requester.manager);
     let answer = ask(inputs, report, Some(live), &asked)?;
     let Ok(stored) = answer.stored.clone() else {
-        give_verdict(report, Outcome::Refused, answer);
+        give_verdict(report, PlanOutcome::Refused, answer);
         return Ok(());
     };
     let outcome = outcome(live, &asked, &stored)?;
@@ -90,7 +90,12 @@ fn update(inputs: &Inputs<'_>, report: &mut Report, live: &Value, manifest: &Val
     roll_out(inputs, report, live, &stored)
 }
 
-fn ask(inputs: &Inputs<'_>, report: &mut Report, old: Option<&Value>, new: &Value) -> anyhow::Result<request::Answer> {
+fn ask(
+    inputs: &Inputs<'_>,
+    report: &mut PlanReport,
+    old: Option<&Value>,
+    new: &Value,
+) -> anyhow::Result<request::PolicyAnswer> {
     let mut lookups = Believing {
         state: inputs.state.clone(),
         believed: false,
@@ -124,9 +129,9 @@ impl Lookups for Believing {
     }
 }
 
-fn give_verdict(report: &mut Report, outcome: Outcome, answer: request::Answer) {
-    report.goes_through = outcome != Outcome::Refused;
-    report.verdict = Some(Verdict {
+fn give_verdict(report: &mut PlanReport, outcome: PlanOutcome, answer: request::PolicyAnswer) {
+    report.goes_through = outcome != PlanOutcome::Refused;
+    report.verdict = Some(PlanVerdict {
         outcome,
         message: answer.stored.err(),
         warnings: answer.warnings,
@@ -134,13 +139,13 @@ fn give_verdict(report: &mut Report, outcome: Outcome, answer: request::Answer) 
 }
 
 /// What becomes of a request that is accepted: seen from the record before and after it.
-fn outcome(live: &Value, asked: &Value, stored: &Value) -> anyhow::Result<Outcome> {
+fn outcome(live: &Value, asked: &Value, stored: &Value) -> anyhow::Result<PlanOutcome> {
     let (before, after) = (staged(live)?, staged(stored)?);
     Ok(match (before, after) {
-        (Some(_), None) => Outcome::Withdrawn,
-        (before, Some(after)) if before.as_ref() != Some(&after) => Outcome::Staged,
-        (Some(_), Some(_)) if templates_differ(live, asked) => Outcome::AlreadyStaged,
-        _ => Outcome::Unchanged,
+        (Some(_), None) => PlanOutcome::Withdrawn,
+        (before, Some(after)) if before.as_ref() != Some(&after) => PlanOutcome::Staged,
+        (Some(_), Some(_)) if templates_differ(live, asked) => PlanOutcome::AlreadyStaged,
+        _ => PlanOutcome::Unchanged,
     })
 }
 
@@ -157,14 +162,14 @@ fn templates_differ(live: &Value, asked: &Value) -> bool {
 }
 
 /// What the controller would do once the set is stored so.
-fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Value) -> anyhow::Result<()> {
+fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: &Value) -> anyhow::Result<()> {
     let snapshot = snapshot(inputs, live, stored)?;
     report.pods = pods(live, stored, &snapshot);
     let Some(change) = &snapshot.set.staged else {
         return Ok(());
     };
     let target = Target::of(&snapshot.set, &snapshot.settings);
-    report.target = Some(WishReport {
+    report.target = Some(TargetReport {
         revision: change.revision().to_string(),
         update_policy: crate::rollout::target::update_policy(&snapshot.set).to_string(),
         sync: snapshot.set.sync.to_string(),
@@ -254,7 +259,7 @@ fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
 }
 
 /// What would become of Pods that run at an older revision.
-fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> Pods {
+fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> PodOutcome {
     let set = &snapshot.set;
     let changed = live["spec"]["template"] != stored["spec"]["template"];
     let target = Target::of(set, &snapshot.settings);
@@ -268,10 +273,10 @@ fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> Pods {
         .ordinals()
         .any(|ordinal| behind(ordinal) && !set.is_below_partition(ordinal));
     match set.strategy {
-        _ if !waits || !changed && !follow => Pods::KeepRunning,
-        Strategy::OnDelete => Pods::WhenDeleted,
-        Strategy::RollingUpdate | Strategy::Recreate if follow => Pods::AfterTheirClaims,
-        Strategy::RollingUpdate | Strategy::Recreate => Pods::ByThemselves,
+        _ if !waits || !changed && !follow => PodOutcome::KeepRunning,
+        Strategy::OnDelete => PodOutcome::WhenDeleted,
+        Strategy::RollingUpdate | Strategy::Recreate if follow => PodOutcome::AfterTheirClaims,
+        Strategy::RollingUpdate | Strategy::Recreate => PodOutcome::ByThemselves,
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const AT_LAST: Seconds = 1 << 40;
 
 /// One thing that would be done.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum ForecastStep {
     /// The claim of this name is written.
     Claim(String),
     /// The Pod of this replica is replaced.
@@ -25,7 +25,7 @@ pub(crate) enum Step {
 
 /// Why the API server would refuse to write a claim: one word, and words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct DeniedWrite {
     pub(crate) reason: &'static str,
     pub(crate) message: String,
 }
@@ -34,13 +34,16 @@ pub(crate) struct Refused {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Forecast {
     /// In this order.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<ForecastStep>,
     /// What the cluster would look like then.
     pub(crate) end: Snapshot,
 }
 
 /// The forecast from this snapshot. `judge` is asked about each write in its turn.
-pub(crate) fn forecast(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) -> Result<(), Refused>) -> Forecast {
+pub(crate) fn forecast(
+    mut snapshot: Snapshot,
+    mut judge: impl FnMut(&ApplyClaim) -> Result<(), DeniedWrite>,
+) -> Forecast {
     snapshot.now = AT_LAST;
     let mut steps = Vec::new();
     // Every round writes a claim, lets a Pod go, or is one of the few at the end.
@@ -58,7 +61,7 @@ pub(crate) fn forecast(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim
                 Action::ApplyClaim(apply) => match judge(&apply) {
                     Ok(()) => {
                         write(&mut snapshot, &apply);
-                        steps.push(Step::Claim(apply.name.to_string()));
+                        steps.push(ForecastStep::Claim(apply.name.to_string()));
                     }
                     Err(refused) => remember(&mut snapshot, &apply, refused),
                 },
@@ -129,7 +132,7 @@ fn write(snapshot: &mut Snapshot, apply: &ApplyClaim) {
     }
 }
 
-fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, refused: Refused) {
+fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, refused: DeniedWrite) {
     let refusal = Refusal {
         revision: apply.revision.clone(),
         resource_version: apply.resource_version.clone(),
@@ -142,7 +145,7 @@ fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, refused: Refused) {
 }
 
 /// The Pod that Kubernetes replaces next, if the gate lets it.
-fn replace(snapshot: &mut Snapshot) -> Option<Step> {
+fn replace(snapshot: &mut Snapshot) -> Option<ForecastStep> {
     let set = &snapshot.set;
     if set.sync == Sync::Async || set.strategy == Strategy::OnDelete {
         return None;
@@ -169,7 +172,7 @@ fn replace(snapshot: &mut Snapshot) -> Option<Step> {
     }
     let revision = set.update_revision.clone();
     snapshot.pods.get_mut(&seen.name)?.revision = revision;
-    Some(Step::Pod(ordinal))
+    Some(ForecastStep::Pod(ordinal))
 }
 
 /// The claims of a snapshot that the rollout is about, by ordinal and name: highest ordinal first.

@@ -34,13 +34,13 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use self::inputs::Inputs;
-use self::render::{Columns, render};
+use self::render::{TableColumns, render};
 use self::report::Report;
 use self::request::{KUBECTL, Requester};
 use super::ClusterArguments;
 use super::class_limits::{self, ClassNumber};
 use super::files::{self, read_settings};
-use super::output::{self, Format, print};
+use super::output::{self, OutputFormat, print};
 use super::recorded::Recorded;
 use crate::webhook::engine::check_settings;
 
@@ -76,11 +76,11 @@ pub(crate) struct Arguments {
     modifications_per_day: Vec<ClassNumber>,
     /// The format.
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<OutputFormat>,
 }
 
 /// A set to plan.
-struct Target {
+struct PlanTarget {
     namespace: String,
     name: String,
     manifest: Option<(String, Value)>,
@@ -100,7 +100,7 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 }
 
 /// Plans and prints.
-async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<Report>> {
+async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<PlanReport>> {
     let settings = match &arguments.settings {
         Some(path) => read_settings(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => read_settings("{}")?,
@@ -137,7 +137,12 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     Ok(reports)
 }
 
-fn plan_one(target: &Target, state: &Recorded, settings: &RawValue, arguments: &Arguments) -> anyhow::Result<Report> {
+fn plan_one(
+    target: &PlanTarget,
+    state: &Recorded,
+    settings: &RawValue,
+    arguments: &Arguments,
+) -> anyhow::Result<PlanReport> {
     let (user, groups) = state.requester().unwrap_or(("unknown", &[]));
     let requester = Requester {
         user: user.to_owned(),
@@ -159,7 +164,7 @@ fn plan_one(target: &Target, state: &Recorded, settings: &RawValue, arguments: &
 
 /// What is to be planned: the sets of the manifests, those of these names only where any are named; without a manifest
 /// the sets of these names.
-fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow::Result<Vec<Target>> {
+fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow::Result<Vec<PlanTarget>> {
     ensure!(
         !(arguments.filename.is_empty() && arguments.names.is_empty()),
         "expected a manifest (-f web.yaml) or the name of a StatefulSet, but found neither"
@@ -181,7 +186,7 @@ fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow:
             let namespace = own.unwrap_or(default).to_owned();
             if arguments.names.is_empty() || arguments.names.contains(&name) {
                 let manifest = Some((source.clone(), set));
-                targets.push(Target {
+                targets.push(PlanTarget {
                     namespace,
                     name,
                     manifest,
@@ -190,7 +195,7 @@ fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow:
         }
     }
     if arguments.filename.is_empty() {
-        targets.extend(arguments.names.iter().map(|name| Target {
+        targets.extend(arguments.names.iter().map(|name| PlanTarget {
             namespace: default.to_owned(),
             name: name.clone(),
             manifest: None,
@@ -212,12 +217,12 @@ fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow:
 }
 
 /// The whole output.
-fn text(reports: &[Report], format: Option<Format>) -> anyhow::Result<String> {
+fn text(reports: &[PlanReport], format: Option<OutputFormat>) -> anyhow::Result<String> {
     let document = || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "PlanList", "items": reports});
     Ok(match format {
-        None => render(reports, Columns::Usual),
-        Some(Format::Wide) => render(reports, Columns::Wide),
-        Some(Format::Json) => output::json(&document())?,
-        Some(Format::Yaml) => output::yaml(&document())?,
+        None => render(reports, TableColumns::Usual),
+        Some(OutputFormat::Wide) => render(reports, TableColumns::Wide),
+        Some(OutputFormat::Json) => output::json(&document())?,
+        Some(OutputFormat::Yaml) => output::yaml(&document())?,
     })
 }

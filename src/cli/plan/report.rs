@@ -5,7 +5,7 @@ use serde::Serialize;
 /// What would happen to one set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Report {
+pub(crate) struct PlanReport {
     pub(crate) namespace: String,
     pub(crate) name: String,
     /// Where the manifest came from; none where the set is planned as it is.
@@ -13,11 +13,11 @@ pub(crate) struct Report {
     /// True iff the request would be accepted, and nothing stands in the way of any claim.
     pub(crate) goes_through: bool,
     /// What the policy would say to the request; none where there is no request.
-    pub(crate) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<PlanVerdict>,
     /// What would be wished for the set then; none if nothing would be.
-    pub(crate) target: Option<WishReport>,
+    pub(crate) target: Option<TargetReport>,
     /// What would become of its Pods.
-    pub(crate) pods: Pods,
+    pub(crate) pods: PodOutcome,
     /// Its claims, in the order of the rollout; empty where existing claims are left alone.
     pub(crate) claims: Vec<ClaimReport>,
     /// What stands in the way and concerns no single claim.
@@ -28,8 +28,8 @@ pub(crate) struct Report {
 
 /// What the policy would say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Verdict {
-    pub(crate) outcome: Outcome,
+pub(crate) struct PlanVerdict {
+    pub(crate) outcome: PlanOutcome,
     /// Why it would refuse.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Verdict {
 
 /// What would become of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Outcome {
+pub(crate) enum PlanOutcome {
     /// There is no such set: it would be created.
     Created,
     /// The change would be staged.
@@ -57,7 +57,7 @@ pub(crate) enum Outcome {
 /// What would be wished.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WishReport {
+pub(crate) struct TargetReport {
     pub(crate) revision: String,
     pub(crate) update_policy: String,
     pub(crate) sync: String,
@@ -68,7 +68,7 @@ pub(crate) struct WishReport {
 
 /// What would become of Pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Pods {
+pub(crate) enum PodOutcome {
     /// They run on.
     KeepRunning,
     /// Each is replaced when the claims of its replica are ready.
@@ -88,13 +88,13 @@ pub(crate) struct ClaimReport {
     /// When it would be written, from 1: no claim is written before all earlier ones are ready, but for those of the same replica.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) step: Option<usize>,
-    pub(crate) action: Action,
+    pub(crate) action: PlannedAction,
     /// As it is; none where it does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) now: Option<State>,
+    pub(crate) now: Option<ClaimValues>,
     /// As it would be; none where nothing would be written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) then: Option<State>,
+    pub(crate) then: Option<ClaimValues>,
     /// Labels and annotations that would change, as `key old -> new`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) keys: Vec<String>,
@@ -107,7 +107,7 @@ pub(crate) struct ClaimReport {
 
 /// What would be done with a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Action {
+pub(crate) enum PlannedAction {
     /// It would be written.
     Update,
     /// It is as wished.
@@ -127,7 +127,7 @@ pub(crate) enum Action {
 /// What a claim asks for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct State {
+pub(crate) struct ClaimValues {
     /// `spec.resources.requests.storage`
     pub(crate) storage: String,
     /// `status.capacity.storage`
@@ -141,19 +141,19 @@ pub(crate) struct State {
     pub(crate) attributes_class: Option<String>,
 }
 
-impl Report {
+impl PlanReport {
     /// The claims with which something like this is done.
-    pub(crate) fn count(&self, action: Action) -> usize {
+    pub(crate) fn count(&self, action: PlannedAction) -> usize {
         self.claims.iter().filter(|claim| claim.action == action).count()
     }
 
     /// True iff there is nothing to write and nothing stands in the way.
     pub(crate) fn is_nothing_to_do(&self) -> bool {
-        let quiet = |claim: &ClaimReport| matches!(claim.action, Action::UpToDate);
+        let quiet = |claim: &ClaimReport| matches!(claim.action, PlannedAction::UpToDate);
         let unchanged = self
             .verdict
             .as_ref()
-            .is_none_or(|verdict| matches!(verdict.outcome, Outcome::Unchanged | Outcome::AlreadyStaged));
-        unchanged && self.goes_through && self.pods == Pods::KeepRunning && self.claims.iter().all(quiet)
+            .is_none_or(|verdict| matches!(verdict.outcome, PlanOutcome::Unchanged | PlanOutcome::AlreadyStaged));
+        unchanged && self.goes_through && self.pods == PodOutcome::KeepRunning && self.claims.iter().all(quiet)
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Requester {
 
 /// What the policy answers.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct PolicyAnswer {
     /// The object as it would be stored, or why it would not be.
     pub(crate) stored: Result<Value, String>,
     pub(crate) warnings: Vec<String>,
@@ -66,7 +66,7 @@ pub(crate) fn ask(
     requester: &Requester,
     settings: &RawValue,
     lookups: &mut dyn Lookups,
-) -> anyhow::Result<Answer> {
+) -> anyhow::Result<PolicyAnswer> {
     let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
     let request = json!({
         "uid": "plan",
@@ -81,13 +81,13 @@ pub(crate) fn ask(
         "oldObject": old,
     });
     let answer = wire::validate(&payload(&to_raw_value(&request)?, settings), lookups);
-    let answer: Response = serde_json::from_slice(&answer)?;
+    let answer: PolicyResponse = serde_json::from_slice(&answer)?;
     let stored = if answer.accepted {
         Ok(answer.mutated_object.unwrap_or_else(|| new.clone()))
     } else {
         Err(answer.message.unwrap_or_default())
     };
-    Ok(Answer {
+    Ok(PolicyAnswer {
         stored,
         warnings: answer.warnings,
     })
@@ -95,7 +95,7 @@ pub(crate) fn ask(
 
 /// What is read of Kubewarden's ValidationResponse.
 #[derive(Deserialize)]
-struct Response {
+struct PolicyResponse {
     accepted: bool,
     message: Option<String>,
     mutated_object: Option<Value>,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::ceilings::{Ceilings, Growth};
-use super::forecast::{Forecast, ForecastClaim, Refused, Step, claims_of};
-use super::report::{Action, ClaimReport, Pods, State};
+use super::ceilings::{Ceilings, ClaimGrowth};
+use super::forecast::{DeniedWrite, Forecast, ForecastClaim, ForecastStep, claims_of};
+use super::report::{ClaimReport, ClaimValues, PlannedAction, PodOutcome};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
@@ -50,8 +50,8 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether the API server would refuse this write in its turn; what is accepted is counted.
-    pub(crate) fn refuses(&mut self, apply: &ApplyClaim) -> Result<(), Refused> {
-        let refused = |message| Refused {
+    pub(crate) fn refuses(&mut self, apply: &ApplyClaim) -> Result<(), DeniedWrite> {
+        let refused = |message| DeniedWrite {
             reason: "Forbidden",
             message,
         };
@@ -65,7 +65,7 @@ impl<'a> Judge<'a> {
         if let Some(limit) = self.ceilings.limit(apply.storage) {
             return Err(refused(limit));
         }
-        let growth = Growth {
+        let growth = ClaimGrowth {
             class: class_of(object),
             from: counted(object),
             to: apply.storage,
@@ -122,11 +122,16 @@ impl<'a> Judge<'a> {
 
 /// True iff the claim would not follow.
 pub(crate) fn is_stuck(claim: &ClaimReport) -> bool {
-    matches!(claim.action, Action::Blocked | Action::NotReached) || !claim.obstacles.is_empty()
+    matches!(claim.action, PlannedAction::Blocked | PlannedAction::NotReached) || !claim.obstacles.is_empty()
 }
 
 /// The rows of a forecast, in its order.
-pub(crate) fn rows(before: &[ForecastClaim], forecast: &Forecast, judge: &Judge<'_>, pods: Pods) -> Vec<ClaimReport> {
+pub(crate) fn rows(
+    before: &[ForecastClaim],
+    forecast: &Forecast,
+    judge: &Judge<'_>,
+    pods: PodOutcome,
+) -> Vec<ClaimReport> {
     let after = claims_of(&forecast.end);
     let rows = before.iter().map(|standing| {
         let end = after.iter().find(|end| end.name == standing.name).unwrap_or(standing);
@@ -135,24 +140,30 @@ pub(crate) fn rows(before: &[ForecastClaim], forecast: &Forecast, judge: &Judge<
     rows.collect()
 }
 
-fn row(start: &ForecastClaim, end: &ForecastClaim, forecast: &Forecast, judge: &Judge<'_>, pods: Pods) -> ClaimReport {
+fn row(
+    start: &ForecastClaim,
+    end: &ForecastClaim,
+    forecast: &Forecast,
+    judge: &Judge<'_>,
+    pods: PodOutcome,
+) -> ClaimReport {
     let set = &judge.set;
     let mut writes = forecast.steps.iter().filter_map(|step| match step {
-        Step::Claim(name) => Some(name),
-        Step::Pod(_) => None,
+        ForecastStep::Claim(name) => Some(name),
+        ForecastStep::Pod(_) => None,
     });
     let step = writes.position(|name| *name == start.name);
     let object = judge
         .state
         .one("v1", "PersistentVolumeClaim", &set.namespace, &start.name);
     let action = if step.is_some() {
-        Action::Update
+        PlannedAction::Update
     } else {
         action(set, start, end)
     };
     let written = matches!(
         action,
-        Action::Update | Action::Blocked | Action::NotReached | Action::Held
+        PlannedAction::Update | PlannedAction::Blocked | PlannedAction::NotReached | PlannedAction::Held
     );
     let apply = start
         .apply
@@ -164,7 +175,7 @@ fn row(start: &ForecastClaim, end: &ForecastClaim, forecast: &Forecast, judge: &
         step: step.map(|step| step + 1),
         action,
         now: object.map(state),
-        then: object.zip(apply).map(|(object, apply)| State {
+        then: object.zip(apply).map(|(object, apply)| ClaimValues {
             storage: apply.storage.to_string(),
             capacity: None,
             attributes_class: apply
@@ -178,9 +189,9 @@ fn row(start: &ForecastClaim, end: &ForecastClaim, forecast: &Forecast, judge: &
             .map(|(object, apply)| changed_keys(object, apply))
             .unwrap_or_default(),
         pod_replaced: match pods {
-            Pods::AfterTheirClaims => forecast.steps.contains(&Step::Pod(start.ordinal)),
-            Pods::ByThemselves => !set.is_below_partition(start.ordinal),
-            Pods::KeepRunning | Pods::WhenDeleted => false,
+            PodOutcome::AfterTheirClaims => forecast.steps.contains(&ForecastStep::Pod(start.ordinal)),
+            PodOutcome::ByThemselves => !set.is_below_partition(start.ordinal),
+            PodOutcome::KeepRunning | PodOutcome::WhenDeleted => false,
         },
         obstacles: obstacles(end, apply.is_some(), judge),
     }
@@ -212,22 +223,26 @@ const fn is_blocked(state: ClaimState) -> bool {
 }
 
 /// What would be done with a claim that is never written in the forecast.
-fn action(set: &SetView, start: &ForecastClaim, end: &ForecastClaim) -> Action {
+fn action(set: &SetView, start: &ForecastClaim, end: &ForecastClaim) -> PlannedAction {
     match end.state {
-        ClaimState::Done if start.state == ClaimState::Done => Action::UpToDate,
-        ClaimState::Missing | ClaimState::Terminating => Action::Create,
-        blocked if is_blocked(blocked) => Action::Blocked,
+        ClaimState::Done if start.state == ClaimState::Done => PlannedAction::UpToDate,
+        ClaimState::Missing | ClaimState::Terminating => PlannedAction::Create,
+        blocked if is_blocked(blocked) => PlannedAction::Blocked,
         ClaimState::Pending => {
             let held = set.paused || set.strategy == Strategy::OnDelete || set.is_below_partition(start.ordinal);
-            if held { Action::Held } else { Action::NotReached }
+            if held {
+                PlannedAction::Held
+            } else {
+                PlannedAction::NotReached
+            }
         }
-        _ => Action::Wait,
+        _ => PlannedAction::Wait,
     }
 }
 
-fn state(claim: &Value) -> State {
+fn state(claim: &Value) -> ClaimValues {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    State {
+    ClaimValues {
         storage: text(&claim["spec"]["resources"]["requests"]["storage"]).unwrap_or_else(|| "-".to_owned()),
         capacity: text(&claim["status"]["capacity"]["storage"]),
         storage_class: class_of(claim).map(str::to_owned),

@@ -7,7 +7,7 @@ use futures::stream::StreamExt as _;
 use tokio::time::{sleep, timeout};
 
 use super::render::{changes, render};
-use super::source::{Changes, Source};
+use super::source::{Changes, StatusSource};
 use super::view::SetView;
 use super::{Width, shape};
 use crate::cli::output::print;
@@ -19,16 +19,16 @@ const AT_LATEST: Duration = Duration::from_secs(10);
 
 /// Draws again on every change on a terminal, prints a line per change elsewhere. Ends when everything shown is complete;
 /// a set without a rollout is waited for. Ctrl-C ends it, too.
-pub(crate) async fn follow(source: &Source, terminal: bool) -> anyhow::Result<()> {
+pub(crate) async fn follow(source: &StatusSource, terminal: bool) -> anyhow::Result<()> {
     tokio::select! {
         ended = until_complete(source, terminal) => ended,
         _ = tokio::signal::ctrl_c() => Ok(()),
     }
 }
 
-async fn until_complete(source: &Source, terminal: bool) -> anyhow::Result<()> {
+async fn until_complete(source: &StatusSource, terminal: bool) -> anyhow::Result<()> {
     let mut stream = source.changes();
-    let mut shown: Vec<SetView> = Vec::new();
+    let mut shown: Vec<StatusView> = Vec::new();
     let mut drawn = String::new();
     loop {
         let views = source.load().await?;

@@ -25,18 +25,18 @@ use super::output::{self, print};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    which: Which,
+    which: Selection,
     /// Show every change until the rollout is complete, or until Ctrl-C.
     #[arg(short, long, conflicts_with = "output")]
     watch: bool,
     /// The format.
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Output>,
+    output: Option<StatusFormat>,
 }
 
 /// The formats beside the usual one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
+enum StatusFormat {
     /// More columns, nothing cut off.
     Wide,
     /// JSON.
@@ -49,7 +49,7 @@ enum Output {
 
 /// What is shown.
 #[derive(Debug, Args)]
-pub(crate) struct Which {
+pub(crate) struct Selection {
     /// StatefulSets; all with a rollout if none is named.
     names: Vec<String>,
     /// In all namespaces.
@@ -67,30 +67,30 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
 }
 
 /// Shows every change until the rollout is complete: the subcommand `watch`.
-pub(crate) async fn watch(cluster: &ClusterArguments, which: &Which) -> anyhow::Result<()> {
+pub(crate) async fn watch(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result<()> {
     follow::follow(&source(cluster, which).await?, stdout().is_terminal()).await
 }
 
-async fn source(cluster: &ClusterArguments, which: &Which) -> anyhow::Result<Source> {
+async fn source(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result<StatusSource> {
     let (client, namespace) = cluster.connect().await?;
     let namespace = (!which.all_namespaces).then_some(namespace);
-    Ok(Source::new(client, namespace, which.names.clone()))
+    Ok(StatusSource::new(client, namespace, which.names.clone()))
 }
 
 /// The whole output.
-fn text(views: &[SetView], output: Option<Output>) -> anyhow::Result<String> {
+fn text(views: &[StatusView], output: Option<StatusFormat>) -> anyhow::Result<String> {
     let document = || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "StatusList", "items": views});
     Ok(match output {
         None => render(views, shape(Width::OfTerminal)),
-        Some(Output::Wide) => render(views, shape(Width::Unlimited)),
-        Some(Output::Json) => output::json(&document())?,
-        Some(Output::Yaml) => output::yaml(&document())?,
-        Some(Output::Name) => views.iter().map(resource_name).collect(),
+        Some(StatusFormat::Wide) => render(views, shape(Width::Unlimited)),
+        Some(StatusFormat::Json) => output::json(&document())?,
+        Some(StatusFormat::Yaml) => output::yaml(&document())?,
+        Some(StatusFormat::Name) => views.iter().map(resource_name).collect(),
     })
 }
 
 /// As kubectl names it; of a set without a rollout there is only the set.
-fn resource_name(view: &SetView) -> String {
+fn resource_name(view: &StatusView) -> String {
     let kind = if view.target.is_some() {
         "claimrollout.claim-rollout.io"
     } else {

@@ -10,7 +10,7 @@ const REVISION: &str = "controller-revision-hash";
 /// A Pod of a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PodView {
+pub(crate) struct PodStatusView {
     pub(crate) name: String,
     pub(crate) ordinal: u32,
     pub(crate) state: PodState,
@@ -45,7 +45,7 @@ impl PodState {
 }
 
 /// The Pods of a set, highest ordinal first; none where none waits.
-pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodView> {
+pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodStatusView> {
     let Some(spec) = &set.spec else {
         return Vec::new();
     };
@@ -54,7 +54,7 @@ pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodView> {
     let replicas = natural(Some(spec.replicas.unwrap_or(1)));
     let set_name = set.metadata.name.as_deref().unwrap_or_default();
     let update = set.status.as_ref().and_then(|status| status.update_revision.as_deref());
-    let views: Vec<PodView> = (first..first.saturating_add(replicas))
+    let views: Vec<PodStatusView> = (first..first.saturating_add(replicas))
         .rev()
         .map(|ordinal| {
             let name = format!("{set_name}-{ordinal}");
@@ -63,7 +63,7 @@ pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodView> {
                 .iter()
                 .find(ours)
                 .map_or(PodState::Missing, |pod| state(pod, update));
-            PodView { name, ordinal, state }
+            PodStatusView { name, ordinal, state }
         })
         .collect();
     let behind = views.iter().any(|view| view.state == PodState::Waiting);

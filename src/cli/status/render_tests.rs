@@ -1,7 +1,7 @@
 use super::{Paint, Shape, changes, render};
-use crate::cli::status::pods::{PodState, PodView};
+use crate::cli::status::pods::{PodState, PodStatusView};
 use crate::cli::status::rollout::State;
-use crate::cli::status::view::{ClaimView, SetView, Target};
+use crate::cli::status::view::{ClaimView, StatusView, TargetView};
 
 const PLAIN: Shape = Shape {
     paint: Paint::Plain,
@@ -22,15 +22,15 @@ fn claim(ordinal: u32, capacity: &str, percent: u8, state: &str, reason: &str) -
     }
 }
 
-fn web() -> SetView {
-    SetView {
+fn web() -> StatusView {
+    StatusView {
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
-        target: Some(Target {
+        target: Some(TargetView {
             revision: "6c9f7d5b84".to_owned(),
             policy: "InPlace".to_owned(),
             sync: "LockStep".to_owned(),
-            state: State::Reconciling,
+            state: RolloutPhase::Reconciling,
             replicas: 3,
             updated: 1,
             ready: 1,
@@ -71,7 +71,7 @@ fn replicas_with_several_claims_or_pods_that_wait_are_a_level_of_their_own() {
     view.claims.extend(logs);
     view.claims.sort_by_key(|claim| std::cmp::Reverse(claim.ordinal));
     view.claims.retain(|claim| claim.ordinal > 0);
-    let pod = |ordinal, state| PodView {
+    let pod = |ordinal, state| PodStatusView {
         name: format!("web-{ordinal}"),
         ordinal,
         state,
@@ -170,7 +170,7 @@ fn where_there_is_nothing_it_says_so() {
         render(&[], PLAIN),
         "nothing is being rolled out here (-A looks in all namespaces)\n"
     );
-    let view = SetView {
+    let view = StatusView {
         target: None,
         note: Some("nothing staged".to_owned()),
         claims: Vec::new(),

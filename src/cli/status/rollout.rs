@@ -22,7 +22,7 @@ pub(crate) struct Rollout {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RolloutSpec {
-    pub(crate) set_ref: SetRef,
+    pub(crate) set_ref: RolloutSetRef,
     pub(super) revision: String,
     pub(super) templates: Vec<Value>,
     pub(super) update_policy: String,
@@ -31,7 +31,7 @@ pub(crate) struct RolloutSpec {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct SetRef {
+pub(crate) struct RolloutSetRef {
     pub(super) api_version: String,
     pub(crate) name: String,
     uid: String,
@@ -44,13 +44,13 @@ pub(crate) struct RolloutStatus {
     pub(super) replicas: u32,
     pub(super) updated_replicas: u32,
     pub(super) ready_replicas: u32,
-    pub(super) claims: Vec<ClaimStatus>,
-    pub(super) conditions: Vec<Condition>,
+    pub(super) claims: Vec<ReportedClaim>,
+    pub(super) conditions: Vec<RolloutCondition>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ClaimStatus {
+pub(super) struct ReportedClaim {
     pub(super) name: String,
     pub(super) ordinal: u32,
     pub(super) state: String,
@@ -60,7 +60,7 @@ pub(super) struct ClaimStatus {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Condition {
+pub(super) struct RolloutCondition {
     pub(super) r#type: String,
     pub(super) status: String,
     pub(super) message: String,
@@ -68,7 +68,7 @@ pub(super) struct Condition {
 
 /// The state of a rollout: the condition that rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum State {
+pub(crate) enum RolloutPhase {
     Reconciling,
     Stalled,
     Complete,
@@ -101,7 +101,7 @@ impl Rollout {
     }
 
     /// The condition of this type, if it holds.
-    pub(super) fn condition(&self, kind: &str) -> Option<&Condition> {
+    pub(super) fn condition(&self, kind: &str) -> Option<&RolloutCondition> {
         self.status
             .conditions
             .iter()
@@ -109,17 +109,17 @@ impl Rollout {
     }
 
     /// The condition that rules.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> RolloutPhase {
         let seen = self
             .metadata
             .generation
             .is_none_or(|generation| self.status.observed_generation >= generation);
         if self.condition("Stalled").is_some() {
-            State::Stalled
+            RolloutPhase::Stalled
         } else if seen && self.condition("Ready").is_some() {
-            State::Complete
+            RolloutPhase::Complete
         } else {
-            State::Reconciling
+            RolloutPhase::Reconciling
         }
     }
 

@@ -11,22 +11,22 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 
 use super::rollout::Rollout;
-use super::view::{SetView, view};
+use super::view::{StatusView, view};
 
 /// What is asked for, and where.
-pub(crate) struct Source {
+pub(crate) struct StatusSource {
     client: Client,
     namespace: Option<String>,
     names: Vec<String>,
 }
 
 /// Namespace and name of what is shown, and what there is of it.
-type Shown<'a> = (&'a str, &'a str, Option<&'a StatefulSet>, Option<&'a Rollout>);
+type ShownSet<'a> = (&'a str, &'a str, Option<&'a StatefulSet>, Option<&'a Rollout>);
 
 /// Something changed.
 pub(crate) type Changes = SelectAll<BoxStream<'static, ()>>;
 
-impl Source {
+impl StatusSource {
     /// The sets of these names, or all with a rollout; in `namespace`, or in all.
     pub(crate) fn new(client: Client, namespace: Option<String>, names: Vec<String>) -> Self {
         Self {
@@ -40,12 +40,12 @@ impl Source {
     ///
     /// # Errors
     /// If a set that is named is not there, or something cannot be read.
-    pub(crate) async fn load(&self) -> anyhow::Result<Vec<SetView>> {
+    pub(crate) async fn load(&self) -> anyhow::Result<Vec<StatusView>> {
         let rollouts = self.rollouts().await?;
         let sets = self.list::<StatefulSet>(&self.only()).await?;
         let known = |set: &StatefulSet| rollouts.iter().any(|rollout| rollout.is_of(set));
         let named = |set: &StatefulSet| self.names.iter().any(|name| Some(name) == set.metadata.name.as_ref());
-        let mut shown: Vec<Shown<'_>> = Vec::new();
+        let mut shown: Vec<ShownSet<'_>> = Vec::new();
         for rollout in &rollouts {
             let set = sets.iter().find(|set| rollout.is_of(set));
             shown.push((rollout.namespace(), &rollout.spec.set_ref.name, set, Some(rollout)));
@@ -55,14 +55,14 @@ impl Source {
             shown.push((namespace, name, Some(set), None));
         }
         shown.sort_by_key(|(namespace, name, ..)| (*namespace, *name));
-        let mut views: Vec<SetView> = Vec::new();
+        let mut views: Vec<StatusView> = Vec::new();
         for of_namespace in shown.chunk_by(|one, other| one.0 == other.0) {
             let (claims, pods) = (
                 self.claims(of_namespace[0].0).await?,
                 self.pods(of_namespace[0].0).await?,
             );
             let view =
-                |(namespace, name, set, rollout): &Shown<'_>| view(namespace, name, *set, *rollout, &claims, &pods);
+                |(namespace, name, set, rollout): &ShownSet<'_>| view(namespace, name, *set, *rollout, &claims, &pods);
             views.extend(of_namespace.iter().map(view));
         }
         if let Some(missing) = self

@@ -7,25 +7,25 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use serde::Serialize;
 
-use super::pods::{self, PodView};
-use super::rollout::{ClaimStatus, Rollout, State};
+use super::pods::{self, PodStatusView};
+use super::rollout::{ReportedClaim, Rollout, RolloutPhase};
 use crate::templates::names::ordinal_of;
 use crate::templates::{Quantity, StagedChange, keys};
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SetView {
+pub(crate) struct StatusView {
     pub(crate) namespace: String,
     pub(crate) name: String,
     /// What is being rolled out, if anything.
-    pub(crate) target: Option<Target>,
+    pub(crate) target: Option<TargetView>,
     /// What to know or to do, in one line.
     pub(crate) note: Option<String>,
     /// In the order of the rollout: the highest ordinal first.
     pub(crate) claims: Vec<ClaimView>,
     /// The Pods in the same order, while they wait for their claims or are being replaced.
-    pub(crate) pods: Vec<PodView>,
+    pub(crate) pods: Vec<PodStatusView>,
     /// True iff every replica is at the latest wish.
     pub(crate) complete: bool,
 }
@@ -33,11 +33,11 @@ pub(crate) struct SetView {
 /// What is being rolled out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Target {
+pub(crate) struct TargetView {
     pub(crate) revision: String,
     pub(crate) policy: String,
     pub(crate) sync: String,
-    pub(crate) state: State,
+    pub(crate) state: RolloutPhase,
     pub(crate) replicas: u32,
     pub(crate) updated: u32,
     pub(crate) ready: u32,
@@ -68,7 +68,7 @@ pub(crate) fn view(
     rollout: Option<&Rollout>,
     claims: &[PersistentVolumeClaim],
     all_pods: &[Pod],
-) -> SetView {
+) -> StatusView {
     let mut rows: Vec<ClaimView> = claims
         .iter()
         .filter_map(|claim| {
@@ -76,25 +76,25 @@ pub(crate) fn view(
             Some(claim_view(claim, &template, ordinal, rollout))
         })
         .collect();
-    let absent = |status: &&ClaimStatus| !rows.iter().any(|row| row.name == status.name);
+    let absent = |status: &&ReportedClaim| !rows.iter().any(|row| row.name == status.name);
     let listed = rollout.map_or(&[][..], |rollout| &rollout.status.claims);
     let missing: Vec<ClaimView> = listed.iter().filter(absent).map(missing_claim).collect();
     rows.extend(missing);
     rows.sort_by(|a, b| b.ordinal.cmp(&a.ordinal).then_with(|| a.name.cmp(&b.name)));
     let staged = set.and_then(staged_revision);
     let current = rollout.is_some_and(|rollout| staged.as_ref().is_none_or(|staged| *staged == rollout.spec.revision));
-    SetView {
+    StatusView {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         target: rollout.map(|rollout| target(rollout, set)),
         note: note(name, set, rollout, staged.as_deref()),
         claims: rows,
         pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
-        complete: current && rollout.is_some_and(|rollout| rollout.state() == State::Complete),
+        complete: current && rollout.is_some_and(|rollout| rollout.state() == RolloutPhase::Complete),
     }
 }
 
-fn target(rollout: &Rollout, set: Option<&StatefulSet>) -> Target {
+fn target(rollout: &Rollout, set: Option<&StatefulSet>) -> TargetView {
     // The StatefulSet knows how many there are before the controller counts them.
     let asked = set.and_then(|set| set.spec.as_ref()?.replicas).unwrap_or_default();
     let replicas = if rollout.is_reported {
@@ -102,7 +102,7 @@ fn target(rollout: &Rollout, set: Option<&StatefulSet>) -> Target {
     } else {
         u32::try_from(asked).unwrap_or_default()
     };
-    Target {
+    TargetView {
         revision: rollout.spec.revision.clone(),
         policy: rollout.spec.update_policy.clone(),
         sync: rollout.spec.sync.clone(),
@@ -191,7 +191,7 @@ fn state(claim: &PersistentVolumeClaim, name: &str, revision: Option<&str>, roll
     (state.to_owned(), String::new())
 }
 
-fn reason(status: &ClaimStatus) -> String {
+fn reason(status: &ReportedClaim) -> String {
     if status.message.is_empty() {
         status.reason.clone()
     } else {
@@ -199,7 +199,7 @@ fn reason(status: &ClaimStatus) -> String {
     }
 }
 
-fn missing_claim(status: &ClaimStatus) -> ClaimView {
+fn missing_claim(status: &ReportedClaim) -> ClaimView {
     ClaimView {
         name: status.name.clone(),
         ordinal: status.ordinal,

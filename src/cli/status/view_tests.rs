@@ -2,7 +2,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::{Value, json};
 
-use super::{Rollout, SetView, State};
+use super::{Rollout, RolloutPhase, StatusView};
 
 fn set(annotations: &Value) -> StatefulSet {
     let set = json!({
@@ -45,7 +45,7 @@ fn view(
     set: Option<&StatefulSet>,
     rollout: Option<&Rollout>,
     claims: &[PersistentVolumeClaim],
-) -> SetView {
+) -> StatusView {
     super::view(namespace, name, set, rollout, claims, &[])
 }
 
@@ -58,7 +58,7 @@ fn claims() -> Vec<PersistentVolumeClaim> {
     ]
 }
 
-fn of(rollout: &Rollout) -> SetView {
+fn of(rollout: &Rollout) -> StatusView {
     view("shop", "web", Some(&set(&json!({}))), Some(rollout), &claims())
 }
 
@@ -106,7 +106,7 @@ fn a_rollout_is_complete_when_the_controller_says_so_of_the_latest_wish() {
     ));
     assert_eq!(
         (view.complete, view.target.expect("a wish").state),
-        (false, State::Stalled)
+        (false, RolloutPhase::Stalled)
     );
 }
 
@@ -159,7 +159,7 @@ fn a_rollout_without_a_status_counts_no_written_pvc_as_done() {
     let target = view.target.expect("a wish");
     assert_eq!(
         (target.updated, target.replicas, target.state),
-        (0, 3, State::Reconciling)
+        (0, 3, RolloutPhase::Reconciling)
     );
 }
 

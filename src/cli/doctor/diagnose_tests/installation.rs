@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::{definition, policies, time, webhook, webhooks};
 use crate::claims::class::Known;
-use crate::cli::doctor::admission::{By, Part, Probe};
-use crate::cli::doctor::facts::{Facts, Lease, Stalled};
+use crate::cli::doctor::admission::{By, Probe, WebhookPart};
+use crate::cli::doctor::facts::{InstallationFacts, Lease, Stalled};
 use crate::cli::doctor::rights::Right;
 
 /// What is wrong, the finding as `severity subject | found`, and how its cure begins.
-pub(super) type Row = (&'static str, fn(&mut Facts), &'static str, &'static str);
+pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &'static str);
 
 pub(super) const ROWS: &[Row] = &[
     (
@@ -74,7 +74,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "both at once",
-        |facts| webhooks(facts).push(webhook(Part::Sets, By::Kubewarden)),
+        |facts| webhooks(facts).push(webhook(WebhookPart::Sets, By::Kubewarden)),
         "Error {} | two: mutatingwebhookconfiguration/clusterwide-claim-rollout as well",
         "kubectl delete mutatingwebhookconfiguration/claim-rollout-webhook, or else kubectl delete clusteradmissionpolicy/claim-rollout",
     ),
@@ -123,10 +123,10 @@ pub(super) const ROWS: &[Row] = &[
     (
         "a right is missing",
         |facts| {
-            facts.lacking[0].1.push(Right {
+            facts.lacking[0].1.push(RbacRight {
                 verb: "patch".to_owned(),
                 resource: "persistentvolumeclaims".to_owned(),
-                ..Right::default()
+                ..RbacRight::default()
             });
         },
         "Error serviceaccount/claim-rollout/claim-rollout-controller | that it may not patch persistentvolumeclaims",

@@ -8,7 +8,7 @@ use crate::rollout::fixtures::{gi, staged_change, template};
 use crate::templates::{Phase, keys};
 
 /// What is wrong, the finding as `severity subject | found`, and how its cure begins.
-pub(super) type Row = (&'static str, fn(&mut Seen), &'static str, &'static str);
+pub(super) type Row = (&'static str, fn(&mut ObservedSet), &'static str, &'static str);
 
 pub(super) const ROWS: &[Row] = &[
     (
@@ -71,11 +71,11 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
-fn annotate(seen: &mut Seen, key: &str, value: &str) {
+fn annotate(seen: &mut ObservedSet, key: &str, value: &str) {
     seen.annotations.insert(key.to_owned(), value.to_owned());
 }
 
-pub(super) fn stage(seen: &mut Seen, size: &str, phase: Phase) {
+pub(super) fn stage(seen: &mut ObservedSet, size: &str, phase: Phase) {
     let mut change = staged_change(vec![template("data", size)]);
     change.phase = phase;
     // As the API has it, the class of the template is that of the live one.
@@ -83,7 +83,7 @@ pub(super) fn stage(seen: &mut Seen, size: &str, phase: Phase) {
     seen.set.staged = Some(change);
 }
 
-pub(super) fn of_class(seen: &mut Seen, class: &str) {
+pub(super) fn of_class(seen: &mut ObservedSet, class: &str) {
     let claims = seen
         .claims
         .values_mut()
