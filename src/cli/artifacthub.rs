@@ -6,16 +6,16 @@ use anyhow::Context as _;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// What Kubewarden has to know about the policy, and what Rancher asks for.
+/// The metadata for Kubewarden, and the form that Rancher shows.
 const METADATA: &str = include_str!("../../policy-metadata.yml");
 const QUESTIONS: &str = include_str!("../../questions-ui.yml");
 const HEADER: &str =
     "# The package on Artifact Hub. `make artifacthub` makes it from policy-metadata.yml and questions-ui.yml.";
-/// Neither file says it: the day of this version.
+/// The day of this version, which neither file contains.
 const CREATED_AT: &str = "2026-11-21T00:00:00Z";
 const CONTROLLER: &str = "https://artifacthub.io/packages/helm/kubewarden/kubewarden-controller";
 
-/// Print the package of the policy for Artifact Hub as YAML.
+/// Print the Artifact Hub package of the policy as YAML
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Arguments {}
 
@@ -114,7 +114,7 @@ struct PackageAnnotations<'a> {
     questions: String,
 }
 
-/// The package as YAML, with a first line that says where it comes from.
+/// The package as YAML, with a first line that names its sources.
 fn yaml() -> anyhow::Result<String> {
     let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA)?;
     let package = metadata.package()?;
@@ -129,7 +129,7 @@ impl PolicyMetadata {
         let (name, email) = policy("author")?
             .strip_suffix('>')
             .and_then(|author| author.split_once(" <"))
-            .context("expected an author with an address: name <address>")?;
+            .context("expected an author of the form name <address>")?;
         let link = |name, url| Link { name, url };
         Ok(Package {
             version,
@@ -190,16 +190,16 @@ mod tests {
     use super::{METADATA, MetadataResource, MetadataRule, PolicyMetadata, QUESTIONS, yaml};
 
     #[test]
-    fn the_package_is_the_one_of_the_metadata_and_the_questions() {
+    fn package_matches_metadata_and_questions() {
         let committed = include_str!("../../artifacthub-pkg.yml");
         assert!(
             committed.trim_end() == yaml().expect("YAML").trim_end(),
-            "artifacthub-pkg.yml is not what `claim-rollout artifacthub` prints: `make artifacthub` writes it"
+            "artifacthub-pkg.yml is outdated: run `make artifacthub`"
         );
     }
 
     #[test]
-    fn what_is_yaml_inside_yaml_reads_back_as_it_was() {
+    fn package_yaml_in_annotations_reads_back() {
         let package: Value = serde_saphyr::from_str(&yaml().expect("YAML")).expect("YAML");
         let inner = |key: &str| package["annotations"][key].as_str().expect(key);
         let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA).expect("metadata");

@@ -1,4 +1,4 @@
-//! Every request in the tables of docs/settings.md is made, under the setting beside it, and gets the answer that stands there.
+//! Makes every request in the tables of docs/settings.md, with the setting in its row, and compares the answers.
 
 use serde_json::{Value, json};
 
@@ -10,9 +10,9 @@ use crate::wire::request::decode;
 const DOCUMENT: &str = include_str!("../../docs/settings.md");
 const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
 const CONTROLLER: &str = "system:serviceaccount:storage:rollouts";
-const BIRTHS: &str = "system:serviceaccount:kube-system:statefulset-controller";
+const SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
-/// One row: what is asked of whom, and what exists.
+/// One row: the request, and the existing objects.
 struct DocumentedRequest {
     user: &'static str,
     operation: &'static str,
@@ -20,7 +20,7 @@ struct DocumentedRequest {
     new: Value,
     options: Value,
     exists: Vec<Value>,
-    /// Settings that the row takes for granted.
+    /// Settings that the row assumes.
     beside: Value,
 }
 
@@ -49,7 +49,7 @@ fn set(replicas: u32, template: &Value) -> Value {
         "spec": {"replicas": replicas, "selector": {"matchLabels": {}}, "volumeClaimTemplates": [template]}})
 }
 
-/// The set, and that `target` is staged for it.
+/// A set with `target` staged.
 fn staged(live: &Value, target: &Value, phase: Phase) -> Value {
     let change = StagedChange {
         by: "alice".to_owned(),
@@ -188,7 +188,7 @@ fn checked(words: &str) -> Option<DocumentedRequest> {
     Some(request)
 }
 
-/// A request by which a set that deletes its claims loses some.
+/// A request after which a retention policy deletes claims.
 fn retained(words: &str) -> Option<DocumentedRequest> {
     let mut old = set(3, &sized("10Gi"));
     old["spec"]["persistentVolumeClaimRetentionPolicy"] = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
@@ -218,21 +218,21 @@ fn by_account(words: &str) -> Option<DocumentedRequest> {
         user,
         ..change(rolling, complete.clone())
     };
-    let birth = |user| {
-        let mut born = claim(3, "10Gi", "10Gi");
-        born["status"] = Value::Null;
+    let creation = |user| {
+        let mut created = claim(3, "10Gi", "10Gi");
+        created["status"] = Value::Null;
         DocumentedRequest {
             user,
             operation: "CREATE",
             exists: vec![complete.clone()],
-            ..change(Value::Null, born)
+            ..change(Value::Null, created)
         }
     };
     Some(match words {
         "that account marks a staged change as complete" => completed(CONTROLLER),
         "anybody else does" => completed("alice"),
-        "that account creates a claim" => birth(BIRTHS),
-        "a user creates a claim of the same name" => birth("alice"),
+        "that account creates a claim" => creation(SET_CONTROLLER),
+        "a user creates a claim of the same name" => creation("alice"),
         "the annotation is set to `ReCreate`" => {
             let mut request = from_10(&sized("10Gi"));
             request.new["metadata"]["annotations"][keys::UPDATE_POLICY] = "ReCreate".into();
@@ -286,7 +286,7 @@ fn verdict(request: &DocumentedRequest, setting: &Value) -> Verdict {
     admit(&review, &settings, &mut lookups)
 }
 
-/// The record that the verdict writes.
+/// The staged change that the verdict writes.
 fn written(verdict: &Verdict) -> Option<StagedChange> {
     let Verdict::Stage(edits, _) = verdict else {
         return None;
@@ -301,7 +301,7 @@ fn is_unchanged(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Pass(Remarks { warnings, .. }) if warnings.is_empty())
 }
 
-/// Whether the verdict is what the answer says.
+/// True iff the verdict matches the documented answer.
 fn agrees(verdict: &Verdict, answer: &str) -> bool {
     let warned = |words: &str| match verdict {
         Verdict::Pass(remarks) | Verdict::Stage(_, remarks) => {
@@ -336,7 +336,7 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
         "accepted: but what was staged stays as it was" => {
             change.is_some_and(|change| change.phase == Phase::RollingOut)
         }
-        "accepted: it is born as staged" => edits.contains(&Edit::SetStorage("20Gi".parse().expect("a size"))),
+        "accepted: it is created as staged" => edits.contains(&Edit::SetStorage("20Gi".parse().expect("a size"))),
         _ => false,
     }
 }
@@ -354,7 +354,7 @@ fn every_documented_request_gets_the_documented_answer() {
                 continue;
             }
             let setting: Value = serde_saphyr::from_str(setting).expect(row);
-            let request = request(name, words).unwrap_or_else(|| panic!("expected words that this test knows: {row}"));
+            let request = request(name, words).unwrap_or_else(|| panic!("words that this test does not know: {row}"));
             let verdict = verdict(&request, &setting);
             assert!(agrees(&verdict, answer), "{name}: {row}\n{verdict:#?}");
             rows += 1;

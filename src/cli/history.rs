@@ -1,4 +1,4 @@
-//! `claim-rollout history`: what has been wished for the claims of a set, and by whom.
+//! `claim-rollout history`: the revisions of the volumeClaimTemplates of a StatefulSet.
 
 use anyhow::Context as _;
 use clap::Args;
@@ -9,20 +9,19 @@ use super::ClusterArguments;
 use super::output::{self, OutputFormat, age, now, print, table};
 use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
 
-/// Show what has been wished for the claims of a StatefulSet, the latest last
+/// Show the revision history of volumeClaimTemplates
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The StatefulSet.
+    /// Name of the StatefulSet
     name: String,
-    /// Show the templates of one wish: its revision, or its number.
+    /// Show the templates of one revision, given by name or number
     #[arg(long, value_name = "REVISION")]
     revision: Option<String>,
-    /// The format.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<OutputFormat>,
 }
 
-/// Runs the subcommand.
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
     let (client, namespace) = cluster.connect().await?;
     let (_, history) = revisions::read(&client, &namespace, &arguments.name).await?;
@@ -33,7 +32,6 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
     print(&text)
 }
 
-/// The whole output.
 fn text(history: &RevisionHistory, format: Option<OutputFormat>, now: Timestamp) -> anyhow::Result<String> {
     let document =
         || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "HistoryList", "items": items(history)});
@@ -70,7 +68,7 @@ fn rows(history: &RevisionHistory, format: Option<OutputFormat>, now: Timestamp)
     table(&headings, &rows.collect::<Vec<_>>())
 }
 
-/// How far a wish has come, if it is what is staged; whether the set has its templates; whether claims are still at it.
+/// The phase of the staged revision, `Live` for the live templates, and `Current` if outdated claims have the revision.
 fn phase(entry: &HistoryEntry) -> String {
     let live = (entry.place == TemplateOrigin::Live).then_some("Live");
     let current = entry.current.then_some("Current");
@@ -99,7 +97,7 @@ fn item(entry: &HistoryEntry, changes: &[String]) -> Value {
     })
 }
 
-/// One wish, with its templates.
+/// One revision with its templates.
 fn one(history: &RevisionHistory, asked: &str, format: Option<OutputFormat>) -> anyhow::Result<String> {
     let at = history
         .find(asked)
@@ -119,7 +117,7 @@ fn one(history: &RevisionHistory, asked: &str, format: Option<OutputFormat>) -> 
     }
 }
 
-/// What to say where there is no such wish.
+/// The error for an unknown revision.
 pub(crate) fn unknown(history: &RevisionHistory, asked: &str) -> String {
     let known: Vec<&str> = history.entries.iter().map(|entry| entry.revision.as_str()).collect();
     format!("expected one of the revisions {}, but found {asked}", known.join(", "))
@@ -136,7 +134,7 @@ mod tests {
     const NOW: &str = "2026-01-01T00:05:00Z";
 
     #[test]
-    fn the_latest_wish_is_the_last_row() {
+    fn text_latest_revision_is_the_last_row() {
         let [one, two, three] = ["1Gi", "2Gi", "3Gi"].map(revision);
         let mut history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
         history.entries[1].current = true;
@@ -159,7 +157,7 @@ REVISION     NUMBER   AGE      BY       MANAGER   PHASE        CHANGE
     }
 
     #[test]
-    fn one_wish_is_shown_with_its_templates() {
+    fn one_shows_a_revision_with_its_templates() {
         let history = history(None, &[stored(1, "2Gi")]);
         let text = one(&history, "1", None).expect("text");
         let expected = format!(
@@ -167,7 +165,7 @@ REVISION     NUMBER   AGE      BY       MANAGER   PHASE        CHANGE
             revision("2Gi")
         );
         assert!(text.starts_with(&expected) && text.contains("storage: 2Gi"), "{text}");
-        let error = one(&history, "7", None).expect_err("no such wish").to_string();
+        let error = one(&history, "7", None).expect_err("no such revision").to_string();
         let [first, second] = ["1Gi", "2Gi"].map(revision);
         assert_eq!(
             error,

@@ -23,7 +23,7 @@ pub(crate) fn set(staged: Option<&str>) -> Value {
             uid: "set-uid".to_owned(),
             update_policy: UpdatePolicy::InPlace,
         };
-        change.write().expect("a record")
+        change.write().expect("a staged change")
     });
     json!({
         "metadata": {
@@ -34,7 +34,7 @@ pub(crate) fn set(staged: Option<&str>) -> Value {
     })
 }
 
-/// A wish as the controller keeps it.
+/// A ControllerRevision as the controller stores it.
 pub(crate) fn stored(number: i64, size: &str) -> Value {
     json!({
         "metadata": {
@@ -50,10 +50,10 @@ pub(crate) fn history(staged: Option<&str>, kept: &[Value]) -> RevisionHistory {
     RevisionHistory::of(&set(staged), kept).expect("a history")
 }
 
-/// Number, revision as the size it stands for, who, phase, place, changes.
+/// Number, user and manager, phase, place, changes.
 fn lines(history: &RevisionHistory) -> Vec<String> {
     let changes = history.changes();
-    let line = |(entry, changes): (&super::Wished, &Vec<String>)| {
+    let line = |(entry, changes): (&super::HistoryEntry, &Vec<String>)| {
         let number = entry.number.map_or("-".to_owned(), |number| number.to_string());
         let phase = entry.phase.map_or("-".to_owned(), |phase| phase.to_string());
         format!(
@@ -68,7 +68,7 @@ fn lines(history: &RevisionHistory) -> Vec<String> {
 }
 
 #[test]
-fn wishes_stand_in_their_order_after_the_live_templates_and_what_is_staged_is_last() {
+fn history_has_live_first_and_staged_last() {
     let kept = [stored(2, "3Gi"), stored(1, "2Gi")];
     assert_eq!(
         lines(&history(Some("3Gi"), &kept)),
@@ -81,7 +81,7 @@ fn wishes_stand_in_their_order_after_the_live_templates_and_what_is_staged_is_la
     assert_eq!(
         lines(&history(Some("4Gi"), &kept)).last().map(String::as_str),
         Some("- alice/helm RollingOut Kept data 3Gi -> 4Gi"),
-        "the controller has not seen it"
+        "the controller has not read it yet"
     );
     assert_eq!(
         lines(&history(Some("2Gi"), &kept)).last().map(String::as_str),
@@ -92,7 +92,7 @@ fn wishes_stand_in_their_order_after_the_live_templates_and_what_is_staged_is_la
 }
 
 #[test]
-fn live_templates_that_were_a_wish_once_are_not_shown_twice() {
+fn history_shows_a_live_revision_once() {
     let history = history(None, &[stored(1, "1Gi"), stored(2, "2Gi")]);
     assert_eq!(
         history.entries.iter().map(|entry| entry.place).collect::<Vec<_>>(),
@@ -101,14 +101,14 @@ fn live_templates_that_were_a_wish_once_are_not_shown_twice() {
 }
 
 #[test]
-fn what_is_no_wish_is_left_out() {
+fn history_leaves_out_unreadable_revisions() {
     let mut broken = stored(1, "2Gi");
     broken["data"]["spec"]["volumeClaimTemplates"] = json!("none");
     assert_eq!(history(None, &[broken]).entries.len(), 1);
 }
 
 #[test]
-fn a_wish_is_found_by_its_revision_or_its_number() {
+fn find_by_revision_or_number() {
     let history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
     let found = |asked: &str| history.find(asked).map(|entry| entry.number);
     assert_eq!(found(&revision("2Gi")), Some(Some(1)));

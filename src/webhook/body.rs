@@ -8,8 +8,8 @@ use tokio::time::timeout;
 
 use super::room::{Full, Reservation};
 
-/// For how long, and for how many bytes, a body is taken that nobody reads: who still sends it would be reset, and never see
-/// the answer.
+/// For how long, and for how many bytes, a body is taken that nobody reads: who still sends it would be reset, and
+/// never see the answer.
 const DRAIN_TIME: Duration = Duration::from_secs(3);
 const DRAIN_BYTES: usize = 16 * 1024 * 1024;
 /// The first piece of memory for a body.
@@ -34,9 +34,9 @@ impl From<Full> for Unread {
 
 /// Reads a body of at most `limit` bytes into the room that is held.
 ///
-/// What is announced is denied at once if it is too long, or has no room. Room is taken for what has come: who announces
-/// much and sends nothing takes none. A body that has proved to be large takes what it announced, all at once, so that of
-/// many large ones some are read to their end.
+/// What is announced is denied at once if it is too long, or has no room. Room is taken for what has come: who
+/// announces much and sends nothing takes none. A body that has proved to be large takes what it announced, all at
+/// once, so that of many large ones some are read to their end.
 ///
 /// # Errors
 /// [`Unread`]; the rest of the body is left where it is.

@@ -1,5 +1,5 @@
-//! Certificates of the webhook's own making, the path that goes with them, and when they are due. Pure but for the random
-//! numbers.
+//! Certificates of the webhook's own making, the path that goes with them, and when they are due. Pure but for the
+//! random numbers.
 //!
 //! Each time an authority is made, signs one certificate, and is forgotten: nobody can steal its key. API servers trust
 //! the newest two authorities, so that no replica is refused while the others still show the certificate before.
@@ -62,8 +62,8 @@ pub enum CannotMake {
 }
 
 impl Certificates {
-    /// New ones for these names. Of those before, the newest authority goes on being trusted, the path stays, and so do the
-    /// names until it is time: replicas may have different ones.
+    /// New ones for these names. Of those before, the newest authority goes on being trusted, the path stays, and so do
+    /// the names until it is time: replicas may have different ones.
     ///
     /// # Errors
     /// [`CannotMake`] if a name is neither a host name nor an address.

@@ -1,5 +1,5 @@
-//! The look-ups of a decision, answered by the API server with the rights of the webhook's account. None begins after the
-//! deadline of the decision, and none goes on.
+//! The look-ups of a decision, answered by the API server with the rights of the webhook's account. None begins after
+//! the deadline of the decision, and none goes on.
 
 use std::time::Duration;
 

@@ -15,8 +15,8 @@ pub type Evaluation<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, EngineErro
 
 /// Something that answers requests: the decision itself, or a policy in a runtime.
 pub trait Engine: Send + Sync {
-    /// Answers one AdmissionRequest, given as the API server wrote it. After the deadline nobody waits for the answer: the
-    /// evaluation begins nothing more, and ends.
+    /// Answers one AdmissionRequest, given as the API server wrote it. After the deadline nobody waits for the answer:
+    /// the evaluation begins nothing more, and ends.
     fn evaluate<'a>(&'a self, request: &'a RawValue, deadline: Instant) -> Evaluation<'a>;
 }
 
@@ -50,8 +50,8 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    /// An engine with these settings. `lookups` opens the look-ups of one request; they may block, until the deadline that it
-    /// is given.
+    /// An engine with these settings. `lookups` opens the look-ups of one request; they may block, until the deadline
+    /// that it is given.
     ///
     /// # Errors
     /// [`EngineError::Settings`] names all faults of the settings.

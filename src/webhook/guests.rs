@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::Instant;
 
-/// For how long a connection may send a body before it makes way. A body of the usual length comes in one piece, and one of
-/// 6 MiB in a moment.
+/// For how long a connection may send a body before it makes way. A body of the usual length comes in one piece, and
+/// one of 6 MiB in a moment.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// What a connection is doing.
@@ -127,10 +127,10 @@ impl Guests {
     }
 }
 
-/// Who has kept the server waiting for longest: of strangers, if there are more than so many, else of those that send a body
-/// slowly, else of those that were answered before, else of those that send a body. So a new connection has some time to
-/// become known, whoever has the other places, and an API server finds the one open that it keeps for its next request.
-/// Nobody who is being answered goes.
+/// Who has kept the server waiting for longest: of strangers, if there are more than so many, else of those that send a
+/// body slowly, else of those that were answered before, else of those that send a body. So a new connection has some
+/// time to become known, whoever has the other places, and an API server finds the one open that it keeps for its next
+/// request. Nobody who is being answered goes.
 fn first_to_go<T: Copy>(standings: &[(T, (Stage, Instant))], strangers: usize, now: Instant) -> Option<T> {
     let oldest = |stage: Stage| {
         let standings = standings.iter().filter(|(_, standing)| standing.0 == stage);

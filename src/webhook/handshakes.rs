@@ -1,7 +1,7 @@
 //! Which TLS handshake goes on: one at a time, and one address after the other.
 //!
-//! A handshake costs the server much more than a client that opens connections to do harm. Without an order a thousand of
-//! them come before a request on a connection that is open, and before the handshake of a client that comes later.
+//! A handshake costs the server much more than a client that opens connections to do harm. Without an order a thousand
+//! of them come before a request on a connection that is open, and before the handshake of a client that comes later.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -29,8 +29,8 @@ pub(super) struct HandshakeTurn<'a> {
 }
 
 impl Handshakes {
-    /// Does the handshake of a client at this address. Each step takes its turn, so that a client that stops in the middle
-    /// keeps nobody waiting.
+    /// Does the handshake of a client at this address. Each step takes its turn, so that a client that stops in the
+    /// middle keeps nobody waiting.
     pub(super) async fn step_by_step<T>(&self, address: IpAddr, handshake: impl Future<Output = T>) -> T {
         let mut handshake = pin!(handshake);
         loop {
@@ -93,8 +93,8 @@ mod tests {
         Ipv4Addr::new(10, 0, 0, last).into()
     }
 
-    /// In which order steps and requests come: a hundred handshakes of two steps from 10.0.0.1, then one from 10.0.0.2, then a
-    /// request, all of them ready at once on one thread.
+    /// In which order steps and requests come: a hundred handshakes of two steps from 10.0.0.1, then one from 10.0.0.2,
+    /// then a request, all of them ready at once on one thread.
     async fn order() -> Vec<String> {
         let handshakes = Arc::new(Handshakes::default());
         let order = Arc::new(Mutex::new(Vec::new()));

@@ -1,5 +1,5 @@
-//! Keeps the certificates fresh, and sees to it that API servers trust them and know the path. Several replicas share one
-//! Secret.
+//! Keeps the certificates fresh, and sees to it that API servers trust them and know the path. Several replicas share
+//! one Secret.
 
 use std::time::Duration;
 
@@ -65,11 +65,11 @@ pub enum KeepError {
 }
 
 impl Keeping {
-    /// The certificates that are in force: those of the Secret, or new ones that are in it when this returns. API servers
-    /// trust them when this returns, and ask under their path, as soon as they learn of it.
+    /// The certificates that are in force: those of the Secret, or new ones that are in it when this returns. API
+    /// servers trust them when this returns, and ask under their path, as soon as they learn of it.
     ///
-    /// `shown` are those that this server uses now. If the Secret was emptied, they are what is before the new ones, so that
-    /// nobody is refused until all replicas have learned of it.
+    /// `shown` are those that this server uses now. If the Secret was emptied, they are what is before the new ones, so
+    /// that nobody is refused until all replicas have learned of it.
     ///
     /// # Errors
     /// [`KeepError`]; what was done so far stays, and the next call goes on from there.
@@ -117,8 +117,8 @@ impl Keeping {
         Err(KeepError::Crowded(format!("the Secret {}", self.name)))
     }
 
-    /// Leads every webhook of the configuration of our name to these certificates and their path; there need not be one.
-    /// Nothing else in it changes, also where it has fields that are not known here.
+    /// Leads every webhook of the configuration of our name to these certificates and their path; there need not be
+    /// one. Nothing else in it changes, also where it has fields that are not known here.
     async fn lead(&self, client: &Client, kind: &str, certificates: &Certificates) -> Result<(), KeepError> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind));
         let configurations: Api<DynamicObject> = Api::all_with(client.clone(), &resource);

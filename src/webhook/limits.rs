@@ -10,13 +10,17 @@ use tokio::time::Instant;
 pub struct Limits {
     /// The longest body in bytes.
     pub body: usize,
-    /// How many bytes of bodies are held at the same time, by all requests. Deciding takes about three times as much memory.
+    /// How many bytes of bodies are held at the same time, by all requests. Deciding takes about three times as much
+    /// memory.
     pub room: usize,
-    /// The longest time from the head of a request to its answer. An API server that waits for less is answered earlier.
+    /// The longest time from the head of a request to its answer. An API server that waits for less is answered
+    /// earlier.
     pub time: Duration,
-    /// How many connections there may be. One more takes the place of the one that has kept the server waiting for longest.
+    /// How many connections there may be. One more takes the place of the one that has kept the server waiting for
+    /// longest.
     pub connections: usize,
-    /// How long a new connection may take until the head of a request under the right path is there, handshake included.
+    /// How long a new connection may take until the head of a request under the right path is there, handshake
+    /// included.
     pub introduction: Duration,
     /// How long a connection that had such a request may wait for the next one. An API server hangs up after 90 s.
     pub idle: Duration,
@@ -28,8 +32,8 @@ pub struct Limits {
 const MARGIN: Duration = Duration::from_millis(500);
 
 impl Default for Limits {
-    /// A body of 8 MiB holds a review of two objects of 3 MiB each, which is what an API server takes from a client. Room for
-    /// 40 MiB is room for 640 reviews of the usual size, and fits into the 256 MiB of the manifests.
+    /// A body of 8 MiB holds a review of two objects of 3 MiB each, which is what an API server takes from a client.
+    /// Room for 40 MiB is room for 640 reviews of the usual size, and fits into the 256 MiB of the manifests.
     fn default() -> Self {
         Self {
             body: 8 * 1024 * 1024,
@@ -44,8 +48,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// When a request that came `now` must be answered. API servers say how long they wait: `timeout=5s` in the query, in
-    /// whole seconds, rounded up.
+    /// When a request that came `now` must be answered. API servers say how long they wait: `timeout=5s` in the query,
+    /// in whole seconds, rounded up.
     pub(super) fn deadline(&self, query: Option<&str>, now: Instant) -> Instant {
         let parameters = query.unwrap_or_default().split('&');
         let timeout = parameters

@@ -1,5 +1,5 @@
-//! `claim_rollout_webhook_*` for Prometheus; docs/webhook.md lists them. No label names an object or a user, and all series
-//! are there from the beginning.
+//! `claim_rollout_webhook_*` for Prometheus; docs/webhook.md lists them. No label names an object or a user, and all
+//! series are there from the beginning.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -1,10 +1,10 @@
 //! Decision one over HTTPS: the AdmissionReview protocol of the API server, as policy-server speaks it.
 //!
-//! [`server`] listens and bounds what connections may take, `handshakes` puts them in order, `requests` bounds what requests
-//! may take; who does not know the [`path`] is not answered. [`envelope`] takes a review apart and puts the answer together,
-//! [`engine`] is what decides in between: here it is [`Native`], the decision itself; the tests put the compiled policy in its
-//! place. [`cluster`] answers what it asks, and [`keeper`] sees to it that API servers know the path and trust the
-//! [`certificates`].
+//! [`server`] listens and bounds what connections may take, `handshakes` puts them in order, `requests` bounds what
+//! requests may take; who does not know the [`path`] is not answered. [`envelope`] takes a review apart and puts the
+//! answer together, [`engine`] is what decides in between: here it is [`Native`], the decision itself; the tests put
+//! the compiled policy in its place. [`cluster`] answers what it asks, and [`keeper`] sees to it that API servers know
+//! the path and trust the [`certificates`].
 
 mod body;
 #[cfg(test)]

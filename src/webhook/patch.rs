@@ -20,11 +20,12 @@ pub(super) fn patch(before: &RawValue, after: &RawValue) -> Result<Option<String
         .map_err(|_| "a patch")
 }
 
-/// How deep members that are written the same are left out: what a policy changes is in `metadata.annotations` or `spec`.
+/// How deep members that are written the same are left out: what a policy changes is in `metadata.annotations` or
+/// `spec`.
 const DEPTH: u32 = 3;
 
-/// Both values without the members of objects that are written the same: they make no difference, and a decoded value takes
-/// many times the memory of its text.
+/// Both values without the members of objects that are written the same: they make no difference, and a decoded value
+/// takes many times the memory of its text.
 fn differing(before: &RawValue, after: &RawValue, depth: u32) -> Result<(Value, Value), &'static str> {
     let objects = members(before).zip(members(after)).filter(|_| depth > 0);
     let Some((old, new)) = objects else {

@@ -39,8 +39,8 @@ impl SecretPath {
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// One that somebody else has made; space around it does not count. API servers take no other characters in the path of a
-    /// Service.
+    /// One that somebody else has made; space around it does not count. API servers take no other characters in the
+    /// path of a Service.
     ///
     /// # Errors
     /// [`NotSecret`] if it is too short to be one, or cannot stand in a path.

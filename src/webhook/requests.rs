@@ -31,8 +31,8 @@ pub(super) struct Requests {
     /// The newest is the first; empty if everybody is answered.
     paths: RwLock<Vec<SecretPath>>,
     room: Room,
-    /// The difference of two large objects is made by one at a time: both are decoded for it, which takes many times their
-    /// length.
+    /// The difference of two large objects is made by one at a time: both are decoded for it, which takes many times
+    /// their length.
     large: Arc<Semaphore>,
 }
 

@@ -1,7 +1,7 @@
 //! Room for bodies: a number of bytes that all requests share.
 //!
-//! A count of requests would be a bad measure: a review may have two kilobytes or eight million bytes. Large bodies leave a
-//! fifth of the room to small ones, so that who sends large ones keeps nobody else from an answer.
+//! A count of requests would be a bad measure: a review may have two kilobytes or eight million bytes. Large bodies
+//! leave a fifth of the room to small ones, so that who sends large ones keeps nobody else from an answer.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,5 @@
-//! HTTPS: listens, and serves each connection for as long as it deserves it. HTTP/1.1 only, as API servers ask webhooks.
+//! HTTPS: listens, and serves each connection for as long as it deserves it. HTTP/1.1 only, as API servers ask
+//! webhooks.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
@@ -24,8 +25,8 @@ use super::requests::{Engines, Requests};
 
 /// What one connection keeps of what was sent and not taken yet; also the longest head.
 const BUFFER: usize = 32 * 1024;
-/// How many connections the operating system keeps until they are accepted, if it allows so many. Beyond that it drops what
-/// opens one, and a client tries again only after a second: longer than an API server should wait for an answer.
+/// How many connections the operating system keeps until they are accepted, if it allows so many. Beyond that it drops
+/// what opens one, and a client tries again only after a second: longer than an API server should wait for an answer.
 const BACKLOG: u32 = 4096;
 /// After a connection could not be accepted, for example because there are too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -100,7 +101,8 @@ impl Running {
         Ok(())
     }
 
-    /// Answers under this path from now on. The one before is good as well, because API servers learn of the new one later.
+    /// Answers under this path from now on. The one before is good as well, because API servers learn of the new one
+    /// later.
     pub fn answer_under(&self, path: SecretPath) {
         self.shared.requests.answer_under(path);
     }
@@ -154,8 +156,9 @@ impl Server {
     /// Listens on `address`. It is listening when this returns.
     ///
     /// # Guarantees
-    /// Who does not know the path is told so at once, and nothing is read of a body or looked up for it. Who sends slowly, or
-    /// much, keeps nobody else from an answer: connections and bytes are bounded, and the slowest connections make way.
+    /// Who does not know the path is told so at once, and nothing is read of a body or looked up for it. Who sends
+    /// slowly, or much, keeps nobody else from an answer: connections and bytes are bounded, and the slowest
+    /// connections make way.
     ///
     /// # Errors
     /// [`ServerError`] if the identity cannot be used or the address is taken.

@@ -1,4 +1,4 @@
-//! Gathers the facts; the only part that asks anybody. The one request that would write is a dry run.
+//! Gathers the facts from the cluster. The only request that would write is a dry run.
 
 use std::collections::BTreeMap;
 
@@ -23,26 +23,27 @@ use crate::controller::crd::ClaimRollout;
 use crate::templates::keys;
 use crate::webhook::cluster::may;
 
-/// How many questions about rights are put at the same time.
+/// The number of SubjectAccessReviews at the same time.
 const AT_ONCE: usize = 8;
 
-/// Where to look.
+/// The installation to check.
 pub(super) struct Installation {
     pub(super) client: Client,
     /// The namespace of the installation.
     pub(super) home: String,
-    /// The namespace of the sets; all if none is named.
+    /// The namespace of the StatefulSets; all if none.
     pub(super) sets: Option<String>,
 }
 
-/// What cannot be read because it may not be, is not served, or there is none.
+/// The result of a read that may be forbidden, not served or not found.
 type Fetched<T> = Result<T, kube::Error>;
 
 impl Installation {
-    /// Everything that is judged.
+    /// Gathers all facts.
     ///
     /// # Errors
-    /// If there is no answer, or sets and claims may not be read. What else may not be read is noted.
+    /// If the API server does not answer, or StatefulSets or PVCs cannot be read. Other forbidden kinds are noted in
+    /// the facts.
     pub(super) async fn gather(&self) -> anyhow::Result<InstallationFacts> {
         let mut unread = Vec::new();
         let sets = read(&self.client, self.sets.as_deref(), &[]).await?;
@@ -111,7 +112,7 @@ impl Installation {
         Ok(GuardPolicy::list(&policies, &bindings, self.sets.as_deref()))
     }
 
-    /// Whether volumes of each class can grow.
+    /// StorageClasses, and whether they allow expansion.
     async fn classes(&self) -> Fetched<BTreeMap<String, bool>> {
         let classes = self.api("storage.k8s.io", "v1", "StorageClass", None);
         let listed = classes.list(&ListParams::default()).await?.into_iter();
@@ -151,7 +152,7 @@ impl Installation {
         })
     }
 
-    /// Those of the rights that the account has not.
+    /// The rights among these that the account does not have.
     async fn lacking(&self, account: Account, rights: Vec<RbacRight>) -> Fetched<Vec<RbacRight>> {
         let answers = stream::iter(rights).map(|right| async move {
             let allowed = self.may(account, &right).await?;
@@ -191,7 +192,7 @@ impl Installation {
         may(&self.client, spec).await
     }
 
-    /// Asks for a set with a value that the policy refuses, as a dry run.
+    /// Creates a StatefulSet that the policy denies, as a dry run.
     async fn probe(&self) -> anyhow::Result<Probe> {
         let namespace = self.sets.as_deref().unwrap_or("default");
         let sets = self.api("apps", "v1", "StatefulSet", Some(namespace));
@@ -199,16 +200,16 @@ impl Installation {
             dry_run: true,
             ..PostParams::default()
         };
-        match sets.create(&parameters, &wrong()?).await {
+        match sets.create(&parameters, &invalid_set()?).await {
             Ok(_) => Ok(Probe::read(None)),
             Err(kube::Error::Api(status)) => Ok(Probe::read(Some(&status.message))),
-            Err(error) => Err(error).context("a StatefulSet as a dry run"),
+            Err(error) => Err(error).context("failed to create a StatefulSet as a dry run"),
         }
     }
 }
 
-/// A set without replicas and with a wrong annotation.
-fn wrong() -> anyhow::Result<DynamicObject> {
+/// A StatefulSet without replicas and with an invalid annotation.
+fn invalid_set() -> anyhow::Result<DynamicObject> {
     Ok(serde_json::from_value(json!({
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -229,7 +230,7 @@ fn value(object: DynamicObject) -> Fetched<Value> {
     serde_json::to_value(object).map_err(kube::Error::SerdeError)
 }
 
-/// Nothing where it may not be read, which is noted.
+/// None if the kind is forbidden, which is noted.
 fn readable<T>(what: &str, answer: Fetched<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Option<T>> {
     match answer {
         Ok(found) => Ok(Some(found)),
@@ -237,11 +238,11 @@ fn readable<T>(what: &str, answer: Fetched<T>, unread: &mut Vec<(String, String)
             unread.push((what.to_owned(), status.message.clone()));
             Ok(None)
         }
-        Err(error) => Err(error).context(what.to_owned()),
+        Err(error) => Err(error).with_context(|| format!("failed to read {what}")),
     }
 }
 
-/// Nothing where there is none, or the kind is not served.
+/// None if the object is not found, or its kind is not served.
 fn absent<T>(answer: Fetched<T>) -> Fetched<Option<T>> {
     match answer {
         Ok(found) => Ok(Some(found)),

@@ -4,7 +4,7 @@ use super::{GuardPolicy, POLICIES};
 
 const ACCOUNT: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 
-/// What the manifests hold: policies and bindings.
+/// The policies and bindings in the manifests.
 fn shipped() -> [Vec<Value>; 2] {
     let files = [
         include_str!("../../../deploy/guard/staged.yaml"),

@@ -1,4 +1,4 @@
-//! What the accounts of claim-rollout need, by the manifests that give it to them.
+//! Checks that the accounts of claim-rollout have the rights in the manifests.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 use super::finding::Finding;
 
-/// Whose rights.
+/// A service account of claim-rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
-    /// That of `claim-rollout controller`.
+    /// The account of `claim-rollout controller`.
     Controller,
-    /// That of `claim-rollout webhook`.
+    /// The account of `claim-rollout webhook`.
     Webhook,
 }
 
@@ -23,14 +23,14 @@ pub(crate) struct RbacRight {
     pub(crate) group: String,
     pub(crate) resource: String,
     pub(crate) subresource: Option<String>,
-    /// One object.
+    /// The name of the object, for a right on a single one.
     pub(crate) name: Option<String>,
-    /// Whether it is needed in the namespace of the installation only.
+    /// True if the right is needed only in the namespace of the installation.
     pub(crate) at_home: bool,
 }
 
 impl Account {
-    /// Its name.
+    /// The name of the account.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Controller => "claim-rollout-controller",
@@ -38,7 +38,7 @@ impl Account {
         }
     }
 
-    /// The user name that an API server knows it by, if it is in this namespace.
+    /// The user name of the account, if it is in this namespace.
     pub(crate) fn user(self, namespace: &str) -> String {
         format!("system:serviceaccount:{namespace}:{}", self.name())
     }
@@ -57,8 +57,8 @@ impl Account {
         }
     }
 
-    /// What of this it needs: where somebody else renews the certificate of the webhook, it may touch neither the Secret nor the
-    /// webhook configurations, and needs not.
+    /// The lacking rights that the account needs. Where another program renews the certificate, the webhook needs no
+    /// right on the Secret and the webhook configurations.
     fn needs(self, lacking: &[RbacRight]) -> Vec<&RbacRight> {
         let of_certificates = |right: &RbacRight| right.is_of_certificates();
         let all = self == Self::Webhook
@@ -72,10 +72,10 @@ impl Account {
             .collect()
     }
 
-    /// What its manifest binds to it.
+    /// The rights that the manifest binds to the account.
     ///
     /// # Errors
-    /// If the manifest is none; a test reads it.
+    /// If the manifest is invalid; a test reads it.
     pub(crate) fn rights(self) -> anyhow::Result<Vec<RbacRight>> {
         let objects: Vec<RbacObject> =
             serde_saphyr::from_multiple(self.manifest()).with_context(|| self.file().to_owned())?;
@@ -96,7 +96,7 @@ impl Account {
     }
 }
 
-/// What is read of an object of the manifest.
+/// The fields of an object of the manifest that are read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RbacObject {
@@ -163,7 +163,7 @@ impl RbacRule {
 }
 
 impl RbacRight {
-    /// True iff it serves to renew a certificate, and to have API servers trust it.
+    /// True iff the right serves to renew a certificate and to make API servers trust it.
     fn is_of_certificates(&self) -> bool {
         self.resource == "secrets" || self.group == "admissionregistration.k8s.io"
     }
@@ -182,7 +182,7 @@ impl fmt::Display for RbacRight {
     }
 }
 
-/// What accounts of this namespace lack, one finding each.
+/// One finding for each account of this namespace that lacks rights.
 pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<RbacRight>)]) -> Vec<Finding> {
     let lacking = lacking.iter().map(|(account, rights)| (account, account.needs(rights)));
     let lacking = lacking.filter(|(_, rights)| !rights.is_empty());
@@ -190,8 +190,8 @@ pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<RbacRight>)]) -> V
         let rights: Vec<String> = rights.iter().map(|right| right.to_string()).collect();
         Finding::error(format!("serviceaccount/{namespace}/{}", account.name()))
             .but(
-                format!("the rights of {}", account.file()),
-                format!("that it may not {}", rights.join(", ")),
+                format!("the rights in {}", account.file()),
+                format!("no right to {}", rights.join(", ")),
             )
             .fix(format!(
                 "kubectl apply --server-side --force-conflicts -f {}",
@@ -206,7 +206,7 @@ mod tests {
     use super::{Account, RbacRight};
 
     #[test]
-    fn the_rights_are_those_that_the_manifests_bind() {
+    fn rights_match_the_bound_roles() {
         let rights = |account: Account| {
             let rights = account.rights().expect("a manifest");
             rights
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(
             needs(&certificates[1..]),
             5,
-            "some of them are there, so somebody has taken the others"
+            "some are granted, so the others are missing"
         );
         assert_eq!(needs(&all), all.len() - 6);
         assert_eq!(Account::Controller.needs(&certificates).len(), 6);

@@ -1,4 +1,4 @@
-//! Sets whose annotations say what nobody understands, or whose claims wait for nothing.
+//! Checks StatefulSets for invalid annotations and for outdated PVCs that no rollout will update.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey};
 use crate::templates::{UpdatePolicy, keys};
 
-/// What is wrong with sets, in their order, then with rollouts.
+/// Faults of sets, then of rollouts.
 pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let sets = facts.sets.iter().filter(|seen| !seen.set.terminating);
     let mut found: Vec<Finding> = sets.flat_map(of_set).collect();
@@ -31,7 +31,7 @@ fn subject(seen: &ObservedSet) -> String {
     format!("statefulset.apps/{}/{}", seen.set.namespace, seen.set.name)
 }
 
-/// The command that takes an annotation away.
+/// The command that removes an annotation.
 fn without(seen: &ObservedSet, key: &str) -> String {
     format!(
         "kubectl annotate -n {} statefulset.apps/{} {key}-",
@@ -43,7 +43,7 @@ fn without(seen: &ObservedSet, key: &str) -> String {
 fn unknown_values(seen: &ObservedSet) -> Vec<Finding> {
     let found = USER_KEYS.into_iter().filter_map(|UserKey { key, values }| {
         let value = seen.annotations.get(key).filter(|value| !values.allow(value))?;
-        let fix = format!("{}, or one of these values", without(seen, key));
+        let fix = format!("{}, or set one of these values", without(seen, key));
         let expected = format!("{} in the annotation {key}", values.in_words());
         Some(Finding::error(subject(seen)).but(expected, shown(value)).fix(fix))
     });
@@ -52,13 +52,13 @@ fn unknown_values(seen: &ObservedSet) -> Vec<Finding> {
 
 fn of_staged(seen: &ObservedSet) -> Option<Finding> {
     let error = seen.unreadable()?;
-    let fix = format!("{}, and apply the wish again", without(seen, keys::STAGED));
-    let expected = format!("a record in the annotation {}", keys::STAGED);
-    let found = format!("something else: {error}");
+    let fix = format!("{}, and apply the manifest again", without(seen, keys::STAGED));
+    let expected = format!("a staged change in the annotation {}", keys::STAGED);
+    let found = format!("an invalid value: {error}");
     Some(Finding::error(subject(seen)).but(expected, found).fix(fix))
 }
 
-/// Claims that are to follow their templates, do not, and that no rollout brings up.
+/// Outdated claims of sets with the update policy InPlace that no rollout will update.
 fn of_claims(seen: &ObservedSet) -> Vec<Finding> {
     if update_policy(&seen.set) != UpdatePolicy::InPlace {
         return Vec::new();
@@ -85,14 +85,14 @@ fn of_claim_that_lags(seen: &ObservedSet, lags: &[Drift]) -> Finding {
     Finding::warning(format!("persistentvolumeclaim/{namespace}/{name}"))
         .but(
             format!("{} as in its template", words(|lag| &lag.wanted)),
-            format!("{}, and no rollout that would bring it up", words(|lag| &lag.found)),
+            format!("{}, and no rollout that will update it", words(|lag| &lag.found)),
         )
         .fix(format!(
             "kubectl patch -n {namespace} persistentvolumeclaim/{name} --type=merge -p '{patch}'"
         ))
 }
 
-/// The merge patch that brings a claim up.
+/// The merge patch that updates a claim.
 fn patch(lags: &[Drift]) -> Value {
     let mut patch = json!({});
     for lag in lags {
@@ -115,10 +115,10 @@ fn of_rollout(stalled: &Stalled) -> Finding {
     let (namespace, name) = (&stalled.namespace, &stalled.name);
     Finding::error(format!("claimrollout.claim-rollout.io/{namespace}/{name}"))
         .but(
-            "a rollout that goes on",
+            "a rollout that makes progress",
             format!("that it is stalled ({}): {}", stalled.reason, stalled.message),
         )
         .fix(format!(
-            "claim-rollout status -n {namespace} {name} says what each claim waits for"
+            "claim-rollout status -n {namespace} {name} shows what each PVC waits for"
         ))
 }

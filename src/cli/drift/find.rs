@@ -1,4 +1,4 @@
-//! From what was seen of a set to what is not as it is wished.
+//! Finds the differences of a StatefulSet and its PVCs from the desired templates.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, StagedC
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ObservedSet {
     pub(crate) set: SetView,
-    /// The annotations of ours.
+    /// The annotations in the domain claim-rollout.io.
     pub(crate) annotations: Map<String>,
-    /// Claims of the names that replicas of the set have.
+    /// The claims with the names that replicas of the set have.
     pub(crate) claims: BTreeMap<String, ObservedClaim>,
 }
 
-/// A claim. The decisions do not read annotations of claims.
+/// A claim, and its annotations, which the decisions do not read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ObservedClaim {
     pub(crate) view: claims::Claim,
@@ -33,21 +33,21 @@ pub(crate) struct ObservedClaim {
 }
 
 impl ObservedSet {
-    /// What is wished: what is staged, or else the live templates.
-    pub(crate) fn target(&self) -> &[ClaimTemplate] {
+    /// The desired templates: the staged ones, or else the live ones.
+    pub(crate) fn desired(&self) -> &[ClaimTemplate] {
         let staged = self.set.staged.as_ref();
         staged.map_or(&self.set.live, |change| &change.templates)
     }
 
-    /// Why the annotation that should be the record is none.
+    /// The error in the annotation with the staged change.
     pub(crate) fn unreadable(&self) -> Option<StagedError> {
         let text = self.annotations.get(keys::STAGED)?;
         StagedChange::read(text, &self.set.uid).err()
     }
 }
 
-/// The names that the claims of a set's replicas have, highest ordinal first, each with its template. A name that cannot
-/// be made is left out: such a template is never staged. None of a set that has too many.
+/// The names of the claims of all replicas, highest ordinal first, each with its template. Invalid names are left out:
+/// such a template is never staged. Empty for a set that has too many claims.
 pub(crate) fn named<'a>(
     set: &'a SetView,
     target: &'a [ClaimTemplate],
@@ -61,31 +61,31 @@ pub(crate) fn named<'a>(
     })
 }
 
-/// Everything about a set that is not as it is wished: the set itself first, then its claims, highest ordinal first.
+/// All differences of a set from its desired templates: the set itself first, then its claims, highest ordinal first.
 ///
-/// A claim that is not the set's, or is about to be gone, is one difference: what is in it is not compared. A set that is
-/// being deleted has none.
+/// A claim that belongs to somebody else, or is being deleted, is one difference: its fields are not compared. A set
+/// that is being deleted has no differences.
 pub(crate) fn find(seen: &ObservedSet) -> Vec<Drift> {
     if seen.set.terminating {
         return Vec::new();
     }
     let mut found: Vec<Drift> = of_unreadable(seen).into_iter().collect();
     found.extend(of_staged(&seen.set));
-    if let Some(claims) = seen.set.too_many_claims(seen.target()) {
+    if let Some(claims) = seen.set.too_many_claims(seen.desired()) {
         found.push(Drift {
             claim: None,
             kind: DriftKind::Missing,
             field: "spec.replicas".to_owned(),
-            wanted: Some(format!("{claims} claims")),
+            wanted: Some(format!("{claims} PVCs")),
             found: None,
-            note: format!("not looked at: more than {MOST_CLAIMS}"),
+            note: format!("not compared: more than {MOST_CLAIMS}"),
         });
     }
-    for (ordinal, template, name) in named(&seen.set, seen.target()) {
+    for (ordinal, template, name) in named(&seen.set, seen.desired()) {
         match seen.claims.get(name.as_str()) {
             None => found.push(Drift {
                 wanted: Some(name.as_str().to_owned()),
-                note: "is made with the Pod".to_owned(),
+                note: "created with the Pod".to_owned(),
                 ..blank(name.as_str(), DriftKind::Missing, "metadata.name")
             }),
             Some(claim) => found.extend(of_claim(seen, ordinal, template, claim)),
@@ -111,13 +111,13 @@ fn of_unreadable(seen: &ObservedSet) -> Option<Drift> {
         claim: None,
         kind: DriftKind::StagedChange,
         field: format!("metadata.annotations[{}]", keys::STAGED),
-        wanted: Some("a record".to_owned()),
-        found: Some("something else".to_owned()),
+        wanted: Some("a staged change".to_owned()),
+        found: Some("an invalid value".to_owned()),
         note: error.to_string(),
     })
 }
 
-/// What is staged and is not what the set has.
+/// The differences between the staged and the live templates.
 fn of_staged(set: &SetView) -> Vec<Drift> {
     let Some(change) = &set.staged else {
         return Vec::new();
@@ -148,7 +148,7 @@ fn of_staged(set: &SetView) -> Vec<Drift> {
     rows
 }
 
-/// What a field was and is to be.
+/// The old and the new value of a change.
 fn values(change: &Change) -> (Option<String>, Option<String>) {
     let text = |quantity: &Option<Quantity>| quantity.as_ref().map(Quantity::to_string);
     match change {
@@ -185,7 +185,8 @@ fn of_claim(seen: &ObservedSet, ordinal: u32, template: &ClaimTemplate, claim: &
     found
 }
 
-/// Whose it is, if not the set's. Who mounts it is not looked at, nor whether another set has claims of this name.
+/// The owner of a claim, if not the set. Does not check who mounts the claim, nor whether another set has claims of
+/// this name.
 fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Drift> {
     let belongs = Belongs {
         set_uid: &set.uid,
@@ -214,7 +215,7 @@ fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Drift>
     })
 }
 
-/// What it asks for beside what is wished, and what it has beside what it asks for.
+/// The differences between the desired size, the request and the capacity of a claim.
 fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Vec<Drift> {
     let row = |kind, field, wanted: Quantity, found: Option<Quantity>, note: &str| Drift {
         wanted: Some(wanted.to_string()),
@@ -226,7 +227,7 @@ fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Ve
     if let Some(wanted) = template.storage.filter(|wanted| *wanted != claim.request) {
         let (kind, note) = match wanted > claim.request {
             true => (DriftKind::Smaller, outlook),
-            false if claim.size_is_ours => (DriftKind::Larger, "grown for a wish before"),
+            false if claim.size_is_ours => (DriftKind::Larger, "grown for a previous staged change"),
             false => (DriftKind::Larger, "grown by somebody else"),
         };
         let field = "spec.resources.requests.storage";
@@ -252,7 +253,7 @@ fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Ve
     rows
 }
 
-/// A wish without an attributes class leaves the claim's.
+/// The difference of the attributes class. A template without one leaves the class of the claim.
 fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Option<Drift> {
     let wanted = &template.volume_attributes_class_name;
     if wanted.is_some() && *wanted != claim.class {
@@ -282,8 +283,8 @@ fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> O
     })
 }
 
-/// Labels and annotations of the template. Keys of the selector have the selector's values, whatever the template says, as
-/// when the StatefulSet controller makes the claim. What only the claim has is its own.
+/// The differences of labels and annotations. Keys of the selector have the values of the selector, not those of the
+/// template, as when the StatefulSet controller creates the claim. Keys that only the claim has do not count.
 fn of_keys(seen: &ObservedSet, template: &ClaimTemplate, claim: &ObservedClaim, outlook: &str) -> Vec<Drift> {
     let rows = |kind, map: &str, wanted: &Map<String>, found: &Map<String>| {
         let differing = wanted.iter().filter(|(key, value)| found.get(key) != Some(*value));

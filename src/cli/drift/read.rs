@@ -1,4 +1,4 @@
-//! Reads sets and their claims; the only part that asks anybody.
+//! Reads StatefulSets and their PVCs from the cluster.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use crate::templates::keys;
 /// Claims, by namespace and name.
 type ClaimsByName = BTreeMap<(String, String), Value>;
 
-/// The sets of these names, or all if none is named, with the claims of their replicas: of a namespace, or of all. In the
-/// order of namespaces and names. Nothing is written.
+/// Reads the sets of these names, or all if none is named, with the claims of their replicas, in one namespace or in
+/// all. The result is sorted by namespace and name.
 ///
 /// # Errors
-/// If a set that is named is not there, or sets and claims may not be read.
+/// If a named set is not found, or sets or claims cannot be read.
 pub(crate) async fn read(
     client: &Client,
     namespace: Option<&str>,
@@ -32,7 +32,7 @@ pub(crate) async fn read(
     }
     let missing = |name: &&String| sets.iter().all(|set| set["metadata"]["name"] != name.as_str());
     if let Some(missing) = names.iter().find(missing) {
-        bail!("expected a StatefulSet {missing:?}, but found none");
+        bail!("StatefulSet {missing:?} not found");
     }
     let claims = list(client, namespace, "", "PersistentVolumeClaim").await?;
     let claims: ClaimsByName = claims.into_iter().map(|claim| (path(&claim), claim)).collect();
@@ -63,7 +63,7 @@ fn seen(object: &Value, claims: &ClaimsByName) -> anyhow::Result<ObservedSet> {
         annotations,
         claims: BTreeMap::new(),
     };
-    let names: Vec<String> = named(&seen.set, seen.target())
+    let names: Vec<String> = named(&seen.set, seen.desired())
         .map(|(.., name)| name.as_str().to_owned())
         .collect();
     for name in names {

@@ -1,4 +1,4 @@
-//! Differences as text.
+//! Renders differences as text.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,7 @@ use super::find::Seen;
 use crate::cli::output::{self, OutputFormat, table};
 use crate::templates::show::shown;
 
-/// What goes to the standard output: a table of what differs, nothing where nothing does. A document is one even if there is
-/// nothing in it.
+/// The text for standard output: a table, empty without differences. JSON and YAML are complete documents even then.
 pub(super) fn text(found: &[(&ObservedSet, Vec<Drift>)], format: Option<OutputFormat>) -> anyhow::Result<String> {
     let document =
         || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "DriftList", "items": items(found)});
@@ -20,7 +19,7 @@ pub(super) fn text(found: &[(&ObservedSet, Vec<Drift>)], format: Option<OutputFo
     }
 }
 
-/// One line on what was looked at.
+/// The summary in one line.
 pub(super) fn summary(found: &[(&ObservedSet, Vec<Drift>)]) -> String {
     let differing = found.iter().filter(|(_, differences)| !differences.is_empty()).count();
     let sets = if found.len() == 1 {
@@ -29,13 +28,13 @@ pub(super) fn summary(found: &[(&ObservedSet, Vec<Drift>)]) -> String {
         "StatefulSets"
     };
     match differing {
-        0 => format!("looked at {} {sets}: nothing differs", found.len()),
-        _ => format!("looked at {} {sets}: {differing} with differences", found.len()),
+        0 => format!("compared {} {sets}: nothing differs", found.len()),
+        _ => format!("compared {} {sets}: {differing} with differences", found.len()),
     }
 }
 
 fn rows(found: &[(&ObservedSet, Vec<Drift>)], value: fn(&str) -> String) -> String {
-    let headings = ["NAMESPACE", "STATEFULSET", "CLAIM", "FIELD", "WANTED", "FOUND", "NOTE"];
+    let headings = ["NAMESPACE", "STATEFULSET", "PVC", "FIELD", "WANTED", "FOUND", "NOTE"];
     let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "<none>".to_owned(), value);
     let rows: Vec<Vec<String>> = found
         .iter()
@@ -82,17 +81,17 @@ mod tests {
     use crate::cli::output::Format;
 
     #[test]
-    fn a_difference_is_a_row_and_an_item() {
+    fn text_difference_is_a_row_and_an_item() {
         let seen = changed(|seen| {
             seen.claims.remove("data-web-1");
         });
         let found = [(&seen, find(&seen))];
         let expected = "\
-NAMESPACE   STATEFULSET   CLAIM        FIELD           WANTED       FOUND    NOTE
-default     web           data-web-1   metadata.name   data-web-1   <none>   is made with the Pod
+NAMESPACE   STATEFULSET   PVC          FIELD           WANTED       FOUND    NOTE
+default     web           data-web-1   metadata.name   data-web-1   <none>   created with the Pod
 ";
         assert_eq!(text(&found, None).expect("text"), expected);
-        assert_eq!(summary(&found), "looked at 1 StatefulSet: 1 with differences");
+        assert_eq!(summary(&found), "compared 1 StatefulSet: 1 with differences");
         let json: Value = serde_json::from_str(&text(&found, Some(OutputFormat::Json)).expect("text")).expect("JSON");
         assert_eq!(json["items"][0]["statefulSet"], "web");
         assert_eq!(json["items"][0]["kind"], "Missing");
@@ -100,18 +99,18 @@ default     web           data-web-1   metadata.name   data-web-1   <none>   is 
     }
 
     #[test]
-    fn where_nothing_differs_nothing_is_printed_but_an_empty_document() {
+    fn text_without_differences_is_empty() {
         let seen = even();
         let found = [(&seen, find(&seen))];
         assert_eq!(text(&found, None).expect("text"), "");
         assert_eq!(text(&found, Some(OutputFormat::Wide)).expect("text"), "");
         let yaml = text(&found, Some(OutputFormat::Yaml)).expect("text");
         assert!(yaml.contains("items: []"), "{yaml}");
-        assert_eq!(summary(&found), "looked at 1 StatefulSet: nothing differs");
+        assert_eq!(summary(&found), "compared 1 StatefulSet: nothing differs");
     }
 
     #[test]
-    fn long_values_are_cut_unless_all_is_asked_for() {
+    fn text_long_values_are_cut_unless_wide() {
         let long = "x".repeat(100);
         let seen = changed(|seen| {
             let claim = seen.claims.get_mut("data-web-1").expect("a claim");

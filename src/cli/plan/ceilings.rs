@@ -1,20 +1,20 @@
-//! ResourceQuotas and LimitRanges, as the API server judges the growth of a claim by them.
+//! ResourceQuotas and LimitRanges, applied to the growth of a PVC as in the API server.
 
 use serde_json::Value;
 
 use crate::templates::Quantity;
 
-/// The resource that every claim counts for.
+/// The resource of a quota on all claims.
 const STORAGE: &str = "requests.storage";
-/// What follows the name of a storage class in the resource that its claims count for.
+/// The suffix of the resource of a quota on the claims of one storage class.
 const OF_CLASS: &str = ".storageclass.storage.k8s.io/requests.storage";
 
-/// The ceilings of a namespace, and what is used already.
+/// The quotas and limits of a namespace, and their use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ceilings {
     quotas: Vec<QuotaCeiling>,
     limits: Vec<SizeLimit>,
-    /// What could not be judged, in words.
+    /// The quotas that could not be checked, and why.
     pub(crate) unchecked: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ struct QuotaCeiling {
     used: Quantity,
 }
 
-/// What a LimitRange says about a single claim.
+/// The bounds of a LimitRange for a single claim.
 #[derive(Clone, Debug, PartialEq)]
 struct SizeLimit {
     min: Option<Quantity>,
@@ -39,9 +39,9 @@ struct SizeLimit {
 pub(crate) struct ClaimGrowth<'a> {
     /// The storage class of the claim.
     pub(crate) class: Option<&'a str>,
-    /// What the claim counts for now: the larger one of its request and `status.allocatedResources`.
+    /// The present size in quotas: the larger one of the request and `status.allocatedResources`.
     pub(crate) from: Quantity,
-    /// What it is to ask for.
+    /// The new request.
     pub(crate) to: Quantity,
 }
 
@@ -87,7 +87,7 @@ impl Ceilings {
         }
     }
 
-    /// What a LimitRange says against the size of a claim, in the API server's words.
+    /// The error of a LimitRange for a claim of this size, with the message of the API server.
     pub(crate) fn limit(&self, to: Quantity) -> Option<String> {
         let words = |which, limit: Quantity| {
             format!("{which} storage usage per PersistentVolumeClaim is {limit}, but request is {to}")
@@ -102,7 +102,7 @@ impl Ceilings {
     /// Counts a growth.
     ///
     /// # Errors
-    /// If a quota is too small for it, in the API server's words; nothing is counted then.
+    /// If a quota is too small, with the message of the API server; nothing is counted then.
     pub(crate) fn charge(&mut self, growth: ClaimGrowth<'_>) -> Result<(), String> {
         let Some(more) = difference(growth.to, growth.from) else {
             return Ok(());
@@ -143,7 +143,7 @@ fn quantity(value: &Value) -> Option<Quantity> {
     value.as_str()?.parse().ok()
 }
 
-/// How much more `to` is than `from`; nothing if it is not.
+/// The amount by which `to` exceeds `from`; none if it does not.
 fn difference(to: Quantity, from: Quantity) -> Option<Quantity> {
     let more = u64::try_from(to.whole() - from.whole()).ok()?;
     (more > 0).then(|| Quantity::from_bytes(more))
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn growths_are_summed_and_the_first_that_does_not_fit_is_told_in_the_words_of_the_api_server() {
+    fn charge_beyond_a_quota_is_the_api_server_error() {
         let mut ceilings = ceilings(
             &[quota(
                 "storage",
@@ -191,16 +191,12 @@ mod tests {
         assert_eq!(grow(&mut ceilings, None, 1, 2), Ok(()));
         let words = "exceeded quota: storage, requested: requests.storage=1Gi, used: requests.storage=5Gi, limited: requests.storage=5Gi";
         assert_eq!(grow(&mut ceilings, None, 1, 2), Err(words.to_owned()));
-        assert_eq!(
-            grow(&mut ceilings, None, 2, 2),
-            Ok(()),
-            "what does not grow is not charged"
-        );
+        assert_eq!(grow(&mut ceilings, None, 2, 2), Ok(()), "no growth, no charge");
         assert_eq!(grow(&mut ceilings, None, 2, 1), Ok(()));
     }
 
     #[test]
-    fn a_quota_of_a_class_counts_the_claims_of_that_class_only() {
+    fn charge_of_a_class_quota_counts_only_that_class() {
         let hard = json!({"fast.storageclass.storage.k8s.io/requests.storage": "1Gi"});
         let mut ceilings = ceilings(&[quota("q", &hard, &json!({}))], &[]);
         assert_eq!(grow(&mut ceilings, Some("slow"), 1, 9), Ok(()));
@@ -209,12 +205,12 @@ mod tests {
         assert_eq!(
             grow(&mut ceilings, Some("fast"), 1, 2),
             Ok(()),
-            "the refused one was not counted"
+            "the denied growth was not counted"
         );
     }
 
     #[test]
-    fn what_cannot_be_judged_is_named() {
+    fn quota_with_scopes_or_without_status_is_unchecked() {
         let scoped = json!({"metadata": {"name": "s"}, "spec": {"scopes": ["BestEffort"]}});
         let new = json!({"metadata": {"name": "n"}, "spec": {"hard": {"requests.storage": "1"}}});
         let ceilings = ceilings(&[scoped, new], &[]);
@@ -225,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_range_limits_each_claim() {
+    fn limit_range_bounds_each_claim() {
         let limits = json!({"spec": {"limits": [
             {"type": "Container", "max": {"storage": "1"}},
             {"type": "PersistentVolumeClaim", "min": {"storage": "2Gi"}, "max": {"storage": "5Gi"}},

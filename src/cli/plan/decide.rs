@@ -1,4 +1,4 @@
-//! From what is asked and what is there to what would happen: no file, no cluster, no clock.
+//! Plans the effects of a request on a cluster state. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Budgets, Quotas, Snapshot, Target, plan};
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
 
-/// What would happen.
+/// The plan for one set.
 ///
 /// # Errors
-/// If there is no such set and no manifest for one, or an object cannot be read.
+/// If there is neither the set nor a manifest, or an object cannot be read.
 pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
     let live = inputs
         .state
@@ -42,7 +42,7 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
     };
     match (inputs.manifest, live) {
         (None, None) => anyhow::bail!(
-            "expected a StatefulSet {} in namespace {}, but found none",
+            "StatefulSet {} not found in namespace {}",
             inputs.name,
             inputs.namespace
         ),
@@ -58,7 +58,7 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
     Ok(report)
 }
 
-/// There is no such set yet.
+/// Plans the creation of a set.
 fn create(inputs: &Inputs<'_>, report: &mut PlanReport, manifest: &Value) -> anyhow::Result<()> {
     let mut new = manifest.clone();
     new["metadata"]["namespace"] = inputs.namespace.into();
@@ -66,7 +66,7 @@ fn create(inputs: &Inputs<'_>, report: &mut PlanReport, manifest: &Value) -> any
     if answer.stored.is_ok() {
         report
             .notes
-            .push("the set does not exist yet: its claims will be made from these templates".to_owned());
+            .push("the StatefulSet does not exist yet: its PVCs will be created from these templates".to_owned());
     }
     let outcome = if answer.stored.is_ok() {
         PlanOutcome::Created
@@ -96,29 +96,29 @@ fn ask(
     old: Option<&Value>,
     new: &Value,
 ) -> anyhow::Result<request::PolicyAnswer> {
-    let mut lookups = Believing {
+    let mut lookups = AssumingAllowed {
         state: inputs.state.clone(),
-        believed: false,
+        assumed: false,
     };
     let answer = request::ask(old, new, inputs.requester, inputs.settings, &mut lookups)?;
-    if lookups.believed {
+    if lookups.assumed {
         report
             .notes
-            .push("whether the requester may change claims is not checked: no SubjectAccessReview says so".to_owned());
+            .push("not checked whether the requester may change PVCs: no SubjectAccessReview was given".to_owned());
     }
     Ok(answer)
 }
 
-/// Answers from the state; where it holds no SubjectAccessReview at all the requester is believed to be allowed.
-struct Believing {
+/// Answers look-ups from the state. Without any SubjectAccessReview, the requester is assumed to be allowed.
+struct AssumingAllowed {
     state: Recorded,
-    believed: bool,
+    assumed: bool,
 }
 
-impl Lookups for Believing {
+impl Lookups for AssumingAllowed {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
         if self.state.requester().is_none() {
-            self.believed = true;
+            self.assumed = true;
             return Ok(true);
         }
         self.state.can_i(question)
@@ -138,7 +138,7 @@ fn give_verdict(report: &mut PlanReport, outcome: PlanOutcome, answer: request::
     });
 }
 
-/// What becomes of a request that is accepted: seen from the record before and after it.
+/// The outcome of an accepted request, from the staged change before and after it.
 fn outcome(live: &Value, asked: &Value, stored: &Value) -> anyhow::Result<PlanOutcome> {
     let (before, after) = (staged(live)?, staged(stored)?);
     Ok(match (before, after) {
@@ -161,7 +161,7 @@ fn templates_differ(live: &Value, asked: &Value) -> bool {
     }
 }
 
-/// What the controller would do once the set is stored so.
+/// Adds what the controller would do with the stored set.
 fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: &Value) -> anyhow::Result<()> {
     let snapshot = snapshot(inputs, live, stored)?;
     report.pods = pods(live, stored, &snapshot);
@@ -182,7 +182,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
             }
             return Ok(());
         }
-        Ok(_) if snapshot.set.paused => report.notes.push("paused: nothing new is begun".to_owned()),
+        Ok(_) if snapshot.set.paused => report.notes.push("paused: nothing new is started".to_owned()),
         Ok(_) => {}
     }
     let mut judge = rows::Judge::new(inputs.state, &snapshot.set)?;
@@ -193,17 +193,17 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
     }
     let before = claims_of(&snapshot);
     report.notes.extend(budgets::waits(inputs, &snapshot, &before));
-    let forecast = forecast(snapshot, |apply| judge.refuses(apply));
+    let forecast = forecast(snapshot, |apply| judge.check(apply));
     report.claims = rows::rows(&before, &forecast, &judge, report.pods);
     Ok(())
 }
 
-/// What the controller would see.
+/// The snapshot that the controller would read.
 fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result<Snapshot> {
-    let mut set = objects::set(stored).context("the set as it would be stored")?;
+    let mut set = objects::set(stored).context("failed to read the StatefulSet as it would be stored")?;
     set.namespace = inputs.namespace.to_owned();
     if live["spec"]["template"] != stored["spec"]["template"] {
-        // The revision that Kubernetes will give it is not known, but that no Pod has it is.
+        // Kubernetes has not named the new revision yet, but no Pod has it.
         set.update_revision = "of the new template".to_owned();
     }
     let settings = Settings::read(inputs.settings.get()).map_err(anyhow::Error::msg)?;
@@ -240,7 +240,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
     })
 }
 
-/// What the controller would see of the quotas.
+/// The quotas that the controller would read.
 fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
     if inputs
         .state
@@ -258,7 +258,7 @@ fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
     Ok(Quotas::Known(quotas.into_iter().flatten().collect()))
 }
 
-/// What would become of Pods that run at an older revision.
+/// The outcome for Pods at an older revision.
 fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> PodOutcome {
     let set = &snapshot.set;
     let changed = live["spec"]["template"] != stored["spec"]["template"];

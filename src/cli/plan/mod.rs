@@ -1,14 +1,14 @@
-//! `claim-rollout plan`: what would happen, before anything does.
+//! `claim-rollout plan`: shows the effects of a change before it is made.
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
-//! | [`manifest`], [`overlay`] | what users write, and what of it a request would ask for |
-//! | [`request`] | the request, and what the policy answers |
-//! | [`gather`] | what the cluster knows; the only part that asks anybody |
-//! | [`decide`] | from these to the report |
-//! | [`forecast`] | the order: the controller's decision, asked again and again |
-//! | [`rows`], [`ceilings`], [`budgets`] | what stands in the way of each claim |
-//! | [`report`], [`render`] | what is said, as data and as text |
+//! | [`manifest`], [`overlay`] | the manifest, and the object that a request would ask for |
+//! | [`request`] | the request, and the answer of the policy |
+//! | [`gather`] | reads the cluster |
+//! | [`decide`] | makes the report from these |
+//! | [`forecast`] | the order of the rollout, from the decision of the controller |
+//! | [`rows`], [`ceilings`], [`budgets`] | the obstacles of each PVC |
+//! | [`report`], [`render`] | the report as data and as text |
 
 mod budgets;
 mod ceilings;
@@ -44,37 +44,37 @@ use super::output::{self, OutputFormat, print};
 use super::recorded::Recorded;
 use crate::webhook::engine::check_settings;
 
-/// Show what would happen to claims and Pods, before anything does
+/// Show the effects of a change on PVCs and Pods before it is made
 ///
-/// Takes the StatefulSets of a manifest, as `kubectl apply -f` would, and asks the policy's own decision and the
-/// controller's. Of the manifest are taken labels, annotations and spec, laid over what is there; what the API server
-/// would fill in, or another webhook change, is not. Nothing is written. Without a manifest the named sets are planned as
-/// they are.
+/// Reads the StatefulSets of a manifest, as `kubectl apply -f` does, and calls the decisions of the policy and of the
+/// controller. Labels, annotations and spec of the manifest are laid over the live object; defaults of the API server
+/// and changes by other webhooks are not included. Without a manifest, plans the staged changes of the named
+/// StatefulSets. Writes nothing.
 ///
-/// Exits with 0 if everything would go through, with 1 if the change would be refused or something stands in the way of
-/// a claim, and with 2 if no plan could be made.
+/// Exits with 0 if everything would go through, with 1 if the change would be denied or a PVC has an obstacle, and with
+/// 2 if no plan could be made.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// StatefulSets; their staged change is planned, or that of the manifest.
+    /// Names of StatefulSets: those in the manifest, or those with a staged change
     names: Vec<String>,
-    /// The manifest, in YAML or JSON; `-` is the standard input. May be repeated.
+    /// Manifest file (YAML or JSON); `-` for standard input. May be repeated
     #[arg(short, long, value_name = "FILE")]
     filename: Vec<PathBuf>,
-    /// A List of objects in the place of a cluster, in YAML or JSON: sets, claims, Pods, classes, quotas, and
-    /// SubjectAccessReviews that say who may change claims.
+    /// File with a List of objects (YAML or JSON) in place of a cluster: StatefulSets, PVCs, Pods, classes, quotas, and
+    /// SubjectAccessReviews that state who may change PVCs
     #[arg(long, value_name = "FILE")]
     cluster: Option<PathBuf>,
-    /// The settings of the policy, in JSON or YAML; none are the defaults.
+    /// Policy settings file (JSON or YAML); built-in defaults if omitted
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// The field manager that would apply the manifest, such as helm.
+    /// Field manager that would apply the manifest, such as helm
     #[arg(long, value_name = "NAME", default_value = KUBECTL)]
     field_manager: String,
-    /// How often the controller may modify a PVC of a storage class in 24 hours, as its flag of the same name says: which PVCs
-    /// have to wait for that is noted.
+    /// Modifications of a PVC in any 24 hours, for each storage class, as in the flag of the controller; PVCs that have
+    /// to wait are noted
     #[arg(long = "modifications-per-24h", value_delimiter = ',', value_name = "CLASS=NUMBER")]
     modifications_per_day: Vec<ClassNumber>,
-    /// The format.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<OutputFormat>,
 }
@@ -86,7 +86,6 @@ struct PlanTarget {
     manifest: Option<(String, Value)>,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
     let planned = super::runtime().and_then(|runtime| runtime.block_on(plan(cluster, arguments)));
     match planned {
@@ -162,12 +161,12 @@ fn plan_one(
     })
 }
 
-/// What is to be planned: the sets of the manifests, those of these names only where any are named; without a manifest
-/// the sets of these names.
+/// The sets to plan: those of the manifests, restricted to the given names if there are any; without a manifest, the
+/// sets of these names.
 fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow::Result<Vec<PlanTarget>> {
     ensure!(
         !(arguments.filename.is_empty() && arguments.names.is_empty()),
-        "expected a manifest (-f web.yaml) or the name of a StatefulSet, but found neither"
+        "specify a manifest (-f web.yaml) or the name of a StatefulSet"
     );
     let mut targets = Vec::new();
     let mut others = Vec::new();
@@ -216,7 +215,6 @@ fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow:
     Ok(targets)
 }
 
-/// The whole output.
 fn text(reports: &[PlanReport], format: Option<OutputFormat>) -> anyhow::Result<String> {
     let document = || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "PlanList", "items": reports});
     Ok(match format {

@@ -1,4 +1,4 @@
-//! A plan as text: a pure function.
+//! Renders a plan as text.
 
 use super::report::{
     ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, TargetReport,
@@ -6,12 +6,12 @@ use super::report::{
 use crate::cli::output::table;
 use crate::templates::show::printable;
 
-/// How much is shown.
+/// The columns of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableColumns {
-    /// What most people want to know.
+    /// The default columns.
     Usual,
-    /// Everything.
+    /// All columns.
     Wide,
 }
 
@@ -60,20 +60,20 @@ fn headline(report: &PlanReport) -> String {
     };
     let outcome = report.verdict.as_ref().map(|verdict| verdict.outcome);
     match (outcome, report.target.as_ref().map(how)) {
-        (Some(PlanOutcome::Refused), _) => "the change would be refused".to_owned(),
+        (Some(PlanOutcome::Refused), _) => "the change would be denied".to_owned(),
         (Some(PlanOutcome::Created), _) => "it would be created".to_owned(),
         (Some(PlanOutcome::Staged), Some(target)) => format!("the change would be staged, {target}"),
         (Some(PlanOutcome::AlreadyStaged), Some(target)) => format!("the change is staged already, {target}"),
         (Some(PlanOutcome::Withdrawn), _) => "the staged change would be withdrawn".to_owned(),
         (Some(_), None) => "the templates stay as they are".to_owned(),
         (Some(_), Some(target)) => format!("the staged change stays as it is, {target}"),
-        (None, Some(target)) => format!("staged is {target}"),
+        (None, Some(target)) => format!("{target} is staged"),
         (None, None) => "nothing is staged".to_owned(),
     }
 }
 
 fn claims(claims: &[&ClaimReport], columns: TableColumns) -> String {
-    let mut headings = vec!["STEP", "CLAIM", "STORAGE", "POD", "PLAN"];
+    let mut headings = vec!["STEP", "PVC", "STORAGE", "POD", "PLAN"];
     if columns == TableColumns::Wide {
         headings.splice(3..3, ["CAPACITY", "STORAGECLASS"]);
     }
@@ -115,7 +115,7 @@ fn claims(claims: &[&ClaimReport], columns: TableColumns) -> String {
                     claim.keys.join(", ")
                 });
             }
-            row.push(if claim.pod_replaced { "replaced" } else { "runs on" }.to_owned());
+            row.push(if claim.pod_replaced { "replaced" } else { "running" }.to_owned());
             row.push(plan(claim));
             row
         })
@@ -127,7 +127,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// `10Gi -> 20Gi`, or what there is.
+/// `10Gi -> 20Gi`, or the size if it does not change.
 fn storage(claim: &ClaimReport) -> String {
     match (&claim.now, &claim.then) {
         (Some(now), Some(then)) if now.storage != then.storage => format!("{} -> {}", now.storage, then.storage),
@@ -146,12 +146,12 @@ fn attributes(claim: &ClaimReport) -> Option<String> {
 fn plan(claim: &ClaimReport) -> String {
     let what = match claim.action {
         PlannedAction::Update => "update",
-        PlannedAction::UpToDate => "as wished",
-        PlannedAction::Wait => "on its way",
-        PlannedAction::Create => "made as wished when its Pod is made",
+        PlannedAction::UpToDate => "updated",
+        PlannedAction::Wait => "in progress",
+        PlannedAction::Create => "created from the desired template with its Pod",
         PlannedAction::Blocked => "blocked",
         PlannedAction::NotReached => "not reached",
-        PlannedAction::Held => "held",
+        PlannedAction::Held => "kept",
     };
     if claim.obstacles.is_empty() {
         return what.to_owned();
@@ -159,7 +159,7 @@ fn plan(claim: &ClaimReport) -> String {
     format!("{what}: {}", claim.obstacles.join("; "))
 }
 
-/// What it comes to, in one line.
+/// The summary in one line.
 fn summary(report: &PlanReport) -> String {
     if let Some(PlanVerdict {
         outcome: PlanOutcome::Refused,
@@ -175,19 +175,19 @@ fn summary(report: &PlanReport) -> String {
         report.count(PlannedAction::Update),
         report.count(PlannedAction::Blocked) + report.count(PlannedAction::NotReached),
     );
-    let plural = if updated == 1 { "claim" } else { "claims" };
+    let plural = if updated == 1 { "PVC" } else { "PVCs" };
     let mut parts = Vec::new();
     if !report.claims.is_empty() {
         parts.push(format!("{updated} {plural} to update, one replica after the other"));
     }
     if stuck > 0 {
-        parts.push(format!("{stuck} cannot follow"));
+        parts.push(format!("{stuck} cannot be updated"));
     }
     parts.push(
         match report.pods {
             PodOutcome::KeepRunning => "no Pod is restarted",
-            PodOutcome::AfterTheirClaims => "each Pod is replaced when its claims are ready",
-            PodOutcome::ByThemselves => "Kubernetes replaces the Pods, whatever becomes of claims",
+            PodOutcome::AfterTheirClaims => "each Pod is replaced when its PVCs are ready",
+            PodOutcome::ByThemselves => "Kubernetes replaces the Pods independently of their PVCs",
             PodOutcome::WhenDeleted => "each Pod is replaced when somebody deletes it",
         }
         .to_owned(),

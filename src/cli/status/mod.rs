@@ -1,7 +1,7 @@
-//! `claim-rollout status`: what is being rolled out, and how far each claim is.
+//! `claim-rollout status`: the progress of rollouts.
 //!
-//! [`source`] reads the cluster, [`view`] makes of it what there is to show, [`render`] draws that, [`follow`] does so
-//! until the rollout is complete. All but the first and the last are pure.
+//! [`source`] reads the cluster, [`view`] selects the values to show, [`render`] draws them, [`follow`] repeats this
+//! until the rollout is complete. [`view`] and [`render`] are pure.
 
 mod follow;
 mod pods;
@@ -21,43 +21,42 @@ use self::view::SetView;
 use super::ClusterArguments;
 use super::output::{self, print};
 
-/// Show what is being rolled out, and how far each claim is
+/// Show the progress of rollouts and the state of each PVC
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Selection,
-    /// Show every change until the rollout is complete, or until Ctrl-C.
+    /// Show every change until the rollout is complete, or until Ctrl-C
     #[arg(short, long, conflicts_with = "output")]
     watch: bool,
-    /// The format.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<StatusFormat>,
 }
 
-/// The formats beside the usual one.
+/// The output formats other than text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StatusFormat {
-    /// More columns, nothing cut off.
+    /// More columns, and full values
     Wide,
-    /// JSON.
+    /// JSON
     Json,
-    /// YAML.
+    /// YAML
     Yaml,
-    /// Kind and name only.
+    /// Kind and name only
     Name,
 }
 
-/// What is shown.
+/// The StatefulSets to show.
 #[derive(Debug, Args)]
 pub(crate) struct Selection {
-    /// StatefulSets; all with a rollout if none is named.
+    /// Names of StatefulSets; all with a rollout if omitted
     names: Vec<String>,
-    /// In all namespaces.
+    /// Show rollouts across all namespaces
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     all_namespaces: bool,
 }
 
-/// Runs the subcommand.
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.watch {
         return watch(cluster, &arguments.which).await;
@@ -77,7 +76,6 @@ async fn source(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result
     Ok(StatusSource::new(client, namespace, which.names.clone()))
 }
 
-/// The whole output.
 fn text(views: &[StatusView], output: Option<StatusFormat>) -> anyhow::Result<String> {
     let document = || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "StatusList", "items": views});
     Ok(match output {
@@ -89,7 +87,7 @@ fn text(views: &[StatusView], output: Option<StatusFormat>) -> anyhow::Result<St
     })
 }
 
-/// As kubectl names it; of a set without a rollout there is only the set.
+/// The resource as kubectl names it: the ClaimRollout, or the set if it has no rollout.
 fn resource_name(view: &StatusView) -> String {
     let kind = if view.target.is_some() {
         "claimrollout.claim-rollout.io"
@@ -99,14 +97,14 @@ fn resource_name(view: &StatusView) -> String {
     format!("{kind}/{}\n", view.name)
 }
 
-/// How wide lines may get.
+/// The maximum width of lines.
 #[derive(Clone, Copy)]
 enum Width {
     OfTerminal,
     Unlimited,
 }
 
-/// How to draw on the standard output of this process.
+/// The drawing style for standard output.
 fn shape(width: Width) -> Shape {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     Shape {

@@ -1,15 +1,15 @@
-//! Draws views as text: a pure function.
+//! Renders views as text.
 
 use super::pods::PodState;
 use super::rollout::State;
 use super::view::{ClaimView, StatusView, TargetView};
 use crate::templates::UpdatePolicy;
 
-/// How to draw.
+/// The drawing style.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) paint: Paint,
-    /// The columns that a line may have; without a limit there are more of them.
+    /// The maximum width of a line; without one, more values are shown.
     pub(crate) width: Option<usize>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum Paint {
     Coloured,
 }
 
-/// What a piece of text stands for.
+/// The meaning of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ink {
     Text,
@@ -40,13 +40,13 @@ const BAR: usize = 10;
 /// All views, one below the other.
 pub(crate) fn render(views: &[StatusView], shape: Shape) -> String {
     if views.is_empty() {
-        return "nothing is being rolled out here (-A looks in all namespaces)\n".to_owned();
+        return "no rollouts found (-A shows all namespaces)\n".to_owned();
     }
     let blocks: Vec<String> = views.iter().map(|view| block(view, shape)).collect();
     blocks.join("\n")
 }
 
-/// One line for every claim and every rollout that is not what it was.
+/// One line for every claim and every rollout that changed.
 pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String> {
     let mut lines = Vec::new();
     for view in after {
@@ -128,7 +128,7 @@ fn block(view: &StatusView, shape: Shape) -> String {
 /// A replica: its name, its Pod where one is shown, and its claims.
 type ReplicaLines<'a> = (String, Option<PodState>, Vec<&'a ClaimView>);
 
-/// The replicas, highest ordinal first. With one claim each, and no Pod that matters, a line is enough for one.
+/// The replicas, highest ordinal first.
 fn replicas(view: &StatusView) -> Vec<ReplicaLines<'_>> {
     let mut ordinals: Vec<u32> = view.claims.iter().map(|claim| claim.ordinal).collect();
     ordinals.extend(view.pods.iter().map(|pod| pod.ordinal));
@@ -142,7 +142,7 @@ fn replicas(view: &StatusView) -> Vec<ReplicaLines<'_>> {
     ordinals.into_iter().map(replica).collect()
 }
 
-/// The branch to the item at this place, and what goes on below it.
+/// The branch to the item at this index, and the trunk below it.
 fn branches(index: usize, items: usize) -> (&'static str, &'static str) {
     if index + 1 == items {
         ("└─", " ")
@@ -194,9 +194,9 @@ fn heading(view: &StatusView, shape: Shape) -> StyledLine {
 }
 
 fn progress(target: &TargetView) -> String {
-    // Nothing is counted where nothing is rolled out.
+    // Without a rollout there is nothing to count.
     if target.policy == UpdatePolicy::OnClaimDelete.as_str() {
-        return "existing claims are left alone".to_owned();
+        return "existing PVCs stay as they are".to_owned();
     }
     format!("{}/{} replicas, {:?}", target.updated, target.replicas, target.state)
 }
@@ -223,7 +223,7 @@ impl ColumnWidths {
     }
 }
 
-/// `├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver says so`
+/// `├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver works`
 fn row(claim: &ClaimView, branch: &str, ordinal: &str, columns: &ColumnWidths, shape: Shape) -> StyledLine {
     let ink = ink(&claim.state);
     let (request, capacity) = (columns.request, columns.capacity);
@@ -266,7 +266,7 @@ fn ink(state: &str) -> Ink {
     }
 }
 
-/// Text that others wrote must not command the terminal.
+/// Replaces control characters: the text of others must not control the terminal.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|character| if character.is_control() { ' ' } else { character })

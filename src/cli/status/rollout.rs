@@ -1,4 +1,4 @@
-//! A ClaimRollout, as far as `status` reads it.
+//! The fields of a ClaimRollout that `status` reads.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::templates::Quantity;
 
-/// A ClaimRollout, as far as it is shown. Everything is optional: an older or newer controller may have written it.
+/// A ClaimRollout. All fields are optional: an older or newer controller may have written it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rollout {
     pub(crate) metadata: ObjectMeta,
@@ -66,7 +66,7 @@ pub(super) struct RolloutCondition {
     pub(super) message: String,
 }
 
-/// The state of a rollout: the condition that rules.
+/// The state of a rollout: its most important condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum RolloutPhase {
     Reconciling,
@@ -75,7 +75,7 @@ pub(crate) enum RolloutPhase {
 }
 
 impl Rollout {
-    /// Reads what it can.
+    /// Reads a ClaimRollout. Fields of unknown shape get their defaults.
     pub(crate) fn read(object: DynamicObject) -> Self {
         let part = |key: &str| object.data.get(key).cloned().unwrap_or_default();
         let spec = RolloutSpec::deserialize(part("spec")).unwrap_or_default();
@@ -88,19 +88,19 @@ impl Rollout {
         }
     }
 
-    /// The namespace that it shares with its set.
+    /// The namespace of the rollout and of its set.
     pub(crate) fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    /// True iff it is the rollout of this very set, not of an earlier one of the same name.
+    /// True iff this is the rollout of this set, not of a previous one of the same name.
     pub(crate) fn is_of(&self, set: &StatefulSet) -> bool {
         self.spec.set_ref.api_version == "apps/v1"
             && self.metadata.namespace == set.metadata.namespace
             && set.metadata.uid.as_deref() == Some(&self.spec.set_ref.uid)
     }
 
-    /// The condition of this type, if it holds.
+    /// The condition of this type, if it is true.
     pub(super) fn condition(&self, kind: &str) -> Option<&RolloutCondition> {
         self.status
             .conditions
@@ -108,7 +108,7 @@ impl Rollout {
             .find(|condition| condition.r#type == kind && condition.status == "True")
     }
 
-    /// The condition that rules.
+    /// The state of the rollout.
     pub(super) fn state(&self) -> RolloutPhase {
         let seen = self
             .metadata
@@ -123,7 +123,7 @@ impl Rollout {
         }
     }
 
-    /// The size that the wish has for a template, by name.
+    /// The desired sizes by template name.
     pub(super) fn sizes(&self) -> BTreeMap<&str, Quantity> {
         let size = |template: &Value| {
             template["spec"]["resources"]["requests"]["storage"]

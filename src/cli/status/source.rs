@@ -1,4 +1,4 @@
-//! Reads the cluster: sets, ClaimRollouts, claims.
+//! Reads StatefulSets, ClaimRollouts, PVCs and Pods from the cluster.
 
 use anyhow::bail;
 use futures::stream::{BoxStream, SelectAll, StreamExt as _};
@@ -13,17 +13,17 @@ use serde::de::DeserializeOwned;
 use super::rollout::Rollout;
 use super::view::{StatusView, view};
 
-/// What is asked for, and where.
+/// The StatefulSets to read.
 pub(crate) struct StatusSource {
     client: Client,
     namespace: Option<String>,
     names: Vec<String>,
 }
 
-/// Namespace and name of what is shown, and what there is of it.
+/// Namespace and name, and the set and the rollout if they exist.
 type ShownSet<'a> = (&'a str, &'a str, Option<&'a StatefulSet>, Option<&'a Rollout>);
 
-/// Something changed.
+/// A stream of changes.
 pub(crate) type Changes = SelectAll<BoxStream<'static, ()>>;
 
 impl StatusSource {
@@ -36,10 +36,10 @@ impl StatusSource {
         }
     }
 
-    /// Everything there is to show now, in the order of namespaces and names.
+    /// Reads the views, sorted by namespace and name.
     ///
     /// # Errors
-    /// If a set that is named is not there, or something cannot be read.
+    /// If a named set is not found, or something cannot be read.
     pub(crate) async fn load(&self) -> anyhow::Result<Vec<StatusView>> {
         let rollouts = self.rollouts().await?;
         let sets = self.list::<StatefulSet>(&self.only()).await?;
@@ -70,13 +70,13 @@ impl StatusSource {
             .iter()
             .find(|name| views.iter().all(|view| view.name != **name))
         {
-            bail!("expected a StatefulSet {missing:?}, but found none");
+            bail!("StatefulSet {missing:?} not found");
         }
         Ok(views)
     }
 
-    /// A stream with an item for every change of what [`load`](Self::load) reads. It never ends; what cannot be
-    /// watched at the moment is tried again.
+    /// A stream with an item for every change of what [`load`](Self::load) reads. It never ends;
+    /// failed watches are retried.
     pub(crate) fn changes(&self) -> Changes {
         let mut all = SelectAll::new();
         let rollouts = watcher(self.dynamic(&rollout_kind()), watcher::Config::default());
@@ -110,7 +110,7 @@ impl StatusSource {
         Ok(claims.list(&ListParams::default()).await?.items)
     }
 
-    /// Pods are shown where they may be read.
+    /// The Pods; none if the user may not read them.
     async fn pods(&self, namespace: &str) -> anyhow::Result<Vec<Pod>> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         match pods.list(&ListParams::default()).await {
@@ -120,7 +120,7 @@ impl StatusSource {
         }
     }
 
-    /// One set, where one is named: less to read.
+    /// Selects a single named set, to read less.
     fn only(&self) -> ListParams {
         match &self.names[..] {
             [name] => ListParams::default().fields(&format!("metadata.name={name}")),

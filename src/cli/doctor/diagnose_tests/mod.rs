@@ -63,7 +63,8 @@ fn guard() -> Vec<GuardPolicy> {
     names.map(policy).into()
 }
 
-/// All is well: the webhook of this program, a controller that leads, and a set whose claims are as its templates.
+/// A healthy installation: the built-in webhook, a controller with the Lease, and a set whose claims match its
+/// templates.
 fn healthy() -> InstallationFacts {
     let own = serde_json::to_value(ClaimRollout::crd()).expect("JSON");
     let mut stored = own.clone();
@@ -73,7 +74,7 @@ fn healthy() -> InstallationFacts {
         namespace: "claim-rollout".to_owned(),
         definition: Known::Found(stored),
         own_definition: own,
-        probe: Probe::Refused,
+        probe: Probe::Denied,
         webhooks: Known::Found(vec![
             webhook(WebhookPart::Sets, By::BuiltIn),
             webhook(WebhookPart::Claims, By::BuiltIn),
@@ -129,7 +130,7 @@ fn is_the_only_finding(what: &str, facts: &InstallationFacts, expected: &str, fi
 }
 
 #[test]
-fn each_fault_is_one_finding() {
+fn diagnose_each_fault_is_one_finding() {
     for (what, plant, expected, fix) in installation::ROWS {
         let mut facts = healthy();
         plant(&mut facts);
@@ -142,17 +143,17 @@ fn each_fault_is_one_finding() {
     }
 }
 
-/// What there is, and how it comes to be.
+/// The state, and the change that makes it.
 type Harmless = (&'static str, fn(&mut InstallationFacts));
 
 #[test]
-fn what_is_as_it_should_be_is_no_finding() {
+fn diagnose_healthy_state_is_no_finding() {
     let rows: [Harmless; 9] = [
         ("a healthy installation", |_| {}),
-        ("an account beside ours", |facts| {
+        ("another account in the conditions", |facts| {
             policies(facts)[0].conditions.insert_str(1, "'somebody', ");
         }),
-        ("Kubewarden's", |facts| {
+        ("the webhooks of Kubewarden", |facts| {
             facts.webhooks = Known::Found(
                 [
                     WebhookPart::Sets,
@@ -167,22 +168,22 @@ fn what_is_as_it_should_be_is_no_finding() {
         ("a newer definition", |facts| {
             definition(facts)["spec"]["names"]["other"] = json!(1);
         }),
-        ("a rollout on its way", |facts| {
+        ("a rollout in progress", |facts| {
             sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
         }),
-        ("claims that are left as they are", |facts| {
+        ("claims with OnClaimDelete", |facts| {
             sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
             facts.sets[0].set.update_policy = Some(UpdatePolicy::OnClaimDelete);
         }),
-        ("a set that has nothing to do with it, and lags", |facts| {
+        ("an outdated set without an update policy", |facts| {
             facts.sets[0].set.update_policy = None;
             facts.sets[0].set.live = vec![template("data", "2Gi")];
             sets::of_class(&mut facts.sets[0], "fixed");
         }),
-        ("a set that is going", |facts| {
+        ("a set that is being deleted", |facts| {
             facts.sets[0].set.terminating = true;
         }),
-        ("values that are known", |facts| {
+        ("known values", |facts| {
             facts.sets[0].annotations = Map::from_unsorted(
                 [
                     (keys::UPDATE_POLICY, "OnDelete"),
@@ -203,12 +204,12 @@ fn what_is_as_it_should_be_is_no_finding() {
 }
 
 #[test]
-fn errors_come_first_and_nothing_is_printed_where_nothing_is_wrong() {
+fn diagnose_errors_come_first() {
     let mut facts = healthy();
     assert_eq!(text(&diagnose(&facts), None).expect("text"), "");
     assert_eq!(
         summary(&facts, &[]),
-        "looked at the installation in claim-rollout and at 1 StatefulSets: nothing is wrong"
+        "checked the installation in claim-rollout and 1 StatefulSets: nothing is wrong"
     );
     webhooks(&mut facts).pop();
     facts.lease = Known::Missing;
@@ -217,7 +218,7 @@ fn errors_come_first_and_nothing_is_printed_where_nothing_is_wrong() {
     assert_eq!(severities, [Severity::Error, Severity::Warning]);
     let expected = "\
 error: lease/claim-rollout/claim-rollout-controller: expected a controller that holds it, but found none
-  to heal it: kubectl rollout restart -n claim-rollout deployment/claim-rollout-controller
+  to fix it: kubectl rollout restart -n claim-rollout deployment/claim-rollout-controller
 warning: mutatingwebhookconfiguration/claim-rollout-webhook: ";
     assert!(text(&found, None).expect("text").starts_with(expected));
     let json: Value = serde_json::from_str(&text(&found, Some(DoctorFormat::Json)).expect("text")).expect("JSON");

@@ -1,4 +1,4 @@
-//! A set `web` of three replicas with one template `data` of 1Gi, and all that a plan looks at.
+//! A set `web` of three replicas with one template `data` of 1Gi, and the objects that a plan reads.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct PlanWorld {
     pub(super) manager: &'static str,
     /// A kind that may not be read.
     pub(super) unreadable: Option<&'static str>,
-    /// What storage classes allow.
+    /// The limits of storage classes.
     pub(super) limits: BTreeMap<String, ClassLimits>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn template(size: &str) -> Value {
     })
 }
 
-/// As the user has it.
+/// The manifest of the user.
 pub(super) fn manifest(size: &str, image: &str) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet",
@@ -48,7 +48,7 @@ pub(super) fn manifest(size: &str, image: &str) -> Value {
     })
 }
 
-/// The same as the API server has it.
+/// The set as the API server stores it.
 pub(super) fn live() -> Value {
     let mut set = manifest("1Gi", "m:1");
     let applied = set.clone();
@@ -137,7 +137,7 @@ impl PlanWorld {
         self.object("StatefulSet", "web")
     }
 
-    /// The policy has staged this size, and the controller has not begun.
+    /// Stages this size, as the policy does; the controller has not started.
     pub(super) fn stage(&mut self, size: &str) {
         let templates = ClaimTemplate::list_from_value(json!([template(size)])).expect("templates");
         let change = StagedChange {
@@ -148,7 +148,7 @@ impl PlanWorld {
             uid: "set-uid".to_owned(),
             update_policy: UpdatePolicy::InPlace,
         };
-        let text = change.write().expect("a record");
+        let text = change.write().expect("a staged change");
         let applied = manifest(size, "m:1");
         let set = self.set();
         set["metadata"]["annotations"]["claim-rollout.io/staged"] = json!(text);
@@ -184,7 +184,7 @@ impl PlanWorld {
     }
 }
 
-/// One line for each claim: step, name, sizes, what is done, whether the Pod is replaced, obstacles.
+/// One line for each claim: step, name, sizes, action, whether the Pod is replaced, obstacles.
 pub(super) fn lines(report: &PlanReport) -> Vec<String> {
     let line = |claim: &ClaimReport| {
         let step = claim.step.map_or("-".to_owned(), |step| step.to_string());
