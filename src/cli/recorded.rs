@@ -10,7 +10,7 @@ use crate::admission::{CanI, CannotAsk, Get, Lookups};
 pub(crate) struct Recorded {
     reviews: Vec<AccessReview>,
     objects: Vec<Value>,
-    /// True if a List was given. Without one, look-ups fail; with one, objects that are not in it do not exist.
+    /// True if a List was given. Without one, lookups fail; with one, objects that are not in it do not exist.
     given: bool,
     /// Kinds that could not be read, and why.
     unreadable: Vec<(&'static str, String)>,

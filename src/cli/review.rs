@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// Policy settings file (JSON or YAML); built-in defaults if omitted
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// File with a List of objects (JSON or YAML) for the look-ups of the policy; a SubjectAccessReview with a status
+    /// File with a List of objects (JSON or YAML) for the lookups of the policy; a SubjectAccessReview with a status
     /// states whether its user may patch PVCs
     #[arg(long, value_name = "FILE")]
     claims: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! A server for the tests, and clients that behave well or badly.
+//! A server for the tests, and well-behaved and misbehaving clients.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use tokio_rustls::client::TlsStream;
 use super::engine::{Engine, EngineError, Evaluation};
 use super::{Engines, Identity, Limits, Running, SecretPath, Server, WebhookMetrics};
 
-/// Nothing that is waited for takes so long, also on a slow and busy machine.
+/// Longer than anything that the tests wait for, even on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// When an engine answers.
+/// The time at which an engine answers.
 enum AnswerTime {
     Now,
     Never,
@@ -30,7 +30,7 @@ enum AnswerTime {
     Open(Arc<Semaphore>),
 }
 
-/// Says the same to every request, and counts them.
+/// Gives the same answer to every request, and counts the requests.
 struct FixedEngine {
     when: AnswerTime,
     what: Result<Vec<u8>, EngineError>,
@@ -44,14 +44,14 @@ impl Engine for FixedEngine {
             match &self.when {
                 AnswerTime::Now => {}
                 AnswerTime::Never => std::future::pending().await,
-                AnswerTime::Open(gate) => gate.acquire().await.expect("it stays open").forget(),
+                AnswerTime::Open(gate) => gate.acquire().await.expect("an open semaphore").forget(),
             }
             self.what.clone()
         })
     }
 }
 
-/// `fast`, `broken`, `stuck`, and `gated`, which waits for the gate.
+/// The engines `fast`, `broken`, `stuck`, and `gated`, which waits for the gate.
 pub(super) struct Several {
     pub(super) engines: Engines,
     pub(super) gate: Arc<Semaphore>,
@@ -85,7 +85,7 @@ pub(super) struct Served {
     connector: TlsConnector,
 }
 
-/// What a server said.
+/// The answer of a server.
 #[derive(Debug)]
 pub(super) struct HttpAnswer {
     pub(super) status: u16,
@@ -140,7 +140,7 @@ pub(super) fn start_with(engines: Engines, limits: Limits, path: Option<SecretPa
 }
 
 impl Served {
-    /// A connection that says nothing yet.
+    /// A connection without a request yet.
     pub(super) async fn connect(&self) -> TlsStream<TcpStream> {
         let socket = TcpStream::connect(self.address).await.expect("a connection");
         let name = ServerName::from(self.address.ip());
@@ -168,12 +168,12 @@ impl Served {
         );
     }
 
-    /// How many requests the engines were asked about.
+    /// The number of requests that the engines evaluated.
     pub(super) fn evaluations(&self) -> usize {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// Waits until the engines were asked about so many.
+    /// Waits until the engines have evaluated this many requests.
     pub(super) fn evaluated(&self, count: usize) -> impl Future<Output = ()> + 'static {
         let evaluations = Arc::clone(&self.count);
         async move {
@@ -184,12 +184,12 @@ impl Served {
     }
 }
 
-/// What comes until the server hangs up.
+/// Reads the answer until the server closes the connection.
 pub(super) async fn answer(stream: &mut TlsStream<TcpStream>) -> HttpAnswer {
     let mut bytes = Vec::new();
-    // A server may close without close_notify; what counts is what came before.
+    // A server may close without close_notify; only the bytes before that count.
     let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
-    assert!(read.is_ok(), "expected the server to hang up");
+    assert!(read.is_ok(), "the server did not close the connection");
     let text = String::from_utf8(bytes).expect("text");
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -207,7 +207,7 @@ pub(super) async fn call(served: &Served, head: &str, body: &str) -> HttpAnswer 
     send(served, &(head + body)).await
 }
 
-/// Sends this, and reads until the server hangs up.
+/// Sends this text, and reads until the server closes the connection.
 pub(super) async fn send(served: &Served, text: &str) -> HttpAnswer {
     let mut stream = served.connect().await;
     stream.write_all(text.as_bytes()).await.expect("sent");

@@ -25,7 +25,7 @@ pub(super) type Bytes = Gauge<u64, AtomicU64>;
 /// The codes of answers over HTTP.
 const CODES: [&str; 7] = ["200", "400", "404", "405", "408", "413", "503"];
 
-/// What became of a review.
+/// The outcome of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReviewOutcome {
     Allowed,
@@ -36,7 +36,7 @@ pub(super) enum ReviewOutcome {
     Late,
 }
 
-/// What a request or a connection came up against.
+/// The bound that a request or a connection has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     /// The length of a body.
@@ -51,7 +51,7 @@ pub(super) enum Bound {
     Connections,
 }
 
-/// Everything that is counted.
+/// The metrics of the webhook.
 #[derive(Debug)]
 pub struct WebhookMetrics {
     registry: Registry,
@@ -96,7 +96,7 @@ impl Bound {
     }
 }
 
-/// A family that has all its members from the beginning: a counter that is not there cannot be seen to rise.
+/// A family with all its members from the beginning: without a zero, the first increase of a counter is invisible.
 fn family(label: &'static str, values: impl IntoIterator<Item = &'static str>) -> Counters {
     let family = Family::default();
     for value in values {
@@ -126,7 +126,7 @@ impl WebhookMetrics {
         let registry = &mut self.registry;
         for (name, help, family) in [
             ("requests", "Requests by the code of the answer", &self.requests),
-            ("reviews", "Reviews by what became of them", &self.reviews),
+            ("reviews", "Reviews by outcome", &self.reviews),
             (
                 "bounds",
                 "Requests and connections that were denied because of a bound",
@@ -138,7 +138,7 @@ impl WebhookMetrics {
         registry.register("connections", "Open connections", self.connections.clone());
         registry.register_with_unit(
             "bodies",
-            "Room that is taken by requests that are read and decided",
+            "Memory for the bodies of requests in progress",
             Unit::Bytes,
             self.bytes.clone(),
         );
@@ -169,7 +169,7 @@ impl WebhookMetrics {
         self.connections.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// Where the room keeps how much of it is taken.
+    /// The gauge of the bytes in use.
     pub(super) fn bytes(&self) -> Bytes {
         self.bytes.clone()
     }
@@ -177,7 +177,7 @@ impl WebhookMetrics {
     /// The text that Prometheus reads.
     ///
     /// # Errors
-    /// None that can happen: writing to a string does not fail.
+    /// None in practice: writing to a string does not fail.
     pub fn text(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -188,7 +188,7 @@ impl WebhookMetrics {
 /// Serves `/metrics` without TLS, for ever.
 ///
 /// # Errors
-/// None that is known: it goes on after errors of connections.
+/// None known: the server continues after errors of connections.
 pub async fn serve_metrics(listener: TcpListener, metrics: Arc<WebhookMetrics>) -> std::io::Result<()> {
     let app = Router::new().route("/metrics", get(answer)).with_state(metrics);
     axum::serve(listener, app).await
@@ -208,7 +208,7 @@ mod tests {
 
     use super::Metrics;
 
-    /// The rows of the table in docs/webhook.md: name, type, labels, what it is.
+    /// The rows of the table in docs/webhook.md: name, type, labels, help.
     fn rows(text: &str) -> Vec<String> {
         let described = text
             .lines()
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_documented_are_those_that_are_served() {
+    fn metrics_match_their_documentation() {
         let expected = rows(&WebhookMetrics::default().text().unwrap());
         let documentation = include_str!("../../docs/webhook.md");
         let rows = documentation.lines();

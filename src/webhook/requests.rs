@@ -23,24 +23,23 @@ use super::room::{Reservation, Room};
 /// The engines by the name in the path.
 pub type Engines = BTreeMap<String, Arc<dyn Engine>>;
 
-/// What all requests are answered from.
+/// The state that all requests share.
 pub(super) struct Requests {
     engines: Engines,
     pub(super) limits: Limits,
     pub(super) metrics: Arc<WebhookMetrics>,
-    /// The newest is the first; empty if everybody is answered.
+    /// The newest first; empty if everybody is answered.
     paths: RwLock<Vec<SecretPath>>,
     room: Room,
-    /// The difference of two large objects is made by one at a time: both are decoded for it, which takes many times
-    /// their length.
+    /// Only one request at a time compares two large objects: both are decoded, which takes many times their length.
     large: Arc<Semaphore>,
 }
 
-/// What is said.
+/// The answer to a request.
 enum ServedAnswer {
-    /// To a review.
+    /// The answer to a review.
     AdmissionReview(Vec<u8>),
-    /// Any other, in a line.
+    /// Any other answer, in one line.
     Line(StatusCode, String),
 }
 
@@ -61,7 +60,7 @@ impl Requests {
         }
     }
 
-    /// Answers under this path, and under the one before.
+    /// Answers under this path and under the previous one.
     pub(super) fn answer_under(&self, path: SecretPath) {
         let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
         if paths.first() != Some(&path) {
@@ -70,7 +69,7 @@ impl Requests {
         }
     }
 
-    /// Answers a request. An answer that comes before the body was read closes the connection.
+    /// Answers a request. An answer before the body was read closes the connection.
     pub(super) async fn answer(
         &self,
         guest: &Guest,
@@ -89,7 +88,7 @@ impl Requests {
                 Err(line(StatusCode::METHOD_NOT_ALLOWED, "expected POST"))
             }
             Destination::Policy(policy) => match self.engines.get(policy) {
-                None => Err(line(StatusCode::NOT_FOUND, "expected the name of a policy")),
+                None => Err(line(StatusCode::NOT_FOUND, "no policy of this name")),
                 Some(engine) => {
                     guest.enters(Stage::Reading);
                     let now = Instant::now();
@@ -112,7 +111,7 @@ impl Requests {
         Ok(response)
     }
 
-    /// Reads a review and has it decided. The error is an answer that comes before the end of the body.
+    /// Reads and decides a review. The error is an answer before the end of the body.
     async fn review(
         &self,
         engine: &Arc<dyn Engine>,
@@ -121,33 +120,33 @@ impl Requests {
         begun: Instant,
         deadline: Instant,
     ) -> Result<ServedAnswer, ServedAnswer> {
-        let mut held = self.room.hold();
-        let bytes = match timeout_at(deadline, read(body, self.limits.body, &mut held)).await {
+        let mut reservation = self.room.reservation();
+        let bytes = match timeout_at(deadline, read(body, self.limits.body, &mut reservation)).await {
             Ok(Ok(bytes)) => bytes,
             Ok(Err(unread)) => return Err(self.unread(unread)),
             Err(_) => {
                 self.metrics.bound(Bound::BodyTime);
-                return Err(line(StatusCode::REQUEST_TIMEOUT, "expected a body in time"));
+                return Err(line(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"));
             }
         };
-        if held.grow(bytes.len().max(self.room.decision())).is_err() {
+        if reservation.grow(bytes.len().max(self.room.decision())).is_err() {
             return Err(self.unread(Unread::NoRoom));
         }
         guest.enters(Stage::Deciding);
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let decision = PendingReview {
             engine: Arc::clone(engine),
             body: bytes,
-            held,
+            reservation,
             large: Arc::clone(&self.large),
             metrics: Arc::clone(&self.metrics),
             begun,
             deadline,
         };
-        // It holds its room until it has ended, also if nobody waits for it any more.
-        tokio::spawn(decision.run(tell));
-        let ended = || line(StatusCode::SERVICE_UNAVAILABLE, "expected a decision, but it broke off");
-        Ok(told.await.unwrap_or_else(|_| ended()))
+        // The task keeps its room until it has ended, even if nobody waits for it any more.
+        tokio::spawn(decision.run(sender));
+        let ended = || line(StatusCode::SERVICE_UNAVAILABLE, "the decision was aborted");
+        Ok(receiver.await.unwrap_or_else(|_| ended()))
     }
 
     fn unread(&self, unread: Unread) -> ServedAnswer {
@@ -159,19 +158,19 @@ impl Requests {
             }
             Unread::NoRoom => {
                 self.metrics.bound(Bound::BodyRoom);
-                let text = "expected room for the body, but others have it: try again in a moment";
+                let text = "no memory for the body at the moment: try again";
                 line(StatusCode::SERVICE_UNAVAILABLE, text)
             }
-            Unread::Broken => line(StatusCode::BAD_REQUEST, "expected a body, but it broke off"),
+            Unread::Broken => line(StatusCode::BAD_REQUEST, "the body was cut off"),
         }
     }
 }
 
-/// A review that was read, and has to be decided.
+/// A review that was read and has to be decided.
 struct PendingReview {
     engine: Arc<dyn Engine>,
     body: Vec<u8>,
-    held: Reservation,
+    reservation: Reservation,
     large: Arc<Semaphore>,
     metrics: Arc<WebhookMetrics>,
     begun: Instant,
@@ -179,12 +178,12 @@ struct PendingReview {
 }
 
 impl PendingReview {
-    /// Tells the answer as soon as there is one, at the latest at the deadline, and ends when the engine has.
-    async fn run(self, tell: oneshot::Sender<ServedAnswer>) {
+    /// Sends the answer as soon as there is one, at the latest at the deadline, and ends when the engine has ended.
+    async fn run(self, sender: oneshot::Sender<ServedAnswer>) {
         let review = match AdmissionReview::read(&self.body) {
             Ok(review) => review,
             Err(error) => {
-                let _ = tell.send(line(StatusCode::BAD_REQUEST, error.to_string()));
+                let _ = sender.send(line(StatusCode::BAD_REQUEST, error.to_string()));
                 return;
             }
         };
@@ -196,20 +195,20 @@ impl PendingReview {
             Err(_) => None,
         };
         let (response, outcome) = decided.unwrap_or_else(|| {
-            let late = review.refuse(Some(504), "expected an answer of the policy in time");
+            let late = review.deny(Some(504), "the policy did not answer in time");
             (late, ReviewOutcome::Late)
         });
         tracing::debug!(uid = %review.uid, allowed = response.allowed, "answered a review");
         self.metrics.review(outcome, self.begun.elapsed());
-        let _ = tell.send(ServedAnswer::Review(response.to_review()));
+        let _ = sender.send(ServedAnswer::Review(response.to_review()));
         if is_late {
             evaluation.await.ok();
         }
     }
 
-    /// Does this, for a large body when it is its turn; not at all after the deadline.
+    /// Calls `act`: for a large body when it is its turn, and not after the deadline.
     async fn in_turn<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
-        if self.body.len() <= self.held.room().small() {
+        if self.body.len() <= self.reservation.room().small() {
             return Some(act());
         }
         let turn = timeout_at(self.deadline, self.large.acquire()).await;

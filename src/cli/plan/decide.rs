@@ -109,7 +109,7 @@ fn ask(
     Ok(answer)
 }
 
-/// Answers look-ups from the state. Without any SubjectAccessReview, the requester is assumed to be allowed.
+/// Answers lookups from the state. Without any SubjectAccessReview, the requester is assumed to be allowed.
 struct AssumingAllowed {
     state: Recorded,
     assumed: bool,
