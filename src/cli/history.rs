@@ -128,7 +128,7 @@ mod tests {
     use serde_json::Value;
 
     use super::{one, text};
-    use crate::cli::output::Format;
+    use crate::cli::output::OutputFormat;
     use crate::cli::revisions::tests::{history, revision, stored};
 
     const NOW: &str = "2026-01-01T00:05:00Z";

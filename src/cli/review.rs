@@ -96,7 +96,7 @@ fn warnings(warnings: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::summary;
-    use crate::webhook::envelope::Review;
+    use crate::webhook::envelope::AdmissionReview;
 
     #[test]
     fn summary_is_one_line() {

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
-use super::Cluster;
+use super::ApiServer;
 use crate::admission::{CanI, CannotAsk, Get};
 
 /// An API server with the same answer to every request, or with none.

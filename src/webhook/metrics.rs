@@ -206,7 +206,7 @@ async fn answer(State(metrics): State<Arc<WebhookMetrics>>) -> Response {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::Metrics;
+    use super::WebhookMetrics;
 
     /// The rows of the table in docs/webhook.md: name, type, labels, help.
     fn rows(text: &str) -> Vec<String> {

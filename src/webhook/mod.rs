@@ -26,13 +26,13 @@ mod requests;
 mod room;
 pub mod server;
 
-pub use cluster::Cluster;
+pub use cluster::ApiServer;
 pub use engine::{Engine, EngineError, Evaluation, Native};
 pub use envelope::{AdmissionResponse, AdmissionReview, EnvelopeError};
 pub use identity::{Identity, IdentityError};
 pub use keeper::Keeping;
 pub use limits::Limits;
-pub use metrics::Metrics;
+pub use metrics::WebhookMetrics;
 pub use path::SecretPath;
 pub use requests::Engines;
 pub use server::{Running, Server, ServerError, serve};

@@ -38,7 +38,7 @@ pub(super) struct Requests {
 /// The answer to a request.
 enum ServedAnswer {
     /// The answer to a review.
-    AdmissionReview(Vec<u8>),
+    Review(Vec<u8>),
     /// Any other answer, in one line.
     Line(StatusCode, String),
 }
@@ -217,7 +217,10 @@ impl PendingReview {
     }
 }
 
-fn respond(review: &AdmissionReview<'_>, outcome: Result<Vec<u8>, EngineError>) -> (envelope::Response, ReviewOutcome) {
+fn respond(
+    review: &AdmissionReview<'_>,
+    outcome: Result<Vec<u8>, EngineError>,
+) -> (envelope::AdmissionResponse, ReviewOutcome) {
     match outcome {
         Ok(answer) => {
             let response = review.respond(&answer);

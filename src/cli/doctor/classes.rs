@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::Facts;
+use super::facts::InstallationFacts;
 use super::finding::{Finding, Severity};
-use crate::cli::drift::find::Seen;
+use crate::cli::drift::find::ObservedSet;
 use crate::json::Value;
 use crate::rollout::target::update_policy;
 use crate::templates::{Change, Diff, Phase, UpdatePolicy};

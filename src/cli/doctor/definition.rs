@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::facts::Facts;
+use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::claims::class::Known;
 

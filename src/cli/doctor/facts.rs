@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::admission::{InstalledWebhook, Probe};
-use super::guard::Policy;
+use super::guard::GuardPolicy;
 use super::rights::{Account, RbacRight};
 use crate::claims::class::Known;
-use crate::cli::drift::find::Seen;
+use crate::cli::drift::find::ObservedSet;
 
 /// The facts about an installation.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::admission::{By, InstalledWebhook, Probe};
 use super::facts::{InstallationFacts, Lease, Stalled};
-use super::guard::Policy;
+use super::guard::GuardPolicy;
 use super::rights::{Account, RbacRight};
 use crate::claims::class::Known;
 use crate::cli::cluster;

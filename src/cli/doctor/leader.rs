@@ -1,6 +1,6 @@
 //! Checks that a controller holds the Lease.
 
-use super::facts::Facts;
+use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::claims::class::Known;
 use crate::controller::LEASE;

@@ -27,9 +27,9 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use self::facts::Facts;
+use self::facts::InstallationFacts;
 use self::finding::{Finding, Severity};
-use self::gather::Place;
+use self::gather::Installation;
 use super::ClusterArguments;
 use super::output::{self, print};
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use self::difference::Difference;
+use self::difference::Drift;
 use self::find::{ObservedSet, find};
 use super::ClusterArguments;
 use super::output::{OutputFormat, print};

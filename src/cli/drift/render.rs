@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::difference::Difference;
-use super::find::Seen;
+use super::difference::Drift;
+use super::find::ObservedSet;
 use crate::cli::output::{self, OutputFormat, table};
 use crate::templates::show::shown;
 
@@ -78,7 +78,7 @@ mod tests {
     use super::{summary, text};
     use crate::cli::drift::find::find;
     use crate::cli::drift::find::tests::{changed, even};
-    use crate::cli::output::Format;
+    use crate::cli::output::OutputFormat;
 
     #[test]
     fn text_difference_is_a_row_and_an_item() {

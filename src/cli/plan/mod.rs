@@ -35,7 +35,7 @@ use serde_json::value::RawValue;
 
 use self::inputs::Inputs;
 use self::render::{TableColumns, render};
-use self::report::Report;
+use self::report::PlanReport;
 use self::request::{KUBECTL, Requester};
 use super::ClusterArguments;
 use super::class_limits::{self, ClassNumber};

@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 
 use super::render::{changes, render};
 use super::source::{Changes, StatusSource};
-use super::view::SetView;
+use super::view::StatusView;
 use super::{Width, shape};
 use crate::cli::output::print;
 

@@ -16,8 +16,8 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use self::render::{Paint, Shape, render};
-use self::source::Source;
-use self::view::SetView;
+use self::source::StatusSource;
+use self::view::StatusView;
 use super::ClusterArguments;
 use super::output::{self, print};
 

@@ -1,7 +1,7 @@
 //! Renders views as text.
 
 use super::pods::PodState;
-use super::rollout::State;
+use super::rollout::RolloutPhase;
 use super::view::{ClaimView, StatusView, TargetView};
 use crate::templates::UpdatePolicy;
 

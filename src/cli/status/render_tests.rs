@@ -1,6 +1,6 @@
 use super::{Paint, Shape, changes, render};
 use crate::cli::status::pods::{PodState, PodStatusView};
-use crate::cli::status::rollout::State;
+use crate::cli::status::rollout::RolloutPhase;
 use crate::cli::status::view::{ClaimView, StatusView, TargetView};
 
 const PLAIN: Shape = Shape {

@@ -6,7 +6,7 @@ use super::{definition, policies, time, webhook, webhooks};
 use crate::claims::class::Known;
 use crate::cli::doctor::admission::{By, Probe, WebhookPart};
 use crate::cli::doctor::facts::{InstallationFacts, Lease, Stalled};
-use crate::cli::doctor::rights::Right;
+use crate::cli::doctor::rights::RbacRight;
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
 pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &'static str);

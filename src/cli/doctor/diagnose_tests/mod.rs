@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::admission::{By, InstalledWebhook, Probe, WebhookPart};
 use super::facts::{InstallationFacts, Lease};
-use super::guard::Policy;
+use super::guard::GuardPolicy;
 use super::rights::Account;
 use super::{DoctorFormat, Severity, diagnose, summary, text};
 use crate::claims::class::Known;

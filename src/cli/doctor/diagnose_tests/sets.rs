@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cli::drift::find::Seen;
+use crate::cli::drift::find::ObservedSet;
 use crate::cli::drift::find::tests::one;
 use crate::rollout::fixtures::{gi, staged_change, template};
 use crate::templates::{Phase, keys};
