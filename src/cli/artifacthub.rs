@@ -6,16 +6,16 @@ use anyhow::Context as _;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// What Kubewarden has to know about the policy, and what Rancher asks for.
+/// The metadata for Kubewarden, and the form that Rancher shows.
 const METADATA: &str = include_str!("../../policy-metadata.yml");
 const QUESTIONS: &str = include_str!("../../questions-ui.yml");
 const HEADER: &str =
     "# The package on Artifact Hub. `make artifacthub` makes it from policy-metadata.yml and questions-ui.yml.";
-/// Neither file says it: the day of this version.
+/// The day of this version, which neither file contains.
 const CREATED_AT: &str = "2026-11-21T00:00:00Z";
 const CONTROLLER: &str = "https://artifacthub.io/packages/helm/kubewarden/kubewarden-controller";
 
-/// Print the package of the policy for Artifact Hub as YAML.
+/// Print the Artifact Hub package of the policy as YAML
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Arguments {}
 
@@ -27,16 +27,16 @@ pub(crate) fn run(_: &Arguments) -> anyhow::Result<()> {
 /// The part of the metadata that the package repeats.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
-    rules: Vec<Rule>,
+struct PolicyMetadata {
+    rules: Vec<MetadataRule>,
     mutating: bool,
-    context_aware_resources: Vec<Resource>,
+    context_aware_resources: Vec<MetadataResource>,
     annotations: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Rule {
+struct MetadataRule {
     api_groups: Vec<String>,
     api_versions: Vec<String>,
     resources: Vec<String>,
@@ -45,7 +45,7 @@ struct Rule {
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Resource {
+struct MetadataResource {
     api_version: String,
     kind: String,
 }
@@ -69,7 +69,7 @@ struct Package<'a> {
     maintainers: [Maintainer<'a>; 1],
     provider: Provider<'a>,
     recommendations: [Recommendation; 1],
-    annotations: Annotations<'a>,
+    annotations: PackageAnnotations<'a>,
 }
 
 #[derive(Serialize)]
@@ -101,7 +101,7 @@ struct Recommendation {
 }
 
 #[derive(Serialize)]
-struct Annotations<'a> {
+struct PackageAnnotations<'a> {
     #[serde(rename = "kubewarden/mutation")]
     mutation: String,
     #[serde(rename = "kubewarden/resources")]
@@ -114,14 +114,14 @@ struct Annotations<'a> {
     questions: String,
 }
 
-/// The package as YAML, with a first line that says where it comes from.
+/// The package as YAML, with a first line that names its sources.
 fn yaml() -> anyhow::Result<String> {
-    let metadata: Metadata = serde_saphyr::from_str(METADATA)?;
+    let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA)?;
     let package = metadata.package()?;
     Ok(format!("{HEADER}\n{}", serde_saphyr::to_string(&package)?))
 }
 
-impl Metadata {
+impl PolicyMetadata {
     fn package(&self) -> anyhow::Result<Package<'_>> {
         let policy = |key: &str| self.annotation(&format!("io.kubewarden.policy.{key}"));
         let (version, source) = (policy("version")?, policy("source")?);
@@ -129,7 +129,7 @@ impl Metadata {
         let (name, email) = policy("author")?
             .strip_suffix('>')
             .and_then(|author| author.split_once(" <"))
-            .context("expected an author with an address: name <address>")?;
+            .context("expected an author of the form name <address>")?;
         let link = |name, url| Link { name, url };
         Ok(Package {
             version,
@@ -149,7 +149,7 @@ impl Metadata {
             maintainers: [Maintainer { name, email }],
             provider: Provider { name: policy("title")? },
             recommendations: [Recommendation { url: CONTROLLER }],
-            annotations: Annotations {
+            annotations: PackageAnnotations {
                 mutation: self.mutating.to_string(),
                 resources: self.annotation("io.artifacthub.resources")?,
                 rules: serde_saphyr::to_string(&self.rules)?,
@@ -187,25 +187,25 @@ fn without_comments(yaml: &str) -> String {
 mod tests {
     use serde_json::Value;
 
-    use super::{METADATA, Metadata, QUESTIONS, Resource, Rule, yaml};
+    use super::{METADATA, MetadataResource, MetadataRule, PolicyMetadata, QUESTIONS, yaml};
 
     #[test]
-    fn the_package_is_the_one_of_the_metadata_and_the_questions() {
+    fn package_matches_metadata_and_questions() {
         let committed = include_str!("../../artifacthub-pkg.yml");
         assert!(
             committed.trim_end() == yaml().expect("YAML").trim_end(),
-            "artifacthub-pkg.yml is not what `claim-rollout artifacthub` prints: `make artifacthub` writes it"
+            "artifacthub-pkg.yml is outdated: run `make artifacthub`"
         );
     }
 
     #[test]
-    fn what_is_yaml_inside_yaml_reads_back_as_it_was() {
+    fn package_yaml_in_annotations_reads_back() {
         let package: Value = serde_saphyr::from_str(&yaml().expect("YAML")).expect("YAML");
         let inner = |key: &str| package["annotations"][key].as_str().expect(key);
-        let metadata: Metadata = serde_saphyr::from_str(METADATA).expect("metadata");
-        let rules: Vec<Rule> = serde_saphyr::from_str(inner("kubewarden/rules")).expect("rules");
+        let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA).expect("metadata");
+        let rules: Vec<MetadataRule> = serde_saphyr::from_str(inner("kubewarden/rules")).expect("rules");
         assert_eq!(rules, metadata.rules);
-        let resources: Vec<Resource> =
+        let resources: Vec<MetadataResource> =
             serde_saphyr::from_str(inner("kubewarden/contextAwareResources")).expect("resources");
         assert_eq!(resources, metadata.context_aware_resources);
         let questions: Value = serde_saphyr::from_str(inner("kubewarden/questions-ui")).expect("questions");

@@ -1,11 +1,11 @@
-//! Numbers for storage classes, as flags: `ebs=2`.
+//! Flags with a number for each storage class: `ebs=2`.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::controller::ClassLimits;
 
-/// A storage class, and how many.
+/// A storage class and its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClassNumber {
     class: String,
@@ -26,7 +26,7 @@ impl FromStr for ClassNumber {
     }
 }
 
-/// What the flags say of each class; the last of two for one class counts.
+/// The limits of each class. If a flag names a class twice, the last value counts.
 pub(crate) fn limits(per_day: &[ClassNumber], at_once: &[ClassNumber]) -> BTreeMap<String, ClassLimits> {
     let mut limits = BTreeMap::<String, ClassLimits>::new();
     for ClassNumber { class, number } in per_day {
@@ -53,9 +53,9 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_repeated_or_lists_and_the_last_counts() {
-        type Limits = (&'static str, Option<u32>, Option<u32>);
-        let rows: [(&[&str], &[Limits]); 5] = [
+    fn limits_of_repeated_flag_last_value_counts() {
+        type LimitRow = (&'static str, Option<u32>, Option<u32>);
+        let rows: [(&[&str], &[LimitRow]); 5] = [
             (&[], &[]),
             (&["--day=ebs=2"], &[("ebs", Some(2), None)]),
             (
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_class_and_number_is_refused() {
+    fn class_number_malformed_is_error() {
         for text in ["ebs", "ebs=", "=2", "ebs=0", "ebs=-1", "ebs=two", ""] {
             let error = text.parse::<ClassNumber>().expect_err("no class and number");
             assert!(error.contains("such as ebs=2"), "{text}: {error}");

@@ -1,4 +1,4 @@
-//! Which cluster, and how it is reached.
+//! Flags that choose a cluster, and clients for it.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ use tower::util::MapResponseLayer;
 use super::warnings::Warnings;
 use crate::controller::SILENCE;
 
-/// A kind of the API, of which only whole objects are read and written.
+/// A kind whose objects are read and written whole.
 pub(crate) fn kind(group: &str, version: &str, kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }
 
-/// The objects of a kind, in a namespace or in all; or those that have none.
+/// The objects of a kind: in one namespace, in all, or of a kind without namespaces.
 pub(crate) fn objects(client: &Client, namespace: Option<&str>, kind: &ApiResource) -> Api<DynamicObject> {
     match namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, kind),
@@ -26,22 +26,22 @@ pub(crate) fn objects(client: &Client, namespace: Option<&str>, kind: &ApiResour
     }
 }
 
-/// Which cluster, in kubectl's words.
+/// The flags of kubectl that choose a cluster.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArguments {
-    /// The kubeconfig file to use.
+    /// Path to the kubeconfig file
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig to use.
+    /// Name of the kubeconfig context
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) context: Option<String>,
-    /// The namespace; that of the context if none is named.
+    /// Namespace scope; the namespace of the context if omitted
     #[arg(short, long, global = true)]
     pub(crate) namespace: Option<String>,
 }
 
 impl ClusterArguments {
-    /// A client for a person, and the namespace to work in. What the API server warns of is shown as it comes.
+    /// A client for a person, and the namespace to work in. Prints the warnings of the API server.
     pub(crate) async fn connect(&self) -> anyhow::Result<(Client, String)> {
         let config = self.config().await?;
         let namespace = self
@@ -49,12 +49,12 @@ impl ClusterArguments {
             .clone()
             .unwrap_or_else(|| config.default_namespace.clone());
         let warnings = Warnings::to_stderr();
-        let layer = MapResponseLayer::new(move |response| warnings.tell(response));
+        let layer = MapResponseLayer::new(move |response| warnings.show(response));
         let client = ClientBuilder::try_from(config)?.with_layer(&layer).build();
         Ok((client, namespace))
     }
 
-    /// A client for the webhook, and the namespace that it runs in: nobody reads the warnings.
+    /// A client for the webhook, which prints no warnings, and the namespace of the webhook.
     pub(crate) async fn connect_as_a_service(&self) -> anyhow::Result<(Client, String)> {
         let config = self.config().await?;
         let own = config.default_namespace.clone();
@@ -62,11 +62,11 @@ impl ClusterArguments {
         Ok((Client::try_from(config)?, namespace))
     }
 
-    /// A client for the controller: nobody reads the warnings, and a connection that has gone silent is given up.
+    /// A client for the controller. It prints no warnings and gives up a silent connection.
     pub(crate) async fn connect_quietly(&self) -> anyhow::Result<Client> {
         let mut config = self.config().await?;
         config.read_timeout = Some(SILENCE);
-        // A write that failed is decided anew: what it was decided from may have changed, or the user's mind.
+        // A failed write is decided anew: the objects behind the decision may have changed.
         config.default_retry = false;
         Ok(Client::try_from(config)?)
     }

@@ -6,7 +6,7 @@ use super::command;
 
 const DOCUMENT: &str = include_str!("../../docs/commands.md");
 
-/// The subcommands that a heading names (`## status, watch: how far it is`), and what stands under it.
+/// The subcommands in a heading (`## status, watch: the progress`), and the text under it.
 fn sections() -> Vec<(Vec<&'static str>, &'static str)> {
     let sections = DOCUMENT.split("\n## ").skip(1);
     let named = sections.filter_map(|section| {
@@ -28,7 +28,7 @@ fn subcommands() -> Vec<clap::Command> {
         .collect()
 }
 
-/// An option as it is written: `--output` or `-o`.
+/// The spellings of an option: `--output` and `-o`.
 fn spellings(option: &clap::Arg) -> Vec<String> {
     let long = option.get_long().map(|long| format!("--{long}"));
     let short = option.get_short().map(|short| format!("-{short}"));
@@ -42,16 +42,16 @@ fn options(command: &clap::Command) -> Vec<&clap::Arg> {
         .collect()
 }
 
-/// What is written as an option in the section of these subcommands, but for what others are told.
+/// The options in the section of these subcommands, without those in command lines of other commands.
 fn written<'a>(names: &[&str], text: &'a str) -> BTreeSet<&'a str> {
     let is_of_others = |line: &&str| {
         let command = line.strip_prefix("$ ");
-        let told = |command: &str| {
+        let is_ours = |command: &str| {
             names
                 .iter()
                 .any(|name| command.starts_with(&format!("claim-rollout {name}")))
         };
-        command.is_some_and(|command| !told(command))
+        command.is_some_and(|command| !is_ours(command))
     };
     let lines = text.lines().filter(|line| !is_of_others(line));
     let words = lines.flat_map(|line| line.split(|character: char| !(character.is_alphanumeric() || character == '-')));
@@ -64,7 +64,7 @@ fn written<'a>(names: &[&str], text: &'a str) -> BTreeSet<&'a str> {
 }
 
 #[test]
-fn every_subcommand_has_one_section_and_every_section_is_of_subcommands() {
+fn document_has_one_section_for_each_subcommand() {
     let mut documented: Vec<&str> = sections().into_iter().flat_map(|(names, _)| names).collect();
     documented.sort_unstable();
     let commands = subcommands();
@@ -74,7 +74,7 @@ fn every_subcommand_has_one_section_and_every_section_is_of_subcommands() {
 }
 
 #[test]
-fn every_option_stands_in_the_section_of_its_subcommand_and_no_other_does() {
+fn document_sections_list_exactly_their_options() {
     let commands = subcommands();
     let mut count = 0;
     for (names, text) in sections() {
@@ -89,8 +89,8 @@ fn every_option_stands_in_the_section_of_its_subcommand_and_no_other_does() {
         for command in of_section {
             for option in options(command) {
                 let spellings = spellings(option);
-                let stands = spellings.iter().any(|spelling| written.contains(spelling.as_str()));
-                assert!(stands, "{} {spellings:?} is not in its section", command.get_name());
+                let is_listed = spellings.iter().any(|spelling| written.contains(spelling.as_str()));
+                assert!(is_listed, "{} {spellings:?} is not in its section", command.get_name());
                 known.extend(spellings);
                 count += 1;
             }

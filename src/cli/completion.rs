@@ -1,20 +1,19 @@
-//! `claim-rollout completion`: so that a shell completes its commands.
+//! `claim-rollout completion`: scripts for shell completion.
 
 use clap::Args;
 use clap_complete::{Shell, generate};
 
 use super::output::print;
 
-/// Print a script that lets a shell complete the commands of claim-rollout
+/// Output shell completion code for the specified shell
 ///
-/// For bash: `source <(claim-rollout completion bash)`; for zsh and fish write it where the shell looks for such scripts.
+/// For bash: `source <(claim-rollout completion bash)`. For zsh and fish, save the output among the completion scripts.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Arguments {
-    /// The shell.
+    /// Shell to complete for
     shell: Shell,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, parser: clap::Command) -> anyhow::Result<()> {
     print(&script(arguments.shell, parser))
 }
@@ -33,7 +32,7 @@ mod tests {
     use crate::cli::command;
 
     #[test]
-    fn every_shell_gets_a_script_that_knows_the_commands() {
+    fn script_for_each_shell_knows_the_commands() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let script = script(shell, command(None));
             for word in ["plan", "withdraw", "to-revision", "field-manager"] {

@@ -17,46 +17,47 @@ use crate::api::Settings;
 use crate::controller::{self, Budget, Config, Election, WithoutPolicy};
 use crate::templates::MaxInMotion;
 
-/// Roll out staged changes of volumeClaimTemplates to the claims of StatefulSets, of all namespaces if none is named.
+/// Roll out staged changes of volumeClaimTemplates to PVCs, in all namespaces or in that of --namespace
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Arguments {
-    /// Where /healthz, /readyz and /metrics are served; port 0 takes a free one, which is logged
+    /// Address to serve /healthz, /readyz and /metrics on; with port 0 a free port, which is logged
     #[arg(long, default_value = "0.0.0.0:8080", env = "CLAIM_ROLLOUT_HEALTH_ADDRESS")]
     health_address: SocketAddr,
-    /// How many StatefulSets are looked at at the same time
+    /// Number of StatefulSets to reconcile at the same time
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     max_concurrent: u16,
-    /// How many replicas of a StatefulSet are in motion at the same time, where its annotation max-in-motion does not say
+    /// Number of replicas of a StatefulSet in motion at the same time, unless its annotation max-in-motion is set
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "NUMBER")]
     max_in_motion: u32,
-    /// How often a PVC of a storage class may be modified (size or attributes class) in any 24 hours: ebs=2,gp3=4. May be repeated
+    /// Modifications (size or attributes class) of a PVC in any 24 hours, for each storage class: ebs=2,gp3=4. May be
+    /// repeated
     #[arg(long = "modifications-per-24h", value_delimiter = ',', value_name = "CLASS=NUMBER")]
     modifications_per_day: Vec<ClassNumber>,
-    /// How many PVCs of a storage class may be in motion at the same time, of all StatefulSets together: ebs=20. May be repeated
+    /// PVCs in motion at the same time, for each storage class, over all StatefulSets: ebs=20. May be repeated
     #[arg(long, value_delimiter = ',', value_name = "CLASS=NUMBER")]
     max_modifications: Vec<ClassNumber>,
-    /// How many writes a second it makes to the API server at most
+    /// Maximum number of writes to the API server per second
     #[arg(long, default_value_t = Budget::DEFAULT.per_second, value_name = "NUMBER")]
     kube_api_qps: NonZeroU32,
-    /// How many writes it makes at once after a quiet time
+    /// Maximum number of writes at once after a quiet time
     #[arg(long, default_value_t = Budget::DEFAULT.burst, value_name = "NUMBER")]
     kube_api_burst: NonZeroU32,
-    /// The settings document of the policy, in JSON or YAML; none are the defaults. Every rule in it that needs no requester
-    /// is checked again before anything is rolled out
+    /// Policy settings file (JSON or YAML); built-in defaults if omitted. Before each rollout, the controller checks
+    /// again every rule in it that does not depend on the requester
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// Roll out also in namespaces for which neither the policy nor the guard is registered, where anybody who edits a
-    /// StatefulSet can stage a change; nothing of admission is read then
+    /// Also roll out in namespaces for which neither the policy nor the guard is registered, where anybody who may edit
+    /// a StatefulSet can stage a change. The controller then reads no webhook configurations and policies
     #[arg(long)]
     allow_without_policy: bool,
-    /// Whether only the holder of a Lease works and others wait for it; by default in a cluster, and not outside of one
+    /// Work only while holding a Lease, and wait for it otherwise; on by default in a cluster, off outside of one
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     leader_elect: Option<bool>,
-    /// The namespace of that Lease, `claim-rollout-controller`; by default the Pod's own. Controllers with different
+    /// Namespace of that Lease, `claim-rollout-controller`; by default that of the Pod. Controllers with different
     /// `--namespace` need different ones
     #[arg(long, value_name = "NAMESPACE")]
     lease_namespace: Option<String>,
-    /// The form of the log on standard error; RUST_LOG filters it
+    /// Format of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
@@ -64,15 +65,15 @@ pub(crate) struct Arguments {
 /// Runs the controller until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// If it cannot begin (no cluster is configured, the address is taken) or cannot go on.
+/// If the controller cannot start (no cluster is configured, the address is in use) or cannot continue.
 pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::Result<()> {
     service::log(args.log_format);
     let settings = settings(args.settings.as_deref())?;
     let client = cluster.connect_quietly().await?;
     let listener = TcpListener::bind(args.health_address)
         .await
-        .with_context(|| format!("expected to listen on {}, but could not", args.health_address))?;
-    tracing::info!(address = %listener.local_addr()?, "health endpoints");
+        .with_context(|| format!("failed to listen on {}", args.health_address))?;
+    tracing::info!(address = %listener.local_addr()?, "serving health endpoints");
     let config = Config {
         namespace: cluster.namespace.clone(),
         max_concurrent: args.max_concurrent,
@@ -94,10 +95,11 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
     Ok(())
 }
 
-/// The settings in a file; the defaults without one.
+/// Reads the settings file; the defaults without one.
 ///
 /// # Errors
-/// If it cannot be read, or with every fault in it: a controller that knows less than the policy would be too generous.
+/// If the file cannot be read, or with every fault in it: a controller with other settings than the policy could roll
+/// out what the policy denies.
 fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
     let Some(path) = file else {
         return Ok(Settings::default());
@@ -106,17 +108,19 @@ fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
     read().with_context(|| path.display().to_string())
 }
 
-/// How to agree with other controllers who works, if that is wanted.
+/// The leader election, if it is on.
 fn election(args: &Arguments) -> anyhow::Result<Option<Election>> {
-    // The namespace of the Pod that this runs in, if it runs in one.
+    // The namespace of the Pod; none outside of a cluster.
     let own = kube::Config::incluster().ok().map(|config| config.default_namespace);
     if !args.leader_elect.unwrap_or(own.is_some()) {
         return Ok(None);
     }
-    let namespace = args.lease_namespace.clone().or(own).context(
-        "expected to run in a Pod, but found that this is none: name the namespace of the Lease by --lease-namespace",
-    )?;
-    // The name of the Pod, and a number that the next process of the same Pod does not have.
+    let namespace = args
+        .lease_namespace
+        .clone()
+        .or(own)
+        .context("--leader-elect needs --lease-namespace outside of a cluster")?;
+    // The name of the Pod, and a number that differs between its processes.
     let host = std::env::var("HOSTNAME").unwrap_or_default();
     let number = RandomState::new().build_hasher().finish();
     let identity = format!("{host}_{number:016x}");

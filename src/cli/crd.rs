@@ -5,7 +5,7 @@ use kube::CustomResourceExt;
 
 use crate::controller::crd::ClaimRollout;
 
-/// Print the CustomResourceDefinition of ClaimRollout as YAML, for `kubectl apply -f -`.
+/// Print the CustomResourceDefinition of ClaimRollout as YAML, for `kubectl apply -f -`
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Arguments {}
 
@@ -14,7 +14,6 @@ pub(crate) fn run(_: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The CustomResourceDefinition as YAML.
 fn yaml() -> anyhow::Result<String> {
     Ok(serde_saphyr::to_string(&ClaimRollout::crd())?)
 }
@@ -24,11 +23,11 @@ mod tests {
     use super::yaml;
 
     #[test]
-    fn the_deployed_definition_is_the_one_of_the_code() {
+    fn deployed_definition_matches_code() {
         let deployed = include_str!("../../deploy/crd.yaml");
         assert!(
             deployed.trim_end() == yaml().expect("YAML").trim_end(),
-            "deploy/crd.yaml is not what `claim-rollout crd` prints: `make crd` writes it"
+            "deploy/crd.yaml is outdated: run `make crd`"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Every request in the tables of docs/settings.md is made, under the setting beside it, and gets the answer that stands there.
+//! Makes every request in the tables of docs/settings.md, with the setting in its row, and compares the answers.
 
 use serde_json::{Value, json};
 
@@ -10,17 +10,17 @@ use crate::wire::request::decode;
 const DOCUMENT: &str = include_str!("../../docs/settings.md");
 const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
 const CONTROLLER: &str = "system:serviceaccount:storage:rollouts";
-const BIRTHS: &str = "system:serviceaccount:kube-system:statefulset-controller";
+const SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
-/// One row: what is asked of whom, and what exists.
-struct Request {
+/// One row: the request, and the existing objects.
+struct DocumentedRequest {
     user: &'static str,
     operation: &'static str,
     old: Value,
     new: Value,
     options: Value,
     exists: Vec<Value>,
-    /// Settings that the row takes for granted.
+    /// Settings that the row assumes.
     beside: Value,
 }
 
@@ -49,7 +49,7 @@ fn set(replicas: u32, template: &Value) -> Value {
         "spec": {"replicas": replicas, "selector": {"matchLabels": {}}, "volumeClaimTemplates": [template]}})
 }
 
-/// The set, and that `target` is staged for it.
+/// A set with `target` staged.
 fn staged(live: &Value, target: &Value, phase: Phase) -> Value {
     let change = StagedChange {
         by: "alice".to_owned(),
@@ -82,8 +82,8 @@ fn may_patch(user: &str, allowed: bool) -> Value {
 }
 
 /// alice, who may patch claims, changes the set.
-fn change(old: Value, new: Value) -> Request {
-    Request {
+fn change(old: Value, new: Value) -> DocumentedRequest {
+    DocumentedRequest {
         user: "alice",
         operation: "UPDATE",
         old,
@@ -94,7 +94,7 @@ fn change(old: Value, new: Value) -> Request {
     }
 }
 
-fn from_10(new: &Value) -> Request {
+fn from_10(new: &Value) -> DocumentedRequest {
     change(set(3, &sized("10Gi")), set(3, new))
 }
 
@@ -104,7 +104,7 @@ fn after<'a>(request: &'a str, prefix: &str) -> Option<&'a str> {
 }
 
 /// A change of the templates.
-fn template_change(section: &str, words: &str) -> Option<Request> {
+fn template_change(section: &str, words: &str) -> Option<DocumentedRequest> {
     if matches!(section, "ownedSets" | "stageOwnedBy" | "authority") {
         let mut request = from_10(&sized(after(words, "storage from 10Gi to ")?));
         if section != "authority" {
@@ -146,7 +146,7 @@ fn template_change(section: &str, words: &str) -> Option<Request> {
 }
 
 /// Where 10Gi is live and 1Ti is staged.
-fn taken_back(words: &str) -> Option<Request> {
+fn taken_back(words: &str) -> Option<DocumentedRequest> {
     let (size, capacities) = match words {
         "storage 20Gi" => ("20Gi", &[][..]),
         "storage 20Gi, all claims have 10Gi" => ("20Gi", &["10Gi", "10Gi", "10Gi"][..]),
@@ -166,7 +166,7 @@ fn taken_back(words: &str) -> Option<Request> {
 }
 
 /// A growth of existing claims.
-fn checked(words: &str) -> Option<Request> {
+fn checked(words: &str) -> Option<DocumentedRequest> {
     let (replicas, expands) = match words {
         "growth, and the class does not expand" => (3, false),
         "growth of a set with 30 claims" => (30, true),
@@ -188,8 +188,8 @@ fn checked(words: &str) -> Option<Request> {
     Some(request)
 }
 
-/// A request by which a set that deletes its claims loses some.
-fn retained(words: &str) -> Option<Request> {
+/// A request after which a retention policy deletes claims.
+fn retained(words: &str) -> Option<DocumentedRequest> {
     let mut old = set(3, &sized("10Gi"));
     old["spec"]["persistentVolumeClaimRetentionPolicy"] = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
     let mut new = old.clone();
@@ -211,28 +211,28 @@ fn retained(words: &str) -> Option<Request> {
 }
 
 /// A request that depends on who makes it.
-fn by_account(words: &str) -> Option<Request> {
+fn by_account(words: &str) -> Option<DocumentedRequest> {
     let [rolling, complete] =
         [Phase::RollingOut, Phase::Complete].map(|phase| staged(&sized("10Gi"), &sized("20Gi"), phase));
-    let completed = |user| Request {
+    let completed = |user| DocumentedRequest {
         user,
         ..change(rolling, complete.clone())
     };
-    let birth = |user| {
-        let mut born = claim(3, "10Gi", "10Gi");
-        born["status"] = Value::Null;
-        Request {
+    let creation = |user| {
+        let mut created = claim(3, "10Gi", "10Gi");
+        created["status"] = Value::Null;
+        DocumentedRequest {
             user,
             operation: "CREATE",
             exists: vec![complete.clone()],
-            ..change(Value::Null, born)
+            ..change(Value::Null, created)
         }
     };
     Some(match words {
         "that account marks a staged change as complete" => completed(CONTROLLER),
         "anybody else does" => completed("alice"),
-        "that account creates a claim" => birth(BIRTHS),
-        "a user creates a claim of the same name" => birth("alice"),
+        "that account creates a claim" => creation(SET_CONTROLLER),
+        "a user creates a claim of the same name" => creation("alice"),
         "the annotation is set to `ReCreate`" => {
             let mut request = from_10(&sized("10Gi"));
             request.new["metadata"]["annotations"][keys::UPDATE_POLICY] = "ReCreate".into();
@@ -247,7 +247,7 @@ fn by_account(words: &str) -> Option<Request> {
     })
 }
 
-fn request(section: &str, words: &str) -> Option<Request> {
+fn request(section: &str, words: &str) -> Option<DocumentedRequest> {
     if section == "shrink" {
         return taken_back(words);
     }
@@ -257,7 +257,7 @@ fn request(section: &str, words: &str) -> Option<Request> {
         .or_else(|| by_account(words))
 }
 
-fn verdict(request: &Request, setting: &Value) -> Verdict {
+fn verdict(request: &DocumentedRequest, setting: &Value) -> Verdict {
     let object = if request.new.is_null() {
         &request.old
     } else {
@@ -286,7 +286,7 @@ fn verdict(request: &Request, setting: &Value) -> Verdict {
     admit(&review, &settings, &mut lookups)
 }
 
-/// The record that the verdict writes.
+/// The staged change that the verdict writes.
 fn written(verdict: &Verdict) -> Option<StagedChange> {
     let Verdict::Stage(edits, _) = verdict else {
         return None;
@@ -301,7 +301,7 @@ fn is_unchanged(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Pass(Remarks { warnings, .. }) if warnings.is_empty())
 }
 
-/// Whether the verdict is what the answer says.
+/// True iff the verdict matches the documented answer.
 fn agrees(verdict: &Verdict, answer: &str) -> bool {
     let warned = |words: &str| match verdict {
         Verdict::Pass(remarks) | Verdict::Stage(_, remarks) => {
@@ -336,7 +336,7 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
         "accepted: but what was staged stays as it was" => {
             change.is_some_and(|change| change.phase == Phase::RollingOut)
         }
-        "accepted: it is born as staged" => edits.contains(&Edit::SetStorage("20Gi".parse().expect("a size"))),
+        "accepted: it is created as staged" => edits.contains(&Edit::SetStorage("20Gi".parse().expect("a size"))),
         _ => false,
     }
 }
@@ -354,7 +354,7 @@ fn every_documented_request_gets_the_documented_answer() {
                 continue;
             }
             let setting: Value = serde_saphyr::from_str(setting).expect(row);
-            let request = request(name, words).unwrap_or_else(|| panic!("expected words that this test knows: {row}"));
+            let request = request(name, words).unwrap_or_else(|| panic!("words that this test does not know: {row}"));
             let verdict = verdict(&request, &setting);
             assert!(agrees(&verdict, answer), "{name}: {row}\n{verdict:#?}");
             rows += 1;

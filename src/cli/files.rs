@@ -1,4 +1,4 @@
-//! The files that users name.
+//! Reads the files that users name.
 
 use std::fs;
 use std::io::{Read as _, stdin};
@@ -10,7 +10,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::recorded::Recorded;
 
-/// JSON is kept as it was written, so that the policy's own reader judges it; YAML becomes JSON, nothing becomes `{}`.
+/// Reads settings. JSON stays as written, so that the reader of the policy checks it; YAML becomes JSON, an empty file
+/// `{}`.
 pub(crate) fn read_settings(text: &str) -> anyhow::Result<Box<RawValue>> {
     if let Ok(settings) = serde_json::from_str(text) {
         return Ok(settings);
@@ -21,7 +22,7 @@ pub(crate) fn read_settings(text: &str) -> anyhow::Result<Box<RawValue>> {
     }
 }
 
-/// A List of objects, in JSON or YAML.
+/// Reads a List of objects in JSON or YAML.
 pub(crate) fn read_list(text: &str) -> anyhow::Result<Recorded> {
     let list = serde_json::from_str(text).or_else(|_| yaml(text))?;
     Ok(Recorded::read(&list)?)
@@ -31,7 +32,7 @@ fn yaml(text: &str) -> anyhow::Result<Value> {
     serde_saphyr::from_str(text).map_err(|error| anyhow::anyhow!("expected JSON or YAML, but found: {error}"))
 }
 
-/// What is in a file; `-` is the standard input.
+/// Reads a file; `-` is standard input.
 pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     if path != Path::new("-") {
         return fs::read(path).with_context(|| path.display().to_string());
@@ -41,7 +42,7 @@ pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same as text.
+/// Reads a file as text.
 pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
     String::from_utf8(bytes(path)?).with_context(|| path.display().to_string())
 }
@@ -51,7 +52,7 @@ mod tests {
     use super::{read_list, read_settings};
 
     #[test]
-    fn settings_are_json_as_written_or_yaml_or_nothing() {
+    fn read_settings_keeps_json_and_converts_yaml() {
         let read = |text| read_settings(text).expect("settings").get().to_owned();
         assert_eq!(read("{ \"mode\" : 1,\"mode\":2}"), "{ \"mode\" : 1,\"mode\":2}");
         assert_eq!(
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_may_be_yaml() {
+    fn read_list_accepts_yaml() {
         assert!(read_list("kind: List\nitems: []\n").is_ok());
         assert!(read_list("just text").is_err());
     }

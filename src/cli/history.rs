@@ -1,4 +1,4 @@
-//! `claim-rollout history`: what has been wished for the claims of a set, and by whom.
+//! `claim-rollout history`: the revisions of the volumeClaimTemplates of a StatefulSet.
 
 use anyhow::Context as _;
 use clap::Args;
@@ -6,23 +6,22 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::ClusterArguments;
-use super::output::{self, Format, age, now, print, table};
-use super::revisions::{self, History, Place, Wished};
+use super::output::{self, OutputFormat, age, now, print, table};
+use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
 
-/// Show what has been wished for the claims of a StatefulSet, the latest last
+/// Show the revision history of volumeClaimTemplates
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The StatefulSet.
+    /// Name of the StatefulSet
     name: String,
-    /// Show the templates of one wish: its revision, or its number.
+    /// Show the templates of one revision, given by name or number
     #[arg(long, value_name = "REVISION")]
     revision: Option<String>,
-    /// The format.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<OutputFormat>,
 }
 
-/// Runs the subcommand.
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
     let (client, namespace) = cluster.connect().await?;
     let (_, history) = revisions::read(&client, &namespace, &arguments.name).await?;
@@ -33,33 +32,32 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
     print(&text)
 }
 
-/// The whole output.
-fn text(history: &History, format: Option<Format>, now: Timestamp) -> anyhow::Result<String> {
+fn text(history: &RevisionHistory, format: Option<OutputFormat>, now: Timestamp) -> anyhow::Result<String> {
     let document =
         || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "HistoryList", "items": items(history)});
     match format {
-        None | Some(Format::Wide) => Ok(rows(history, format, now)),
-        Some(Format::Json) => output::json(&document()),
-        Some(Format::Yaml) => output::yaml(&document()),
+        None | Some(OutputFormat::Wide) => Ok(rows(history, format, now)),
+        Some(OutputFormat::Json) => output::json(&document()),
+        Some(OutputFormat::Yaml) => output::yaml(&document()),
     }
 }
 
-fn rows(history: &History, format: Option<Format>, now: Timestamp) -> String {
+fn rows(history: &RevisionHistory, format: Option<OutputFormat>, now: Timestamp) -> String {
     let mut headings = vec!["REVISION", "NUMBER", "AGE", "BY", "MANAGER", "PHASE", "CHANGE"];
-    let wide = format == Some(Format::Wide);
+    let wide = format == Some(OutputFormat::Wide);
     if wide {
         headings.insert(3, "CREATED");
     }
-    let rows = history.targets.iter().zip(history.changes()).map(|(desired, changes)| {
+    let rows = history.entries.iter().zip(history.changes()).map(|(entry, changes)| {
         let or_none = |text: &str| if text.is_empty() { "<none>" } else { text }.to_owned();
-        let created = desired.created.as_deref().unwrap_or_default();
+        let created = entry.created.as_deref().unwrap_or_default();
         let mut row = vec![
-            desired.revision.to_string(),
-            or_none(&desired.number.map(|number| number.to_string()).unwrap_or_default()),
+            entry.revision.to_string(),
+            or_none(&entry.number.map(|number| number.to_string()).unwrap_or_default()),
             or_none(&created.parse().map(|created| age(created, now)).unwrap_or_default()),
-            or_none(&desired.by),
-            or_none(&desired.manager),
-            or_none(&phase(desired)),
+            or_none(&entry.by),
+            or_none(&entry.manager),
+            or_none(&phase(entry)),
             or_none(&changes.join(", ")),
         ];
         if wide {
@@ -70,65 +68,58 @@ fn rows(history: &History, format: Option<Format>, now: Timestamp) -> String {
     table(&headings, &rows.collect::<Vec<_>>())
 }
 
-/// How far a wish has come, if it is what is staged; whether the set has its templates; whether claims are still at it.
-fn phase(desired: &Wished) -> String {
-    let live = (desired.place == Place::Live).then_some("Live");
-    let current = desired.current.then_some("Current");
-    let phase = desired.phase.map(|phase| phase.as_str());
+/// The phase of the staged revision, `Live` for the live templates, and `Current` if outdated claims have the revision.
+fn phase(entry: &HistoryEntry) -> String {
+    let live = (entry.place == TemplateOrigin::Live).then_some("Live");
+    let current = entry.current.then_some("Current");
+    let phase = entry.phase.map(|phase| phase.as_str());
     let words: Vec<&str> = live.into_iter().chain(phase).chain(current).collect();
     words.join(", ")
 }
 
-fn items(history: &History) -> Vec<Value> {
-    let items = history.targets.iter().zip(history.changes());
-    items.map(|(desired, changes)| item(desired, &changes)).collect()
+fn items(history: &RevisionHistory) -> Vec<Value> {
+    let items = history.entries.iter().zip(history.changes());
+    items.map(|(entry, changes)| item(entry, &changes)).collect()
 }
 
-fn item(desired: &Wished, changes: &[String]) -> Value {
+fn item(entry: &HistoryEntry, changes: &[String]) -> Value {
     json!({
-        "revision": desired.revision.as_str(),
-        "number": desired.number,
-        "created": desired.created,
-        "by": desired.by,
-        "manager": desired.manager,
-        "phase": desired.phase.map(|phase| phase.as_str()),
-        "live": desired.place == Place::Live,
-        "current": desired.current,
+        "revision": entry.revision.as_str(),
+        "number": entry.number,
+        "created": entry.created,
+        "by": entry.by,
+        "manager": entry.manager,
+        "phase": entry.phase.map(|phase| phase.as_str()),
+        "live": entry.place == TemplateOrigin::Live,
+        "current": entry.current,
         "changes": changes,
-        "templates": desired.templates(),
+        "templates": entry.templates(),
     })
 }
 
-/// One wish, with its templates.
-fn one(history: &History, asked: &str, format: Option<Format>) -> anyhow::Result<String> {
+/// One revision with its templates.
+fn one(history: &RevisionHistory, asked: &str, format: Option<OutputFormat>) -> anyhow::Result<String> {
     let at = history
         .find(asked)
-        .and_then(|found| history.targets.iter().position(|desired| desired == found));
+        .and_then(|found| history.entries.iter().position(|entry| entry == found));
     let at = at.with_context(|| unknown(history, asked))?;
-    let desired = &history.targets[at];
+    let entry = &history.entries[at];
     match format {
-        Some(Format::Json) => output::json(&item(desired, &history.changes()[at])),
-        Some(Format::Yaml) => output::yaml(&item(desired, &history.changes()[at])),
-        None | Some(Format::Wide) => {
-            let set = format!(
-                "statefulset.apps/{} with revision {}",
-                history.set.name, desired.revision
-            );
+        Some(OutputFormat::Json) => output::json(&item(entry, &history.changes()[at])),
+        Some(OutputFormat::Yaml) => output::yaml(&item(entry, &history.changes()[at])),
+        None | Some(OutputFormat::Wide) => {
+            let set = format!("statefulset.apps/{} with revision {}", history.set.name, entry.revision);
             Ok(format!(
                 "{set}\n{}",
-                output::yaml(&json!({"volumeClaimTemplates": desired.templates()}))?
+                output::yaml(&json!({"volumeClaimTemplates": entry.templates()}))?
             ))
         }
     }
 }
 
-/// What to say where there is no such wish.
-pub(crate) fn unknown(history: &History, asked: &str) -> String {
-    let known: Vec<&str> = history
-        .targets
-        .iter()
-        .map(|desired| desired.revision.as_str())
-        .collect();
+/// The error for an unknown revision.
+pub(crate) fn unknown(history: &RevisionHistory, asked: &str) -> String {
+    let known: Vec<&str> = history.entries.iter().map(|entry| entry.revision.as_str()).collect();
     format!("expected one of the revisions {}, but found {asked}", known.join(", "))
 }
 
@@ -137,16 +128,16 @@ mod tests {
     use serde_json::Value;
 
     use super::{one, text};
-    use crate::cli::output::Format;
+    use crate::cli::output::OutputFormat;
     use crate::cli::revisions::tests::{history, revision, stored};
 
     const NOW: &str = "2026-01-01T00:05:00Z";
 
     #[test]
-    fn the_latest_wish_is_the_last_row() {
+    fn text_latest_revision_is_the_last_row() {
         let [one, two, three] = ["1Gi", "2Gi", "3Gi"].map(revision);
         let mut history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
-        history.targets[1].current = true;
+        history.entries[1].current = true;
         let expected = format!(
             "\
 REVISION     NUMBER   AGE      BY       MANAGER   PHASE        CHANGE
@@ -157,15 +148,16 @@ REVISION     NUMBER   AGE      BY       MANAGER   PHASE        CHANGE
         );
         let now = NOW.parse().expect("a time");
         assert_eq!(text(&history, None, now).expect("text"), expected);
-        let wide = text(&history, Some(Format::Wide), now).expect("text");
+        let wide = text(&history, Some(OutputFormat::Wide), now).expect("text");
         assert!(wide.contains("5m       2026-01-01T00:00:00Z   bob"), "{wide}");
-        let json: Value = serde_json::from_str(&text(&history, Some(Format::Json), now).expect("text")).expect("JSON");
+        let json: Value =
+            serde_json::from_str(&text(&history, Some(OutputFormat::Json), now).expect("text")).expect("JSON");
         assert_eq!(json["items"][2]["revision"], three);
         assert_eq!(json["items"][0]["live"], true);
     }
 
     #[test]
-    fn one_wish_is_shown_with_its_templates() {
+    fn one_shows_a_revision_with_its_templates() {
         let history = history(None, &[stored(1, "2Gi")]);
         let text = one(&history, "1", None).expect("text");
         let expected = format!(
@@ -173,7 +165,7 @@ REVISION     NUMBER   AGE      BY       MANAGER   PHASE        CHANGE
             revision("2Gi")
         );
         assert!(text.starts_with(&expected) && text.contains("storage: 2Gi"), "{text}");
-        let error = one(&history, "7", None).expect_err("no such wish").to_string();
+        let error = one(&history, "7", None).expect_err("no such revision").to_string();
         let [first, second] = ["1Gi", "2Gi"].map(revision);
         assert_eq!(
             error,

@@ -1,4 +1,4 @@
-//! `claim-rollout man`: the manual pages, for whoever packages the program.
+//! `claim-rollout man`: manual pages, for packagers.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,10 @@ use clap::Args;
 /// Write the manual pages, one for each command
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Arguments {
-    /// The folder to write them into.
+    /// Folder to write the pages to
     folder: PathBuf,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments, parser: clap::Command) -> anyhow::Result<()> {
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -25,7 +24,7 @@ mod tests {
     use crate::cli::command;
 
     #[test]
-    fn every_command_that_is_shown_has_a_page() {
+    fn run_writes_a_page_for_each_visible_command() {
         let folder = tempfile::tempdir().expect("a folder");
         let arguments = Arguments {
             folder: folder.path().to_owned(),

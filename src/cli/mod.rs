@@ -1,6 +1,6 @@
-//! The shell: `claim-rollout`, also installed as `kubectl-claim_rollout`, which makes it `kubectl claim-rollout`.
+//! The command line `claim-rollout`. Installed as `kubectl-claim_rollout`, it is the plugin `kubectl claim-rollout`.
 //!
-//! One file (or folder) per subcommand. Errors are for people here: `anyhow`, one line on stderr.
+//! One file or folder for each subcommand. Errors are for people: `anyhow`, one line on stderr.
 
 mod artifacthub;
 mod class_limits;
@@ -38,7 +38,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use cluster::ClusterArguments;
 
-/// Change volumeClaimTemplates of StatefulSets on a stock Kubernetes cluster.
+/// Change volumeClaimTemplates of StatefulSets on a stock Kubernetes cluster
 #[derive(Debug, Parser)]
 #[command(name = "claim-rollout", version)]
 struct Arguments {
@@ -48,10 +48,10 @@ struct Arguments {
     command: Command,
 }
 
-// The place for a further subcommand: a file beside this one, a variant here with the arguments, an arm in `dispatch`.
+// To add a subcommand: a file beside this one, a variant here with the arguments, an arm in `dispatch`.
 #[derive(Debug, Subcommand)]
 enum Command {
-    // For whoever releases the policy; of no use to others.
+    // For releases of the policy.
     #[command(hide = true)]
     Artifacthub(artifacthub::Arguments),
     Completion(completion::Arguments),
@@ -60,33 +60,33 @@ enum Command {
     Doctor(doctor::Arguments),
     Drift(drift::Arguments),
     History(history::Arguments),
-    // For whoever packages the program.
+    // For packagers.
     #[command(hide = true)]
     Man(man::Arguments),
     Plan(plan::Arguments),
     Review(review::Arguments),
     Status(status::Arguments),
     Undo(undo::Arguments),
-    /// Show every change of a rollout until it is complete: status --watch
-    Watch(status::Which),
+    /// Show every change of a rollout until it is complete, as `status --watch`
+    Watch(status::Selection),
     Webhook(webhook::Arguments),
     Withdraw(withdraw::Arguments),
 }
 
-/// Parses the arguments of this process and does what they say.
+/// Parses the arguments of this process and runs the subcommand.
 #[must_use]
 pub fn main() -> ExitCode {
     run(std::env::args_os().collect())
 }
 
-/// The same for given arguments; the first is the name that it was called by.
+/// Runs the program with these arguments; the first is the name of the program.
 fn run(arguments: Vec<OsString>) -> ExitCode {
     let parser = command(arguments.first());
     let parsed = parser.clone().try_get_matches_from(arguments);
     match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => dispatch(arguments, &parser),
         Err(error) => {
-            // Help is no error; whether the text arrives does not change what is answered.
+            // A failure to print does not change the exit code.
             error.print().ok();
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
@@ -113,7 +113,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
     }
 }
 
-/// The parser, with the words that the user typed in its usage lines.
+/// The parser, with usage lines for the name that the user typed.
 fn command(called: Option<&OsString>) -> clap::Command {
     let command = Arguments::command();
     let name = called.and_then(|path| Path::new(path).file_stem());
@@ -124,7 +124,7 @@ fn command(called: Option<&OsString>) -> clap::Command {
     }
 }
 
-/// Runs a subcommand that talks to a cluster: 0, or 1 and one line that says why.
+/// Runs a subcommand. Exits with 0, or with 1 and the error in one line.
 fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
     match runtime().and_then(|runtime| runtime.block_on(task)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -135,7 +135,7 @@ fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
     }
 }
 
-/// An error and its causes in one line; of what the API server says its own words, as kubectl prints them.
+/// An error and its causes in one line. An error of the API server is its message alone, as kubectl prints it.
 fn in_words(error: &anyhow::Error) -> String {
     let mut words = String::new();
     for cause in error.chain() {
@@ -157,7 +157,7 @@ fn in_words(error: &anyhow::Error) -> String {
 }
 
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Runtime::new().context("expected threads, but found none")
+    tokio::runtime::Runtime::new().context("failed to start threads")
 }
 
 #[cfg(test)]
@@ -169,19 +169,19 @@ mod tests {
     use super::{Arguments, command, in_words};
 
     #[test]
-    fn the_parser_is_consistent() {
+    fn parser_is_consistent() {
         command(None).debug_assert();
     }
 
     #[test]
-    fn as_a_plugin_it_speaks_of_kubectl() {
+    fn command_as_plugin_has_kubectl_usage() {
         let usage = |path: &str| command(Some(&OsString::from(path))).render_usage().to_string();
         assert!(usage("/usr/bin/kubectl-claim_rollout").starts_with("Usage: kubectl claim-rollout "));
         assert!(usage("/usr/bin/claim-rollout").starts_with("Usage: claim-rollout "));
     }
 
     #[test]
-    fn of_the_api_server_its_own_words_are_shown_and_nothing_twice() {
+    fn error_of_api_server_is_its_message_once() {
         let status = kube::core::Status::failure("exceeded quota", "Forbidden").with_code(403);
         let error = anyhow::Error::new(kube::Error::Api(status.boxed())).context("claims");
         assert_eq!(in_words(&error), "claims: exceeded quota");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_namespace_may_stand_before_or_after_the_subcommand() {
+    fn namespace_flag_before_or_after_subcommand() {
         for line in [
             "claim-rollout -n a status web",
             "claim-rollout status web -n a",

@@ -1,4 +1,4 @@
-//! What goes to the standard output: formats and tables as kubectl has them.
+//! Output formats and tables, as in kubectl.
 
 use std::io::{IsTerminal as _, Write as _, stdout};
 
@@ -9,52 +9,54 @@ use serde::Serialize;
 
 use crate::templates::show::printable;
 
-/// The formats beside the usual one.
+/// The output formats other than text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// More columns, nothing cut off.
+pub(crate) enum OutputFormat {
+    /// More columns, and full values
     Wide,
-    /// JSON.
+    /// JSON
     Json,
-    /// YAML.
+    /// YAML
     Yaml,
 }
 
 /// The document as JSON.
 pub(crate) fn json(document: &impl Serialize) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(document).context("expected JSON")? + "\n")
+    Ok(serde_json::to_string_pretty(document).context("failed to write JSON")? + "\n")
 }
 
 /// The document as YAML.
 pub(crate) fn yaml(document: &impl Serialize) -> anyhow::Result<String> {
-    serde_saphyr::to_string(document).context("expected YAML")
+    serde_saphyr::to_string(document).context("failed to write YAML")
 }
 
-/// Prints; a reader who closed the pipe has seen enough.
+/// Prints to standard output; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("failed to write to standard output")
+        }
         _ => Ok(()),
     }
 }
 
-/// True iff the standard output is a terminal of somebody who has nothing against colours.
+/// True iff standard output is a terminal and colours are allowed.
 pub(crate) fn is_coloured() -> bool {
     stdout().is_terminal() && allows_colours()
 }
 
-/// True iff the user has nothing against colours (<https://no-color.org>).
+/// True iff the user has not disabled colours (<https://no-color.org>).
 pub(crate) fn allows_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// The time: read where a command begins, and told to the rest.
+/// The current time. Commands read it once and pass it on.
 #[allow(clippy::disallowed_methods, reason = "this is the outermost loop")]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// How long ago something was, as kubectl prints it (`HumanDuration` of k8s.io/apimachinery).
+/// The age of something, as kubectl prints it (`HumanDuration` of k8s.io/apimachinery).
 pub(crate) fn age(since: Timestamp, now: Timestamp) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
@@ -78,7 +80,7 @@ pub(crate) fn age(since: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// A table as kubectl prints it: three spaces between columns, as wide as what is in them, nothing at the end of a line.
+/// A table as kubectl prints it: columns as wide as their cells, three spaces between them, no trailing spaces.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let heading: Vec<String> = headings.iter().map(|text| (*text).to_owned()).collect();
     let rows: Vec<Vec<String>> = std::iter::once(&heading)
@@ -101,7 +103,7 @@ mod tests {
     use super::{age, table};
 
     #[test]
-    fn ages_are_those_of_kubectl() {
+    fn age_matches_kubectl() {
         for (seconds, expected) in [
             (-5, "0s"),
             (0, "0s"),
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_wide_as_what_is_in_them() {
+    fn table_columns_fit_their_cells() {
         let rows = [["é", "1Gi -> 2Gi", ""], ["data-web-10", "-", "a\nb"]].map(|row| row.map(str::to_owned).to_vec());
         let expected = "\
 CLAIM         STORAGE      NOTE

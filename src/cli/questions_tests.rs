@@ -1,4 +1,4 @@
-//! What Rancher asks for and what docs/settings.md says are the settings of the code.
+//! The form for Rancher and docs/settings.md match the settings of the code.
 
 use serde_json::{Map, Value, json};
 
@@ -35,14 +35,14 @@ fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
 }
 
 #[test]
-fn every_setting_is_asked_for_once() {
+fn questions_ask_for_each_setting_once() {
     let questions = questions();
     let asked = questions.iter().map(|question| text(question, "variable")).collect();
     assert_eq!(sorted(asked), sorted(NAMES.to_vec()));
 }
 
 #[test]
-fn a_question_says_what_it_is_about_and_nothing_has_to_be_answered() {
+fn questions_have_texts_and_are_optional() {
     for question in questions() {
         for key in ["label", "tooltip", "group", "type"] {
             assert!(!text(&question, key).is_empty(), "{key} of {question}");
@@ -63,7 +63,7 @@ fn a_question_says_what_it_is_about_and_nothing_has_to_be_answered() {
 }
 
 #[test]
-fn the_defaults_are_those_of_the_code() {
+fn question_defaults_match_the_code() {
     let defaults: Map<String, Value> = questions()
         .iter()
         .map(|question| (text(question, "variable").to_owned(), question["default"].clone()))
@@ -73,7 +73,7 @@ fn the_defaults_are_those_of_the_code() {
 }
 
 #[test]
-fn the_options_and_limits_are_those_of_the_code() {
+fn question_options_and_limits_match_the_code() {
     for question in questions() {
         let name = text(&question, "variable");
         match text(&question, "type") {
@@ -81,11 +81,11 @@ fn the_options_and_limits_are_those_of_the_code() {
                 for option in options(&question) {
                     assert!(read(name, &json!(option)).is_ok(), "{name}: {option}");
                 }
-                // The refusal of a value names all that are allowed.
-                let refused = read(name, &json!("?")).expect_err(name);
+                // The error for a value names all allowed ones.
+                let error = read(name, &json!("?")).expect_err(name);
                 assert!(
-                    refused.contains(&format!("{}, but", options(&question).join(", "))),
-                    "{refused}"
+                    error.contains(&format!("{}, but", options(&question).join(", "))),
+                    "{error}"
                 );
             }
             "int" => {
@@ -100,14 +100,14 @@ fn the_options_and_limits_are_those_of_the_code() {
 }
 
 #[test]
-fn the_document_has_a_section_for_every_setting() {
+fn document_has_a_section_for_each_setting() {
     let sections = DOCUMENT.lines().filter_map(|line| line.strip_prefix("### `"));
     let sections = sections.filter_map(|name| name.strip_suffix('`')).collect();
     assert_eq!(sorted(sections), sorted(NAMES.to_vec()));
 }
 
 #[test]
-fn the_examples_in_the_document_are_settings_and_the_invalid_ones_are_not() {
+fn document_examples_are_settings_unless_invalid() {
     for section in DOCUMENT.split("\n### `").skip(1) {
         let (name, body) = section.split_once('`').expect("a heading");
         let rows = body.lines().filter(|line| line.starts_with("| `"));

@@ -1,22 +1,22 @@
-//! A cluster as a List of objects: what `--claims` and `--cluster` stand for, and what `plan` gathers.
+//! A cluster as a List of objects: from `--claims` or `--cluster`, or gathered by `plan`.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 
-/// The answers in a List.
+/// The access reviews and the objects of a List.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recorded {
     reviews: Vec<AccessReview>,
     objects: Vec<Value>,
-    /// Whether there was a List at all: without one nothing can be looked up; with one, what is not in it does not exist.
+    /// True if a List was given. Without one, lookups fail; with one, objects that are not in it do not exist.
     given: bool,
-    /// Kinds of which it is not known what there is, and why.
+    /// Kinds that could not be read, and why.
     unreadable: Vec<(&'static str, String)>,
 }
 
-/// Why a file is no List of objects.
+/// An error in a List of objects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RecordedError {
     /// Neither a List nor an object.
@@ -25,22 +25,22 @@ pub(crate) enum RecordedError {
     /// A SubjectAccessReview that cannot be read.
     #[error("item {index}: expected a SubjectAccessReview, but found: {found}")]
     NotAReview {
-        /// Its place in the List, from 0.
+        /// The index in the List, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The error.
         found: String,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 struct AccessReview {
-    spec: Spec,
-    status: Option<Status>,
+    spec: AccessReviewSpec,
+    status: Option<AccessReviewStatus>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec {
+struct AccessReviewSpec {
     user: Option<String>,
     groups: Option<Vec<String>>,
     resource_attributes: Option<Attributes>,
@@ -59,14 +59,15 @@ struct Attributes {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-struct Status {
+struct AccessReviewStatus {
     allowed: bool,
     #[serde(default)]
     denied: bool,
 }
 
 impl Recorded {
-    /// Reads a List, or a single object: SubjectAccessReviews answer questions of authority, all others are what exists.
+    /// Reads a List, or a single object: SubjectAccessReviews answer questions of authority, all others are what
+    /// exists.
     pub(crate) fn read(value: &Value) -> Result<Self, RecordedError> {
         let items = match (value["items"].as_array(), value["kind"].as_str()) {
             (Some(items), _) => items.iter().collect(),
@@ -96,17 +97,17 @@ impl Recorded {
 }
 
 impl Recorded {
-    /// Nothing is known of this kind: what is not there may exist all the same.
+    /// Marks a kind as unreadable: objects that the List does not have may exist.
     pub(crate) fn cannot_read(&mut self, kind: &'static str, why: String) {
         self.unreadable.push((kind, why));
     }
 
-    /// Kinds of which it is not known what there is, and why.
+    /// Kinds that could not be read, and why.
     pub(crate) fn unreadable(&self) -> &[(&'static str, String)] {
         &self.unreadable
     }
 
-    /// The objects of this kind that are in the namespace, or do not say where they are.
+    /// The objects of this kind in the namespace, or without a namespace.
     pub(crate) fn all<'a>(&'a self, api_version: &str, kind: &str, namespace: &str) -> impl Iterator<Item = &'a Value> {
         self.objects.iter().filter(move |object| {
             let within = object["metadata"]["namespace"].as_str().unwrap_or(namespace);
@@ -114,13 +115,13 @@ impl Recorded {
         })
     }
 
-    /// One of them.
+    /// The object of this name.
     pub(crate) fn one(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
         self.all(api_version, kind, namespace)
             .find(|object| object["metadata"]["name"] == name)
     }
 
-    /// Who the first SubjectAccessReview is about, and the groups that it names.
+    /// The user and the groups of the first SubjectAccessReview.
     pub(crate) fn requester(&self) -> Option<(&str, &[String])> {
         let spec = &self.reviews.first()?.spec;
         Some((spec.user.as_deref()?, spec.groups.as_deref().unwrap_or_default()))
@@ -128,7 +129,7 @@ impl Recorded {
 }
 
 impl AccessReview {
-    /// True iff this review asked what `question` asks: the same user in the same groups (any groups, if it names
+    /// True iff this review answers `question`: the same user in the same groups (any groups, if it names
     /// none), the same verb on the same resource in the same namespace. `*` stands for any, as in RBAC.
     fn asked(&self, question: &CanI<'_>) -> bool {
         let same = |recorded: &str, asked: &str| recorded == "*" || recorded == asked;
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_answers_for_its_user_groups_and_verb_only() {
+    fn can_i_needs_the_same_user_groups_and_verb() {
         let yes = json!({"allowed": true});
         let reviews = [
             review("alice", &json!(["dev", "ops"]), "patch", &yes),
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused() {
+    fn read_without_list_is_error() {
         for value in [Value::Null, json!([]), json!({}), json!("x")] {
             assert_eq!(Recorded::read(&value), Err(RecordedError::NotAList));
         }

@@ -1,4 +1,4 @@
-//! `claim-rollout review`: one AdmissionReview in, the same with its response out; no cluster needed.
+//! `claim-rollout review`: answers one AdmissionReview without a cluster.
 
 use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 use std::path::PathBuf;
@@ -12,28 +12,27 @@ use super::files::{self, read_settings};
 use super::recorded::Recorded;
 use crate::admission::Lookups;
 use crate::webhook::engine::{check_settings, payload};
-use crate::webhook::envelope::{Response, Review};
+use crate::webhook::envelope::{AdmissionResponse, AdmissionReview};
 use crate::wire;
 
-/// Decide one AdmissionReview, as the policy in a cluster would
+/// Answer one AdmissionReview as the policy in a cluster would
 ///
-/// Prints an AdmissionReview with the response. Exits with 0 if the request is allowed, with 1 if it is denied, and with 2
-/// if the input is no AdmissionReview or the settings are invalid.
+/// Prints an AdmissionReview with the response. Exits with 0 if the request is allowed, with 1 if it is denied, and
+/// with 2 if the input is not an AdmissionReview or the settings are invalid.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The settings of the policy, in JSON or YAML; none are the defaults.
+    /// Policy settings file (JSON or YAML); built-in defaults if omitted
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// A List that answers what the policy would ask the cluster, in JSON or YAML: a SubjectAccessReview with a status
-    /// says whether its user may patch claims.
+    /// File with a List of objects (JSON or YAML) for the lookups of the policy; a SubjectAccessReview with a status
+    /// states whether its user may patch PVCs
     #[arg(long, value_name = "FILE")]
     claims: Option<PathBuf>,
-    /// The AdmissionReview (v1, JSON); `-` is the standard input.
+    /// AdmissionReview file (v1, JSON); `-` for standard input
     #[arg(default_value = "-")]
     file: PathBuf,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let response = match answer(arguments) {
         Ok(response) => response,
@@ -47,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
     let mut review = response.to_review();
     review.push(b'\n');
-    // Nobody who closes the pipe waits for the rest; the exit code still says what was decided.
+    // A closed pipe is no error; the exit code carries the decision.
     stdout().write_all(&review).ok();
     if response.allowed {
         ExitCode::SUCCESS
@@ -56,8 +55,8 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Reads the files, and decides.
-fn answer(arguments: &Arguments) -> anyhow::Result<Response> {
+/// Reads the files and decides.
+fn answer(arguments: &Arguments) -> anyhow::Result<AdmissionResponse> {
     let settings = match &arguments.settings {
         Some(path) => read_settings(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => read_settings("{}")?,
@@ -68,19 +67,19 @@ fn answer(arguments: &Arguments) -> anyhow::Result<Response> {
         None => Recorded::default(),
     };
     let body = files::bytes(&arguments.file)?;
-    Ok(decide(&Review::read(&body)?, &settings, &mut lookups))
+    Ok(decide(&AdmissionReview::read(&body)?, &settings, &mut lookups))
 }
 
-/// The response to a review: what the webhook does between two sockets.
-fn decide(review: &Review<'_>, settings: &RawValue, lookups: &mut dyn Lookups) -> Response {
+/// The response to a review, as the webhook gives it.
+fn decide(review: &AdmissionReview<'_>, settings: &RawValue, lookups: &mut dyn Lookups) -> AdmissionResponse {
     review.respond(&wire::validate(&payload(review.request, settings), lookups))
 }
 
-/// What a person wants to know first, in one line.
-fn summary(response: &Response) -> String {
-    let told = response.status.as_ref().and_then(|status| status.message.as_deref());
+/// The decision in one line.
+fn summary(response: &AdmissionResponse) -> String {
+    let message = response.status.as_ref().and_then(|status| status.message.as_deref());
     match (response.allowed, &response.patch) {
-        (false, _) => format!("denied: {}", told.unwrap_or("no reason given")),
+        (false, _) => format!("denied: {}", message.unwrap_or("no reason given")),
         (true, None) => format!("allowed, unchanged{}", warnings(&response.warnings)),
         (true, Some(_)) => format!("allowed, with a patch{}", warnings(&response.warnings)),
     }
@@ -97,13 +96,13 @@ fn warnings(warnings: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::summary;
-    use crate::webhook::envelope::Review;
+    use crate::webhook::envelope::AdmissionReview;
 
     #[test]
-    fn the_summary_is_one_line() {
+    fn summary_is_one_line() {
         let body =
             br#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","object":{}}}"#;
-        let review = Review::read(body).expect("a review");
+        let review = AdmissionReview::read(body).expect("a review");
         for (answer, expected) in [
             (r#"{"accepted":true}"#, "allowed, unchanged"),
             (

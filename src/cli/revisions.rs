@@ -1,7 +1,7 @@
-//! The wishes of a set, as the cluster keeps them: what `history` shows and `undo` goes back to.
+//! The revisions of the volumeClaimTemplates of a StatefulSet, for `history` and `undo`.
 //!
-//! Each wish is a ControllerRevision `<set>-claims-<revision>` of the ClaimRollout; the templates that the set has are
-//! the one before all of them.
+//! Each revision is a ControllerRevision `<set>-claims-<revision>` of the ClaimRollout. The live templates come before
+//! all of them.
 
 use kube::Client;
 use kube::api::ListParams;
@@ -13,38 +13,39 @@ use crate::rollout::SetView;
 use crate::templates::show::in_short;
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, TemplateError, keys};
 
-/// The wishes of a set, the latest last.
+/// The revisions of a set, the latest last.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct History {
+pub(crate) struct RevisionHistory {
     pub(crate) set: SetView,
-    pub(crate) targets: Vec<Wished>,
+    pub(crate) entries: Vec<HistoryEntry>,
 }
 
-/// One of them.
+/// One revision.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wished {
-    /// The higher, the later it was staged; nothing for one that the controller has not seen yet. 0 are the live templates.
+pub(crate) struct HistoryEntry {
+    /// A higher number was staged later. None if the controller has not read the revision yet; 0 for the live
+    /// templates.
     pub(crate) number: Option<i64>,
     pub(crate) revision: Revision,
     pub(crate) templates: Vec<ClaimTemplate>,
     pub(crate) by: String,
     pub(crate) manager: String,
-    /// When it was first staged, as the API server writes it.
+    /// The time of the first staging, as the API server writes it.
     pub(crate) created: Option<String>,
-    /// How far it has come, if it is what is staged.
+    /// The phase, if the revision is staged.
     pub(crate) phase: Option<Phase>,
-    /// Whether the set has these templates.
-    pub(crate) place: Place,
-    /// Whether claims are still at it that are to follow what is staged.
+    /// Where these templates are stored.
+    pub(crate) place: TemplateOrigin,
+    /// True if outdated claims still have this revision.
     pub(crate) current: bool,
 }
 
-/// Where templates stand.
+/// Where templates are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// In the set itself.
+pub(crate) enum TemplateOrigin {
+    /// In the spec of the set.
     Live,
-    /// Only in the history, or in the record.
+    /// Only in the history, or in the staged change.
     Kept,
 }
 
@@ -52,7 +53,7 @@ pub(crate) enum Place {
 ///
 /// # Errors
 /// If there is no such set, or it cannot be read.
-pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(Value, History)> {
+pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(Value, RevisionHistory)> {
     let kind = |group: &str, version: &str, kind: &str| {
         cluster::objects(client, Some(namespace), &cluster::kind(group, version, kind))
     };
@@ -73,7 +74,7 @@ pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow
         stored = listed.collect::<Result<Vec<Value>, _>>()?;
         stored.retain(|revision| belongs(revision, &uid));
     }
-    let mut history = History::of(&set, &stored)?;
+    let mut history = RevisionHistory::of(&set, &stored)?;
     if current != update {
         history.mark_current(current.as_deref().unwrap_or_default());
     }
@@ -87,67 +88,69 @@ fn belongs(stored: &Value, rollout: &str) -> bool {
     owners.into_iter().flatten().any(owned)
 }
 
-impl History {
-    /// The history of a set whose wishes are stored so. A stored wish that cannot be read is left out: somebody else
-    /// wrote it.
+impl RevisionHistory {
+    /// The history of a set from its stored revisions. One that cannot be read is left out: somebody else wrote it.
     ///
     /// # Errors
     /// If the set cannot be read.
     pub(crate) fn of(set: &Value, stored: &[Value]) -> Result<Self, objects::ObjectError> {
         let set = objects::set(set)?;
         let live = Revision::of(&set.live);
-        let mut targets: Vec<Wished> = stored.iter().filter_map(|stored| Wished::read(stored).ok()).collect();
-        targets.sort_by_key(|desired| desired.number);
-        if !targets.iter().any(|desired| desired.revision == live) {
-            targets.insert(0, Wished::new(Some(0), set.live.clone()));
+        let mut entries: Vec<HistoryEntry> = stored
+            .iter()
+            .filter_map(|stored| HistoryEntry::read(stored).ok())
+            .collect();
+        entries.sort_by_key(|entry| entry.number);
+        if !entries.iter().any(|entry| entry.revision == live) {
+            entries.insert(0, HistoryEntry::new(Some(0), set.live.clone()));
         }
         if let Some(change) = &set.staged {
             let revision = change.revision();
-            // What is staged comes last, also if the controller has not numbered it anew yet.
-            let mut staged = match targets.iter().position(|desired| desired.revision == revision) {
-                Some(at) => targets.remove(at),
-                None => Wished::new(None, change.templates.clone()),
+            // The staged change comes last, even before the controller gives it a new number.
+            let mut staged = match entries.iter().position(|entry| entry.revision == revision) {
+                Some(at) => entries.remove(at),
+                None => HistoryEntry::new(None, change.templates.clone()),
             };
             staged.by.clone_from(&change.by);
             staged.manager.clone_from(&change.manager);
             staged.phase = Some(change.phase);
-            targets.push(staged);
+            entries.push(staged);
         }
-        for desired in targets.iter_mut().filter(|desired| desired.revision == live) {
-            desired.place = Place::Live;
+        for entry in entries.iter_mut().filter(|entry| entry.revision == live) {
+            entry.place = TemplateOrigin::Live;
         }
-        Ok(Self { set, targets })
+        Ok(Self { set, entries })
     }
 
-    /// Claims are still at this revision.
+    /// Marks the revision that outdated claims still have.
     fn mark_current(&mut self, revision: &str) {
-        for desired in &mut self.targets {
-            desired.current = desired.revision.as_str() == revision;
+        for entry in &mut self.entries {
+            entry.current = entry.revision.as_str() == revision;
         }
     }
 
-    /// The wish of this revision or number.
-    pub(crate) fn find(&self, asked: &str) -> Option<&Wished> {
-        let mut all = self.targets.iter();
-        all.find(|desired| desired.revision.as_str() == asked).or_else(|| {
-            self.targets
+    /// The entry with this revision or number.
+    pub(crate) fn find(&self, asked: &str) -> Option<&HistoryEntry> {
+        let mut all = self.entries.iter();
+        all.find(|entry| entry.revision.as_str() == asked).or_else(|| {
+            self.entries
                 .iter()
-                .find(|desired| desired.number.is_some_and(|number| number.to_string() == asked))
+                .find(|entry| entry.number.is_some_and(|number| number.to_string() == asked))
         })
     }
 
-    /// What changed in each wish, in a few words each: seen from the one before it, the first from nothing.
+    /// The changes of each revision against the previous one; of the first, the sizes.
     pub(crate) fn changes(&self) -> Vec<Vec<String>> {
-        let before = std::iter::once(None).chain(self.targets.iter().map(Some));
-        let changes = before.zip(&self.targets).map(|(before, desired)| match before {
-            None => sizes(&desired.templates),
-            Some(before) => difference(&before.templates, &desired.templates),
+        let before = std::iter::once(None).chain(self.entries.iter().map(Some));
+        let changes = before.zip(&self.entries).map(|(before, entry)| match before {
+            None => sizes(&entry.templates),
+            Some(before) => difference(&before.templates, &entry.templates),
         });
         changes.collect()
     }
 }
 
-/// The difference between two wishes, in a few words each.
+/// The differences between two lists of templates, in a few words each.
 pub(crate) fn difference(from: &[ClaimTemplate], to: &[ClaimTemplate]) -> Vec<String> {
     let diff = Diff::between(from, to);
     let words = |what: &str, names: &[String]| names.iter().map(|name| format!("{name} {what}")).collect::<Vec<_>>();
@@ -171,7 +174,7 @@ fn sizes(templates: &[ClaimTemplate]) -> Vec<String> {
         .collect()
 }
 
-impl Wished {
+impl HistoryEntry {
     fn new(number: Option<i64>, templates: Vec<ClaimTemplate>) -> Self {
         Self {
             number,
@@ -181,7 +184,7 @@ impl Wished {
             manager: String::new(),
             created: None,
             phase: None,
-            place: Place::Kept,
+            place: TemplateOrigin::Kept,
             current: false,
         }
     }
@@ -208,22 +211,22 @@ impl Wished {
     }
 }
 
-/// The patch that asks for these templates.
-pub(crate) fn patch(set: &Value, desired: &Wished) -> Value {
+/// The patch that requests these templates.
+pub(crate) fn patch(set: &Value, entry: &HistoryEntry) -> Value {
     let mut patch = precondition(set);
-    patch["spec"] = json!({"volumeClaimTemplates": desired.templates()});
+    patch["spec"] = json!({"volumeClaimTemplates": entry.templates()});
     patch
 }
 
-/// The patch that asks to drop what is staged.
+/// The patch that withdraws the staged change.
 pub(crate) fn withdrawal(set: &Value, revision: &Revision) -> Value {
     let mut patch = precondition(set);
     patch["metadata"]["annotations"] = json!({keys::WITHDRAW: revision.as_str()});
     patch
 }
 
-/// The JSON patch that takes the request to drop what is staged off again, if it is still there and says what it said. The
-/// rest of the StatefulSet may have changed: its status does all the time.
+/// The JSON patch that removes the annotation `withdraw` again, if its value is unchanged. The rest of the StatefulSet
+/// may have changed, as its status often does.
 pub(crate) fn no_withdrawal(set: &Value) -> Value {
     let place = format!("/metadata/annotations/{}", keys::WITHDRAW.replace('/', "~1"));
     json!([
@@ -233,7 +236,7 @@ pub(crate) fn no_withdrawal(set: &Value) -> Value {
     ])
 }
 
-/// The set as it was seen, and no other of the same name.
+/// Restricts a patch to the set as it was read.
 fn precondition(set: &Value) -> Value {
     let metadata = &set["metadata"];
     json!({"metadata": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}})

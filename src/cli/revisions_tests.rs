@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{History, Place};
+use super::{RevisionHistory, TemplateOrigin};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
 
 pub(crate) fn template(size: &str) -> Value {
@@ -23,7 +23,7 @@ pub(crate) fn set(staged: Option<&str>) -> Value {
             uid: "set-uid".to_owned(),
             update_policy: UpdatePolicy::InPlace,
         };
-        change.write().expect("a record")
+        change.write().expect("a staged change")
     });
     json!({
         "metadata": {
@@ -34,7 +34,7 @@ pub(crate) fn set(staged: Option<&str>) -> Value {
     })
 }
 
-/// A wish as the controller keeps it.
+/// A ControllerRevision as the controller stores it.
 pub(crate) fn stored(number: i64, size: &str) -> Value {
     json!({
         "metadata": {
@@ -46,29 +46,29 @@ pub(crate) fn stored(number: i64, size: &str) -> Value {
     })
 }
 
-pub(crate) fn history(staged: Option<&str>, kept: &[Value]) -> History {
-    History::of(&set(staged), kept).expect("a history")
+pub(crate) fn history(staged: Option<&str>, kept: &[Value]) -> RevisionHistory {
+    RevisionHistory::of(&set(staged), kept).expect("a history")
 }
 
-/// Number, revision as the size it stands for, who, phase, place, changes.
-fn lines(history: &History) -> Vec<String> {
+/// Number, user and manager, phase, place, changes.
+fn lines(history: &RevisionHistory) -> Vec<String> {
     let changes = history.changes();
-    let line = |(desired, changes): (&super::Wished, &Vec<String>)| {
-        let number = desired.number.map_or("-".to_owned(), |number| number.to_string());
-        let phase = desired.phase.map_or("-".to_owned(), |phase| phase.to_string());
+    let line = |(entry, changes): (&super::HistoryEntry, &Vec<String>)| {
+        let number = entry.number.map_or("-".to_owned(), |number| number.to_string());
+        let phase = entry.phase.map_or("-".to_owned(), |phase| phase.to_string());
         format!(
             "{number} {}/{} {phase} {:?} {}",
-            desired.by,
-            desired.manager,
-            desired.place,
+            entry.by,
+            entry.manager,
+            entry.place,
             changes.join(", ")
         )
     };
-    history.targets.iter().zip(&changes).map(line).collect()
+    history.entries.iter().zip(&changes).map(line).collect()
 }
 
 #[test]
-fn wishes_stand_in_their_order_after_the_live_templates_and_what_is_staged_is_last() {
+fn history_has_live_first_and_staged_last() {
     let kept = [stored(2, "3Gi"), stored(1, "2Gi")];
     assert_eq!(
         lines(&history(Some("3Gi"), &kept)),
@@ -81,7 +81,7 @@ fn wishes_stand_in_their_order_after_the_live_templates_and_what_is_staged_is_la
     assert_eq!(
         lines(&history(Some("4Gi"), &kept)).last().map(String::as_str),
         Some("- alice/helm RollingOut Kept data 3Gi -> 4Gi"),
-        "the controller has not seen it"
+        "the controller has not read it yet"
     );
     assert_eq!(
         lines(&history(Some("2Gi"), &kept)).last().map(String::as_str),
@@ -92,25 +92,25 @@ fn wishes_stand_in_their_order_after_the_live_templates_and_what_is_staged_is_la
 }
 
 #[test]
-fn live_templates_that_were_a_wish_once_are_not_shown_twice() {
+fn history_shows_a_live_revision_once() {
     let history = history(None, &[stored(1, "1Gi"), stored(2, "2Gi")]);
     assert_eq!(
-        history.targets.iter().map(|desired| desired.place).collect::<Vec<_>>(),
-        [Place::Live, Place::Kept]
+        history.entries.iter().map(|entry| entry.place).collect::<Vec<_>>(),
+        [TemplateOrigin::Live, TemplateOrigin::Kept]
     );
 }
 
 #[test]
-fn what_is_no_wish_is_left_out() {
+fn history_leaves_out_unreadable_revisions() {
     let mut broken = stored(1, "2Gi");
     broken["data"]["spec"]["volumeClaimTemplates"] = json!("none");
-    assert_eq!(history(None, &[broken]).targets.len(), 1);
+    assert_eq!(history(None, &[broken]).entries.len(), 1);
 }
 
 #[test]
-fn a_wish_is_found_by_its_revision_or_its_number() {
+fn find_by_revision_or_number() {
     let history = history(Some("3Gi"), &[stored(1, "2Gi"), stored(2, "3Gi")]);
-    let found = |asked: &str| history.find(asked).map(|desired| desired.number);
+    let found = |asked: &str| history.find(asked).map(|entry| entry.number);
     assert_eq!(found(&revision("2Gi")), Some(Some(1)));
     assert_eq!(found("2"), Some(Some(2)));
     assert_eq!(found("0"), Some(Some(0)));

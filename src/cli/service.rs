@@ -1,4 +1,4 @@
-//! What the subcommands share that run until they are told to stop.
+//! Shared by the subcommands that run until they are stopped.
 
 use std::io::IsTerminal as _;
 
@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-/// The form of the log.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     /// One JSON object per line
@@ -37,6 +37,6 @@ pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: what is under way is finished");
+        tracing::info!("stopping: finishing work in progress");
     })
 }

@@ -1,4 +1,4 @@
-//! `claim-rollout undo`: back to an earlier wish.
+//! `claim-rollout undo`: rolls back to a previous revision.
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
@@ -6,115 +6,109 @@ use clap::Args;
 use super::ClusterArguments;
 use super::history::unknown;
 use super::output::print;
-use super::revisions::{self, History, Place, Wished};
+use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
 use super::withdraw::{DryRun, patch, remark, withdraw};
 use crate::controller::objects;
 use crate::templates::diff::Change;
 use crate::templates::{Diff, Revision};
 
-/// Go back to an earlier wish for the claims of a StatefulSet
+/// Roll back to a previous revision of volumeClaimTemplates
 ///
-/// The templates of that wish are asked for again, so the policy judges them as any other change: a claim never gets
-/// smaller, but labels, annotations and attributes classes go back. Going back to the templates that the set has drops
-/// what is staged, as `withdraw` does.
+/// Requests the templates of that revision again, so the policy judges them as any other change: a PVC never gets
+/// smaller, but labels, annotations and attributes classes go back. Going back to the live templates withdraws the
+/// staged change, as `withdraw` does.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The StatefulSet.
+    /// Name of the StatefulSet
     name: String,
-    /// The wish to go back to, as `history` shows it: its revision, or its number. The one before what is staged, if
-    /// none is named.
+    /// Revision to roll back to, by name or number as in `history`; the one before the staged revision if omitted
     #[arg(long, value_name = "REVISION")]
     to_revision: Option<String>,
-    /// `server`: ask the API server what would become of it, and store nothing.
+    /// `none`, or `server` to submit a server-side request without persisting it
     #[arg(long, value_name = "MODE", default_value = "none")]
     dry_run: DryRun,
 }
 
-/// How to go back.
+/// The way to roll back.
 #[derive(Clone, Debug, PartialEq)]
 enum Way<'a> {
-    /// Drop what is staged.
+    /// Withdraw the staged change.
     Withdraw(Revision),
-    /// Ask for the templates of this wish.
-    Ask(&'a Wished),
+    /// Request the templates of this revision.
+    Ask(&'a HistoryEntry),
 }
 
-/// Runs the subcommand.
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
     let (client, namespace) = cluster.connect().await?;
     let (set, history) = revisions::read(&client, &namespace, &arguments.name).await?;
     let dry_run = arguments.dry_run;
-    let desired = match way(&history, arguments.to_revision.as_deref())? {
+    let entry = match way(&history, arguments.to_revision.as_deref())? {
         Way::Withdraw(revision) => return withdraw(&client, &set, &history.set, &revision, dry_run).await,
-        Way::Ask(desired) => desired,
+        Way::Ask(entry) => entry,
     };
-    let stored = patch(&client, &history.set, &revisions::patch(&set, desired), dry_run).await;
-    let stored = stored.with_context(|| explain(&history, desired))?;
+    let stored = patch(&client, &history.set, &revisions::patch(&set, entry), dry_run).await;
+    let stored = stored.with_context(|| explain(&history, entry))?;
     let staged = objects::set(&stored)?.staged.map(|change| change.revision());
     ensure!(
-        staged.as_ref() == Some(&desired.revision),
-        "expected the policy to stage revision {}, but found that nobody did: is it installed?",
-        desired.revision
+        staged.as_ref() == Some(&entry.revision),
+        "revision {} was not staged: is the policy installed?",
+        entry.revision
     );
     let set = &history.set.name;
     print(&format!(
         "statefulset.apps/{set} rolled back to revision {}{}\n",
-        desired.revision,
+        entry.revision,
         remark(dry_run)
     ))
 }
 
-/// The way back to the wish that is asked for, or to the one before what is staged.
-fn way<'a>(history: &'a History, asked: Option<&str>) -> anyhow::Result<Way<'a>> {
+/// The way back to the requested revision, or to the one before the staged one.
+fn way<'a>(history: &'a RevisionHistory, asked: Option<&str>) -> anyhow::Result<Way<'a>> {
     let staged = history.set.staged.as_ref().map(|change| change.revision());
     let target = match asked {
         Some(asked) => history.find(asked).with_context(|| unknown(history, asked))?,
         None => {
             let mut before = history
-                .targets
+                .entries
                 .iter()
                 .rev()
-                .skip_while(|desired| Some(&desired.revision) != staged.as_ref());
-            before.nth(1).with_context(|| {
-                format!(
-                    "expected a wish before the staged one of StatefulSet {}, but found none",
-                    history.set.name
-                )
-            })?
+                .skip_while(|entry| Some(&entry.revision) != staged.as_ref());
+            before
+                .nth(1)
+                .with_context(|| format!("StatefulSet {} has no revision before the staged one", history.set.name))?
         }
     };
     ensure!(
         staged.as_ref() != Some(&target.revision),
-        "expected another revision than the staged one, but found {}",
+        "revision {} is staged already",
         target.revision
     );
     Ok(match (target.place, staged) {
-        (Place::Live, Some(staged)) => Way::Withdraw(staged),
-        (Place::Live, None) => anyhow::bail!(
-            "revision {} is what the set has, and nothing is staged",
-            target.revision
-        ),
-        (Place::Kept, _) => Way::Ask(target),
+        (TemplateOrigin::Live, Some(staged)) => Way::Withdraw(staged),
+        (TemplateOrigin::Live, None) => {
+            anyhow::bail!("revision {} is live already, and nothing is staged", target.revision)
+        }
+        (TemplateOrigin::Kept, _) => Way::Ask(target),
     })
 }
 
-/// Why a refusal is to be expected, if one is.
-fn explain(history: &History, desired: &Wished) -> String {
+/// Explains why the revision was not staged.
+fn explain(history: &RevisionHistory, entry: &HistoryEntry) -> String {
     let current = history
         .set
         .staged
         .as_ref()
         .map_or(&history.set.live, |change| &change.templates);
-    let diff = Diff::between(current, &desired.templates);
+    let diff = Diff::between(current, &entry.templates);
     let smaller = |change: &Change| matches!(change, Change::Storage { from, to } if to < from);
     if diff.changed.iter().flat_map(|change| &change.changes).any(smaller) {
         return format!(
-            "revision {} asks for less storage, and a claim never gets smaller; what has not begun can be dropped with \
+            "revision {} has less storage, and a PVC never gets smaller; to drop the staged change, use \
              `claim-rollout withdraw {}`",
-            desired.revision, history.set.name
+            entry.revision, history.set.name
         );
     }
-    format!("revision {} was not accepted", desired.revision)
+    format!("failed to stage revision {}", entry.revision)
 }
 
 #[cfg(test)]
@@ -130,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_is_to_ask_again_or_to_withdraw() {
+    fn way_to_live_templates_is_to_withdraw() {
         let revised = |size| Revision::from_text(revision(size));
         for (staged, asked, expected) in [
             (Some("3Gi"), None, Ok(("ask", revised("2Gi")))),
@@ -138,22 +132,14 @@ mod tests {
             (Some("3Gi"), Some("0"), Ok(("withdraw", revised("3Gi")))),
             (Some("2Gi"), Some("2"), Ok(("ask", revised("3Gi")))),
             (None, Some("2"), Ok(("ask", revised("3Gi")))),
-            (
-                Some("3Gi"),
-                Some("2"),
-                Err("expected another revision than the staged one"),
-            ),
-            (None, Some("0"), Err("is what the set has, and nothing is staged")),
-            (
-                None,
-                None,
-                Err("expected a wish before the staged one of StatefulSet web, but found none"),
-            ),
+            (Some("3Gi"), Some("2"), Err("is staged already")),
+            (None, Some("0"), Err("is live already, and nothing is staged")),
+            (None, None, Err("StatefulSet web has no revision before the staged one")),
             (Some("3Gi"), Some("x"), Err("expected one of the revisions")),
         ] {
             let history = history(staged, &kept());
             let found = match way(&history, asked) {
-                Ok(Way::Ask(desired)) => Ok(("ask", desired.revision.clone())),
+                Ok(Way::Ask(entry)) => Ok(("ask", entry.revision.clone())),
                 Ok(Way::Withdraw(revision)) => Ok(("withdraw", revision)),
                 Err(error) => Err(error.to_string()),
             };
@@ -167,15 +153,15 @@ mod tests {
         assert_eq!(
             way(&first, None).expect("a way"),
             Way::Withdraw(revised("2Gi")),
-            "the first wish"
+            "the first revision"
         );
     }
 
     #[test]
-    fn less_storage_is_explained() {
+    fn explain_less_storage() {
         let history = history(Some("3Gi"), &kept());
-        let explained = |asked: &str| explain(&history, history.find(asked).expect("a wish"));
-        assert!(explained("1").contains("a claim never gets smaller"));
+        let explained = |asked: &str| explain(&history, history.find(asked).expect("a revision"));
+        assert!(explained("1").contains("a PVC never gets smaller"));
         assert!(!explained("2").contains("smaller"));
     }
 }

@@ -1,6 +1,6 @@
-//! What the API server warns of, as kubectl shows it: `Warning: …` on standard error, each once.
+//! Prints the warnings of the API server as kubectl does: `Warning: …` on standard error, each once.
 //!
-//! It comes in a header of the answer (RFC 7234, section 5.5), which the client does not hand on.
+//! They are in a header of the response (RFC 7234, section 5.5), which the client does not pass on.
 
 use std::collections::HashSet;
 use std::io::{IsTerminal as _, Write as _, stderr};
@@ -11,10 +11,10 @@ use axum::http::header::WARNING;
 
 use crate::templates::show::printable;
 
-/// The code of what is for the user to read, whatever caused it.
+/// The warn-code of miscellaneous warnings for the user.
 const MISCELLANEOUS: &str = "299 ";
 
-/// Where warnings go. Clones share what was shown already.
+/// Prints warnings. Clones share the list of those that were printed already.
 #[derive(Clone, Debug)]
 pub(crate) struct Warnings {
     shown: Arc<Mutex<HashSet<String>>>,
@@ -22,7 +22,7 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// Onto the standard error of this process.
+    /// Prints to the standard error of this process.
     pub(crate) fn to_stderr() -> Self {
         let coloured = stderr().is_terminal() && super::output::allows_colours();
         Self {
@@ -35,10 +35,10 @@ impl Warnings {
         }
     }
 
-    /// Shows the warnings of an answer, and hands it on as it is.
-    pub(crate) fn tell<B>(&self, response: Response<B>) -> Response<B> {
+    /// Prints the warnings of a response, and returns the response.
+    pub(crate) fn show<B>(&self, response: Response<B>) -> Response<B> {
         for line in self.new_lines(&response) {
-            // Nobody may be listening; the answer counts all the same.
+            // A closed standard error does not change the response.
             writeln!(stderr(), "{line}").ok();
         }
         response
@@ -56,7 +56,7 @@ impl Warnings {
     }
 }
 
-/// The texts of a header: `299 - "one", 299 - "two"`. What is none is left out.
+/// The texts of a header: `299 - "one", 299 - "two"`. Malformed parts are left out.
 fn texts(header: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = header;
@@ -95,11 +95,11 @@ mod tests {
     use super::{Warnings, texts};
 
     #[test]
-    fn a_header_holds_any_number_of_warnings() {
+    fn texts_reads_any_number_of_warnings() {
         for (header, expected) in [
             (r#"299 - "one""#, &["one"][..]),
             (r#"299 kube-apiserver "one", 299 - "two""#, &["one", "two"]),
-            (r#"299 - "say \"no\" \\ more""#, &[r#"say "no" \ more"#]),
+            (r#"299 - "quote \"no\" \\ more""#, &[r#"quote "no" \ more"#]),
             (r#"299 - "dated" "Sat, 25 Aug 2012 23:34:45 GMT""#, &["dated"]),
             (r#"110 - "stale", 299 - "one""#, &["one"]),
             (r#"299 - "no end"#, &[]),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_shown_once_and_cannot_command_the_terminal() {
+    fn warnings_are_shown_once_without_control_characters() {
         let warnings = Warnings {
             shown: std::sync::Arc::default(),
             heading: "Warning:",

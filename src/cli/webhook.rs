@@ -18,59 +18,59 @@ use super::service::{self, LogFormat};
 use crate::webhook::certificates::Certificates;
 use crate::webhook::metrics::serve_metrics;
 use crate::webhook::{
-    Cluster, Engine, Engines, Identity, Keeping, Limits, Metrics, Native, Running, SecretPath, Server,
+    ApiServer, Engine, Engines, Identity, Keeping, Limits, Native, Running, SecretPath, Server, WebhookMetrics,
 };
 
-/// How often the certificate is looked at.
-const LOOK: Duration = Duration::from_secs(60);
-/// How long API servers may take to learn whom they are to trust.
+/// The time between two checks of the certificate.
+const CHECK: Duration = Duration::from_secs(60);
+/// The time that API servers get to learn a new caBundle.
 const LEARN: Duration = Duration::from_secs(10);
 
-/// Serve the policy to the API server itself, where there is no Kubewarden
+/// Serve the policy to the API server directly, without Kubewarden
 ///
-/// Answers under /validate/claim-rollout, and the same with -claims, -pods and -retention behind it, each followed
-/// by a secret that only API servers know, and under /healthz. Makes its certificate and the secret, renews the certificate,
-/// and writes both into the webhook configurations in deploy/webhook.
+/// Serves /healthz, and /validate/claim-rollout and the same with -claims, -pods and -retention, each followed by a
+/// secret that only API servers know. Creates its certificate and the secret, renews the certificate, and writes both
+/// to the webhook configurations in deploy/webhook.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where it listens, with TLS; port 0 takes a free one, which is logged
+    /// Address to listen on, with TLS; with port 0 a free port, which is logged
     #[arg(long, default_value = "0.0.0.0:8443", env = "CLAIM_ROLLOUT_WEBHOOK_ADDRESS")]
     address: SocketAddr,
-    /// The settings of the policy, in JSON or YAML; none are the defaults
+    /// Policy settings file (JSON or YAML); built-in defaults if omitted
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// The name of the Service that leads here, of the Secret with the certificate, and of the webhook configurations
+    /// Name of the Service, of the Secret with the certificate, and of the webhook configurations
     #[arg(long, default_value = "claim-rollout-webhook", value_name = "NAME")]
     name: String,
-    /// A further host name or address of this server in its certificate; may be repeated
+    /// Additional host name or address of this server in its certificate. May be repeated
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// A folder with tls.crt and tls.key that somebody else renews, such as cert-manager: nothing is made then, no Secret is
-    /// written and no webhook configuration
+    /// Folder with tls.crt and tls.key that another program renews, such as cert-manager; the webhook then creates no
+    /// certificate, and writes neither the Secret nor webhook configurations
     #[arg(long, value_name = "FOLDER")]
     certificates: Option<PathBuf>,
-    /// With --certificates: a file with the secret that ends the paths in your webhook configurations, at least 26 lower case
-    /// letters, digits or `-`. Without it everybody who reaches the address is answered
+    /// With --certificates: file with the secret at the end of the paths in your webhook configurations, at least 26
+    /// lower case letters, digits or `-`. Without it, everybody who reaches the address is answered
     #[arg(long, value_name = "FILE", requires = "certificates")]
     path_file: Option<PathBuf>,
-    /// Where /metrics is served, without TLS; nowhere if it is not given
+    /// Address to serve /metrics on, without TLS; not served if omitted
     #[arg(long, value_name = "ADDRESS", env = "CLAIM_ROLLOUT_WEBHOOK_METRICS_ADDRESS")]
     metrics_address: Option<SocketAddr>,
-    /// The form of the log on standard error; RUST_LOG filters it
+    /// Format of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
 
-/// Whose certificate is shown.
-enum Source {
-    /// Our own.
+/// The source of the certificate.
+enum CertificateSource {
+    /// This program creates and renews it.
     Kept(Client, Keeping),
-    /// Somebody else's.
+    /// Another program renews it.
     Folder(PathBuf, Option<PathBuf>),
 }
 
-/// What API servers trust, and under which path they ask.
-enum Shown {
+/// The certificate and the path in use.
+enum CertificateInUse {
     Kept(Certificates),
     Folder(Identity, Option<SecretPath>),
 }
@@ -78,20 +78,20 @@ enum Shown {
 /// Serves until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// If it cannot begin: the settings are invalid, the address is taken, or there is no certificate.
+/// If the server cannot start: the settings are invalid, the address is in use, or there is no certificate.
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> anyhow::Result<()> {
     service::log(arguments.log_format);
     let settings = settings(arguments.settings.as_deref())?;
     let (client, namespace) = cluster.connect_as_a_service().await?;
-    let engines = engines(&settings, &Cluster::new(client.clone()))?;
+    let engines = engines(&settings, &ApiServer::new(client.clone()))?;
     let metrics = metrics(arguments.metrics_address).await?;
     let source = match arguments.certificates {
-        Some(folder) => Source::Folder(folder, arguments.path_file),
-        None => Source::Kept(client, keeping(namespace, arguments.name, arguments.host)),
+        Some(folder) => CertificateSource::Folder(folder, arguments.path_file),
+        None => CertificateSource::Kept(client, keeping(namespace, arguments.name, arguments.host)),
     };
-    let shown = source.look(None).await?;
+    let shown = source.check(None).await?;
     if shown.path().is_none() {
-        tracing::warn!("everybody who reaches the address is answered: there is no secret in the path");
+        tracing::warn!("the path has no secret: everybody who reaches the address is answered");
     }
     let server = Server {
         engines,
@@ -110,45 +110,48 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> any
     Ok(())
 }
 
-/// What is counted, served on this address from now on.
-async fn metrics(address: Option<SocketAddr>) -> anyhow::Result<Arc<Metrics>> {
-    let metrics = Arc::<Metrics>::default();
+/// The metrics, served on this address if there is one.
+async fn metrics(address: Option<SocketAddr>) -> anyhow::Result<Arc<WebhookMetrics>> {
+    let metrics = Arc::<WebhookMetrics>::default();
     if let Some(address) = address {
         let listener = TcpListener::bind(address)
             .await
             .with_context(|| format!("failed to listen on {address}"))?;
-        tracing::info!(address = %listener.local_addr()?, "metrics");
+        tracing::info!(address = %listener.local_addr()?, "serving metrics");
         tokio::spawn(serve_metrics(listener, Arc::clone(&metrics)));
     }
     Ok(metrics)
 }
 
-/// Looks at the certificate for ever, and shows another when there is one. What goes wrong is logged: the one before is good
-/// for a month more.
-async fn renew(running: &Running, source: &Source, mut shown: Shown) {
+/// Checks the certificate for ever, and switches to a new one. Errors are logged: the previous certificate is valid for
+/// another month.
+async fn renew(running: &Running, source: &CertificateSource, mut shown: CertificateInUse) {
     loop {
-        tokio::time::sleep(LOOK).await;
-        match source.look(Some(&shown)).await {
+        tokio::time::sleep(CHECK).await;
+        match source.check(Some(&shown)).await {
             Ok(found) => {
                 if let Some(path) = found.path().filter(|path| shown.path() != Some(path)) {
                     running.answer_under(path.clone());
-                    tracing::info!("another path is answered");
+                    tracing::info!("switched to another path");
                 }
                 if found.identity() != shown.identity() {
                     tokio::time::sleep(LEARN).await;
                     match running.prove(found.identity()) {
-                        Ok(()) => tracing::info!("another certificate is shown"),
-                        Err(error) => tracing::error!(%error, "the certificate cannot be used"),
+                        Ok(()) => tracing::info!("switched to another certificate"),
+                        Err(error) => tracing::error!(%error, "failed to use the new certificate"),
                     }
                 }
                 shown = found;
             }
-            Err(error) => tracing::warn!(error = format!("{error:#}"), "no certificate: the one before is shown"),
+            Err(error) => tracing::warn!(
+                error = format!("{error:#}"),
+                "failed to renew the certificate: the previous one stays in use"
+            ),
         }
     }
 }
 
-impl Shown {
+impl CertificateInUse {
     fn identity(&self) -> &Identity {
         match self {
             Self::Kept(certificates) => &certificates.identity,
@@ -164,16 +167,16 @@ impl Shown {
     }
 }
 
-impl Source {
-    /// What to show now, after this.
-    async fn look(&self, shown: Option<&Shown>) -> anyhow::Result<Shown> {
+impl CertificateSource {
+    /// The certificate and the path to use now, after those in `shown`.
+    async fn check(&self, shown: Option<&CertificateInUse>) -> anyhow::Result<CertificateInUse> {
         match self {
             Self::Kept(client, keeping) => {
                 let before = shown.and_then(|shown| match shown {
-                    Shown::Kept(certificates) => Some(certificates),
-                    Shown::Folder(..) => None,
+                    CertificateInUse::Kept(certificates) => Some(certificates),
+                    CertificateInUse::Folder(..) => None,
                 });
-                Ok(Shown::Kept(keeping.keep(client, now(), before).await?))
+                Ok(CertificateInUse::Kept(keeping.keep(client, now(), before).await?))
             }
             Self::Folder(folder, path) => {
                 let identity = Identity {
@@ -181,7 +184,7 @@ impl Source {
                     key: files::text(&folder.join("tls.key"))?,
                 };
                 let path = path.as_deref().map(read_path).transpose()?;
-                Ok(Shown::Folder(identity, path))
+                Ok(CertificateInUse::Folder(identity, path))
             }
         }
     }
@@ -210,8 +213,8 @@ fn settings(file: Option<&Path>) -> anyhow::Result<Box<RawValue>> {
     }
 }
 
-/// What answers under which path: the names are those of the policy objects in deploy/.
-fn engines(settings: &RawValue, cluster: &Cluster) -> anyhow::Result<Engines> {
+/// The engines by path. The names are those of the policy objects in deploy/.
+fn engines(settings: &RawValue, cluster: &ApiServer) -> anyhow::Result<Engines> {
     let retention = of_retention(settings)?;
     let all = [
         ("claim-rollout", settings.to_owned()),
@@ -227,7 +230,7 @@ fn engines(settings: &RawValue, cluster: &Cluster) -> anyhow::Result<Engines> {
     engines.collect()
 }
 
-/// The same settings for the webhook that validates: it changes nothing, and warns unless the settings say otherwise.
+/// The settings for the validating webhook: it changes nothing, and warns unless the settings specify otherwise.
 fn of_retention(settings: &RawValue) -> anyhow::Result<Box<RawValue>> {
     let mut settings: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(settings.get()).context("settings: expected an object")?;
@@ -244,7 +247,7 @@ mod tests {
     use super::{keeping, of_retention};
 
     #[test]
-    fn the_webhook_that_validates_changes_nothing_and_warns_unless_it_is_told_otherwise() {
+    fn retention_settings_validate_only_and_warn_by_default() {
         for (settings, expected) in [
             (json!({}), json!({"mode": "ValidateOnly", "retention": "Warn"})),
             (
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_certificate_is_for_the_service_and_for_what_else_is_named() {
+    fn keeping_names_are_the_service_and_the_hosts() {
         let keeping = keeping(
             "platform".to_owned(),
             "webhook".to_owned(),

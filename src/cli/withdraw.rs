@@ -1,4 +1,4 @@
-//! `claim-rollout withdraw`: drops what is staged.
+//! `claim-rollout withdraw`: drops the staged change.
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -10,40 +10,39 @@ use serde_json::Value;
 use super::ClusterArguments;
 use super::cluster::{kind, objects as objects_of};
 use super::output::print;
-use super::revisions::{self, History};
+use super::revisions::{self, RevisionHistory};
 use crate::controller::objects;
 use crate::rollout::SetView;
 use crate::templates::{Revision, keys};
 
-/// The field manager of what users write with this program.
+/// The field manager of writes that users make with this program.
 const FIELD_MANAGER: &str = "kubectl-claim-rollout";
 
-/// Drop the staged change of a StatefulSet
+/// Withdraw the staged change of a StatefulSet
 ///
-/// Claims that were updated already stay as they are: a volume does not shrink. Pods that wait for their claims go on, and
-/// replicas that have not been reached stay as they were. With the setting `shrink: Recover`, and the right to patch
-/// persistentvolumeclaims, a larger size that a claim was asked for and has not reached is taken back.
+/// PVCs that were updated already stay as they are: a volume does not shrink. Pods no longer wait for their PVCs, and
+/// replicas that were not reached stay as they are. With the setting `shrink: Recover`, and the right to patch
+/// persistentvolumeclaims, a larger size that a PVC asks for and has not reached is taken back.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The StatefulSet.
+    /// Name of the StatefulSet
     name: String,
-    /// Only if this is what is staged.
+    /// Withdraw only if this revision is staged
     revision: Option<String>,
-    /// `server`: ask the API server what would become of it, and store nothing.
+    /// `none`, or `server` to submit a server-side request without persisting it
     #[arg(long, value_name = "MODE", default_value = "none")]
     dry_run: DryRun,
 }
 
-/// Whether anything is stored.
+/// The dry-run strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DryRun {
-    /// It is.
+    /// Persist the request
     None,
-    /// The API server goes through it all, and stores nothing.
+    /// Submit a server-side request without persisting it
     Server,
 }
 
-/// Runs the subcommand.
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
     let (client, namespace) = cluster.connect().await?;
     let (set, history) = revisions::read(&client, &namespace, &arguments.name).await?;
@@ -51,24 +50,21 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
     withdraw(&client, &set, &history.set, &revision, arguments.dry_run).await
 }
 
-/// The revision that is staged, if it is the one that is named.
-fn staged(history: &History, named: Option<&str>) -> anyhow::Result<Revision> {
+/// The staged revision, if it is the named one.
+fn staged(history: &RevisionHistory, named: Option<&str>) -> anyhow::Result<Revision> {
     let Some(change) = &history.set.staged else {
-        bail!(
-            "expected a staged change of StatefulSet {}, but found none",
-            history.set.name
-        );
+        bail!("StatefulSet {} has no staged change", history.set.name);
     };
     let staged = change.revision();
     let named = named.unwrap_or(staged.as_str());
     ensure!(
         named == staged.as_str(),
-        "expected the staged revision {staged}, but found {named}"
+        "revision {named} is not staged: the staged one is {staged}"
     );
     Ok(staged)
 }
 
-/// Asks for it, and says what became of it.
+/// Withdraws the revision and prints the outcome.
 pub(super) async fn withdraw(
     client: &Client,
     set: &Value,
@@ -80,8 +76,8 @@ pub(super) async fn withdraw(
     if is_left(&stored) {
         take_off(client, view, &stored, dry_run).await?;
         bail!(
-            "nothing was withdrawn: expected the policy to take the annotation {}, but found that nobody did, and took it off \
-             again: is the policy installed, and called for namespace {}?",
+            "nothing was withdrawn: the policy did not consume the annotation {}, so it was removed again: is the policy \
+             installed, and called for namespace {}?",
             keys::WITHDRAW,
             view.namespace
         );
@@ -89,7 +85,7 @@ pub(super) async fn withdraw(
     if is_taken_back(&objects::set(&stored)?, revision)? {
         return print(&format!(
             "{}{TAKEN_BACK}{}\n",
-            told(&view.name, revision, &[], dry_run),
+            message(&view.name, revision, &[], dry_run),
             view.name
         ));
     }
@@ -98,21 +94,21 @@ pub(super) async fn withdraw(
     let claims = claims
         .list(&at_it)
         .await
-        .context("the claims that were updated already")?;
+        .context("failed to list the PVCs that were updated already")?;
     let names = claims.items.into_iter().filter_map(|claim| claim.metadata.name);
     let ours: Vec<String> = names.filter(|name| is_of(view, name)).collect();
-    print(&told(&view.name, revision, &ours, dry_run))
+    print(&message(&view.name, revision, &ours, dry_run))
 }
 
-/// What is said where the live templates are staged in place of what was withdrawn.
-const TAKEN_BACK: &str = "what claims have not reached of it is taken back: claim-rollout status ";
+/// The message if the live templates are staged in place of the withdrawn ones.
+const TAKEN_BACK: &str = "sizes that PVCs have not reached are taken back: claim-rollout status ";
 
-/// True iff the policy has not seen the request: it takes the annotation, whatever it says.
+/// True iff the policy was not called: it always consumes the annotation.
 fn is_left(stored: &Value) -> bool {
     stored["metadata"]["annotations"].get(keys::WITHDRAW).is_some()
 }
 
-/// Takes the annotation off again, or it would drop a wish at some later edit, when the policy is back.
+/// Removes the annotation again. Otherwise it would withdraw a later staged change, once the policy is back.
 async fn take_off(client: &Client, view: &SetView, stored: &Value, dry_run: DryRun) -> anyhow::Result<()> {
     if dry_run == DryRun::Server {
         return Ok(());
@@ -123,7 +119,7 @@ async fn take_off(client: &Client, view: &SetView, stored: &Value, dry_run: DryR
     let off = sets.patch(&view.name, &parameters, &Patch::<()>::Json(patch)).await;
     let off = off.with_context(|| {
         format!(
-            "nothing was withdrawn, and the annotation {} is still there: take it off, or it withdraws later",
+            "nothing was withdrawn, and the annotation {} is still set: remove it, or it withdraws a later change",
             keys::WITHDRAW
         )
     });
@@ -134,10 +130,7 @@ async fn take_off(client: &Client, view: &SetView, stored: &Value, dry_run: DryR
 fn is_taken_back(stored: &SetView, revision: &Revision) -> anyhow::Result<bool> {
     let left = stored.staged.as_ref().map(|change| change.revision());
     let taken_back = left.as_ref() == Some(&Revision::of(&stored.live)) && left.as_ref() != Some(revision);
-    ensure!(
-        left.is_none() || taken_back,
-        "expected revision {revision} to be withdrawn, but found it staged still"
-    );
+    ensure!(left.is_none() || taken_back, "revision {revision} is still staged");
     Ok(taken_back)
 }
 
@@ -147,18 +140,18 @@ fn is_of(set: &SetView, claim: &str) -> bool {
     places.any(|ordinal| ordinal.is_some())
 }
 
-fn told(set: &str, revision: &Revision, updated: &[String], dry_run: DryRun) -> String {
+fn message(set: &str, revision: &Revision, updated: &[String], dry_run: DryRun) -> String {
     let mut text = format!(
         "statefulset.apps/{set} withdrew revision {revision}{}\n",
         remark(dry_run)
     );
     if !updated.is_empty() {
-        text += &format!("updated already, and staying as they are: {}\n", updated.join(", "));
+        text += &format!("updated PVCs stay as they are: {}\n", updated.join(", "));
     }
     text
 }
 
-/// What kubectl says of what was not stored.
+/// The remark of kubectl on a dry run.
 pub(super) fn remark(dry_run: DryRun) -> &'static str {
     match dry_run {
         DryRun::None => "",
@@ -166,7 +159,7 @@ pub(super) fn remark(dry_run: DryRun) -> &'static str {
     }
 }
 
-/// Writes to a set; the set as it is then. The patch carries what it was decided for.
+/// Patches a set and returns the result. The patch contains the uid and resourceVersion of the decision.
 pub(super) async fn patch(client: &Client, set: &SetView, patch: &Value, dry_run: DryRun) -> anyhow::Result<Value> {
     let sets = objects_of(client, Some(&set.namespace), &kind("apps", "v1", "StatefulSet"));
     let stored = sets
@@ -187,40 +180,40 @@ fn parameters(dry_run: DryRun) -> PatchParams {
 mod tests {
     use serde_json::json;
 
-    use super::{DryRun, is_left, is_of, is_taken_back, staged, told};
+    use super::{DryRun, is_left, is_of, is_taken_back, message, staged};
     use crate::cli::revisions::tests::{history, revision};
     use crate::templates::Revision;
 
     #[test]
-    fn only_what_is_staged_can_be_withdrawn() {
+    fn staged_revision_must_be_the_named_one() {
         let (one, two) = (revision("2Gi"), revision("3Gi"));
         let with = |named| staged(&history(Some("2Gi"), &[]), named).map(|staged| staged.to_string());
         assert_eq!(with(None).expect("staged"), one);
         assert_eq!(with(Some(&one)).expect("staged"), one);
         let error = with(Some(&two)).expect_err("another").to_string();
-        assert_eq!(error, format!("expected the staged revision {one}, but found {two}"));
+        assert_eq!(error, format!("revision {two} is not staged: the staged one is {one}"));
         let error = staged(&history(None, &[]), None).expect_err("nothing").to_string();
-        assert_eq!(error, "expected a staged change of StatefulSet web, but found none");
+        assert_eq!(error, "StatefulSet web has no staged change");
     }
 
     #[test]
-    fn what_stays_as_it_is_is_named() {
-        let told = |updated: &[&str], dry_run| {
+    fn message_names_the_updated_claims() {
+        let text = |updated: &[&str], dry_run| {
             let updated: Vec<String> = updated.iter().map(|name| (*name).to_owned()).collect();
-            told("web", &Revision::from_text("r"), &updated, dry_run)
+            message("web", &Revision::from_text("r"), &updated, dry_run)
         };
         assert_eq!(
-            told(&[], DryRun::Server),
+            text(&[], DryRun::Server),
             "statefulset.apps/web withdrew revision r (server dry run)\n"
         );
         assert_eq!(
-            told(&["data-web-2", "data-web-1"], DryRun::None),
-            "statefulset.apps/web withdrew revision r\nupdated already, and staying as they are: data-web-2, data-web-1\n"
+            text(&["data-web-2", "data-web-1"], DryRun::None),
+            "statefulset.apps/web withdrew revision r\nupdated PVCs stay as they are: data-web-2, data-web-1\n"
         );
     }
 
     #[test]
-    fn what_is_left_of_a_withdrawal_says_what_came_of_it() {
+    fn is_taken_back_reads_the_stored_set() {
         let withdrawn = Revision::from_text(revision("3Gi"));
         let live = Revision::of(&history(None, &[]).set.live);
         for (staged, named, expected) in [
@@ -240,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_of_other_sets_are_not_named() {
+    fn is_of_another_set_is_false() {
         let set = history(Some("2Gi"), &[]).set;
         assert!(is_of(&set, "data-web-0"));
         assert!(!is_of(&set, "data-other-0"));

@@ -6,23 +6,23 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes};
 use tokio::time::timeout;
 
-use super::room::{Full, Held};
+use super::room::{Full, Reservation};
 
-/// For how long, and for how many bytes, a body is taken that nobody reads: who still sends it would be reset, and never see
-/// the answer.
+/// The time and the bytes for which an unread body is drained. Otherwise a client that still sends would be reset, and
+/// never read the answer.
 const DRAIN_TIME: Duration = Duration::from_secs(3);
 const DRAIN_BYTES: usize = 16 * 1024 * 1024;
-/// The first piece of memory for a body.
+/// The initial capacity for a body.
 const FIRST: usize = 4096;
 
-/// Why a body is not read to its end.
+/// The reason why a body is not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
     /// It is longer than allowed.
     TooLong,
     /// There is no room for it now.
     NoRoom,
-    /// It broke off.
+    /// The connection broke off.
     Broken,
 }
 
@@ -32,15 +32,15 @@ impl From<Full> for Unread {
     }
 }
 
-/// Reads a body of at most `limit` bytes into the room that is held.
+/// Reads a body of at most `limit` bytes into reserved room.
 ///
-/// What is announced is denied at once if it is too long, or has no room. Room is taken for what has come: who announces
-/// much and sends nothing takes none. A body that has proved to be large takes what it announced, all at once, so that of
-/// many large ones some are read to their end.
+/// A body with an announced length that is too long, or has no room, is denied at once. Room is reserved for received
+/// bytes: a client that announces much and sends nothing reserves none. A body that has proved to be large reserves its
+/// announced length at once, so that of many large bodies some are read to their end.
 ///
 /// # Errors
 /// [`Unread`]; the rest of the body is left where it is.
-pub(super) async fn read<B>(body: &mut B, limit: usize, held: &mut Held) -> Result<Vec<u8>, Unread>
+pub(super) async fn read<B>(body: &mut B, limit: usize, reservation: &mut Reservation) -> Result<Vec<u8>, Unread>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -50,11 +50,11 @@ where
         if length > limit {
             return Err(Unread::TooLong);
         }
-        held.could_grow(length)?;
+        reservation.could_grow(length)?;
     }
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
-        // Trailers mean nothing here.
+        // Trailers are ignored.
         let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else {
             continue;
         };
@@ -63,8 +63,8 @@ where
             return Err(Unread::TooLong);
         }
         if length > bytes.capacity() {
-            let capacity = capacity(length, announced, held.room().small()).min(limit);
-            held.grow(capacity)?;
+            let capacity = capacity(length, announced, reservation.room().small()).min(limit);
+            reservation.grow(capacity)?;
             bytes.reserve_exact(capacity - bytes.len());
         }
         bytes.extend_from_slice(&data);
@@ -72,7 +72,7 @@ where
     Ok(bytes)
 }
 
-/// How much to take for so many bytes.
+/// The room to reserve for this length.
 fn capacity(length: usize, announced: Option<usize>, small: usize) -> usize {
     let doubled = length.next_power_of_two().max(FIRST);
     match announced {
@@ -82,7 +82,7 @@ fn capacity(length: usize, announced: Option<usize>, small: usize) -> usize {
     }
 }
 
-/// Takes what is left of a body, for a moment.
+/// Drains the rest of a body, within limits.
 pub(super) async fn drain<B>(mut body: B)
 where
     B: Body<Data = Bytes> + Unpin,
@@ -109,7 +109,7 @@ mod tests {
     use super::{FIRST, Unread, capacity, read};
     use crate::webhook::room::Room;
 
-    /// A body of equal pieces; what it says of its length may be wrong.
+    /// A body of equal pieces; the announced length may be wrong.
     struct Pieces {
         count: usize,
         length: usize,
@@ -135,15 +135,15 @@ mod tests {
         }
     }
 
-    /// What becomes of it with a limit of 10,000 in a room of 160,000 bytes, and how many pieces were not asked for.
+    /// Reads with a limit of 10,000 in a room of 160,000 bytes; also returns the number of pieces that were left.
     async fn outcome(mut body: Pieces, taken: usize) -> (Result<usize, Unread>, usize) {
         let room = Room::new(160_000, Default::default());
-        let mut others = room.hold();
+        let mut others = room.reservation();
         others.grow(taken).unwrap();
-        let mut held = room.hold();
-        let read = read(&mut body, 10_000, &mut held).await;
-        drop(held);
-        assert_eq!(room.used(), taken as u64, "room is given back");
+        let mut reservation = room.reservation();
+        let read = read(&mut body, 10_000, &mut reservation).await;
+        drop(reservation);
+        assert_eq!(room.used(), taken as u64, "the room is released");
         (read.map(|bytes| bytes.len()), body.count)
     }
 

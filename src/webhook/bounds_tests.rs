@@ -1,4 +1,4 @@
-//! Who is not answered, and that nobody else waits for that.
+//! Requests that are not answered, and that they do not block others.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::fixtures::{Served, answer, call, post, review, send, start};
 use super::path::of_policy;
 use super::{Limits, SecretPath};
 
-/// Time that nobody uses up in these tests.
+/// A time that no test reaches.
 const LONG: Duration = Duration::from_secs(3600);
 
 fn limits() -> Limits {
@@ -21,7 +21,7 @@ fn limits() -> Limits {
     }
 }
 
-/// Reads a byte of an answer whose connection goes on.
+/// Reads the beginning of an answer on a connection that stays open.
 async fn first_line(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
     let mut bytes = vec![0; 12];
     stream.read_exact(&mut bytes).await.expect("an answer");
@@ -36,7 +36,7 @@ async fn path_without_the_secret_is_not_found_and_nothing_is_decided() {
     for wrong in ["/validate/fast", "/validate/fast/", "/", "/metrics", &path(1)] {
         let answer = call(&served, &format!("POST {wrong}"), &review()).await;
         assert_eq!((answer.status, answer.body.as_str()), (404, "not found\n"), "{wrong}");
-        // The answer comes although the body does not.
+        // The answer does not wait for the body.
         let answer = send(&served, &post(wrong, 100)).await;
         assert_eq!(answer.status, 404, "{wrong}");
     }
@@ -56,7 +56,7 @@ async fn path_without_the_secret_is_not_found_and_nothing_is_decided() {
     assert_eq!(
         call(&served, "GET /healthz", "").await.status,
         200,
-        "probes know no secret"
+        "probes need no secret"
     );
 }
 
@@ -64,12 +64,12 @@ async fn path_without_the_secret_is_not_found_and_nothing_is_decided() {
 async fn body_too_long_is_denied_whether_announced_or_not() {
     let body = 4096;
     let served = start(Limits { body, ..limits() }, None);
-    // Of what is announced nothing has to come.
+    // The announced length is enough for the denial.
     let announced = send(&served, &post("/validate/fast", body + 1)).await;
     assert_eq!(announced.status, 413, "{announced:?}");
     let head = "POST /validate/fast HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunk = format!("800\r\n{}\r\n", " ".repeat(0x800));
-    // The second chunk fills it; the end never comes.
+    // The second chunk reaches the limit; the body has no end.
     let chunked = send(&served, &format!("{head}{chunk}{chunk}1\r\n ")).await;
     assert_eq!(chunked.status, 413, "{chunked:?}");
     assert!(served.counts("bounds_total{bound=\"body_length\"} 2"));
@@ -121,12 +121,12 @@ async fn connection_without_a_request_in_time_is_closed() {
     assert_eq!(silent.read(&mut [0]).await.ok(), Some(0), "no handshake");
     served.until_counts("bounds_total{bound=\"introduction\"} 2").await;
 
-    // It is as old as they were.
+    // The known connection is as old as the closed ones.
     known.write_all(request.as_bytes()).await.expect("sent");
     served.evaluated(2).await;
 }
 
-/// Connections that have sent half of a head, or half of a body, and are silent since.
+/// Connections that have sent half of a head or of a body.
 async fn slow(served: &Served, count: usize, text: &str) -> Vec<tokio_rustls::client::TlsStream<TcpStream>> {
     let mut slow = Vec::new();
     for _ in 0..count {
@@ -160,7 +160,7 @@ async fn connections_that_are_slow_make_way_for_a_valid_request() {
 }
 
 #[tokio::test]
-async fn connection_that_is_being_answered_makes_way_for_nobody() {
+async fn connection_that_is_being_answered_is_not_closed() {
     let served = start(
         Limits {
             connections: 2,
@@ -211,7 +211,7 @@ async fn room_of_a_late_decision_is_held_until_it_has_ended() {
     let served = start(limits(), None);
     let late = call(&served, "POST /validate/gated?timeout=1s", &review()).await;
     assert!(late.body.contains("\"code\":504"), "{late:?}");
-    assert!(!served.counts("bodies_bytes 0"), "it is still being decided");
+    assert!(!served.counts("bodies_bytes 0"), "the decision is still in progress");
     served.gate.add_permits(1);
     served.until_counts("bodies_bytes 0").await;
 }

@@ -1,8 +1,9 @@
-//! Certificates of the webhook's own making, the path that goes with them, and when they are due. Pure but for the random
+//! Self-made certificates of the webhook, the secret path, and when to renew the certificates. Pure but for random
 //! numbers.
 //!
-//! Each time an authority is made, signs one certificate, and is forgotten: nobody can steal its key. API servers trust
-//! the newest two authorities, so that no replica is refused while the others still show the certificate before.
+//! Each renewal creates an authority that signs one certificate and whose key is then dropped, so nobody can steal it.
+//! API servers trust the newest two authorities, so that a replica that still uses the previous certificate is trusted
+//! too.
 
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use rcgen::{
@@ -15,55 +16,55 @@ use super::identity::Identity;
 use super::path::{NotRandom, SecretPath};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// How long a certificate is good for, and after how long another is made.
+/// The days that a certificate is valid, and the days until its renewal.
 const VALID_DAYS: i32 = 90;
 const RENEWED_DAYS: i32 = 60;
-/// The most names that a certificate is made for, of all replicas that ever named themselves differently.
+/// The maximum number of names in a certificate, over all replicas with different names.
 const MOST_NAMES: usize = 64;
 const END: &str = "-----END CERTIFICATE-----";
 
-/// What the replicas share.
+/// The certificates and the path that all replicas share.
 #[derive(Clone, Debug)]
 pub struct Certificates {
     /// The authorities that API servers are to trust, newest first, in PEM.
     pub authorities: String,
-    /// What the server proves its identity with.
+    /// The certificate and key of the server.
     pub identity: Identity,
     /// The part of the path that only API servers know. It stays when the certificate is renewed.
     pub path: SecretPath,
-    /// For whom, and until when.
+    /// The names and the time of renewal.
     pub terms: Terms,
 }
 
-/// For whom certificates were made, and until when they are used.
+/// The names in the certificates, and the time of renewal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Terms {
     /// The host names and addresses of the server.
     pub names: Vec<String>,
-    /// When others are made.
+    /// The time of renewal.
     pub renew_at: Timestamp,
 }
 
-/// Why certificates cannot be made.
+/// An error in the creation of certificates.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotMake {
-    /// For example for a name that is none.
-    #[error("expected to make a certificate for {names}, but could not: {source}")]
+    /// For example because a name is invalid.
+    #[error("failed to create a certificate for {names}: {source}")]
     Certificate {
         /// The names.
         names: String,
-        /// What is wrong.
+        /// The cause.
         source: rcgen::Error,
     },
-    /// There are no random numbers for the path.
+    /// The path needs random numbers, and there are none.
     #[error(transparent)]
     Path(#[from] NotRandom),
 }
 
 impl Certificates {
-    /// New ones for these names. Of those before, the newest authority goes on being trusted, the path stays, and so do the
-    /// names until it is time: replicas may have different ones.
+    /// New certificates for these names. The newest previous authority stays trusted, and the path stays. So do the
+    /// previous names until their renewal is due, because replicas may have different names.
     ///
     /// # Errors
     /// [`CannotMake`] if a name is neither a host name nor an address.
@@ -96,14 +97,14 @@ impl Certificates {
 }
 
 impl Terms {
-    /// True iff others have to be made: it is time, or the server has another name.
+    /// True iff new certificates are needed: renewal is due, or the server has another name.
     #[must_use]
     pub fn are_over(&self, names: &[String], now: Timestamp) -> bool {
         !names.iter().all(|name| self.names.contains(name)) || self.renew_at <= now
     }
 }
 
-/// The certificate of an authority, and what it has signed.
+/// The certificate of a new authority, and the identity that it has signed.
 fn issue(names: &[String], now: Timestamp) -> Result<(String, Identity), rcgen::Error> {
     // Clocks differ; a day in the past is enough for all of them.
     let day = |days: i32| {

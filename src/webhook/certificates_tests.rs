@@ -29,7 +29,7 @@ fn authorities_of_the_newest_two_are_trusted_and_the_path_stays() {
         let next = Certificates::make(&names(), now(), Some(&certificates)).unwrap();
         assert_eq!(authorities(&next).len(), 2);
         assert_ne!(authorities(&next)[0], authorities(&certificates)[0]);
-        assert_eq!(authorities(&next)[1], authorities(&certificates)[0], "the one before");
+        assert_eq!(authorities(&next)[1], authorities(&certificates)[0], "the previous one");
         assert_eq!(next.path, certificates.path);
         certificates = next;
     }
@@ -80,7 +80,7 @@ fn names_of_replicas_that_differ_are_in_one_certificate() {
     }
     assert_eq!((made, shared.terms.names.len()), (2, 4));
     let renewed = Certificates::make(&named("a"), days(100), Some(&shared)).unwrap();
-    assert_eq!(renewed.terms.names, named("a"), "names that nobody has are forgotten");
+    assert_eq!(renewed.terms.names, named("a"), "names that no replica has are dropped");
     let most = (0..100).fold(shared, |before, host| {
         Certificates::make(&named(&host.to_string()), now(), Some(&before)).unwrap()
     });
@@ -88,12 +88,12 @@ fn names_of_replicas_that_differ_are_in_one_certificate() {
 }
 
 #[test]
-fn a_name_that_is_none_is_an_error_that_says_so() {
+fn make_for_invalid_name_is_error() {
     let error = Certificates::make(&["näme".to_owned()], now(), None).unwrap_err();
     assert!(
         error
             .to_string()
-            .starts_with("expected to make a certificate for näme, but could not: "),
+            .starts_with("failed to create a certificate for näme: "),
         "{error}"
     );
 }

@@ -1,5 +1,5 @@
-//! The look-ups of a decision, answered by the API server with the rights of the webhook's account. None begins after the
-//! deadline of the decision, and none goes on.
+//! The lookups of a decision, answered by the API server with the rights of the account of the webhook. All end at the
+//! deadline of the decision.
 
 use std::time::Duration;
 
@@ -12,32 +12,32 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 
-/// The longest that one answer may take: a decision asks for several, and its user waits for it.
+/// The timeout of one lookup: a decision makes several, and the user waits for it.
 const TIME: Duration = Duration::from_secs(1);
 
-/// An API server that can be asked.
+/// A client of the API server for lookups.
 #[derive(Clone)]
-pub struct Cluster {
+pub struct ApiServer {
     client: Client,
     runtime: Handle,
 }
 
-/// Asks an API server, from a thread that may block, until a deadline.
+/// Look-ups from a thread that may block, until a deadline.
 struct Asking {
-    cluster: Cluster,
+    cluster: ApiServer,
     deadline: Instant,
 }
 
-impl std::fmt::Debug for Cluster {
+impl std::fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cluster").finish_non_exhaustive()
+        f.debug_struct("ApiServer").finish_non_exhaustive()
     }
 }
 
-/// May this user do this?
+/// Asks the API server whether a user may do something.
 ///
 /// # Errors
-/// If the API server does not answer, or not to this client.
+/// If the API server does not answer, or denies the question.
 pub(crate) async fn may(client: &Client, spec: SubjectAccessReviewSpec) -> kube::Result<bool> {
     let review = SubjectAccessReview {
         spec,
@@ -48,8 +48,8 @@ pub(crate) async fn may(client: &Client, spec: SubjectAccessReviewSpec) -> kube:
     Ok(answer.status.is_some_and(|status| status.allowed))
 }
 
-impl Cluster {
-    /// Asks with this client, on the runtime that this is called on.
+impl ApiServer {
+    /// Look-ups with this client, on the current runtime.
     ///
     /// # Panics
     /// Outside of a runtime.
@@ -61,7 +61,7 @@ impl Cluster {
         }
     }
 
-    /// The look-ups of a decision that nobody waits for after the deadline.
+    /// The lookups of a decision with this deadline.
     #[must_use]
     pub fn until(&self, deadline: Instant) -> Box<dyn Lookups> {
         Box::new(Asking {
@@ -72,11 +72,11 @@ impl Cluster {
 }
 
 impl Asking {
-    /// The answer, if it comes in time.
+    /// Waits for the answer until the timeout or the deadline.
     fn wait<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, CannotAsk> {
         let now = Instant::now();
         if now >= self.deadline {
-            return Err(CannotAsk("there is no time left to ask".to_owned()));
+            return Err(CannotAsk("the deadline has passed".to_owned()));
         }
         let late = || CannotAsk(format!("the API server did not answer within {} s", TIME.as_secs()));
         let until = self.deadline.min(now + TIME);
@@ -136,16 +136,16 @@ impl Lookups for Asking {
     }
 }
 
-/// What an API server has under a name.
+/// The result of a lookup by name.
 enum Found {
     Object(Box<DynamicObject>),
     /// No object of this name.
     Nothing,
-    /// No such kind, for example because the API server is older than it.
+    /// No such kind, for example because the API server is too old.
     NotServed,
 }
 
-/// An API server that knows the kind says of what it has not found.
+/// Reads the answer. If the API server serves the kind, the details of a 404 name the object.
 fn found(answer: kube::Result<DynamicObject>) -> kube::Result<Found> {
     match answer {
         Ok(object) => Ok(Found::Object(Box::new(object))),

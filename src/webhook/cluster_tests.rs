@@ -9,18 +9,18 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
-use super::Cluster;
+use super::ApiServer;
 use crate::admission::{CanI, CannotAsk, Get};
 
-/// An API server that says the same to every request, or nothing at all.
-fn cluster(says: Option<(u16, String)>) -> (Cluster, Arc<AtomicUsize>) {
+/// An API server with the same answer to every request, or with none.
+fn cluster(reply: Option<(u16, String)>) -> (ApiServer, Arc<AtomicUsize>) {
     let count = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&count);
     let service = tower::service_fn(move |_: Request<Body>| {
         counted.fetch_add(1, Ordering::SeqCst);
-        let says = says.clone();
+        let reply = reply.clone();
         async move {
-            let Some((code, text)) = says else {
+            let Some((code, text)) = reply else {
                 return std::future::pending().await;
             };
             let mut response = Response::new(Body::from(text.into_bytes()));
@@ -28,7 +28,7 @@ fn cluster(says: Option<(u16, String)>) -> (Cluster, Arc<AtomicUsize>) {
             Ok::<_, std::convert::Infallible>(response)
         }
     });
-    (Cluster::new(Client::new(service, "default")), count)
+    (ApiServer::new(Client::new(service, "default")), count)
 }
 
 const GOLD: Get<'_> = Get {
@@ -50,15 +50,15 @@ async fn get_of_a_kind_that_is_not_served_is_not_that_of_no_object() {
     let object = json!({"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass",
         "metadata": {"name": "gold"}, "driverName": "d"})
     .to_string();
-    for (says, expected) in [
+    for (reply, expected) in [
         ((200, object.clone()), Ok(Some(object))),
         (status(404, "NotFound", gold.clone()), Ok(None)),
         ((404, "404 page not found\n".to_owned()), Err(not_served)),
         (status(404, "NotFound", json!(null)), Err(not_served)),
         (status(403, "Forbidden", gold), Err("no")),
     ] {
-        let case = format!("{says:?}");
-        let (cluster, _) = cluster(Some(says));
+        let case = format!("{reply:?}");
+        let (cluster, _) = cluster(Some(reply));
         let deadline = Instant::now() + Duration::from_secs(60);
         let got = spawn_blocking(move || cluster.until(deadline).get(&GOLD));
         let got = got.await.expect("an answer");
@@ -74,7 +74,7 @@ async fn lookup_after_the_deadline_does_not_begin() {
     let (cluster, count) = cluster(None);
     let asked = spawn_blocking(move || {
         let mut lookups = cluster.until(Instant::now() + Duration::from_millis(100));
-        // The first one is given up at the deadline, long before an API server has lost its time.
+        // The first one is given up at the deadline, long before the timeout of a lookup.
         let first = lookups.get(&GOLD).is_err();
         let may = CanI {
             user: "alice",
@@ -90,7 +90,7 @@ async fn lookup_after_the_deadline_does_not_begin() {
         (first, lookups.get(&GOLD), lookups.can_i(&may))
     });
     let (first, second, third) = asked.await.expect("answers");
-    let no_time = || CannotAsk("there is no time left to ask".to_owned());
+    let no_time = || CannotAsk("the deadline has passed".to_owned());
     assert!(first);
     assert_eq!((second, third), (Err(no_time()), Err(no_time())));
     assert_eq!(count.load(Ordering::SeqCst), 1);

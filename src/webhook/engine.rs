@@ -1,4 +1,4 @@
-//! What decides behind the envelope, as a border: the server knows this trait and nothing behind it.
+//! The engine behind the envelope. The server knows only this trait.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use tokio::time::Instant;
 use crate::admission::Lookups;
 use crate::wire;
 
-/// An evaluation in progress: Kubewarden's ValidationResponse in JSON, or why there is none.
+/// An evaluation in progress: Kubewarden's ValidationResponse in JSON, or the error.
 pub type Evaluation<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, EngineError>> + Send + 'a>>;
 
-/// Something that answers requests: the decision itself, or a policy in a runtime.
+/// Answers requests: the native decision, or a policy in a runtime.
 pub trait Engine: Send + Sync {
-    /// Answers one AdmissionRequest, given as the API server wrote it. After the deadline nobody waits for the answer: the
-    /// evaluation begins nothing more, and ends.
+    /// Answers one AdmissionRequest, as the API server wrote it. After the deadline nobody waits for the answer: the
+    /// evaluation starts nothing new, and ends.
     fn evaluate<'a>(&'a self, request: &'a RawValue, deadline: Instant) -> Evaluation<'a>;
 }
 
-/// Why an engine cannot answer. The request is refused with it.
+/// The reason why an engine cannot answer. The request is denied with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
     /// The settings are not what the policy expects.
@@ -31,14 +31,14 @@ pub enum EngineError {
     Failed(String),
 }
 
-/// Opens the look-ups of one request, on the thread that evaluates it. None of them begins after this instant.
-type Source = dyn Fn(Instant) -> Box<dyn Lookups> + Send + Sync;
+/// Opens the lookups of one request, on the thread that evaluates it, until a deadline.
+type OpenLookups = dyn Fn(Instant) -> Box<dyn Lookups> + Send + Sync;
 
 /// The decision of this crate, compiled for this machine.
 #[derive(Clone)]
 pub struct Native {
     settings: Arc<RawValue>,
-    lookups: Arc<Source>,
+    lookups: Arc<OpenLookups>,
 }
 
 impl std::fmt::Debug for Native {
@@ -50,8 +50,8 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    /// An engine with these settings. `lookups` opens the look-ups of one request; they may block, until the deadline that it
-    /// is given.
+    /// An engine with these settings. `lookups` opens the lookups of one request; they may block until
+    /// the deadline.
     ///
     /// # Errors
     /// [`EngineError::Settings`] names all faults of the settings.
@@ -73,12 +73,12 @@ impl Engine for Native {
         let lookups = Arc::clone(&self.lookups);
         Box::pin(async move {
             let evaluation = tokio::task::spawn_blocking(move || {
-                // There may have been no thread for a while.
+                // All threads may have been busy for a while.
                 (Instant::now() < deadline).then(|| wire::validate(&payload, &mut *lookups(deadline)))
             });
             let failed = |why: &str| EngineError::Failed(why.to_owned());
             let answer = evaluation.await.map_err(|_| failed("the evaluation did not end"))?;
-            answer.ok_or_else(|| failed("the evaluation did not begin in time"))
+            answer.ok_or_else(|| failed("the evaluation did not start in time"))
         })
     }
 }
@@ -94,7 +94,7 @@ pub fn payload(request: &RawValue, settings: &RawValue) -> Vec<u8> {
     payload
 }
 
-/// Checks settings with the decision's own rules.
+/// Checks settings with the rules of the decision.
 ///
 /// # Errors
 /// [`EngineError::Settings`] names all faults.
@@ -105,19 +105,19 @@ pub fn check_settings(settings: &RawValue) -> Result<(), EngineError> {
 /// Reads the answer to the waPC call `validate_settings`.
 ///
 /// # Errors
-/// [`EngineError::Settings`] if it says that they are invalid, or says nothing.
+/// [`EngineError::Settings`] if the settings are invalid, or the answer cannot be read.
 pub fn settings_verdict(answer: &[u8]) -> Result<(), EngineError> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct SettingsAnswer {
         valid: bool,
         message: Option<String>,
     }
-    match serde_json::from_slice::<Answer>(answer) {
-        Ok(Answer { valid: true, .. }) => Ok(()),
-        Ok(Answer { message, .. }) => Err(EngineError::Settings(
+    match serde_json::from_slice::<SettingsAnswer>(answer) {
+        Ok(SettingsAnswer { valid: true, .. }) => Ok(()),
+        Ok(SettingsAnswer { message, .. }) => Err(EngineError::Settings(
             message.unwrap_or_else(|| "no reason given".to_owned()),
         )),
-        Err(_) => Err(EngineError::Settings("the policy gave no verdict".to_owned())),
+        Err(_) => Err(EngineError::Settings("the policy returned no verdict".to_owned())),
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn request_and_settings_are_spliced_as_they_were_written() {
+    fn payload_keeps_request_and_settings_as_written() {
         let payload = payload(&raw(r#"{"b": 1.0,"a":2}"#), &raw(r#"{ }"#));
         assert_eq!(
             String::from_utf8(payload).expect("text"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_clear_yes_makes_settings_valid() {
+    fn settings_verdict_needs_valid_true() {
         assert_eq!(settings_verdict(br#"{"valid":true,"message":null}"#), Ok(()));
         for answer in [
             r#"{"valid":false,"message":"mode: what"}"#,

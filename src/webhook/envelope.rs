@@ -12,30 +12,30 @@ use serde_json::value::RawValue;
 
 use super::patch::patch;
 
-/// The only version of the protocol that is spoken.
+/// The only supported version of the protocol.
 pub const API_VERSION: &str = "admission.k8s.io/v1";
 
-/// A review, as far as the envelope goes.
+/// The fields of an AdmissionReview that the envelope reads.
 #[derive(Clone, Debug)]
-pub struct Review<'a> {
-    /// The uid that the answer must repeat.
+pub struct AdmissionReview<'a> {
+    /// The uid, which the response repeats.
     pub uid: Cow<'a, str>,
-    /// The whole AdmissionRequest as it came.
+    /// The whole AdmissionRequest as received.
     pub request: &'a RawValue,
-    /// The object as it came; none for DELETE.
+    /// The object as received; none for DELETE.
     pub object: Option<&'a RawValue>,
 }
 
-/// Why a body is no review. None of them shows the body.
+/// The reason why a body is no AdmissionReview. No message contains parts of the body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// There is nothing.
+    /// An empty body.
     #[error("expected an AdmissionReview, but found nothing")]
     Empty,
     /// Not text.
     #[error("expected UTF-8, but found another byte at offset {offset}")]
     NotUtf8 {
-        /// Where the text stops being text.
+        /// The offset of the first invalid byte.
         offset: usize,
     },
     /// Text, but no JSON.
@@ -54,17 +54,17 @@ pub enum EnvelopeError {
     },
 }
 
-/// The answer to a review.
+/// The response to an AdmissionReview.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Response {
+pub struct AdmissionResponse {
     /// The uid of the request.
     pub uid: String,
-    /// True iff the request may go on.
+    /// True iff the request is allowed.
     pub allowed: bool,
-    /// Why not.
+    /// The reason of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<ResponseStatus>,
     /// `JSONPatch` iff there is a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_type: Option<&'static str>,
@@ -79,9 +79,9 @@ pub struct Response {
     pub warnings: Vec<String>,
 }
 
-/// What a refusal says: the part of `metav1.Status` that a webhook can set.
+/// The status of a denial: the fields of `metav1.Status` that a webhook can set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Status {
+pub struct ResponseStatus {
     /// The HTTP code; without one the API server answers 400.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
@@ -92,7 +92,7 @@ pub struct Status {
 
 /// Kubewarden's ValidationResponse.
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct ValidationResponse<'a> {
     accepted: bool,
     message: Option<String>,
     code: Option<u16>,
@@ -102,16 +102,16 @@ struct Answer<'a> {
     warnings: Option<Vec<String>>,
 }
 
-impl<'a> Review<'a> {
+impl<'a> AdmissionReview<'a> {
     /// Reads the body of a call by the API server.
     ///
-    /// What it does not do: look into the objects, so nothing in them can make it fail, however deeply they nest.
+    /// The objects are not parsed, so nothing in them can make this fail, however deeply they nest.
     ///
     /// # Errors
-    /// [`EnvelopeError`] if there is no uid to answer to.
+    /// [`EnvelopeError`] if the body is no AdmissionReview with a uid.
     pub fn read(body: &'a [u8]) -> Result<Self, EnvelopeError> {
         #[derive(Deserialize)]
-        struct Outer<'a> {
+        struct ReviewHead<'a> {
             #[serde(borrow, rename = "apiVersion")]
             api_version: Option<Cow<'a, str>>,
             #[serde(borrow)]
@@ -120,7 +120,7 @@ impl<'a> Review<'a> {
             request: Option<&'a RawValue>,
         }
         #[derive(Deserialize)]
-        struct Request<'a> {
+        struct RequestHead<'a> {
             #[serde(borrow)]
             uid: Option<Cow<'a, str>>,
             #[serde(borrow)]
@@ -134,7 +134,7 @@ impl<'a> Review<'a> {
             return Err(EnvelopeError::Empty);
         }
         let not_a_review = |found| EnvelopeError::NotAReview { found };
-        let outer: Outer<'_> = serde_json::from_str(text).map_err(|error| match error.classify() {
+        let outer: ReviewHead<'_> = serde_json::from_str(text).map_err(|error| match error.classify() {
             Category::Data => not_a_review("another JSON value"),
             _ => EnvelopeError::NotJson {
                 line: error.line(),
@@ -153,9 +153,9 @@ impl<'a> Review<'a> {
         }
         let request = outer.request.ok_or(not_a_review("no request"))?;
         let object = Some(request.get()).filter(|text| text.starts_with('{'));
-        let inner: Request<'_> = object
+        let inner: RequestHead<'_> = object
             .and_then(|text| serde_json::from_str(text).ok())
-            .ok_or(not_a_review("a request that is none"))?;
+            .ok_or(not_a_review("another value as the request"))?;
         let uid = inner
             .uid
             .filter(|uid| !uid.is_empty())
@@ -169,26 +169,26 @@ impl<'a> Review<'a> {
 
     /// The response to this review, given the engine's answer (Kubewarden's ValidationResponse in JSON).
     ///
-    /// The patch is the difference between the object as it came and `mutated_object`, made with the crate that
-    /// policy-server makes it with; equal objects make no patch. Total: an answer that cannot be used is a refusal.
+    /// The patch is the difference between the received object and `mutated_object`, made with the crate that
+    /// policy-server uses; equal objects make no patch. An answer that cannot be used is a denial.
     #[must_use]
-    pub fn respond(&self, answer: &[u8]) -> Response {
-        let Ok(answer) = serde_json::from_slice::<Answer<'_>>(answer) else {
-            return self.fail("expected a ValidationResponse from the policy, but found something else");
+    pub fn respond(&self, answer: &[u8]) -> AdmissionResponse {
+        let Ok(answer) = serde_json::from_slice::<ValidationResponse<'_>>(answer) else {
+            return self.fail("the policy returned no ValidationResponse");
         };
         let patch = match (answer.accepted, answer.mutated_object, self.object) {
             (false, _, _) | (true, None, _) => None,
-            (true, Some(_), None) => return self.refuse(None, NULL_OBJECT),
+            (true, Some(_), None) => return self.deny(None, NULL_OBJECT),
             (true, Some(after), Some(before)) => match patch(before, after) {
                 Ok(patch) => patch,
-                Err(side) => return self.fail(&format!("expected {side} that can be decoded, but found another")),
+                Err(side) => return self.fail(&format!("failed to decode {side}")),
             },
         };
-        let told = answer.message.is_some() || answer.code.is_some();
-        Response {
+        let has_status = answer.message.is_some() || answer.code.is_some();
+        AdmissionResponse {
             uid: self.uid.to_string(),
             allowed: answer.accepted,
-            status: told.then_some(Status {
+            status: has_status.then_some(ResponseStatus {
                 code: answer.code,
                 message: answer.message,
             }),
@@ -199,13 +199,13 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// A refusal.
+    /// A denial.
     #[must_use]
-    pub fn refuse(&self, code: Option<u16>, message: &str) -> Response {
-        Response {
+    pub fn deny(&self, code: Option<u16>, message: &str) -> AdmissionResponse {
+        AdmissionResponse {
             uid: self.uid.to_string(),
             allowed: false,
-            status: Some(Status {
+            status: Some(ResponseStatus {
                 code,
                 message: Some(message.to_owned()),
             }),
@@ -216,25 +216,25 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// A refusal because something went wrong on this side, in the words of policy-server.
+    /// A denial because of an internal error, with the message that policy-server uses.
     #[must_use]
-    pub fn fail(&self, message: &str) -> Response {
-        self.refuse(Some(500), &format!("internal server error: {message}"))
+    pub fn fail(&self, message: &str) -> AdmissionResponse {
+        self.deny(Some(500), &format!("internal server error: {message}"))
     }
 }
 
-impl Response {
+impl AdmissionResponse {
     /// The AdmissionReview that carries this response.
     #[must_use]
     pub fn to_review(&self) -> Vec<u8> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Outer<'a> {
+        struct ReviewEnvelope<'a> {
             api_version: &'static str,
             kind: &'static str,
-            response: &'a Response,
+            response: &'a AdmissionResponse,
         }
-        let review = Outer {
+        let review = ReviewEnvelope {
             api_version: API_VERSION,
             kind: "AdmissionReview",
             response: self,
@@ -244,7 +244,7 @@ impl Response {
     }
 }
 
-/// What policy-server says to a policy that mutates nothing into something.
+/// The message of policy-server if a policy mutates a request without an object.
 const NULL_OBJECT: &str = "Incoming object is null, which happens only with DELETE operations, but the policy is attempting a mutation. This is not allowed";
 
 #[cfg(test)]

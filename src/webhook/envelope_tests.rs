@@ -2,7 +2,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{EnvelopeError, Response, Review};
+use super::{AdmissionResponse, AdmissionReview, EnvelopeError};
 
 fn body(request: &Value) -> Vec<u8> {
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
@@ -14,13 +14,13 @@ fn web() -> Value {
     json!({"uid": "u-1", "object": {"metadata": {"name": "web"}, "spec": {"replicas": 3, "x": 1.50}}})
 }
 
-fn respond(request: &Value, answer: &Value) -> Response {
-    Review::read(&body(request))
+fn respond(request: &Value, answer: &Value) -> AdmissionResponse {
+    AdmissionReview::read(&body(request))
         .expect("a review")
         .respond(answer.to_string().as_bytes())
 }
 
-fn patch(response: &Response) -> Value {
+fn patch(response: &AdmissionResponse) -> Value {
     let bytes = STANDARD
         .decode(response.patch.as_ref().expect("a patch"))
         .expect("base64");
@@ -32,9 +32,9 @@ fn nested(depth: usize) -> String {
 }
 
 #[test]
-fn the_request_is_handed_on_as_it_was_written() {
+fn read_keeps_the_request_as_written() {
     let text = r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{ "uid" : "a\u002d1", "object":{"b":1.0, "a":1e0} }}"#;
-    let review = Review::read(text.as_bytes()).expect("a review");
+    let review = AdmissionReview::read(text.as_bytes()).expect("a review");
     assert_eq!(review.uid, "a-1");
     assert_eq!(
         review.request.get(),
@@ -44,13 +44,13 @@ fn the_request_is_handed_on_as_it_was_written() {
 }
 
 #[test]
-fn a_deleted_object_is_no_object() {
+fn read_delete_has_no_object() {
     let body = body(&json!({"uid": "u", "object": null, "oldObject": {}}));
-    assert!(Review::read(&body).expect("a review").object.is_none());
+    assert!(AdmissionReview::read(&body).expect("a review").object.is_none());
 }
 
 #[test]
-fn what_is_no_review_is_refused_with_what_was_found_and_nothing_of_it() {
+fn read_of_no_review_is_error_without_its_content() {
     let review = |rest: &str| format!(r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"{rest}}}"#);
     for (body, found) in [
         ("{}".to_owned(), "another kind"),
@@ -71,25 +71,28 @@ fn what_is_no_review_is_refused_with_what_was_found_and_nothing_of_it() {
             r#"["admission.k8s.io/v1","AdmissionReview",{"uid":"u"}]"#.to_owned(),
             "another JSON value",
         ),
-        (review(r#","request":["u",{}]"#), "a request that is none"),
-        (review(r#","request":"secret""#), "a request that is none"),
-        (review(r#","request":{"uid":7}"#), "a request that is none"),
-        (review(r#","request":{"uid":"a","uid":"b"}"#), "a request that is none"),
+        (review(r#","request":["u",{}]"#), "another value as the request"),
+        (review(r#","request":"secret""#), "another value as the request"),
+        (review(r#","request":{"uid":7}"#), "another value as the request"),
+        (
+            review(r#","request":{"uid":"a","uid":"b"}"#),
+            "another value as the request",
+        ),
         (review(r#","request":{"uid":""}"#), "a request without uid"),
     ] {
-        let error = Review::read(body.as_bytes()).expect_err(&body);
+        let error = AdmissionReview::read(body.as_bytes()).expect_err(&body);
         assert_eq!(error, EnvelopeError::NotAReview { found }, "{body}");
     }
-    assert_eq!(Review::read(b" \n").expect_err("blank"), EnvelopeError::Empty);
+    assert_eq!(AdmissionReview::read(b" \n").expect_err("blank"), EnvelopeError::Empty);
     assert_eq!(
-        Review::read(b"{\xff}").expect_err("no text"),
+        AdmissionReview::read(b"{\xff}").expect_err("no text"),
         EnvelopeError::NotUtf8 { offset: 1 }
     );
     assert_eq!(
-        Review::read(b"{\n  secret").expect_err("cut off"),
+        AdmissionReview::read(b"{\n  secret").expect_err("cut off"),
         EnvelopeError::NotJson { line: 2, column: 3 }
     );
-    let deep = Review::read(nested(1_000_000).as_bytes()).expect_err("a deep list");
+    let deep = AdmissionReview::read(nested(1_000_000).as_bytes()).expect_err("a deep list");
     assert_eq!(
         deep,
         EnvelopeError::NotAReview {
@@ -99,15 +102,15 @@ fn what_is_no_review_is_refused_with_what_was_found_and_nothing_of_it() {
 }
 
 #[test]
-fn every_prefix_of_a_review_gets_an_answer() {
+fn read_every_prefix_is_error() {
     let body = body(&web());
     for length in 0..body.len() {
-        assert!(Review::read(&body[..length]).is_err(), "cut at {length}");
+        assert!(AdmissionReview::read(&body[..length]).is_err(), "cut at {length}");
     }
 }
 
 #[test]
-fn an_accepted_request_without_change_is_allowed_and_nothing_else() {
+fn respond_unchanged_is_allowed_without_patch() {
     let response = respond(&web(), &json!({"accepted": true, "mutated_object": null}));
     let review = String::from_utf8(response.to_review()).expect("text");
     assert_eq!(
@@ -117,7 +120,7 @@ fn an_accepted_request_without_change_is_allowed_and_nothing_else() {
 }
 
 #[test]
-fn a_refusal_carries_code_and_message() {
+fn respond_denial_has_code_and_message() {
     let response = respond(&web(), &json!({"accepted": false, "code": 422, "message": "no"}));
     let value = serde_json::to_value(&response).expect("JSON");
     assert_eq!(
@@ -127,7 +130,7 @@ fn a_refusal_carries_code_and_message() {
 }
 
 #[test]
-fn a_change_becomes_a_patch_of_only_what_changed() {
+fn respond_change_is_a_minimal_patch() {
     let answer = json!({
         "accepted": true,
         "mutated_object": {"metadata": {"name": "web", "annotations": {"a/b": "c"}}, "spec": {"replicas": 3, "x": 1.5}},
@@ -146,13 +149,13 @@ fn a_change_becomes_a_patch_of_only_what_changed() {
 }
 
 #[test]
-fn an_equal_object_makes_no_patch() {
+fn respond_equal_object_makes_no_patch() {
     let response = respond(&web(), &json!({"accepted": true, "mutated_object": web()["object"]}));
     assert_eq!((response.patch, response.patch_type), (None, None));
 }
 
 #[test]
-fn a_refused_request_is_not_patched() {
+fn respond_denied_request_is_not_patched() {
     let response = respond(
         &web(),
         &json!({"accepted": false, "message": "no", "mutated_object": {}}),
@@ -161,7 +164,7 @@ fn a_refused_request_is_not_patched() {
 }
 
 #[test]
-fn a_mutation_of_no_object_is_refused_as_policy_server_does() {
+fn respond_mutation_without_object_is_denied() {
     let response = respond(
         &json!({"uid": "u", "object": null}),
         &json!({"accepted": true, "mutated_object": {}}),
@@ -172,9 +175,9 @@ fn a_mutation_of_no_object_is_refused_as_policy_server_does() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_a_refusal() {
+fn respond_unusable_answer_is_denied() {
     let body = body(&web());
-    let review = Review::read(&body).expect("a review");
+    let review = AdmissionReview::read(&body).expect("a review");
     for answer in [
         "",
         "null",
@@ -190,12 +193,12 @@ fn an_answer_that_is_none_is_a_refusal() {
 }
 
 #[test]
-fn objects_that_nest_too_deeply_to_compare_are_a_refusal() {
+fn respond_too_deep_object_is_denied() {
     let text = format!(
         r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{"uid":"u","object":{}}}}}"#,
         nested(500)
     );
-    let review = Review::read(text.as_bytes()).expect("a review");
+    let review = AdmissionReview::read(text.as_bytes()).expect("a review");
     assert!(review.respond(br#"{"accepted":true}"#).allowed);
     assert!(!review.respond(br#"{"accepted":true,"mutated_object":{}}"#).allowed);
 }
@@ -238,7 +241,7 @@ fn patch_beside_what_nests_too_deeply_to_compare_is_made() {
         r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{"uid":"u","object":{}}}}}"#,
         object(1)
     );
-    let review = Review::read(text.as_bytes()).expect("a review");
+    let review = AdmissionReview::read(text.as_bytes()).expect("a review");
     let response = review.respond(format!(r#"{{"accepted":true,"mutated_object":{}}}"#, object(2)).as_bytes());
     assert_eq!(
         patch(&response),

@@ -1,4 +1,4 @@
-//! A server for the tests, and clients that behave well or badly.
+//! A server for the tests, and well-behaved and misbehaving clients.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,41 +17,41 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::engine::{Engine, EngineError, Evaluation};
-use super::{Engines, Identity, Limits, Metrics, Running, SecretPath, Server};
+use super::{Engines, Identity, Limits, Running, SecretPath, Server, WebhookMetrics};
 
-/// Nothing that is waited for takes so long, also on a slow and busy machine.
+/// Longer than anything that the tests wait for, even on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// When an engine answers.
-enum When {
+/// The time at which an engine answers.
+enum AnswerTime {
     Now,
     Never,
     /// As soon as it gets a permit.
     Open(Arc<Semaphore>),
 }
 
-/// Says the same to every request, and counts them.
-struct Says {
-    when: When,
+/// Gives the same answer to every request, and counts the requests.
+struct FixedEngine {
+    when: AnswerTime,
     what: Result<Vec<u8>, EngineError>,
     count: Arc<AtomicUsize>,
 }
 
-impl Engine for Says {
+impl Engine for FixedEngine {
     fn evaluate<'a>(&'a self, _: &'a RawValue, _: Instant) -> Evaluation<'a> {
         self.count.fetch_add(1, Ordering::SeqCst);
         Box::pin(async {
             match &self.when {
-                When::Now => {}
-                When::Never => std::future::pending().await,
-                When::Open(gate) => gate.acquire().await.expect("it stays open").forget(),
+                AnswerTime::Now => {}
+                AnswerTime::Never => std::future::pending().await,
+                AnswerTime::Open(gate) => gate.acquire().await.expect("an open semaphore").forget(),
             }
             self.what.clone()
         })
     }
 }
 
-/// `fast`, `broken`, `stuck`, and `gated`, which waits for the gate.
+/// The engines `fast`, `broken`, `stuck`, and `gated`, which waits for the gate.
 pub(super) struct Several {
     pub(super) engines: Engines,
     pub(super) gate: Arc<Semaphore>,
@@ -63,14 +63,14 @@ pub(super) fn engines() -> Several {
     let yes = || Ok(br#"{"accepted":true,"warnings":["careful"]}"#.to_vec());
     let engine = |name: &str, when, what| -> (String, Arc<dyn Engine>) {
         let count = Arc::clone(&count);
-        (name.to_owned(), Arc::new(Says { when, what, count }))
+        (name.to_owned(), Arc::new(FixedEngine { when, what, count }))
     };
     let broken = Err(EngineError::Failed("out of order".to_owned()));
     let engines = Engines::from([
-        engine("fast", When::Now, yes()),
-        engine("stuck", When::Never, yes()),
-        engine("gated", When::Open(Arc::clone(&gate)), yes()),
-        engine("broken", When::Now, broken),
+        engine("fast", AnswerTime::Now, yes()),
+        engine("stuck", AnswerTime::Never, yes()),
+        engine("gated", AnswerTime::Open(Arc::clone(&gate)), yes()),
+        engine("broken", AnswerTime::Now, broken),
     ]);
     Several { engines, gate, count }
 }
@@ -80,14 +80,14 @@ pub(super) struct Served {
     pub(super) running: Running,
     pub(super) address: SocketAddr,
     pub(super) gate: Arc<Semaphore>,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) metrics: Arc<WebhookMetrics>,
     count: Arc<AtomicUsize>,
     connector: TlsConnector,
 }
 
-/// What a server said.
+/// The answer of a server.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     pub(super) status: u16,
     pub(super) head: String,
     pub(super) body: String,
@@ -110,7 +110,7 @@ pub(super) fn start(limits: Limits, path: Option<SecretPath>) -> Served {
 
 pub(super) fn start_with(engines: Engines, limits: Limits, path: Option<SecretPath>) -> Served {
     let identity = certificate();
-    let metrics = Arc::<Metrics>::default();
+    let metrics = Arc::<WebhookMetrics>::default();
     let server = Server {
         engines,
         limits,
@@ -140,7 +140,7 @@ pub(super) fn start_with(engines: Engines, limits: Limits, path: Option<SecretPa
 }
 
 impl Served {
-    /// A connection that says nothing yet.
+    /// A connection without a request yet.
     pub(super) async fn connect(&self) -> TlsStream<TcpStream> {
         let socket = TcpStream::connect(self.address).await.expect("a connection");
         let name = ServerName::from(self.address.ip());
@@ -168,12 +168,12 @@ impl Served {
         );
     }
 
-    /// How many requests the engines were asked about.
+    /// The number of requests that the engines evaluated.
     pub(super) fn evaluations(&self) -> usize {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// Waits until the engines were asked about so many.
+    /// Waits until the engines have evaluated this many requests.
     pub(super) fn evaluated(&self, count: usize) -> impl Future<Output = ()> + 'static {
         let evaluations = Arc::clone(&self.count);
         async move {
@@ -184,16 +184,16 @@ impl Served {
     }
 }
 
-/// What comes until the server hangs up.
-pub(super) async fn answer(stream: &mut TlsStream<TcpStream>) -> Answer {
+/// Reads the answer until the server closes the connection.
+pub(super) async fn answer(stream: &mut TlsStream<TcpStream>) -> HttpAnswer {
     let mut bytes = Vec::new();
-    // A server may close without close_notify; what counts is what came before.
+    // A server may close without close_notify; only the bytes before that count.
     let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
-    assert!(read.is_ok(), "expected the server to hang up");
+    assert!(read.is_ok(), "the server did not close the connection");
     let text = String::from_utf8(bytes).expect("text");
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-    Answer {
+    HttpAnswer {
         status: status.unwrap_or(0),
         head: head.to_owned(),
         body: body.to_owned(),
@@ -201,14 +201,14 @@ pub(super) async fn answer(stream: &mut TlsStream<TcpStream>) -> Answer {
 }
 
 /// One request on a connection of its own.
-pub(super) async fn call(served: &Served, head: &str, body: &str) -> Answer {
+pub(super) async fn call(served: &Served, head: &str, body: &str) -> HttpAnswer {
     let (method, path) = head.split_once(' ').expect("a method");
     let head = post(path, body.len()).replacen("POST", method, 1);
     send(served, &(head + body)).await
 }
 
-/// Sends this, and reads until the server hangs up.
-pub(super) async fn send(served: &Served, text: &str) -> Answer {
+/// Sends this text, and reads until the server closes the connection.
+pub(super) async fn send(served: &Served, text: &str) -> HttpAnswer {
     let mut stream = served.connect().await;
     stream.write_all(text.as_bytes()).await.expect("sent");
     answer(&mut stream).await

@@ -1,4 +1,4 @@
-//! The connections that are open, and which of them makes way for another.
+//! The open connections, and which of them is closed for a new one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,28 +7,28 @@ use std::time::Duration;
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::Instant;
 
-/// For how long a connection may send a body before it makes way. A body of the usual length comes in one piece, and one of
-/// 6 MiB in a moment.
+/// The time that a connection may take to send a body before it may be closed. A body of the usual length comes in one
+/// piece, and one of 6 MiB in a moment.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// What a connection is doing.
+/// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has not had a request under one of our paths yet.
+    /// It has not had a request under a valid path yet.
     Stranger,
     /// Its last request is answered.
     Idle,
-    /// A body is on its way.
+    /// A body is being read.
     Reading,
-    /// A request is being decided: it waits for the server, not the server for it.
+    /// A request is being decided: the client waits for the server.
     Deciding,
 }
 
-/// One connection, as it is seen from within.
+/// The handle of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Guest(Arc<Mutex<(Stage, Instant)>>);
 
-/// All of them.
+/// All connections.
 #[derive(Debug)]
 pub(super) struct Guests {
     bound: usize,
@@ -36,14 +36,14 @@ pub(super) struct Guests {
     seated: HashMap<Id, (Guest, AbortHandle)>,
 }
 
-/// What became of a connection that was let in.
+/// The outcome for a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seated {
-    /// There was a place.
+    /// There was a free place.
     Free,
-    /// Another made way.
+    /// Another connection was closed for it.
     InPlaceOfAnother,
-    /// All others are being answered, so it was closed.
+    /// All others are being answered, so the new one was closed.
     Nowhere,
 }
 
@@ -52,7 +52,7 @@ impl Guest {
         Self(Arc::new(Mutex::new((Stage::Stranger, Instant::now()))))
     }
 
-    /// It does something else from now on.
+    /// Enters a stage.
     pub(super) fn enters(&self, stage: Stage) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (stage, Instant::now());
     }
@@ -61,7 +61,7 @@ impl Guest {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True iff it had a request under one of our paths.
+    /// True iff the connection has had a request under a valid path.
     pub(super) fn is_known(&self) -> bool {
         self.standing().0 != Stage::Stranger
     }
@@ -76,12 +76,12 @@ impl Guests {
         }
     }
 
-    /// How many there are.
+    /// The number of connections.
     pub(super) fn count(&self) -> usize {
         self.seated.len()
     }
 
-    /// Serves another one.
+    /// Serves a new connection.
     pub(super) fn seat<F>(&mut self, serve: impl FnOnce(Guest) -> F) -> Seated
     where
         F: Future<Output = ()> + Send + 'static,
@@ -99,7 +99,7 @@ impl Guests {
         seated
     }
 
-    /// Closes the connection that can best be done without; false iff there is none.
+    /// Closes the most dispensable connection; false iff there is none.
     pub(super) fn evict(&mut self) -> bool {
         let standings = self.seated.iter().map(|(id, (guest, _))| (*id, guest.standing()));
         let standings: Vec<_> = standings.collect();
@@ -112,7 +112,7 @@ impl Guests {
         true
     }
 
-    /// Completes when one has ended; never, if there is none.
+    /// Completes when a connection has ended; never if there is none.
     pub(super) async fn left(&mut self) {
         match self.tasks.join_next_with_id().await {
             Some(Ok((id, ()))) => drop(self.seated.remove(&id)),
@@ -121,16 +121,16 @@ impl Guests {
         }
     }
 
-    /// Completes when all have ended.
+    /// Completes when all connections have ended.
     pub(super) async fn all_left(&mut self) {
         while self.tasks.join_next().await.is_some() {}
     }
 }
 
-/// Who has kept the server waiting for longest: of strangers, if there are more than so many, else of those that send a body
-/// slowly, else of those that were answered before, else of those that send a body. So a new connection has some time to
-/// become known, whoever has the other places, and an API server finds the one open that it keeps for its next request.
-/// Nobody who is being answered goes.
+/// The connection that has kept the server waiting for longest: among strangers, if there are more than `strangers`;
+/// else among those that send a body slowly, then those that are idle, then those that send a body. So a new connection
+/// has some time to become known, whoever has the other places, and an API server finds the connection open that it
+/// keeps for its next request. A connection that is being answered is never closed.
 fn first_to_go<T: Copy>(standings: &[(T, (Stage, Instant))], strangers: usize, now: Instant) -> Option<T> {
     let oldest = |stage: Stage| {
         let standings = standings.iter().filter(|(_, standing)| standing.0 == stage);
@@ -156,7 +156,7 @@ mod tests {
     use super::{Guests, Seated, Stage, first_to_go};
 
     #[tokio::test]
-    async fn first_to_go_is_who_kept_the_server_waiting_for_longest() {
+    async fn first_to_go_kept_the_server_waiting_for_longest() {
         use Stage::{Deciding, Idle, Reading, Stranger};
         let begin = Instant::now();
         let goes = |standings: &[(Stage, u64)]| {
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(guests.seat(stranger), Seated::Free);
         tokio::task::yield_now().await;
         assert_eq!(guests.seat(known), Seated::InPlaceOfAnother);
-        // The one that made way has ended, and leaves the place to who has it now.
+        // The end of the closed connection does not free the place of its successor.
         guests.left().await;
         tokio::task::yield_now().await;
         assert_eq!((guests.count(), guests.seat(stranger)), (2, Seated::Nowhere));

@@ -1,7 +1,7 @@
-//! Which TLS handshake goes on: one at a time, and one address after the other.
+//! Orders TLS handshakes: one at a time, and one address after the other.
 //!
-//! A handshake costs the server much more than a client that opens connections to do harm. Without an order a thousand of
-//! them come before a request on a connection that is open, and before the handshake of a client that comes later.
+//! A handshake costs the server much more than it costs a malicious client. Without an order, a thousand handshakes
+//! would come before a request on an open connection, and before the handshake of a later client.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -17,39 +17,39 @@ use tokio::task::yield_now;
 #[derive(Debug, Default)]
 pub(super) struct Handshakes {
     one: Mutex<()>,
-    /// Where those of an address wait for each other, so that only one of them at a time waits for `one`.
+    /// The handshakes of an address wait for each other here, so that only one of them at a time waits for `one`.
     addresses: Lock<HashMap<IpAddr, Arc<Mutex<()>>>>,
 }
 
 /// The right to take one step.
 #[derive(Debug)]
-pub(super) struct Turn<'a> {
+pub(super) struct HandshakeTurn<'a> {
     _one: MutexGuard<'a, ()>,
     _address: OwnedMutexGuard<()>,
 }
 
 impl Handshakes {
-    /// Does the handshake of a client at this address. Each step takes its turn, so that a client that stops in the middle
-    /// keeps nobody waiting.
+    /// Runs the handshake of a client at this address. Each step takes a turn, so that a client that stops in the
+    /// middle blocks nobody.
     pub(super) async fn step_by_step<T>(&self, address: IpAddr, handshake: impl Future<Output = T>) -> T {
         let mut handshake = pin!(handshake);
         loop {
             let turn = self.turn(address).await;
-            // Whatever else can go on comes before the next step, also where one thread does all.
+            // Other ready tasks run before the next step, even on a single thread.
             yield_now().await;
             let step = poll_fn(|context| Poll::Ready(handshake.as_mut().poll(context))).await;
             if let Poll::Ready(done) = step {
                 return done;
             }
             drop(turn);
-            woken().await;
+            notified().await;
         }
     }
 
     /// Waits for a turn.
-    pub(super) async fn turn(&self, address: IpAddr) -> Turn<'_> {
+    pub(super) async fn turn(&self, address: IpAddr) -> HandshakeTurn<'_> {
         let address = self.of(address).lock_owned().await;
-        Turn {
+        HandshakeTurn {
             _one: self.one.lock().await,
             _address: address,
         }
@@ -65,8 +65,8 @@ impl Handshakes {
     }
 }
 
-/// Completes when the task is woken. A waker that was handed out just before is not missed: nothing ran since.
-async fn woken() {
+/// Completes when the task is notified. Notifications of the poll just before are not missed: nothing ran since.
+async fn notified() {
     let mut is_later = false;
     poll_fn(|_| {
         if std::mem::replace(&mut is_later, true) {
@@ -93,7 +93,7 @@ mod tests {
         Ipv4Addr::new(10, 0, 0, last).into()
     }
 
-    /// In which order steps and requests come: a hundred handshakes of two steps from 10.0.0.1, then one from 10.0.0.2, then a
+    /// The order of steps and requests: a hundred handshakes of two steps from 10.0.0.1, then one from 10.0.0.2, then a
     /// request, all of them ready at once on one thread.
     async fn order() -> Vec<String> {
         let handshakes = Arc::new(Handshakes::default());
@@ -120,21 +120,21 @@ mod tests {
         assert_eq!(
             handshakes.addresses.lock().unwrap().len(),
             1,
-            "who has gone is forgotten"
+            "addresses without handshakes are dropped"
         );
         Arc::into_inner(order).unwrap().into_inner().unwrap()
     }
 
     #[tokio::test]
-    async fn handshake_from_elsewhere_and_request_do_not_wait_for_many() {
+    async fn handshake_of_others_and_request_do_not_wait_for_many() {
         let order = order().await;
-        assert_eq!(order.len(), 203, "each comes to its end: {order:?}");
+        assert_eq!(order.len(), 203, "all are complete: {order:?}");
         assert_eq!(order[..3], ["request", "1.0 begins", "2.100 begins"]);
         assert!(order[..10].contains(&"2.100 ends".to_owned()), "{order:?}");
     }
 
     #[tokio::test]
-    async fn handshake_that_stops_in_the_middle_keeps_nobody_waiting() {
+    async fn handshake_that_stops_midway_blocks_nobody() {
         let handshakes = Arc::new(Handshakes::default());
         let stopped = Arc::clone(&handshakes);
         let stopped = tokio::spawn(async move { stopped.step_by_step(address(1), std::future::pending::<()>()).await });

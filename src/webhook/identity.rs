@@ -1,11 +1,11 @@
-//! What a server proves its identity with.
+//! The certificate and key of a server.
 
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// What the server proves its identity with.
+/// The certificate and key of a server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The chain in PEM, leaf first.
@@ -22,17 +22,17 @@ impl std::fmt::Debug for Identity {
     }
 }
 
-/// Certificates or a key that cannot be used.
+/// Unusable certificates or an unusable key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected} in PEM, but found: {found}")]
 pub struct IdentityError {
-    /// Which part.
+    /// The unusable part.
     pub expected: &'static str,
-    /// What is wrong with it.
+    /// The error.
     pub found: String,
 }
 
-/// TLS 1.2 and 1.3 with ring.
+/// The configuration for TLS 1.2 and 1.3 with ring.
 ///
 /// # Errors
 /// [`IdentityError`] if the identity cannot be used.

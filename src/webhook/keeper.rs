@@ -1,4 +1,4 @@
-//! Keeps the certificates fresh, and sees to it that API servers trust them and know the path. Several replicas share one
+//! Renews the certificates, and writes them and the path to the webhook configurations. Several replicas share one
 //! Secret.
 
 use std::time::Duration;
@@ -16,19 +16,19 @@ use super::certificates::{CannotMake, Certificates, Terms};
 use super::identity::Identity;
 use super::path::{SecretPath, of_policy};
 
-/// The annotation of the Secret that says for whom its certificates are and when they are renewed.
+/// The annotation of the Secret with the names in the certificates and the time of renewal.
 pub const TERMS: &str = "claim-rollout.io/certificate-terms";
-/// The keys of the Secret; the first three are those of cert-manager.
+/// The keys of the Secret; the first three as in cert-manager.
 const AUTHORITIES: &str = "ca.crt";
 const CERTIFICATES: &str = "tls.crt";
 const KEY: &str = "tls.key";
 const PATH: &str = "path";
-/// The longest that one request may take.
+/// The timeout of one request.
 const TIME: Duration = Duration::from_secs(10);
-/// How often a write is tried that others come before.
+/// The number of attempts for a write with conflicts.
 const TRIES: usize = 5;
 
-/// Where the certificates are kept, and who is to trust them.
+/// The Secret of the certificates, and their names.
 #[derive(Clone, Debug)]
 pub struct Keeping {
     /// The namespace of the Secret.
@@ -39,40 +39,40 @@ pub struct Keeping {
     pub names: Vec<String>,
 }
 
-/// Why certificates could not be kept. The server goes on with those that it has.
+/// An error in the renewal of certificates. The server continues with those that it has.
 #[derive(Debug, thiserror::Error)]
 pub enum KeepError {
-    /// They cannot be made.
+    /// The certificates cannot be created.
     #[error(transparent)]
     Make(#[from] CannotMake),
-    /// Who has installed the webhook has not made it, or somebody has deleted it.
-    #[error("expected the Secret {0}, which the manifests of the webhook bring, but found none: apply them again")]
+    /// The Secret was not installed, or somebody has deleted it.
+    #[error("Secret {0} not found: apply the manifests of the webhook again")]
     NoSecret(String),
-    /// The API server refused, or could not be reached.
-    #[error("expected to {what}, but could not: {source}")]
+    /// The API server returned an error, or could not be reached.
+    #[error("failed to {what}: {source}")]
     Call {
-        /// What was asked for.
+        /// The request.
         what: &'static str,
-        /// Its word.
+        /// The cause.
         source: Box<kube::Error>,
     },
     /// The API server did not answer.
-    #[error("expected to {0}, but there was no answer within {secs} s", secs = TIME.as_secs())]
+    #[error("failed to {0}: no answer within {secs} s", secs = TIME.as_secs())]
     Late(&'static str),
     /// Others changed the object again and again.
-    #[error("expected to change {0}, but others did so each time")]
+    #[error("failed to change {0}: conflicts with other writers at each attempt")]
     Crowded(String),
 }
 
 impl Keeping {
-    /// The certificates that are in force: those of the Secret, or new ones that are in it when this returns. API servers
-    /// trust them when this returns, and ask under their path, as soon as they learn of it.
+    /// The current certificates: those in the Secret, or new ones, which this writes to the Secret and to the webhook
+    /// configurations. API servers trust the certificates and use the path as soon as they learn of them.
     ///
-    /// `shown` are those that this server uses now. If the Secret was emptied, they are what is before the new ones, so that
-    /// nobody is refused until all replicas have learned of it.
+    /// `shown` are the certificates that this server uses now. If the Secret was emptied, they are the previous ones of
+    /// the new certificates, so that all replicas stay trusted.
     ///
     /// # Errors
-    /// [`KeepError`]; what was done so far stays, and the next call goes on from there.
+    /// [`KeepError`]; completed writes stay, and the next call continues.
     pub async fn keep(
         &self,
         client: &Client,
@@ -81,12 +81,13 @@ impl Keeping {
     ) -> Result<Certificates, KeepError> {
         let certificates = self.secret(client, now, shown).await?;
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
-            self.lead(client, kind, &certificates).await?;
+            self.publish(client, kind, &certificates).await?;
         }
         Ok(certificates)
     }
 
-    /// What is in the Secret, if it is good, or else new ones. Who loses a race takes what the winner has made.
+    /// The certificates in the Secret, if they are valid, or else new ones. After a conflict, those of the other
+    /// writer.
     async fn secret(
         &self,
         client: &Client,
@@ -107,7 +108,7 @@ impl Keeping {
             let replaced = secrets.replace(&self.name, &parameters, &filled);
             match call("replace the Secret", replaced).await {
                 Ok(_) => {
-                    tracing::info!(renew_at = %made.terms.renew_at, "made a certificate");
+                    tracing::info!(renew_at = %made.terms.renew_at, "created a certificate");
                     return Ok(made);
                 }
                 Err(KeepError::Call { source, .. }) if is_conflict(&source) => {}
@@ -117,9 +118,9 @@ impl Keeping {
         Err(KeepError::Crowded(format!("the Secret {}", self.name)))
     }
 
-    /// Leads every webhook of the configuration of our name to these certificates and their path; there need not be one.
-    /// Nothing else in it changes, also where it has fields that are not known here.
-    async fn lead(&self, client: &Client, kind: &str, certificates: &Certificates) -> Result<(), KeepError> {
+    /// Writes the certificates and the path to every webhook of the configuration, if there is one. Nothing else in it
+    /// changes, not even unknown fields.
+    async fn publish(&self, client: &Client, kind: &str, certificates: &Certificates) -> Result<(), KeepError> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind));
         let configurations: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
         let parameters = PostParams::default();
@@ -128,14 +129,14 @@ impl Keeping {
             let Some(mut found) = found else {
                 return Ok(());
             };
-            if !lead(&mut found.data, certificates) {
+            if !publish(&mut found.data, certificates) {
                 return Ok(());
             }
-            // It has the version that was read.
+            // The write has the resourceVersion of the read.
             let replaced = configurations.replace(&self.name, &parameters, &found);
             match call("replace the webhook configuration", replaced).await {
                 Ok(_) => {
-                    tracing::info!(%kind, name = %self.name, "API servers are to trust the certificate, and to ask under its path");
+                    tracing::info!(%kind, name = %self.name, "wrote the certificate and the path to the webhook configuration");
                     return Ok(());
                 }
                 Err(KeepError::Call { source, .. }) if is_conflict(&source) => {}
@@ -146,8 +147,8 @@ impl Keeping {
     }
 }
 
-/// Leads every webhook of a configuration to these certificates; true iff that changes it.
-fn lead(configuration: &mut Value, certificates: &Certificates) -> bool {
+/// Writes these certificates to every webhook of a configuration; true iff that changes it.
+fn publish(configuration: &mut Value, certificates: &Certificates) -> bool {
     let before = configuration["webhooks"].clone();
     let bundle = json!(ByteString(certificates.authorities.clone().into_bytes()));
     for webhook in configuration["webhooks"].as_array_mut().into_iter().flatten() {
@@ -163,7 +164,7 @@ fn lead(configuration: &mut Value, certificates: &Certificates) -> bool {
     configuration["webhooks"] != before
 }
 
-/// The policy that a webhook asks: the one in its path, or else the first part of its name.
+/// The policy that a webhook calls: the one in its path, or else the first part of its name.
 fn policy(webhook: &Value) -> String {
     let client = &webhook["clientConfig"];
     let path = match client["url"].as_str().and_then(split_url) {
@@ -178,14 +179,14 @@ fn policy(webhook: &Value) -> String {
     first.or_else(name).unwrap_or_default().to_owned()
 }
 
-/// A URL before its path, and its path.
+/// Splits a URL at the beginning of its path.
 fn split_url(url: &str) -> Option<(&str, &str)> {
     let server = url.find("://")? + 3;
     let path = url[server..].find('/').map_or(url.len(), |slash| server + slash);
     Some(url.split_at(path))
 }
 
-/// A Secret with these certificates. What else it has stays: it is that of who installed the webhook.
+/// A Secret with these certificates. All other fields stay as they were installed.
 fn filled(mut secret: Secret, certificates: &Certificates) -> Secret {
     let terms = serde_json::to_string(&certificates.terms).unwrap_or_default();
     secret.annotations_mut().insert(TERMS.to_owned(), terms);
@@ -201,7 +202,7 @@ fn filled(mut secret: Secret, certificates: &Certificates) -> Secret {
     secret
 }
 
-/// What a Secret holds, if it holds all of it.
+/// The certificates in a Secret, if it is complete.
 fn read(secret: &Secret) -> Option<Certificates> {
     let data = secret.data.as_ref()?;
     let text = |key: &str| String::from_utf8(data.get(key)?.0.clone()).ok();

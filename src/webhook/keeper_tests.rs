@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
-use super::{TERMS, filled, lead, read};
+use super::{TERMS, filled, publish, read};
 use crate::webhook::certificates::Certificates;
 
 fn made() -> Certificates {
@@ -10,14 +10,14 @@ fn made() -> Certificates {
     Certificates::make(&["claim-rollout-webhook.claim-rollout.svc".to_owned()], now, None).unwrap()
 }
 
-/// As the manifests bring it.
+/// The Secret in the manifests.
 fn empty() -> Secret {
     let secret = json!({"metadata": {"name": "s", "resourceVersion": "7", "labels": {"a": "b"}}, "type": "Opaque"});
     serde_json::from_value(secret).unwrap()
 }
 
 #[test]
-fn secret_that_was_filled_is_read_again_and_half_of_it_is_nothing() {
+fn secret_complete_is_read_and_partial_is_not() {
     assert!(read(&empty()).is_none());
     let made = made();
     let secret = filled(empty(), &made);
@@ -41,7 +41,7 @@ fn secret_that_was_filled_is_read_again_and_half_of_it_is_nothing() {
 }
 
 #[test]
-fn configuration_is_led_to_the_certificates_and_nothing_else_changes() {
+fn configuration_gets_certificates_and_path_only() {
     let made = made();
     let bundle = json!(k8s_openapi::ByteString(made.authorities.clone().into_bytes()));
     let under = |policy: &str| format!("/validate/{policy}/{}", made.path.as_str());
@@ -72,13 +72,13 @@ fn configuration_is_led_to_the_certificates_and_nothing_else_changes() {
         let mut after = after;
         after["caBundle"] = bundle.clone();
         let mut configuration = json!({"webhooks": [webhook(before), webhook(after.clone())], "future": {}});
-        assert!(lead(&mut configuration, &made), "{case}");
+        assert!(publish(&mut configuration, &made), "{case}");
         let expected = json!({"webhooks": [webhook(after.clone()), webhook(after)], "future": {}});
         assert_eq!(configuration, expected, "{case}");
         assert!(
-            !lead(&mut configuration, &made),
+            !publish(&mut configuration, &made),
             "a second time there is nothing to do: {case}"
         );
     }
-    assert!(!lead(&mut json!({"webhooks": []}), &made), "no webhooks");
+    assert!(!publish(&mut json!({"webhooks": []}), &made), "no webhooks");
 }

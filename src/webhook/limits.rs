@@ -1,35 +1,37 @@
-//! What connections and requests may take.
+//! Limits of connections and requests.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use tokio::time::Instant;
 
-/// What connections and requests may take, each and all together.
+/// The limits of each connection and request, and of all together.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The longest body in bytes.
     pub body: usize,
-    /// How many bytes of bodies are held at the same time, by all requests. Deciding takes about three times as much memory.
+    /// The bytes of bodies in memory at the same time, of all requests. Decisions take about three times as much
+    /// memory.
     pub room: usize,
-    /// The longest time from the head of a request to its answer. An API server that waits for less is answered earlier.
+    /// The longest time from the head of a request to its answer. An API server that waits for less is answered
+    /// earlier.
     pub time: Duration,
-    /// How many connections there may be. One more takes the place of the one that has kept the server waiting for longest.
+    /// The maximum number of connections. A further one replaces the one that has kept the server waiting for longest.
     pub connections: usize,
-    /// How long a new connection may take until the head of a request under the right path is there, handshake included.
+    /// The time until a new connection has sent the head of a request under a valid path, handshake included.
     pub introduction: Duration,
-    /// How long a connection that had such a request may wait for the next one. An API server hangs up after 90 s.
+    /// The time that such a connection may be idle after a request. An API server closes it after 90 s.
     pub idle: Duration,
-    /// How long [`Running::stop`](super::Running::stop) waits for requests in flight.
+    /// The time that [`Running::stop`](super::Running::stop) waits for requests in flight.
     pub grace: Duration,
 }
 
-/// What is left of an API server's patience for the way back.
+/// The part of the timeout of an API server that is left for the response.
 const MARGIN: Duration = Duration::from_millis(500);
 
 impl Default for Limits {
-    /// A body of 8 MiB holds a review of two objects of 3 MiB each, which is what an API server takes from a client. Room for
-    /// 40 MiB is room for 640 reviews of the usual size, and fits into the 256 MiB of the manifests.
+    /// A body of 8 MiB holds a review of two objects of 3 MiB each, which is what an API server takes from a client.
+    /// Room for 40 MiB is room for 640 reviews of the usual size, and fits into the 256 MiB of the manifests.
     fn default() -> Self {
         Self {
             body: 8 * 1024 * 1024,
@@ -44,8 +46,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// When a request that came `now` must be answered. API servers say how long they wait: `timeout=5s` in the query, in
-    /// whole seconds, rounded up.
+    /// The deadline for the answer to a request that came `now`. API servers send their timeout in the query:
+    /// `timeout=5s`, in whole seconds, rounded up.
     pub(super) fn deadline(&self, query: Option<&str>, now: Instant) -> Instant {
         let parameters = query.unwrap_or_default().split('&');
         let timeout = parameters
@@ -65,7 +67,7 @@ mod tests {
     use super::Limits;
 
     #[tokio::test]
-    async fn deadline_query_is_before_the_patience_of_the_caller_ends() {
+    async fn deadline_is_before_the_timeout_of_the_caller() {
         let limits = Limits::default();
         let now = Instant::now();
         for (query, milliseconds) in [

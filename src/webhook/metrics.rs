@@ -1,5 +1,5 @@
-//! `claim_rollout_webhook_*` for Prometheus; docs/webhook.md lists them. No label names an object or a user, and all series
-//! are there from the beginning.
+//! `claim_rollout_webhook_*` for Prometheus; docs/webhook.md lists them. No label names an object or a user, and all
+//! series are there from the beginning.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -25,9 +25,9 @@ pub(super) type Bytes = Gauge<u64, AtomicU64>;
 /// The codes of answers over HTTP.
 const CODES: [&str; 7] = ["200", "400", "404", "405", "408", "413", "503"];
 
-/// What became of a review.
+/// The outcome of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ReviewOutcome {
     Allowed,
     Denied,
     /// The policy could not decide.
@@ -36,7 +36,7 @@ pub(super) enum Outcome {
     Late,
 }
 
-/// What a request or a connection came up against.
+/// The bound that a request or a connection has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     /// The length of a body.
@@ -51,9 +51,9 @@ pub(super) enum Bound {
     Connections,
 }
 
-/// Everything that is counted.
+/// The metrics of the webhook.
 #[derive(Debug)]
-pub struct Metrics {
+pub struct WebhookMetrics {
     registry: Registry,
     requests: Counters,
     reviews: Counters,
@@ -63,7 +63,7 @@ pub struct Metrics {
     durations: Histogram,
 }
 
-impl Outcome {
+impl ReviewOutcome {
     const ALL: [Self; 4] = [Self::Allowed, Self::Denied, Self::Failed, Self::Late];
 
     const fn as_str(self) -> &'static str {
@@ -96,7 +96,7 @@ impl Bound {
     }
 }
 
-/// A family that has all its members from the beginning: a counter that is not there cannot be seen to rise.
+/// A family with all its members from the beginning: without a zero, the first increase of a counter is invisible.
 fn family(label: &'static str, values: impl IntoIterator<Item = &'static str>) -> Counters {
     let family = Family::default();
     for value in values {
@@ -105,12 +105,12 @@ fn family(label: &'static str, values: impl IntoIterator<Item = &'static str>) -
     family
 }
 
-impl Default for Metrics {
+impl Default for WebhookMetrics {
     fn default() -> Self {
         let mut metrics = Self {
             registry: Registry::with_prefix("claim_rollout_webhook"),
             requests: family("code", CODES),
-            reviews: family("outcome", Outcome::ALL.map(Outcome::as_str)),
+            reviews: family("outcome", ReviewOutcome::ALL.map(ReviewOutcome::as_str)),
             bounds: family("bound", Bound::ALL.map(Bound::as_str)),
             connections: Gauge::default(),
             bytes: Bytes::default(),
@@ -121,12 +121,12 @@ impl Default for Metrics {
     }
 }
 
-impl Metrics {
+impl WebhookMetrics {
     fn register(&mut self) {
         let registry = &mut self.registry;
         for (name, help, family) in [
             ("requests", "Requests by the code of the answer", &self.requests),
-            ("reviews", "Reviews by what became of them", &self.reviews),
+            ("reviews", "Reviews by outcome", &self.reviews),
             (
                 "bounds",
                 "Requests and connections that were denied because of a bound",
@@ -138,7 +138,7 @@ impl Metrics {
         registry.register("connections", "Open connections", self.connections.clone());
         registry.register_with_unit(
             "bodies",
-            "Room that is taken by requests that are read and decided",
+            "Memory for the bodies of requests in progress",
             Unit::Bytes,
             self.bytes.clone(),
         );
@@ -156,7 +156,7 @@ impl Metrics {
         }
     }
 
-    pub(super) fn review(&self, outcome: Outcome, took: Duration) {
+    pub(super) fn review(&self, outcome: ReviewOutcome, took: Duration) {
         self.reviews.get_or_create(&[("outcome", outcome.as_str())]).inc();
         self.durations.observe(took.as_secs_f64());
     }
@@ -169,7 +169,7 @@ impl Metrics {
         self.connections.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// Where the room keeps how much of it is taken.
+    /// The gauge of the bytes in use.
     pub(super) fn bytes(&self) -> Bytes {
         self.bytes.clone()
     }
@@ -177,7 +177,7 @@ impl Metrics {
     /// The text that Prometheus reads.
     ///
     /// # Errors
-    /// None that can happen: writing to a string does not fail.
+    /// None in practice: writing to a string does not fail.
     pub fn text(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -188,13 +188,13 @@ impl Metrics {
 /// Serves `/metrics` without TLS, for ever.
 ///
 /// # Errors
-/// None that is known: it goes on after errors of connections.
-pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) -> std::io::Result<()> {
+/// None known: the server continues after errors of connections.
+pub async fn serve_metrics(listener: TcpListener, metrics: Arc<WebhookMetrics>) -> std::io::Result<()> {
     let app = Router::new().route("/metrics", get(answer)).with_state(metrics);
     axum::serve(listener, app).await
 }
 
-async fn answer(State(metrics): State<Arc<Metrics>>) -> Response {
+async fn answer(State(metrics): State<Arc<WebhookMetrics>>) -> Response {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     match metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
@@ -206,9 +206,9 @@ async fn answer(State(metrics): State<Arc<Metrics>>) -> Response {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::Metrics;
+    use super::WebhookMetrics;
 
-    /// The rows of the table in docs/webhook.md: name, type, labels, what it is.
+    /// The rows of the table in docs/webhook.md: name, type, labels, help.
     fn rows(text: &str) -> Vec<String> {
         let described = text
             .lines()
@@ -232,8 +232,8 @@ mod tests {
     }
 
     #[test]
-    fn metrics_documented_are_those_that_are_served() {
-        let expected = rows(&Metrics::default().text().unwrap());
+    fn metrics_match_their_documentation() {
+        let expected = rows(&WebhookMetrics::default().text().unwrap());
         let documentation = include_str!("../../docs/webhook.md");
         let rows = documentation.lines();
         let found: Vec<&str> = rows.filter(|line| line.starts_with("| `claim_rollout_")).collect();

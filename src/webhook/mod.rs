@@ -1,10 +1,9 @@
-//! Decision one over HTTPS: the AdmissionReview protocol of the API server, as policy-server speaks it.
+//! The policy over HTTPS: the AdmissionReview protocol of the API server, as in policy-server.
 //!
-//! [`server`] listens and bounds what connections may take, `handshakes` puts them in order, `requests` bounds what requests
-//! may take; who does not know the [`path`] is not answered. [`envelope`] takes a review apart and puts the answer together,
-//! [`engine`] is what decides in between: here it is [`Native`], the decision itself; the tests put the compiled policy in its
-//! place. [`cluster`] answers what it asks, and [`keeper`] sees to it that API servers know the path and trust the
-//! [`certificates`].
+//! [`server`] listens and bounds connections, `handshakes` orders them, `requests` bounds and answers requests. Only
+//! clients that know the secret [`path`] are answered. [`envelope`] reads reviews and writes responses. [`engine`]
+//! decides: [`Native`] is the decision itself; the tests replace it by the compiled policy. [`cluster`] answers
+//! lookups. [`keeper`] renews the [`certificates`], and writes them and the path to the webhook configurations.
 
 mod body;
 #[cfg(test)]
@@ -27,13 +26,13 @@ mod requests;
 mod room;
 pub mod server;
 
-pub use cluster::Cluster;
+pub use cluster::ApiServer;
 pub use engine::{Engine, EngineError, Evaluation, Native};
-pub use envelope::{EnvelopeError, Response, Review};
+pub use envelope::{AdmissionResponse, AdmissionReview, EnvelopeError};
 pub use identity::{Identity, IdentityError};
 pub use keeper::Keeping;
 pub use limits::Limits;
-pub use metrics::Metrics;
+pub use metrics::WebhookMetrics;
 pub use path::SecretPath;
 pub use requests::Engines;
 pub use server::{Running, Server, ServerError, serve};

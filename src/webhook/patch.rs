@@ -1,4 +1,4 @@
-//! The difference between an object as it came and as the policy wants it.
+//! The JSON patch between the received and the mutated object.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// The JSON patch in base64 that makes `after` of `before`; none if they are equal. The error names the side that
-/// cannot be decoded, for example because it nests deeper than 128.
+/// The JSON patch from `before` to `after` in base64; none if they are equal. The error names the side that cannot be
+/// decoded, for example because it nests deeper than 128.
 pub(super) fn patch(before: &RawValue, after: &RawValue) -> Result<Option<String>, &'static str> {
     let (before, after) = differing(before, after, DEPTH)?;
     let patch = json_patch::diff(&before, &after);
@@ -20,11 +20,11 @@ pub(super) fn patch(before: &RawValue, after: &RawValue) -> Result<Option<String
         .map_err(|_| "a patch")
 }
 
-/// How deep members that are written the same are left out: what a policy changes is in `metadata.annotations` or `spec`.
+/// The depth to which identical members are left out: a policy changes `metadata.annotations` or `spec`.
 const DEPTH: u32 = 3;
 
-/// Both values without the members of objects that are written the same: they make no difference, and a decoded value takes
-/// many times the memory of its text.
+/// Both values without members of identical text: they make no difference, and a decoded value takes many times the
+/// memory of its text.
 fn differing(before: &RawValue, after: &RawValue, depth: u32) -> Result<(Value, Value), &'static str> {
     let objects = members(before).zip(members(after)).filter(|_| depth > 0);
     let Some((old, new)) = objects else {
@@ -56,7 +56,7 @@ fn decoded_after(value: &RawValue) -> Result<Value, &'static str> {
     serde_json::from_str(value.get()).map_err(|_| "a mutated object")
 }
 
-/// The members of an object; nothing if it is none, or cannot be read.
+/// The members of an object; none if the value is no object.
 fn members(value: &RawValue) -> Option<BTreeMap<String, &RawValue>> {
     serde_json::from_str(value.get()).ok()
 }

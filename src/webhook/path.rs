@@ -1,13 +1,13 @@
-//! Under which paths the server answers, and the part of them that only API servers know.
+//! The paths of the server, and the secret part of them that only API servers know.
 
 use subtle::ConstantTimeEq as _;
 
-/// 192 bits: no number of guesses finds it.
+/// 192 bits: impossible to guess.
 const BYTES: usize = 24;
-/// The fewest characters of one that somebody else has made: more than 128 bits, if they are chosen at random.
+/// The minimum length of a given secret: more than 128 bits, if the characters are random.
 const SHORTEST: usize = 26;
 
-/// The last part of the path, which only API servers know. Who does not know it is not answered.
+/// The last part of the path, which only API servers know. Requests without it are not answered.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretPath(String);
 
@@ -17,7 +17,7 @@ impl std::fmt::Debug for SecretPath {
     }
 }
 
-/// Why a text is none.
+/// A text that is no valid secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected at least {SHORTEST} lower case letters, digits or `-` inside, but found something else")]
 pub struct NotSecret;
@@ -28,10 +28,10 @@ pub struct NotSecret;
 pub struct NotRandom;
 
 impl SecretPath {
-    /// A new one.
+    /// A new random secret.
     ///
     /// # Errors
-    /// [`NotRandom`], which no Linux does.
+    /// [`NotRandom`], which does not occur on Linux.
     pub fn make() -> Result<Self, NotRandom> {
         let mut bytes = [0; BYTES];
         let random = rustls::crypto::ring::default_provider().secure_random;
@@ -39,11 +39,11 @@ impl SecretPath {
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// One that somebody else has made; space around it does not count. API servers take no other characters in the path of a
+    /// Reads a given secret; surrounding space does not count. API servers allow no other characters in the path of a
     /// Service.
     ///
     /// # Errors
-    /// [`NotSecret`] if it is too short to be one, or cannot stand in a path.
+    /// [`NotSecret`] if the text is too short, or invalid in a path.
     pub fn read(text: &str) -> Result<Self, NotSecret> {
         let text = text.trim_ascii();
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -54,19 +54,19 @@ impl SecretPath {
         Ok(Self(text.to_owned()))
     }
 
-    /// As it stands in a path.
+    /// The secret as a part of the path.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// True iff it is this; how long that takes says nothing but whether the lengths are equal.
+    /// Compares in constant time; the time depends only on whether the lengths are equal.
     fn is(&self, text: &str) -> bool {
         self.0.as_bytes().ct_eq(text.as_bytes()).into()
     }
 }
 
-/// Where a policy of this name is asked.
+/// The path of a policy.
 #[must_use]
 pub fn of_policy(policy: &str, secret: Option<&SecretPath>) -> String {
     match secret {
@@ -75,38 +75,38 @@ pub fn of_policy(policy: &str, secret: Option<&SecretPath>) -> String {
     }
 }
 
-/// What a path asks for.
+/// The destination of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked<'a> {
-    /// Whether the server is alive.
+pub(super) enum Destination<'a> {
+    /// The health endpoint.
     Health,
     /// The policy of this name, if there is one.
     Policy(&'a str),
-    /// Nothing: who asks does not know the paths.
+    /// No valid path.
     Nothing,
 }
 
-/// What this path asks for, where these are the secrets; without any the name of a policy is enough.
-pub(super) fn asked<'a>(path: &'a str, secrets: &[SecretPath]) -> Asked<'a> {
+/// The destination of this path, given these secrets. Without secrets, the name of a policy is enough.
+pub(super) fn asked<'a>(path: &'a str, secrets: &[SecretPath]) -> Destination<'a> {
     if path == "/healthz" {
-        return Asked::Health;
+        return Destination::Health;
     }
     let Some(rest) = path.strip_prefix("/validate/") else {
-        return Asked::Nothing;
+        return Destination::Nothing;
     };
     match rest.split_once('/') {
-        None if secrets.is_empty() => Asked::Policy(rest),
-        // All are compared, so that the time does not tell which it was.
+        None if secrets.is_empty() => Destination::Policy(rest),
+        // All are compared, so that the time does not reveal which one matched.
         Some((policy, given)) if secrets.iter().fold(false, |known, secret| known | secret.is(given)) => {
-            Asked::Policy(policy)
+            Destination::Policy(policy)
         }
-        _ => Asked::Nothing,
+        _ => Destination::Nothing,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, NotSecret, SecretPath, asked, of_policy};
+    use super::{Destination, NotSecret, SecretPath, asked, of_policy};
 
     #[test]
     fn asked_path_without_the_secret_is_nothing() {
@@ -114,23 +114,42 @@ mod tests {
         let secret = secrets[1].as_str();
         let short = &secret[..secret.len() - 1];
         for (path, open, secured) in [
-            ("/healthz".to_owned(), Asked::Health, Asked::Health),
-            ("/validate/a".to_owned(), Asked::Policy("a"), Asked::Nothing),
-            ("/validate/".to_owned(), Asked::Policy(""), Asked::Nothing),
-            (format!("/validate/a/{secret}"), Asked::Nothing, Asked::Policy("a")),
-            (format!("/validate/a/{short}"), Asked::Nothing, Asked::Nothing),
-            (format!("/validate/a/{secret}/"), Asked::Nothing, Asked::Nothing),
-            (format!("/validate/a/b/{secret}"), Asked::Nothing, Asked::Nothing),
-            ("/validate/a/".to_owned(), Asked::Nothing, Asked::Nothing),
-            (format!("/{secret}"), Asked::Nothing, Asked::Nothing),
-            ("/metrics".to_owned(), Asked::Nothing, Asked::Nothing),
-            (String::new(), Asked::Nothing, Asked::Nothing),
+            ("/healthz".to_owned(), Destination::Health, Destination::Health),
+            ("/validate/a".to_owned(), Destination::Policy("a"), Destination::Nothing),
+            ("/validate/".to_owned(), Destination::Policy(""), Destination::Nothing),
+            (
+                format!("/validate/a/{secret}"),
+                Destination::Nothing,
+                Destination::Policy("a"),
+            ),
+            (
+                format!("/validate/a/{short}"),
+                Destination::Nothing,
+                Destination::Nothing,
+            ),
+            (
+                format!("/validate/a/{secret}/"),
+                Destination::Nothing,
+                Destination::Nothing,
+            ),
+            (
+                format!("/validate/a/b/{secret}"),
+                Destination::Nothing,
+                Destination::Nothing,
+            ),
+            ("/validate/a/".to_owned(), Destination::Nothing, Destination::Nothing),
+            (format!("/{secret}"), Destination::Nothing, Destination::Nothing),
+            ("/metrics".to_owned(), Destination::Nothing, Destination::Nothing),
+            (String::new(), Destination::Nothing, Destination::Nothing),
         ] {
             assert_eq!(asked(&path, &[]), open, "{path} without a secret");
             assert_eq!(asked(&path, &secrets), secured, "{path}");
         }
-        assert_eq!(asked(&of_policy("a", Some(&secrets[0])), &secrets), Asked::Policy("a"));
-        assert_eq!(asked(&of_policy("a", None), &[]), Asked::Policy("a"));
+        assert_eq!(
+            asked(&of_policy("a", Some(&secrets[0])), &secrets),
+            Destination::Policy("a")
+        );
+        assert_eq!(asked(&of_policy("a", None), &[]), Destination::Policy("a"));
     }
 
     #[test]
@@ -138,7 +157,10 @@ mod tests {
         let made = SecretPath::make().unwrap();
         assert_ne!(SecretPath::make().unwrap(), made);
         assert_eq!(SecretPath::read(&format!(" {}\n", made.as_str())), Ok(made.clone()));
-        assert!(!format!("{made:?}").contains(made.as_str()), "it is never printed");
+        assert!(
+            !format!("{made:?}").contains(made.as_str()),
+            "a secret is never printed"
+        );
     }
 
     #[test]

@@ -13,39 +13,43 @@ use tokio::time::{Instant, timeout_at};
 
 use super::body::{Unread, drain, read};
 use super::engine::{Engine, EngineError};
-use super::envelope::{self, Review};
+use super::envelope::{self, AdmissionReview};
 use super::guests::{Guest, Stage};
 use super::limits::Limits;
-use super::metrics::{Bound, Metrics, Outcome};
-use super::path::{Asked, SecretPath, asked};
-use super::room::{Held, Room};
+use super::metrics::{Bound, ReviewOutcome, WebhookMetrics};
+use super::path::{Destination, SecretPath, asked};
+use super::room::{Reservation, Room};
 
 /// The engines by the name in the path.
 pub type Engines = BTreeMap<String, Arc<dyn Engine>>;
 
-/// What all requests are answered from.
+/// The state that all requests share.
 pub(super) struct Requests {
     engines: Engines,
     pub(super) limits: Limits,
-    pub(super) metrics: Arc<Metrics>,
-    /// The newest is the first; empty if everybody is answered.
+    pub(super) metrics: Arc<WebhookMetrics>,
+    /// The newest first; empty if everybody is answered.
     paths: RwLock<Vec<SecretPath>>,
     room: Room,
-    /// The difference of two large objects is made by one at a time: both are decoded for it, which takes many times their
-    /// length.
+    /// Only one request at a time compares two large objects: both are decoded, which takes many times their length.
     large: Arc<Semaphore>,
 }
 
-/// What is said.
-enum Answer {
-    /// To a review.
+/// The answer to a request.
+enum ServedAnswer {
+    /// The answer to a review.
     Review(Vec<u8>),
-    /// Any other, in a line.
+    /// Any other answer, in one line.
     Line(StatusCode, String),
 }
 
 impl Requests {
-    pub(super) fn new(engines: Engines, limits: Limits, path: Option<SecretPath>, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(
+        engines: Engines,
+        limits: Limits,
+        path: Option<SecretPath>,
+        metrics: Arc<WebhookMetrics>,
+    ) -> Self {
         Self {
             room: Room::new(limits.room, metrics.bytes()),
             engines,
@@ -56,7 +60,7 @@ impl Requests {
         }
     }
 
-    /// Answers under this path, and under the one before.
+    /// Answers under this path and under the previous one.
     pub(super) fn answer_under(&self, path: SecretPath) {
         let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
         if paths.first() != Some(&path) {
@@ -65,7 +69,7 @@ impl Requests {
         }
     }
 
-    /// Answers a request. An answer that comes before the body was read closes the connection.
+    /// Answers a request. An answer before the body was read closes the connection.
     pub(super) async fn answer(
         &self,
         guest: &Guest,
@@ -77,14 +81,14 @@ impl Requests {
             asked(head.uri.path(), &paths)
         };
         let answer = match asked {
-            Asked::Nothing => Err(line(StatusCode::NOT_FOUND, "not found")),
-            Asked::Health if head.method == Method::GET => Ok(line(StatusCode::OK, "ok")),
-            Asked::Health => Err(line(StatusCode::METHOD_NOT_ALLOWED, "expected GET")),
-            Asked::Policy(_) if head.method != Method::POST => {
+            Destination::Nothing => Err(line(StatusCode::NOT_FOUND, "not found")),
+            Destination::Health if head.method == Method::GET => Ok(line(StatusCode::OK, "ok")),
+            Destination::Health => Err(line(StatusCode::METHOD_NOT_ALLOWED, "expected GET")),
+            Destination::Policy(_) if head.method != Method::POST => {
                 Err(line(StatusCode::METHOD_NOT_ALLOWED, "expected POST"))
             }
-            Asked::Policy(policy) => match self.engines.get(policy) {
-                None => Err(line(StatusCode::NOT_FOUND, "expected the name of a policy")),
+            Destination::Policy(policy) => match self.engines.get(policy) {
+                None => Err(line(StatusCode::NOT_FOUND, "no policy of this name")),
                 Some(engine) => {
                     guest.enters(Stage::Reading);
                     let now = Instant::now();
@@ -107,7 +111,7 @@ impl Requests {
         Ok(response)
     }
 
-    /// Reads a review and has it decided. The error is an answer that comes before the end of the body.
+    /// Reads and decides a review. The error is an answer before the end of the body.
     async fn review(
         &self,
         engine: &Arc<dyn Engine>,
@@ -115,37 +119,37 @@ impl Requests {
         body: &mut Incoming,
         begun: Instant,
         deadline: Instant,
-    ) -> Result<Answer, Answer> {
-        let mut held = self.room.hold();
-        let bytes = match timeout_at(deadline, read(body, self.limits.body, &mut held)).await {
+    ) -> Result<ServedAnswer, ServedAnswer> {
+        let mut reservation = self.room.reservation();
+        let bytes = match timeout_at(deadline, read(body, self.limits.body, &mut reservation)).await {
             Ok(Ok(bytes)) => bytes,
             Ok(Err(unread)) => return Err(self.unread(unread)),
             Err(_) => {
                 self.metrics.bound(Bound::BodyTime);
-                return Err(line(StatusCode::REQUEST_TIMEOUT, "expected a body in time"));
+                return Err(line(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"));
             }
         };
-        if held.grow(bytes.len().max(self.room.decision())).is_err() {
+        if reservation.grow(bytes.len().max(self.room.decision())).is_err() {
             return Err(self.unread(Unread::NoRoom));
         }
         guest.enters(Stage::Deciding);
-        let (tell, told) = oneshot::channel();
-        let decision = Decision {
+        let (sender, receiver) = oneshot::channel();
+        let decision = PendingReview {
             engine: Arc::clone(engine),
             body: bytes,
-            held,
+            reservation,
             large: Arc::clone(&self.large),
             metrics: Arc::clone(&self.metrics),
             begun,
             deadline,
         };
-        // It holds its room until it has ended, also if nobody waits for it any more.
-        tokio::spawn(decision.run(tell));
-        let ended = || line(StatusCode::SERVICE_UNAVAILABLE, "expected a decision, but it broke off");
-        Ok(told.await.unwrap_or_else(|_| ended()))
+        // The task keeps its room until it has ended, even if nobody waits for it any more.
+        tokio::spawn(decision.run(sender));
+        let ended = || line(StatusCode::SERVICE_UNAVAILABLE, "the decision was aborted");
+        Ok(receiver.await.unwrap_or_else(|_| ended()))
     }
 
-    fn unread(&self, unread: Unread) -> Answer {
+    fn unread(&self, unread: Unread) -> ServedAnswer {
         match unread {
             Unread::TooLong => {
                 self.metrics.bound(Bound::BodyLength);
@@ -154,32 +158,32 @@ impl Requests {
             }
             Unread::NoRoom => {
                 self.metrics.bound(Bound::BodyRoom);
-                let text = "expected room for the body, but others have it: try again in a moment";
+                let text = "no memory for the body at the moment: try again";
                 line(StatusCode::SERVICE_UNAVAILABLE, text)
             }
-            Unread::Broken => line(StatusCode::BAD_REQUEST, "expected a body, but it broke off"),
+            Unread::Broken => line(StatusCode::BAD_REQUEST, "the body was cut off"),
         }
     }
 }
 
-/// A review that was read, and has to be decided.
-struct Decision {
+/// A review that was read and has to be decided.
+struct PendingReview {
     engine: Arc<dyn Engine>,
     body: Vec<u8>,
-    held: Held,
+    reservation: Reservation,
     large: Arc<Semaphore>,
-    metrics: Arc<Metrics>,
+    metrics: Arc<WebhookMetrics>,
     begun: Instant,
     deadline: Instant,
 }
 
-impl Decision {
-    /// Tells the answer as soon as there is one, at the latest at the deadline, and ends when the engine has.
-    async fn run(self, tell: oneshot::Sender<Answer>) {
-        let review = match Review::read(&self.body) {
+impl PendingReview {
+    /// Sends the answer as soon as there is one, at the latest at the deadline, and ends when the engine has ended.
+    async fn run(self, sender: oneshot::Sender<ServedAnswer>) {
+        let review = match AdmissionReview::read(&self.body) {
             Ok(review) => review,
             Err(error) => {
-                let _ = tell.send(line(StatusCode::BAD_REQUEST, error.to_string()));
+                let _ = sender.send(line(StatusCode::BAD_REQUEST, error.to_string()));
                 return;
             }
         };
@@ -191,20 +195,20 @@ impl Decision {
             Err(_) => None,
         };
         let (response, outcome) = decided.unwrap_or_else(|| {
-            let late = review.refuse(Some(504), "expected an answer of the policy in time");
-            (late, Outcome::Late)
+            let late = review.deny(Some(504), "the policy did not answer in time");
+            (late, ReviewOutcome::Late)
         });
         tracing::debug!(uid = %review.uid, allowed = response.allowed, "answered a review");
         self.metrics.review(outcome, self.begun.elapsed());
-        let _ = tell.send(Answer::Review(response.to_review()));
+        let _ = sender.send(ServedAnswer::Review(response.to_review()));
         if is_late {
             evaluation.await.ok();
         }
     }
 
-    /// Does this, for a large body when it is its turn; not at all after the deadline.
+    /// Calls `act`: for a large body when it is its turn, and not after the deadline.
     async fn in_turn<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
-        if self.body.len() <= self.held.room().small() {
+        if self.body.len() <= self.reservation.room().small() {
             return Some(act());
         }
         let turn = timeout_at(self.deadline, self.large.acquire()).await;
@@ -213,26 +217,29 @@ impl Decision {
     }
 }
 
-fn respond(review: &Review<'_>, outcome: Result<Vec<u8>, EngineError>) -> (envelope::Response, Outcome) {
+fn respond(
+    review: &AdmissionReview<'_>,
+    outcome: Result<Vec<u8>, EngineError>,
+) -> (envelope::AdmissionResponse, ReviewOutcome) {
     match outcome {
         Ok(answer) => {
             let response = review.respond(&answer);
             let outcome = if response.allowed {
-                Outcome::Allowed
+                ReviewOutcome::Allowed
             } else {
-                Outcome::Denied
+                ReviewOutcome::Denied
             };
             (response, outcome)
         }
-        Err(error) => (review.fail(&error.to_string()), Outcome::Failed),
+        Err(error) => (review.fail(&error.to_string()), ReviewOutcome::Failed),
     }
 }
 
-fn line(code: StatusCode, text: impl Into<String>) -> Answer {
-    Answer::Line(code, text.into())
+fn line(code: StatusCode, text: impl Into<String>) -> ServedAnswer {
+    ServedAnswer::Line(code, text.into())
 }
 
-impl Answer {
+impl ServedAnswer {
     fn into_response(self) -> Response<Full<Bytes>> {
         let (code, kind, bytes) = match self {
             Self::Review(bytes) => (StatusCode::OK, "application/json", bytes),

@@ -1,22 +1,22 @@
-//! Room for bodies: a number of bytes that all requests share.
+//! Room for bodies: bytes that all requests share.
 //!
-//! A count of requests would be a bad measure: a review may have two kilobytes or eight million bytes. Large bodies leave a
-//! fifth of the room to small ones, so that who sends large ones keeps nobody else from an answer.
+//! A count of requests would be a bad measure: a review may have two kilobytes or eight million bytes. Large bodies
+//! leave a fifth of the room to small ones, so that a client that sends large bodies cannot block the others.
 
 use std::sync::atomic::Ordering;
 
 use super::metrics::Bytes;
 
-/// How many bytes there are, and how many are taken.
+/// All bytes, and those in use.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
     all: usize,
     used: Bytes,
 }
 
-/// A part of the room; given back when dropped.
+/// A part of the room; released when dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct Reservation {
     room: Room,
     bytes: usize,
 }
@@ -26,20 +26,20 @@ pub(super) struct Held {
 pub(super) struct Full;
 
 impl Room {
-    /// So many bytes; `used` says how many are taken.
+    /// A room of this size; `used` counts the bytes in use.
     pub(super) fn new(bytes: usize, used: Bytes) -> Self {
         Self { all: bytes, used }
     }
 
-    /// Nothing yet.
-    pub(super) fn hold(&self) -> Held {
-        Held {
+    /// A reservation of no bytes yet.
+    pub(super) fn reservation(&self) -> Reservation {
+        Reservation {
             room: self.clone(),
             bytes: 0,
         }
     }
 
-    /// How many bytes are taken.
+    /// The number of bytes in use.
     pub(super) fn used(&self) -> u64 {
         self.used.get()
     }
@@ -49,28 +49,28 @@ impl Room {
         self.all / 160
     }
 
-    /// What a decision takes besides, however short its body is: 64 KiB of 40 MiB.
+    /// The least room for a decision, however short its body is: 64 KiB of 40 MiB.
     pub(super) fn decision(&self) -> usize {
         self.all / 640
     }
 
-    /// How many bytes may be taken in all, once somebody has taken so many.
+    /// The bound on all bytes in use for a reservation of this size.
     fn bound(&self, bytes: usize) -> u64 {
         let large = if bytes <= self.small() { 0 } else { self.all / 5 };
         (self.all - large) as u64
     }
 }
 
-impl Held {
-    /// The room that it is a part of.
+impl Reservation {
+    /// The room of this reservation.
     pub(super) fn room(&self) -> &Room {
         &self.room
     }
 
-    /// Makes it a part of so many bytes; it never gets smaller.
+    /// Grows the reservation to this size; it never shrinks.
     ///
     /// # Errors
-    /// [`Full`], and then it is as large as before.
+    /// [`Full`], and the reservation stays as it is.
     pub(super) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
         let Some(more) = bytes.checked_sub(self.bytes) else {
             return Ok(());
@@ -84,7 +84,7 @@ impl Held {
         Ok(())
     }
 
-    /// Whether it could grow so much now.
+    /// Checks whether the reservation could grow to this size now.
     ///
     /// # Errors
     /// [`Full`] if it could not.
@@ -98,7 +98,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.room.used.dec_by(self.bytes as u64);
     }
@@ -112,10 +112,10 @@ mod tests {
     fn large_parts_full_room_leave_a_fifth_to_small_ones() {
         let room = Room::new(16_000, Bytes::default());
         assert_eq!((room.small(), room.decision()), (100, 25));
-        let mut large = room.hold();
+        let mut large = room.reservation();
         assert_eq!(large.grow(12_801), Err(Full));
         assert_eq!((large.grow(12_800), room.used()), (Ok(()), 12_800));
-        let mut other = room.hold();
+        let mut other = room.reservation();
         for (bytes, expected, used) in [
             (101, Err(Full), 12_800),
             (60, Ok(()), 12_860),
@@ -127,8 +127,8 @@ mod tests {
             assert_eq!((other.grow(bytes), room.used()), (expected, used), "{bytes}");
         }
         let small: Vec<_> = std::iter::repeat_with(|| {
-            let mut held = room.hold();
-            held.grow(100).map(|()| held)
+            let mut reservation = room.reservation();
+            reservation.grow(100).map(|()| reservation)
         })
         .take_while(Result::is_ok)
         .collect();

@@ -1,4 +1,4 @@
-//! HTTPS: listens, and serves each connection for as long as it deserves it. HTTP/1.1 only, as API servers ask webhooks.
+//! HTTPS: listens and serves connections. HTTP/1.1 only, as API servers call webhooks.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
@@ -18,68 +18,68 @@ use super::guests::{Guest, Guests, Seated};
 use super::handshakes::Handshakes;
 use super::identity::{Identity, IdentityError, tls};
 use super::limits::Limits;
-use super::metrics::{Bound, Metrics};
+use super::metrics::{Bound, WebhookMetrics};
 use super::path::SecretPath;
 use super::requests::{Engines, Requests};
 
-/// What one connection keeps of what was sent and not taken yet; also the longest head.
+/// The buffer of a connection; also the longest head.
 const BUFFER: usize = 32 * 1024;
-/// How many connections the operating system keeps until they are accepted, if it allows so many. Beyond that it drops what
-/// opens one, and a client tries again only after a second: longer than an API server should wait for an answer.
+/// The number of connections that the operating system queues until they are accepted, if it allows so many. It drops
+/// further ones, and their clients retry only after a second: longer than an API server should wait for an answer.
 const BACKLOG: u32 = 4096;
-/// After a connection could not be accepted, for example because there are too many open files.
+/// The pause after a failed accept, for example because of too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Why the server cannot start, or ended.
+/// The reason why the server cannot start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The address is taken, or not ours.
-    #[error("expected to listen on {address}, but found: {source}")]
+    /// The address is in use, or not an address of this host.
+    #[error("failed to listen on {address}: {source}")]
     Bind {
         /// The address asked for.
         address: SocketAddr,
-        /// The operating system's word.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Certificates or key cannot be used.
+    /// The certificates or the key cannot be used.
     #[error(transparent)]
     Identity(#[from] IdentityError),
     /// The server ended by itself.
-    #[error("expected to serve, but found: {0}")]
+    #[error("the server ended: {0}")]
     Ended(String),
 }
 
-/// What is served, and to whom.
+/// The configuration of a server.
 pub struct Server {
-    /// What answers, by the name in the path.
+    /// The engines by the name in the path.
     pub engines: Engines,
-    /// What every connection and request may take.
+    /// The limits of connections and requests.
     pub limits: Limits,
     /// The part of the path that only API servers know; without it everybody who reaches the address is answered.
     pub path: Option<SecretPath>,
-    /// Where it counts.
-    pub metrics: Arc<Metrics>,
+    /// The metrics.
+    pub metrics: Arc<WebhookMetrics>,
 }
 
 /// A server that is listening. Dropping it leaves it running; [`stop`](Self::stop) ends it.
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
-/// What all connections share.
-struct Shared {
+/// The state that all connections share.
+struct ServerState {
     identity: RwLock<TlsAcceptor>,
     handshakes: Handshakes,
     requests: Requests,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for ServerState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
+        f.debug_struct("ServerState").finish_non_exhaustive()
     }
 }
 
@@ -90,36 +90,37 @@ impl Running {
         self.address
     }
 
-    /// Proves its identity with another certificate from the next connection on.
+    /// Uses another certificate from the next connection on.
     ///
     /// # Errors
-    /// [`ServerError::Identity`] if it cannot be used; the one before stays.
+    /// [`ServerError::Identity`] if it cannot be used; the previous one stays.
     pub fn prove(&self, identity: &Identity) -> Result<(), ServerError> {
         let acceptor = TlsAcceptor::from(Arc::new(tls(identity)?));
         *self.shared.identity.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
         Ok(())
     }
 
-    /// Answers under this path from now on. The one before is good as well, because API servers learn of the new one later.
+    /// Answers under this path from now on, and still under the previous one, because API servers learn of the new one
+    /// later.
     pub fn answer_under(&self, path: SecretPath) {
         self.shared.requests.answer_under(path);
     }
 
-    /// Takes no new connection, waits for the requests in flight, ends.
+    /// Stops accepting connections and waits for the requests in flight.
     ///
     /// # Errors
     /// [`ServerError::Ended`] if it had ended before.
     pub async fn stop(self) -> Result<(), ServerError> {
-        // Nobody listens if it has ended.
+        // This fails only if the server has ended.
         let _ = self.stop.send(());
         self.task.await.map_err(|error| ServerError::Ended(error.to_string()))
     }
 }
 
-/// Listens on `address` with a path that everybody knows, and counts for nobody. See [`Server::listen`].
+/// Listens on `address` without a secret in the path, and without metrics. See [`Server::listen`].
 ///
 /// # Errors
-/// [`ServerError`] if the identity cannot be used or the address is taken.
+/// [`ServerError`] if the identity cannot be used or the address is in use.
 ///
 /// # Example
 /// ```no_run
@@ -151,11 +152,12 @@ pub fn serve(
 }
 
 impl Server {
-    /// Listens on `address`. It is listening when this returns.
+    /// Listens on `address` when this returns.
     ///
     /// # Guarantees
-    /// Who does not know the path is told so at once, and nothing is read of a body or looked up for it. Who sends slowly, or
-    /// much, keeps nobody else from an answer: connections and bytes are bounded, and the slowest connections make way.
+    /// A client without the path gets 404 at once: no body is read and nothing is looked up for it. A client that sends
+    /// slowly, or much, does not block others: connections and bytes are bounded, and the slowest connections are
+    /// closed first.
     ///
     /// # Errors
     /// [`ServerError`] if the identity cannot be used or the address is taken.
@@ -164,7 +166,7 @@ impl Server {
         let bind = |source| ServerError::Bind { address, source };
         let listener = listener(address).map_err(bind)?;
         let bound = listener.local_addr().map_err(bind)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             identity: RwLock::new(acceptor),
             handshakes: Handshakes::default(),
             requests: Requests::new(self.engines, self.limits, self.path, self.metrics),
@@ -180,13 +182,13 @@ impl Server {
     }
 }
 
-impl Shared {
+impl ServerState {
     /// Accepts connections until it is stopped, and then waits for those that are being answered.
     async fn accept(self: Arc<Self>, listener: TcpListener, stopped: oneshot::Receiver<()>) {
         let Limits { connections, grace, .. } = self.requests.limits;
         let mut guests = Guests::new(connections);
         let (leave, leaving) = watch::channel(());
-        // A handle that is dropped without a word leaves the server running.
+        // A dropped handle leaves the server running.
         let mut stopped = pin!(async {
             if stopped.await.is_err() {
                 std::future::pending::<()>().await;
@@ -201,7 +203,7 @@ impl Shared {
                 accepted = listener.accept() => match accepted {
                     Ok((socket, peer)) => self.seat(&mut guests, socket, peer.ip(), &leaving),
                     Err(error) => {
-                        tracing::warn!(%error, "a connection cannot be accepted");
+                        tracing::warn!(%error, "failed to accept a connection");
                         guests.evict();
                         sleep(PAUSE).await;
                     }
@@ -221,7 +223,7 @@ impl Shared {
         }
     }
 
-    /// Serves a connection until it ends, or until it has taken too long to say what it wants.
+    /// Serves a connection until it ends, or until its first request is overdue.
     async fn connection(&self, socket: TcpStream, peer: IpAddr, guest: Guest, leaving: watch::Receiver<()>) {
         let introduction = async {
             sleep(self.requests.limits.introduction).await;
@@ -246,7 +248,7 @@ impl Shared {
         let service = service_fn(|request| self.requests.answer(guest, request));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            // Also for how long a connection may be idle. Strangers have less time: see above.
+            // Also bounds the idle time. Strangers have less time, see above.
             .header_read_timeout(self.requests.limits.idle)
             .max_buf_size(BUFFER)
             .serve_connection(TokioIo::new(stream), service);
@@ -265,7 +267,7 @@ fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // A server that starts again finds connections of the one before it on its port.
+    // After a restart, connections of the previous server may still use the port.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)

@@ -1,4 +1,4 @@
-//! What is answered. `bounds_tests` has what is not.
+//! Answered requests. `bounds_tests` has those that are not.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -47,7 +47,7 @@ async fn review_of_an_engine_that_fails_or_is_late_is_denied() {
         (
             "POST /validate/stuck?timeout=1s",
             504,
-            "expected an answer of the policy in time",
+            "the policy did not answer in time",
             "late",
         ),
     ] {
@@ -100,7 +100,7 @@ async fn request_in_flight_when_the_server_stops_is_answered() {
     );
 }
 
-/// Nobody accepts here: the system alone keeps them. One that it drops would have to wait for a second, and then again.
+/// Nothing accepts here: the operating system queues the connections. A dropped one would wait for a second or more.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn connections_in_a_burst_are_kept_until_they_are_accepted() {
@@ -121,7 +121,7 @@ async fn request_on_a_known_connection_does_not_wait_for_handshakes() {
     let turn = served.running.shared.handshakes.turn(served.address.ip()).await;
     let mut other = pin!(served.connect());
     let waited = timeout(Duration::from_millis(300), &mut other).await;
-    assert!(waited.is_err(), "it is not its turn");
+    assert!(waited.is_err(), "another handshake has the turn");
     known.write_all(request.as_bytes()).await.expect("sent");
     served.evaluated(2).await;
 

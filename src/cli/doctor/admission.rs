@@ -1,4 +1,4 @@
-//! Is the policy asked, and what becomes of requests while it is away?
+//! Checks that the API server calls the policy, and what happens to requests while the policy is unavailable.
 
 use serde_json::Value;
 
@@ -6,28 +6,28 @@ use super::finding::Finding;
 use crate::claims::class::Known;
 use crate::templates::keys;
 
-/// What became of a set with a value that the policy refuses.
+/// The answer to a dry-run StatefulSet with an annotation value that the policy denies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// It was refused in our words.
-    Refused,
-    /// Nobody minded.
+    /// The policy denied the request.
+    Denied,
+    /// The request was accepted.
     Accepted,
-    /// The API server asked the policy in vain.
+    /// The API server could not call the policy.
     Unreachable(String),
-    /// Something else came in between.
+    /// Another answer, for example because the user lacks a right.
     Unknown(String),
 }
 
-/// A webhook that leads to claim-rollout.
+/// A webhook that calls claim-rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Webhook {
-    /// Kind and name of the configuration that it stands in.
+pub(crate) struct InstalledWebhook {
+    /// Kind and name of the configuration that contains the webhook.
     pub(crate) configuration: String,
-    /// Its place there.
+    /// The index of the webhook in the configuration.
     pub(crate) place: usize,
     pub(crate) name: String,
-    pub(crate) part: Part,
+    pub(crate) part: WebhookPart,
     pub(crate) by: By,
     /// `failurePolicy: Fail`.
     pub(crate) fails_closed: bool,
@@ -37,20 +37,20 @@ pub(crate) struct Webhook {
     pub(crate) is_trusted: bool,
 }
 
-/// What a webhook is asked about.
+/// The requests that a webhook is called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// Changes of sets.
+pub(crate) enum WebhookPart {
+    /// Updates of StatefulSets.
     Sets,
-    /// New claims.
+    /// Creation of PVCs.
     Claims,
-    /// Pods that are to be replaced.
+    /// Deletion of Pods.
     Pods,
-    /// What a retention policy deletes.
+    /// Requests after which a retention policy deletes PVCs.
     Retention,
 }
 
-/// Who answers.
+/// The server behind a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     /// A policy-server of Kubewarden.
@@ -60,11 +60,11 @@ pub(crate) enum By {
 }
 
 impl Probe {
-    /// What the answer of the API server means; no message where it accepted.
+    /// Reads the error message of the API server; none if it accepted the request.
     pub(super) fn read(message: Option<&str>) -> Self {
         match message {
             None => Self::Accepted,
-            Some(message) if message.contains("denied the request") && message.contains(keys::SYNC) => Self::Refused,
+            Some(message) if message.contains("denied the request") && message.contains(keys::SYNC) => Self::Denied,
             Some(message) if message.contains("failed calling webhook") && message.contains("claim-rollout") => {
                 Self::Unreachable(message.to_owned())
             }
@@ -73,8 +73,8 @@ impl Probe {
     }
 }
 
-impl Webhook {
-    /// The webhooks of a configuration that lead to claim-rollout, by their names and paths; `kind` is that of the
+impl InstalledWebhook {
+    /// The webhooks of a configuration that call claim-rollout, by name and path. `kind` is the kind of the
     /// configuration.
     pub(super) fn list(kind: &str, configuration: &Value) -> Vec<Self> {
         let name = configuration["metadata"]["name"].as_str().unwrap_or_default();
@@ -92,14 +92,14 @@ impl Webhook {
         });
         let first = name.split('.').next().unwrap_or_default();
         let words = [first, path.unwrap_or_default()];
-        let says = |word: &str| words.iter().any(|text| text.contains(word));
+        let contains = |word: &str| words.iter().any(|text| text.contains(word));
         let parts = [
-            ("claim-rollout-claims", Part::Claims),
-            ("claim-rollout-pods", Part::Pods),
-            ("claim-rollout-retention", Part::Retention),
-            ("claim-rollout", Part::Sets),
+            ("claim-rollout-claims", WebhookPart::Claims),
+            ("claim-rollout-pods", WebhookPart::Pods),
+            ("claim-rollout-retention", WebhookPart::Retention),
+            ("claim-rollout", WebhookPart::Sets),
         ];
-        let (_, part) = parts.into_iter().find(|(word, _)| says(word))?;
+        let (_, part) = parts.into_iter().find(|(word, _)| contains(word))?;
         let filled = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
         Some(Self {
             configuration,
@@ -122,18 +122,18 @@ impl Webhook {
         format!("{}[{}]", self.configuration, self.name)
     }
 
-    /// The policy object that Kubewarden made it from.
+    /// The name of the Kubewarden policy behind the webhook.
     fn policy(&self) -> &str {
         let first = self.name.split('.').next().unwrap_or_default();
         first.strip_prefix("clusterwide-").unwrap_or(first)
     }
 
-    /// The manifest that it comes from.
+    /// The manifest that contains the webhook.
     fn manifest(&self) -> &'static str {
         match (self.by, self.part) {
-            (By::Kubewarden, Part::Retention) => "deploy/policy-retention.yaml",
+            (By::Kubewarden, WebhookPart::Retention) => "deploy/policy-retention.yaml",
             (By::Kubewarden, _) => "deploy/policy.yaml",
-            (By::BuiltIn, Part::Retention) => "deploy/webhook/retention.yaml",
+            (By::BuiltIn, WebhookPart::Retention) => "deploy/webhook/retention.yaml",
             (By::BuiltIn, _) => "deploy/webhook/configuration.yaml",
         }
     }
@@ -143,8 +143,8 @@ impl Webhook {
     }
 }
 
-/// What is wrong with how the policy of the installation in this namespace is asked.
-pub(super) fn judge(namespace: &str, webhooks: &Known<Vec<Webhook>>, probe: &Probe) -> Vec<Finding> {
+/// Faults in how the API server calls the policy of the installation in this namespace.
+pub(super) fn judge(namespace: &str, webhooks: &Known<Vec<InstalledWebhook>>, probe: &Probe) -> Vec<Finding> {
     let none = Vec::new();
     let webhooks = match webhooks {
         Known::Found(webhooks) => webhooks,
@@ -160,48 +160,48 @@ pub(super) fn judge(namespace: &str, webhooks: &Known<Vec<Webhook>>, probe: &Pro
     found
 }
 
-fn of_probe(namespace: &str, webhooks: &[Webhook], probe: &Probe) -> Option<Finding> {
+fn of_probe(namespace: &str, webhooks: &[InstalledWebhook], probe: &Probe) -> Option<Finding> {
     let subject = "admission of StatefulSets";
-    let expected = "the policy to refuse a wrong annotation";
-    let mut asked = webhooks.iter().filter(|webhook| webhook.part == Part::Sets);
+    let expected = "the policy to deny an invalid annotation";
+    let mut asked = webhooks.iter().filter(|webhook| webhook.part == WebhookPart::Sets);
     match probe {
-        Probe::Refused => None,
+        Probe::Denied => None,
         Probe::Accepted => {
-            let (found, heal) = match asked.next() {
+            let (found, fix) = match asked.next() {
                 Some(webhook) => (
-                    format!("that it was accepted, although there is {}", webhook.subject()),
-                    format!("{}, and see that what it leads to runs", webhook.apply()),
+                    format!("that it was accepted although {} is registered", webhook.subject()),
+                    format!("{}, and check that the server behind it runs", webhook.apply()),
                 ),
                 None => (
-                    "that nobody asks it: templates cannot change, and annotations are not checked".to_owned(),
+                    "that nothing calls it: templates cannot change, and annotations are not checked".to_owned(),
                     "kubectl apply -k deploy/webhook, or with Kubewarden kubectl apply -f deploy/policy.yaml"
                         .to_owned(),
                 ),
             };
-            Some(Finding::error(subject).but(expected, found).heal(heal))
+            Some(Finding::error(subject).but(expected, found).fix(fix))
         }
-        // Then that is the cause, and is told.
+        // The missing caBundle is the cause, and has a finding of its own.
         Probe::Unreachable(_) if asked.clone().any(|webhook| !webhook.is_trusted) => None,
         Probe::Unreachable(why) => {
-            let heal = match asked.next().map(|webhook| webhook.by) {
+            let fix = match asked.next().map(|webhook| webhook.by) {
                 Some(By::Kubewarden) => "kubectl get pods -A -l app.kubernetes.io/component=policy-server".to_owned(),
                 _ => format!("kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook"),
             };
-            Some(Finding::error(subject).but(expected, why).heal(heal))
+            Some(Finding::error(subject).but(expected, why).fix(fix))
         }
         Probe::Unknown(why) => {
-            let heal = "run it as somebody who may create StatefulSets in the namespace default";
-            Some(Finding::warning(subject).but(expected, why).heal(heal))
+            let fix = "run doctor as a user who may create StatefulSets in namespace default";
+            Some(Finding::warning(subject).but(expected, why).fix(fix))
         }
     }
 }
 
-fn of_webhook(namespace: &str, webhook: &Webhook) -> Vec<Finding> {
+fn of_webhook(namespace: &str, webhook: &InstalledWebhook) -> Vec<Finding> {
     let mut found = Vec::new();
     let error = || Finding::error(webhook.subject());
-    if webhook.part == Part::Sets && !webhook.fails_closed {
-        let ignored = "Ignore: while the policy is away nothing is checked, and nothing is staged";
-        let heal = match webhook.by {
+    if webhook.part == WebhookPart::Sets && !webhook.fails_closed {
+        let ignored = "Ignore: while the policy is unavailable, nothing is checked or staged";
+        let fix = match webhook.by {
             By::Kubewarden => format!(
                 "kubectl patch clusteradmissionpolicy/{} --type=merge -p '{{\"spec\":{{\"failurePolicy\":\"Fail\"}}}}'",
                 webhook.policy()
@@ -211,62 +211,62 @@ fn of_webhook(namespace: &str, webhook: &Webhook) -> Vec<Finding> {
                 webhook.configuration, webhook.place
             ),
         };
-        found.push(error().but("failurePolicy Fail", ignored).heal(heal));
+        found.push(error().but("failurePolicy Fail", ignored).fix(fix));
     }
     if webhook.fails_closed && !webhook.has_conditions {
         let what = match webhook.part {
-            Part::Claims => "new claim",
-            Part::Pods => "deletion of a Pod by its StatefulSet",
-            Part::Sets | Part::Retention => "update of every StatefulSet",
+            WebhookPart::Claims => "creation of a PVC",
+            WebhookPart::Pods => "deletion of a Pod by its StatefulSet",
+            WebhookPart::Sets | WebhookPart::Retention => "update of a StatefulSet",
         };
-        let without = format!("none: while the policy is away every {what} is refused");
-        found.push(error().but("matchConditions", without).heal(webhook.apply()));
+        let without = format!("none: while the policy is unavailable, every {what} fails");
+        found.push(error().but("matchConditions", without).fix(webhook.apply()));
     }
     if !webhook.is_trusted {
-        let heal = match webhook.by {
+        let fix = match webhook.by {
             By::Kubewarden => "kubectl rollout restart -n kubewarden deployment/kubewarden-controller".to_owned(),
             By::BuiltIn => format!(
-                "kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook: it writes the caBundle when it begins"
+                "kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook: it writes the caBundle at startup"
             ),
         };
-        let empty = "none: the API server trusts nobody there";
-        found.push(error().but("a caBundle", empty).heal(heal));
+        let empty = "none: the API server cannot trust the server";
+        found.push(error().but("a caBundle", empty).fix(fix));
     }
     found
 }
 
-/// Two that are asked about sets.
-fn twice(webhooks: &[Webhook]) -> Option<Finding> {
+/// Both Kubewarden and the built-in webhook are called for StatefulSets.
+fn twice(webhooks: &[InstalledWebhook]) -> Option<Finding> {
     let of = |by: By| {
-        let mut sets = webhooks.iter().filter(|webhook| webhook.part == Part::Sets);
+        let mut sets = webhooks.iter().filter(|webhook| webhook.part == WebhookPart::Sets);
         sets.find(move |webhook| webhook.by == by)
     };
     let (kubewarden, built_in) = (of(By::Kubewarden)?, of(By::BuiltIn)?);
-    let found = format!("two: {} as well", kubewarden.configuration);
-    let heal = format!(
-        "kubectl delete {}, or else kubectl delete clusteradmissionpolicy/{}",
+    let found = format!("two: also {}", kubewarden.configuration);
+    let fix = format!(
+        "kubectl delete {}, or kubectl delete clusteradmissionpolicy/{}",
         built_in.configuration,
         kubewarden.policy()
     );
-    let finding = Finding::error(built_in.subject()).but("one webhook that is asked about StatefulSets", found);
-    Some(finding.heal(heal))
+    let finding = Finding::error(built_in.subject()).but("one webhook for StatefulSets", found);
+    Some(finding.fix(fix))
 }
 
-/// Sets are asked about, and new claims are not, or Pods.
-fn beside_sets(webhooks: &[Webhook]) -> Vec<Finding> {
-    let Some(sets) = webhooks.iter().find(|webhook| webhook.part == Part::Sets) else {
+/// A webhook for StatefulSets without those for PVCs and Pods.
+fn beside_sets(webhooks: &[InstalledWebhook]) -> Vec<Finding> {
+    let Some(sets) = webhooks.iter().find(|webhook| webhook.part == WebhookPart::Sets) else {
         return Vec::new();
     };
     let rules = [
         (
-            Part::Claims,
-            "a webhook for new claims beside it",
-            "none: a new claim gets the old template, and has to be brought up later",
+            WebhookPart::Claims,
+            "also a webhook for new PVCs",
+            "none: new PVCs get the live templates, and have to be updated later",
         ),
         (
-            Part::Pods,
-            "a webhook for Pods beside it",
-            "none: Pods are replaced before their claims are ready",
+            WebhookPart::Pods,
+            "also a webhook for Pods",
+            "none: Pods are replaced before their PVCs are ready",
         ),
     ];
     let missing = rules
@@ -275,7 +275,7 @@ fn beside_sets(webhooks: &[Webhook]) -> Vec<Finding> {
     let finding = |(_, expected, found)| {
         Finding::warning(sets.configuration.clone())
             .but(expected, found)
-            .heal(sets.apply())
+            .fix(sets.apply())
     };
     missing.map(finding).collect()
 }

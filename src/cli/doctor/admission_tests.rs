@@ -1,16 +1,16 @@
 use serde_json::{Value, json};
 
-use super::{By, Part, Probe, Webhook};
+use super::{By, InstalledWebhook, Probe, WebhookPart};
 
-/// A webhook in a configuration, with its name and where it leads.
-fn read(name: &str, client: &Value) -> Option<Webhook> {
+/// A webhook in a configuration, with this name and client configuration.
+fn read(name: &str, client: &Value) -> Option<InstalledWebhook> {
     let webhook = json!({"name": name, "clientConfig": client, "matchConditions": [{"name": "a"}]});
     let configuration = json!({"metadata": {"name": "all"}, "webhooks": [webhook]});
-    Webhook::list("mutatingwebhookconfiguration", &configuration).pop()
+    InstalledWebhook::list("mutatingwebhookconfiguration", &configuration).pop()
 }
 
 #[test]
-fn a_webhook_that_leads_here_is_known_by_its_name_or_path() {
+fn webhook_of_ours_is_known_by_name_or_path() {
     let nowhere = json!({});
     let url = |url: &str| json!({"url": url, "caBundle": "Y2E="});
     let service = |path: &str| json!({"service": {"name": "claim-rollout-webhook", "path": path}});
@@ -18,42 +18,42 @@ fn a_webhook_that_leads_here_is_known_by_its_name_or_path() {
         (
             "claim-rollout.claim-rollout.io",
             nowhere.clone(),
-            Some((Part::Sets, By::BuiltIn)),
+            Some((WebhookPart::Sets, By::BuiltIn)),
         ),
         (
             "claim-rollout-claims.claim-rollout.io",
             nowhere.clone(),
-            Some((Part::Claims, By::BuiltIn)),
+            Some((WebhookPart::Claims, By::BuiltIn)),
         ),
         (
             "claim-rollout-pods.claim-rollout.io",
             nowhere.clone(),
-            Some((Part::Pods, By::BuiltIn)),
+            Some((WebhookPart::Pods, By::BuiltIn)),
         ),
         (
             "claim-rollout-retention.claim-rollout.io",
             nowhere.clone(),
-            Some((Part::Retention, By::BuiltIn)),
+            Some((WebhookPart::Retention, By::BuiltIn)),
         ),
         (
             "clusterwide-claim-rollout.kubewarden.admission",
             nowhere.clone(),
-            Some((Part::Sets, By::Kubewarden)),
+            Some((WebhookPart::Sets, By::Kubewarden)),
         ),
         (
             "clusterwide-claim-rollout-claims.kubewarden.admission",
             service("/validate/clusterwide-claim-rollout-claims"),
-            Some((Part::Claims, By::Kubewarden)),
+            Some((WebhookPart::Claims, By::Kubewarden)),
         ),
         (
             "ours.example.com",
             url("https://10.0.0.1:1/validate/claim-rollout"),
-            Some((Part::Sets, By::BuiltIn)),
+            Some((WebhookPart::Sets, By::BuiltIn)),
         ),
         (
             "ours.example.com",
             service("/validate/claim-rollout-claims"),
-            Some((Part::Claims, By::BuiltIn)),
+            Some((WebhookPart::Claims, By::BuiltIn)),
         ),
         (
             "other.example.com",
@@ -73,7 +73,7 @@ fn a_webhook_that_leads_here_is_known_by_its_name_or_path() {
 }
 
 #[test]
-fn what_is_not_said_is_what_the_api_says() {
+fn webhook_without_fields_has_api_defaults() {
     let webhook = read("claim-rollout.claim-rollout.io", &json!({"caBundle": ""})).expect("ours");
     assert!(
         webhook.fails_closed && webhook.has_conditions && !webhook.is_trusted,
@@ -82,7 +82,7 @@ fn what_is_not_said_is_what_the_api_says() {
 }
 
 #[test]
-fn only_a_refusal_in_our_words_is_one() {
+fn probe_denied_by_others_is_unknown() {
     let unknown = |text: &str| Probe::Unknown(text.to_owned());
     let ours = "admission webhook \"claim-rollout.claim-rollout.io\" denied the request: claim-rollout: annotation \
                 claim-rollout.io/sync: expected one of LockStep, Async, but found Sometimes";
@@ -92,7 +92,7 @@ fn only_a_refusal_in_our_words_is_one() {
     let forbidden = "statefulsets.apps is forbidden: User \"bob\" cannot create resource";
     for (message, expected) in [
         (None, Probe::Accepted),
-        (Some(ours), Probe::Refused),
+        (Some(ours), Probe::Denied),
         (Some(away), Probe::Unreachable(away.to_owned())),
         (Some(others), unknown(others)),
         (Some(others_away), unknown(others_away)),

@@ -1,17 +1,17 @@
-//! Can the volumes grow that are to grow?
+//! Checks that the StorageClasses in use allow expansion.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::Facts;
+use super::facts::InstallationFacts;
 use super::finding::{Finding, Severity};
-use crate::cli::drift::find::Seen;
+use crate::cli::drift::find::ObservedSet;
 use crate::json::Value;
 use crate::rollout::target::update_policy;
 use crate::templates::{Change, Diff, Phase, UpdatePolicy};
 
-/// StorageClasses that do not let volumes grow and are used by sets whose claims follow their templates: an error where a
-/// growth is staged.
-pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+/// StorageClasses without expansion that sets with the update policy InPlace use: an error if a growth is staged, else
+/// a warning.
+pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let mut users: BTreeMap<&str, (Severity, Vec<String>)> = BTreeMap::new();
     let in_place = facts
         .sets
@@ -34,21 +34,19 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
     }
     let finding = |(class, (severity, sets)): (&str, (Severity, Vec<String>))| {
         let subject = format!("storageclass/{class}");
-        let used = format!("that it is not, and that claims of {} use it", sets.join(", "));
-        let heal =
+        let used = format!("false, and PVCs of {} use it", sets.join(", "));
+        let fix =
             format!("kubectl patch {subject} -p '{{\"allowVolumeExpansion\":true}}', if its driver can expand volumes");
         Finding {
             severity,
-            ..Finding::error(subject)
-                .but("allowVolumeExpansion to be true", used)
-                .heal(heal)
+            ..Finding::error(subject).but("allowVolumeExpansion: true", used).fix(fix)
         }
     };
     users.into_iter().map(finding).collect()
 }
 
-/// True iff a growth is staged that is not complete.
-fn grows(seen: &Seen) -> bool {
+/// True iff a growth is staged and not complete.
+fn grows(seen: &ObservedSet) -> bool {
     let Some(change) = seen
         .set
         .staged
@@ -62,10 +60,10 @@ fn grows(seen: &Seen) -> bool {
     changes.any(|change| matches!(change, Change::Storage { from, to } if to > from))
 }
 
-/// The classes of the claims, and those that the templates name.
-fn classes(seen: &Seen) -> BTreeSet<&str> {
+/// The classes of the claims and of the templates.
+fn classes(seen: &ObservedSet) -> BTreeSet<&str> {
     let of_claims = seen.claims.values().map(|claim| &*claim.view.spec);
-    let specs = seen.target().iter().map(|template| &template.spec).chain(of_claims);
+    let specs = seen.desired().iter().map(|template| &template.spec).chain(of_claims);
     specs
         .filter_map(|spec| spec.get("storageClassName").and_then(Value::as_str))
         .collect()

@@ -1,25 +1,25 @@
-//! Is ClaimRollout defined, and as this program knows it?
+//! Checks the CustomResourceDefinition of ClaimRollout.
 
 use serde_json::Value;
 
-use super::facts::Facts;
+use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::claims::class::Known;
 
 const SUBJECT: &str = "customresourcedefinition/claimrollouts.claim-rollout.io";
-const HEAL: &str = "claim-rollout crd | kubectl apply --server-side --force-conflicts -f -";
+const FIX: &str = "claim-rollout crd | kubectl apply --server-side --force-conflicts -f -";
 
-/// What is wrong with the definition. One that has more than this program knows of is newer, and no fault.
-pub(super) fn judge(facts: &Facts) -> Option<Finding> {
+/// The fault of the definition. A definition with more fields than this program knows is newer, which is no fault.
+pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
     let stored = match &facts.definition {
         Known::Unknown => return None,
-        Known::Missing => return Some(Finding::error(SUBJECT).but("it", "none").heal(HEAL)),
+        Known::Missing => return Some(Finding::error(SUBJECT).but("this definition", "none").fix(FIX)),
         Known::Found(stored) => stored,
     };
     if let Some(path) = lacks(&stored["spec"], &facts.own_definition["spec"], "spec") {
-        let expected = "what `claim-rollout crd` prints";
-        let found = format!("that {path} differs: it is older than this program");
-        return Some(Finding::error(SUBJECT).but(expected, found).heal(HEAL));
+        let expected = "the output of `claim-rollout crd`";
+        let found = format!("another {path}: the definition is older than this program");
+        return Some(Finding::error(SUBJECT).but(expected, found).fix(FIX));
     }
     let conditions = stored["status"]["conditions"].as_array();
     let established = |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
@@ -33,11 +33,11 @@ pub(super) fn judge(facts: &Facts) -> Option<Finding> {
     let why = names
         .and_then(|condition| condition["message"].as_str())
         .unwrap_or("no such condition");
-    let heal = format!("kubectl describe {SUBJECT} says which other definition has its names: delete that one");
-    Some(Finding::error(SUBJECT).but("it to be Established", why).heal(heal))
+    let fix = format!("kubectl describe {SUBJECT} shows which other definition has its names: delete that one");
+    Some(Finding::error(SUBJECT).but("the condition Established", why).fix(fix))
 }
 
-/// The first place where `stored` does not have what is wanted. What is empty may be absent.
+/// The path of the first difference between `stored` and `wanted`. Empty values may be absent.
 fn lacks(stored: &Value, wanted: &Value, path: &str) -> Option<String> {
     match (stored, wanted) {
         (_, Value::Null) => None,
@@ -65,7 +65,7 @@ mod tests {
     use super::lacks;
 
     #[test]
-    fn what_is_stored_may_have_more_but_not_less_or_other() {
+    fn lacks_finds_missing_and_different_fields() {
         for (stored, wanted, expected) in [
             (json!({"a": 1, "b": 2}), json!({"a": 1}), None),
             (json!({}), json!({"a": [], "b": {}, "c": null}), None),

@@ -1,19 +1,19 @@
-//! What an installation looks like: everything that is judged, and nothing else.
+//! The facts about an installation that the checks read.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::admission::{Probe, Webhook};
-use super::guard::Policy;
-use super::rights::{Account, Right};
+use super::admission::{InstalledWebhook, Probe};
+use super::guard::GuardPolicy;
+use super::rights::{Account, RbacRight};
 use crate::claims::class::Known;
-use crate::cli::drift::find::Seen;
+use crate::cli::drift::find::ObservedSet;
 
-/// What was seen.
+/// The facts about an installation.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct InstallationFacts {
     pub(crate) now: Timestamp,
     /// The namespace of the installation.
     pub(crate) namespace: String,
@@ -21,33 +21,33 @@ pub(crate) struct Facts {
     pub(crate) definition: Known<Value>,
     /// The definition as this program prints it.
     pub(crate) own_definition: Value,
-    /// What became of a set that the policy refuses.
+    /// The answer to a StatefulSet that the policy denies.
     pub(crate) probe: Probe,
-    /// The webhooks that lead to claim-rollout.
-    pub(crate) webhooks: Known<Vec<Webhook>>,
+    /// The webhooks that call claim-rollout.
+    pub(crate) webhooks: Known<Vec<InstalledWebhook>>,
     /// The policies of the guard.
-    pub(crate) guard: Known<Vec<Policy>>,
-    /// What accounts may not do although they need to.
-    pub(crate) lacking: Vec<(Account, Vec<Right>)>,
+    pub(crate) guard: Known<Vec<GuardPolicy>>,
+    /// The rights that accounts need and do not have.
+    pub(crate) lacking: Vec<(Account, Vec<RbacRight>)>,
     pub(crate) lease: Known<Lease>,
-    /// StorageClasses, and whether their volumes can grow.
+    /// StorageClasses, and whether they allow expansion.
     pub(crate) classes: BTreeMap<String, bool>,
-    pub(crate) sets: Vec<Seen>,
+    pub(crate) sets: Vec<ObservedSet>,
     /// ClaimRollouts that are stalled.
     pub(crate) stalled: Vec<Stalled>,
-    /// What could not be read, and why.
+    /// Kinds that could not be read, and why.
     pub(crate) unread: Vec<(String, String)>,
 }
 
 /// The Lease of the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lease {
-    /// Nobody holds it if this is empty.
+    /// Empty if nobody holds the Lease.
     pub(crate) holder: String,
     pub(crate) renewed: Option<Timestamp>,
 }
 
-/// A rollout that waits for somebody to do something.
+/// A rollout that waits for a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stalled {
     pub(crate) namespace: String,

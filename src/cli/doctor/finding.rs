@@ -1,4 +1,4 @@
-//! One finding, as data and as text: the shape of `doctor -o json`, which stays as it is.
+//! One finding as data and as text. The fields are the stable format of `doctor -o json`.
 
 use std::fmt;
 
@@ -6,40 +6,41 @@ use serde::Serialize;
 
 use crate::templates::show::printable;
 
-/// Something that is not as it should be.
+/// A fault of an installation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     pub(crate) severity: Severity,
-    /// The object that it is about, as kubectl names it.
+    /// The object with the fault, as kubectl names it.
     pub(crate) subject: String,
     pub(crate) expected: String,
     pub(crate) found: String,
-    /// The command or the edit that heals it.
-    pub(crate) heal: String,
+    /// The command or the edit that fixes the fault.
+    #[serde(rename = "heal")] // words: allowed: a field of `doctor -o json`
+    pub(crate) fix: String,
 }
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Severity {
-    /// Something does not work, or lets through what it should not.
+    /// Something does not work, or allows what it should deny.
     Error,
-    /// Something may come to that, or could not be looked at.
+    /// Something may fail later, or could not be checked.
     Warning,
 }
 
 impl Finding {
-    /// An error; what heals it is to be added.
+    /// An error, without its fix.
     pub(super) fn error(subject: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
             subject: subject.into(),
             expected: String::new(),
             found: String::new(),
-            heal: String::new(),
+            fix: String::new(),
         }
     }
 
-    /// A warning; the same.
+    /// A warning, without its fix.
     pub(super) fn warning(subject: impl Into<String>) -> Self {
         Self {
             severity: Severity::Warning,
@@ -47,7 +48,7 @@ impl Finding {
         }
     }
 
-    /// What was expected, and what was found instead.
+    /// Adds the expected and the found state.
     pub(super) fn but(self, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self {
             expected: expected.into(),
@@ -56,10 +57,10 @@ impl Finding {
         }
     }
 
-    /// What heals it.
-    pub(super) fn heal(self, heal: impl Into<String>) -> Self {
-        let heal = heal.into();
-        Self { heal, ..self }
+    /// Adds the fix.
+    pub(super) fn fix(self, fix: impl Into<String>) -> Self {
+        let fix = fix.into();
+        Self { fix, ..self }
     }
 }
 
@@ -69,9 +70,9 @@ impl fmt::Display for Finding {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        let [subject, expected, found, heal] =
-            [&self.subject, &self.expected, &self.found, &self.heal].map(|text| printable(text));
+        let [subject, expected, found, fix] =
+            [&self.subject, &self.expected, &self.found, &self.fix].map(|text| printable(text));
         writeln!(f, "{severity}: {subject}: expected {expected}, but found {found}")?;
-        writeln!(f, "  to heal it: {heal}")
+        writeln!(f, "  to fix it: {fix}")
     }
 }

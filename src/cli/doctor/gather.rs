@@ -1,4 +1,4 @@
-//! Gathers the facts; the only part that asks anybody. The one request that would write is a dry run.
+//! Gathers the facts from the cluster. The only request that would write is a dry run.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::{Client, CustomResourceExt as _};
 use serde_json::{Value, json};
 
-use super::admission::{By, Probe, Webhook};
-use super::facts::{Facts, Lease, Stalled};
-use super::guard::Policy;
-use super::rights::{Account, Right};
+use super::admission::{By, InstalledWebhook, Probe};
+use super::facts::{InstallationFacts, Lease, Stalled};
+use super::guard::GuardPolicy;
+use super::rights::{Account, RbacRight};
 use crate::claims::class::Known;
 use crate::cli::cluster;
 use crate::cli::drift::read::read;
@@ -23,32 +23,33 @@ use crate::controller::crd::ClaimRollout;
 use crate::templates::keys;
 use crate::webhook::cluster::may;
 
-/// How many questions about rights are put at the same time.
+/// The number of SubjectAccessReviews at the same time.
 const AT_ONCE: usize = 8;
 
-/// Where to look.
-pub(super) struct Place {
+/// The installation to check.
+pub(super) struct Installation {
     pub(super) client: Client,
     /// The namespace of the installation.
     pub(super) home: String,
-    /// The namespace of the sets; all if none is named.
+    /// The namespace of the StatefulSets; all if none.
     pub(super) sets: Option<String>,
 }
 
-/// What cannot be read because it may not be, is not served, or there is none.
-type Answer<T> = Result<T, kube::Error>;
+/// The result of a read that may be forbidden, not served or not found.
+type Fetched<T> = Result<T, kube::Error>;
 
-impl Place {
-    /// Everything that is judged.
+impl Installation {
+    /// Gathers all facts.
     ///
     /// # Errors
-    /// If there is no answer, or sets and claims may not be read. What else may not be read is noted.
-    pub(super) async fn gather(&self) -> anyhow::Result<Facts> {
+    /// If the API server does not answer, or StatefulSets or PVCs cannot be read. Other forbidden kinds are noted in
+    /// the facts.
+    pub(super) async fn gather(&self) -> anyhow::Result<InstallationFacts> {
         let mut unread = Vec::new();
         let sets = read(&self.client, self.sets.as_deref(), &[]).await?;
         let definition = self.definition().await;
         let webhooks = self.webhooks().await;
-        let is_built_in = |webhooks: &Vec<Webhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
+        let is_built_in = |webhooks: &Vec<InstalledWebhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
         let mut accounts = vec![Account::Controller];
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
         let mut lacking = Vec::new();
@@ -59,7 +60,7 @@ impl Place {
         let guard = readable("validatingadmissionpolicies", self.guard().await, &mut unread)?;
         let classes = readable("storageclasses", self.classes().await, &mut unread)?;
         let stalled = absent(self.stalled().await);
-        Ok(Facts {
+        Ok(InstallationFacts {
             now: now(),
             namespace: self.home.clone(),
             definition: known("customresourcedefinitions", definition, &mut unread)?,
@@ -82,23 +83,23 @@ impl Place {
         cluster::objects(&self.client, namespace, &cluster::kind(group, version, kind))
     }
 
-    async fn definition(&self) -> Answer<Value> {
+    async fn definition(&self) -> Fetched<Value> {
         let definitions = self.api("apiextensions.k8s.io", "v1", "CustomResourceDefinition", None);
         value(definitions.get("claimrollouts.claim-rollout.io").await?)
     }
 
-    async fn webhooks(&self) -> Answer<Vec<Webhook>> {
+    async fn webhooks(&self) -> Fetched<Vec<InstalledWebhook>> {
         let mut found = Vec::new();
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
             let configurations = self.api("admissionregistration.k8s.io", "v1", kind, None);
             for configuration in configurations.list(&ListParams::default()).await? {
-                found.extend(Webhook::list(&kind.to_lowercase(), &value(configuration)?));
+                found.extend(InstalledWebhook::list(&kind.to_lowercase(), &value(configuration)?));
             }
         }
         Ok(found)
     }
 
-    async fn guard(&self) -> Answer<Vec<Policy>> {
+    async fn guard(&self) -> Fetched<Vec<GuardPolicy>> {
         let mut listed = [Vec::new(), Vec::new()];
         let kinds = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
         for (kind, listed) in kinds.into_iter().zip(&mut listed) {
@@ -108,11 +109,11 @@ impl Place {
             }
         }
         let [policies, bindings] = listed;
-        Ok(Policy::list(&policies, &bindings, self.sets.as_deref()))
+        Ok(GuardPolicy::list(&policies, &bindings, self.sets.as_deref()))
     }
 
-    /// Whether volumes of each class can grow.
-    async fn classes(&self) -> Answer<BTreeMap<String, bool>> {
+    /// StorageClasses, and whether they allow expansion.
+    async fn classes(&self) -> Fetched<BTreeMap<String, bool>> {
         let classes = self.api("storage.k8s.io", "v1", "StorageClass", None);
         let listed = classes.list(&ListParams::default()).await?.into_iter();
         let listed = listed.map(|class| {
@@ -122,7 +123,7 @@ impl Place {
         Ok(listed.collect())
     }
 
-    async fn stalled(&self) -> Answer<Vec<Stalled>> {
+    async fn stalled(&self) -> Fetched<Vec<Stalled>> {
         let rollouts = self.api("claim-rollout.io", "v1alpha1", "ClaimRollout", self.sets.as_deref());
         let mut stalled = Vec::new();
         for rollout in rollouts.list(&ListParams::default()).await? {
@@ -142,7 +143,7 @@ impl Place {
         Ok(stalled)
     }
 
-    async fn lease(&self) -> Answer<Lease> {
+    async fn lease(&self) -> Fetched<Lease> {
         let leases: Api<v1::Lease> = Api::namespaced(self.client.clone(), &self.home);
         let spec = leases.get(LEASE).await?.spec.unwrap_or_default();
         Ok(Lease {
@@ -151,17 +152,17 @@ impl Place {
         })
     }
 
-    /// Those of the rights that the account has not.
-    async fn lacking(&self, account: Account, rights: Vec<Right>) -> Answer<Vec<Right>> {
+    /// The rights among these that the account does not have.
+    async fn lacking(&self, account: Account, rights: Vec<RbacRight>) -> Fetched<Vec<RbacRight>> {
         let answers = stream::iter(rights).map(|right| async move {
             let allowed = self.may(account, &right).await?;
             Ok::<_, kube::Error>((!allowed).then_some(right))
         });
-        let answers: Vec<Option<Right>> = answers.buffered(AT_ONCE).try_collect().await?;
+        let answers: Vec<Option<RbacRight>> = answers.buffered(AT_ONCE).try_collect().await?;
         Ok(answers.into_iter().flatten().collect())
     }
 
-    async fn may(&self, account: Account, right: &Right) -> Answer<bool> {
+    async fn may(&self, account: Account, right: &RbacRight) -> Fetched<bool> {
         let namespace = if right.at_home {
             Some(self.home.clone())
         } else {
@@ -191,7 +192,7 @@ impl Place {
         may(&self.client, spec).await
     }
 
-    /// Asks for a set with a value that the policy refuses, as a dry run.
+    /// Creates a StatefulSet that the policy denies, as a dry run.
     async fn probe(&self) -> anyhow::Result<Probe> {
         let namespace = self.sets.as_deref().unwrap_or("default");
         let sets = self.api("apps", "v1", "StatefulSet", Some(namespace));
@@ -199,16 +200,16 @@ impl Place {
             dry_run: true,
             ..PostParams::default()
         };
-        match sets.create(&parameters, &wrong()?).await {
+        match sets.create(&parameters, &invalid_set()?).await {
             Ok(_) => Ok(Probe::read(None)),
             Err(kube::Error::Api(status)) => Ok(Probe::read(Some(&status.message))),
-            Err(error) => Err(error).context("a StatefulSet as a dry run"),
+            Err(error) => Err(error).context("failed to create a StatefulSet as a dry run"),
         }
     }
 }
 
-/// A set without replicas and with a wrong annotation.
-fn wrong() -> anyhow::Result<DynamicObject> {
+/// A StatefulSet without replicas and with an invalid annotation.
+fn invalid_set() -> anyhow::Result<DynamicObject> {
     Ok(serde_json::from_value(json!({
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -225,24 +226,24 @@ fn wrong() -> anyhow::Result<DynamicObject> {
     }))?)
 }
 
-fn value(object: DynamicObject) -> Answer<Value> {
+fn value(object: DynamicObject) -> Fetched<Value> {
     serde_json::to_value(object).map_err(kube::Error::SerdeError)
 }
 
-/// Nothing where it may not be read, which is noted.
-fn readable<T>(what: &str, answer: Answer<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Option<T>> {
+/// None if the kind is forbidden, which is noted.
+fn readable<T>(what: &str, answer: Fetched<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Option<T>> {
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(kube::Error::Api(status)) if status.code == 403 => {
             unread.push((what.to_owned(), status.message.clone()));
             Ok(None)
         }
-        Err(error) => Err(error).context(what.to_owned()),
+        Err(error) => Err(error).with_context(|| format!("failed to read {what}")),
     }
 }
 
-/// Nothing where there is none, or the kind is not served.
-fn absent<T>(answer: Answer<T>) -> Answer<Option<T>> {
+/// None if the object is not found, or its kind is not served.
+fn absent<T>(answer: Fetched<T>) -> Fetched<Option<T>> {
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
@@ -250,7 +251,7 @@ fn absent<T>(answer: Answer<T>) -> Answer<Option<T>> {
     }
 }
 
-fn known<T>(what: &str, answer: Answer<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Known<T>> {
+fn known<T>(what: &str, answer: Fetched<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Known<T>> {
     let found = readable(what, absent(answer), unread)?;
     Ok(match found {
         None => Known::Unknown,

@@ -1,4 +1,4 @@
-//! Is the guard there, does it deny, and does it know the account of the controller?
+//! Checks that the guard is installed, that it denies, and that it knows the account of the controller.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::finding::Finding;
 use super::rights::Account;
 use crate::claims::class::Known;
 
-/// The policies of the guard, and the manifests that they and their bindings come from.
+/// The policies of the guard, and the manifests that contain them and their bindings.
 const POLICIES: [(&str, &str); 4] = [
     ("claim-rollout-staged", "deploy/guard/staged.yaml"),
     ("claim-rollout-replacing", "deploy/guard/replacing.yaml"),
@@ -17,24 +17,24 @@ const POLICIES: [(&str, &str); 4] = [
     ),
 ];
 
-/// A ValidatingAdmissionPolicy of the guard, as far as it decides whether the guard works.
+/// The fields of a ValidatingAdmissionPolicy of the guard that the checks read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Policy {
-    /// Which of them it is, by the name in the manifests.
+pub(crate) struct GuardPolicy {
+    /// The name of the policy in the manifests.
     pub(crate) part: &'static str,
-    /// Its name: that of an installation for one namespace ends with the namespace.
+    /// The name of the policy in the cluster: in an installation for one namespace it ends with the namespace.
     pub(crate) name: String,
     /// `failurePolicy: Fail`.
     pub(crate) fails_closed: bool,
     /// A binding has `validationActions: [Deny]`.
     pub(crate) denies: bool,
-    /// The expressions of its `matchConditions`, where the accounts stand.
+    /// The expressions of `matchConditions`, which name the accounts.
     pub(crate) conditions: String,
 }
 
-impl Policy {
-    /// Those of the guard, of all policies and bindings of a cluster; `sets` is the namespace of the StatefulSets, if the
-    /// installation is for one.
+impl GuardPolicy {
+    /// The policies of the guard among all policies and bindings of a cluster. `sets` is the namespace of an
+    /// installation for one namespace.
     pub(super) fn list(policies: &[Value], bindings: &[Value], sets: Option<&str>) -> Vec<Self> {
         let is_it = |part: &str, name: &str| name == part || sets.is_some_and(|sets| name == format!("{part}-{sets}"));
         let parts = || POLICIES.iter().map(|(part, _)| *part);
@@ -55,7 +55,7 @@ impl Policy {
         policies.iter().filter_map(read).collect()
     }
 
-    /// True iff a condition has this user name as a text of CEL, and not as a part of one.
+    /// True iff a condition has this user name as a whole CEL string.
     fn knows(&self, account: &str) -> bool {
         ['"', '\'']
             .iter()
@@ -69,15 +69,16 @@ fn denies(binding: &Value, policy: &str) -> bool {
     binding["policyName"] == policy && actions.any(|action| action == "Deny")
 }
 
-/// What is wrong with the guard of the installation in this namespace. To do without it is a choice, to have a part of it is not.
-pub(super) fn judge(namespace: &str, guard: &Known<Vec<Policy>>) -> Vec<Finding> {
+/// Faults of the guard of the installation in this namespace. No guard at all is a choice; a part of the guard is a
+/// fault.
+pub(super) fn judge(namespace: &str, guard: &Known<Vec<GuardPolicy>>) -> Vec<Finding> {
     let Known::Found(policies) = guard else {
         return Vec::new();
     };
     if policies.is_empty() {
-        let found = "none: what is staged is as safe as the policy alone makes it";
-        let finding = Finding::warning("validatingadmissionpolicies").but("those of the guard", found);
-        return vec![finding.heal("kubectl apply --server-side --force-conflicts -k deploy/guard")];
+        let found = "none: only the policy protects staged changes";
+        let finding = Finding::warning("validatingadmissionpolicies").but("the policies of the guard", found);
+        return vec![finding.fix("kubectl apply --server-side --force-conflicts -k deploy/guard")];
     }
     let account = Account::Controller.user(namespace);
     let of_policy = |(part, file): &(&str, &str)| {
@@ -87,31 +88,31 @@ pub(super) fn judge(namespace: &str, guard: &Known<Vec<Policy>>) -> Vec<Finding>
     POLICIES.iter().flat_map(of_policy).collect()
 }
 
-fn of_policy(part: &str, file: &str, policy: Option<&Policy>, account: &str) -> Vec<Finding> {
+fn of_policy(part: &str, file: &str, policy: Option<&GuardPolicy>, account: &str) -> Vec<Finding> {
     let name = policy.map_or(part, |policy| policy.name.as_str());
     let error = |kind: &str| Finding::error(format!("{kind}/{name}"));
     let apply = format!("kubectl apply --server-side --force-conflicts -f {file}");
     let Some(policy) = policy else {
-        let none = "none, although other parts of the guard are there";
-        return vec![error("validatingadmissionpolicy").but("it", none).heal(apply)];
+        let none = "none, although other policies of the guard are installed";
+        return vec![error("validatingadmissionpolicy").but("this policy", none).fix(apply)];
     };
     let mut found = Vec::new();
     if !policy.denies {
         let none = "none: nothing is denied";
         let finding = error("validatingadmissionpolicybinding").but("a binding that denies", none);
-        found.push(finding.heal(apply.clone()));
+        found.push(finding.fix(apply.clone()));
     }
     if !policy.fails_closed {
-        let ignored = "Ignore: what cannot be evaluated is let through";
+        let ignored = "Ignore: requests that cannot be evaluated are allowed";
         let finding = error("validatingadmissionpolicy").but("failurePolicy Fail", ignored);
-        found.push(finding.heal(apply.clone()));
+        found.push(finding.fix(apply.clone()));
     }
     if !policy.knows(account) {
         let finding = error("validatingadmissionpolicy").but(
             format!("{account} in its matchConditions"),
-            "that it is not there: the guard takes the controller for somebody else",
+            "other accounts: the guard does not recognize the controller",
         );
-        found.push(finding.heal(format!("{apply}, with that account in its matchConditions")));
+        found.push(finding.fix(format!("{apply}, with that account in its matchConditions")));
     }
     found
 }

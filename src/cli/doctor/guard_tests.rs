@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use super::{POLICIES, Policy};
+use super::{GuardPolicy, POLICIES};
 
 const ACCOUNT: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 
-/// What the manifests hold: policies and bindings.
+/// The policies and bindings in the manifests.
 fn shipped() -> [Vec<Value>; 2] {
     let files = [
         include_str!("../../../deploy/guard/staged.yaml"),
@@ -22,7 +22,7 @@ fn shipped() -> [Vec<Value>; 2] {
 #[test]
 fn policy_list_of_manifests_denies_and_knows_the_account() {
     let [policies, bindings] = shipped();
-    let found = Policy::list(&policies, &bindings, None);
+    let found = GuardPolicy::list(&policies, &bindings, None);
     let names: Vec<&str> = found.iter().map(|policy| policy.name.as_str()).collect();
     assert_eq!(names, POLICIES.map(|(name, _)| name));
     for policy in found {
@@ -69,7 +69,7 @@ fn policy_list_of_a_cluster_reads_what_is_stored() {
             Some((true, false)),
         ),
     ] {
-        let found = Policy::list(&[policy], &[binding], None).pop();
+        let found = GuardPolicy::list(&[policy], &[binding], None).pop();
         let found = found.map(|policy| (policy.denies, policy.fails_closed));
         assert_eq!(found, expected, "{what}");
     }
@@ -91,7 +91,7 @@ fn policy_list_for_one_namespace_reads_its_own() {
     ] {
         let policy = json!({"metadata": {"name": name}});
         let binding = json!({"spec": {"policyName": name, "validationActions": ["Deny"]}});
-        let found = Policy::list(&[policy], &[binding], sets).pop();
+        let found = GuardPolicy::list(&[policy], &[binding], sets).pop();
         let found = found.map(|policy| (policy.part, policy.denies));
         assert_eq!(found, expected.map(|part| (part, true)), "{name} for {sets:?}");
     }
@@ -106,7 +106,7 @@ fn policy_knows_an_account_only_as_a_whole() {
         (format!("request.userInfo.username == 'my-{ACCOUNT}'"), false),
         (String::new(), false),
     ] {
-        let policy = Policy {
+        let policy = GuardPolicy {
             part: "",
             name: String::new(),
             fails_closed: true,

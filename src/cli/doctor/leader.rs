@@ -1,23 +1,23 @@
-//! Does a controller lead?
+//! Checks that a controller holds the Lease.
 
-use super::facts::Facts;
+use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::claims::class::Known;
 use crate::controller::LEASE;
 
-/// A Lease that has not been renewed for so long is nobody's any more: four times what makes others take it.
-const DEAD: i64 = 60;
+/// The age in seconds at which a Lease is abandoned: four times the age at which others take it.
+const ABANDONED: i64 = 60;
 
-/// What is wrong with the Lease. The clock here and that of the controller are taken to agree.
-pub(super) fn judge(facts: &Facts) -> Option<Finding> {
+/// The fault of the Lease. The local clock and that of the controller are assumed to agree.
+pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
     let found = match &facts.lease {
         Known::Unknown => return None,
         Known::Missing => "none".to_owned(),
-        Known::Found(lease) if lease.holder.is_empty() => "nobody holding it".to_owned(),
+        Known::Found(lease) if lease.holder.is_empty() => "no holder".to_owned(),
         Known::Found(lease) => {
             let renewed = lease.renewed.map_or(0, |renewed| renewed.as_second());
             let age = facts.now.as_second().saturating_sub(renewed);
-            if age < DEAD {
+            if age < ABANDONED {
                 return None;
             }
             let since = lease.renewed.map_or_else(|| "ever".to_owned(), |_| format!("{age} s"));
@@ -26,9 +26,9 @@ pub(super) fn judge(facts: &Facts) -> Option<Finding> {
     };
     let subject = format!("lease/{}/{LEASE}", facts.namespace);
     let expected = "a controller that holds it";
-    let heal = format!(
+    let fix = format!(
         "kubectl rollout restart -n {} deployment/claim-rollout-controller",
         facts.namespace
     );
-    Some(Finding::error(subject).but(expected, found).heal(heal))
+    Some(Finding::error(subject).but(expected, found).fix(fix))
 }

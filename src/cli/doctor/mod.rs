@@ -1,15 +1,15 @@
-//! `claim-rollout doctor`: what is wrong with an installation, and what heals it.
+//! `claim-rollout doctor`: diagnoses an installation.
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
-//! | [`facts`], [`gather`] | what is judged, and the only part that asks anybody |
-//! | [`finding`] | what is said |
-//! | [`definition`] | is ClaimRollout defined |
-//! | [`admission`] | is the policy asked |
-//! | [`guard`] | does the API server itself keep the rules of the guard |
-//! | [`rights`] | may the accounts do what they need to |
-//! | [`leader`] | does a controller lead |
-//! | [`classes`], [`sets`] | what keeps the claims of sets from following |
+//! | [`facts`], [`gather`] | the facts, and the reads from the cluster |
+//! | [`finding`] | a finding as data and as text |
+//! | [`definition`] | checks the CustomResourceDefinition |
+//! | [`admission`] | checks the webhooks of the policy |
+//! | [`guard`] | checks the guard |
+//! | [`rights`] | checks the rights of the accounts |
+//! | [`leader`] | checks the Lease of the controller |
+//! | [`classes`], [`sets`] | check StorageClasses and StatefulSets |
 
 mod admission;
 mod classes;
@@ -27,42 +27,41 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use self::facts::Facts;
+use self::facts::InstallationFacts;
 use self::finding::{Finding, Severity};
-use self::gather::Place;
+use self::gather::Installation;
 use super::ClusterArguments;
 use super::output::{self, print};
 
-/// Where claim-rollout is installed, if nothing else is said.
+/// The default namespace of an installation.
 const NAMESPACE: &str = "claim-rollout";
 
-/// Say what is wrong with an installation, and what heals it
+/// Diagnose an installation and show how to fix it
 ///
-/// `--namespace` is that of the installation, claim-rollout if none is named. Looks at the definition of ClaimRollout, at how the
-/// policy is asked, at the guard, at the rights of the accounts, at the Lease of the controller, at storage classes, and at every set. Nothing
-/// is written: that the policy is asked is tried by a dry run.
+/// `--namespace` is the namespace of the installation, claim-rollout if omitted. Checks the definition of ClaimRollout,
+/// the webhooks of the policy, the guard, the rights of the accounts, the Lease of the controller, storage classes, and
+/// every StatefulSet. Writes nothing: a dry run checks that the API server calls the policy.
 ///
-/// Exits with 0 if there is no error, with 1 if there is, and with 2 if it could not look.
+/// Exits with 0 if there is no error, with 1 if there is one, and with 2 if the checks failed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The namespace whose sets are looked after, if the controller is installed for one; all if none is named.
+    /// Namespace that the controller manages, if it is installed for a single one; all if omitted
     #[arg(long, value_name = "NAMESPACE")]
     sets_of: Option<String>,
-    /// The format.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Output>,
+    output: Option<DoctorFormat>,
 }
 
-/// The formats beside the usual one.
+/// The output formats other than text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// JSON.
+enum DoctorFormat {
+    /// JSON
     Json,
-    /// YAML.
+    /// YAML
     Yaml,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
     let examined = super::runtime().and_then(|runtime| runtime.block_on(examine(cluster, arguments)));
     match examined {
@@ -75,10 +74,10 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
     }
 }
 
-/// Looks and prints.
+/// Checks the installation and prints the findings.
 async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<Finding>> {
     let (client, _) = cluster.connect().await?;
-    let place = Place {
+    let place = Installation {
         client,
         home: cluster.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned()),
         sets: arguments.sets_of.clone(),
@@ -90,11 +89,11 @@ async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
     Ok(findings)
 }
 
-/// Everything that is wrong, errors first.
-fn diagnose(facts: &Facts) -> Vec<Finding> {
+/// All findings, errors first.
+fn diagnose(facts: &InstallationFacts) -> Vec<Finding> {
     let unread = facts.unread.iter().map(|(what, why)| {
-        let heal = format!("run it as somebody who may read {what}");
-        Finding::warning(what).but("to read them", why).heal(heal)
+        let fix = format!("run doctor as a user who may read {what}");
+        Finding::warning(what).but("read access", why).fix(fix)
     });
     let mut findings: Vec<Finding> = definition::judge(facts).into_iter().collect();
     findings.extend(admission::judge(&facts.namespace, &facts.webhooks, &facts.probe));
@@ -108,27 +107,27 @@ fn diagnose(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// What goes to the standard output: nothing where nothing is wrong. A document is one even if there is nothing in it.
-fn text(findings: &[Finding], format: Option<Output>) -> anyhow::Result<String> {
+/// The text for standard output: empty without findings. JSON and YAML are complete documents even then.
+fn text(findings: &[Finding], format: Option<DoctorFormat>) -> anyhow::Result<String> {
     let document = json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "FindingList", "items": findings});
     match format {
         None => Ok(findings.iter().map(Finding::to_string).collect()),
-        Some(Output::Json) => output::json(&document),
-        Some(Output::Yaml) => output::yaml(&document),
+        Some(DoctorFormat::Json) => output::json(&document),
+        Some(DoctorFormat::Yaml) => output::yaml(&document),
     }
 }
 
-/// One line on what was looked at.
-fn summary(facts: &Facts, findings: &[Finding]) -> String {
+/// The summary in one line.
+fn summary(facts: &InstallationFacts, findings: &[Finding]) -> String {
     let count = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
-    let looked = format!(
-        "looked at the installation in {} and at {} StatefulSets",
+    let checked = format!(
+        "checked the installation in {} and {} StatefulSets",
         facts.namespace,
         facts.sets.len()
     );
     match (count(Severity::Error), count(Severity::Warning)) {
-        (0, 0) => format!("{looked}: nothing is wrong"),
-        (errors, warnings) => format!("{looked}: errors {errors}, warnings {warnings}"),
+        (0, 0) => format!("{checked}: nothing is wrong"),
+        (errors, warnings) => format!("{checked}: errors {errors}, warnings {warnings}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the accounts of claim-rollout need, by the manifests that give it to them.
+//! Checks that the accounts of claim-rollout have the rights in the manifests.
 
 use std::fmt;
 
@@ -7,30 +7,30 @@ use serde::Deserialize;
 
 use super::finding::Finding;
 
-/// Whose rights.
+/// A service account of claim-rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
-    /// That of `claim-rollout controller`.
+    /// The account of `claim-rollout controller`.
     Controller,
-    /// That of `claim-rollout webhook`.
+    /// The account of `claim-rollout webhook`.
     Webhook,
 }
 
 /// One verb on one resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Right {
+pub(crate) struct RbacRight {
     pub(crate) verb: String,
     pub(crate) group: String,
     pub(crate) resource: String,
     pub(crate) subresource: Option<String>,
-    /// One object.
+    /// The name of the object, for a right on a single one.
     pub(crate) name: Option<String>,
-    /// Whether it is needed in the namespace of the installation only.
+    /// True if the right is needed only in the namespace of the installation.
     pub(crate) at_home: bool,
 }
 
 impl Account {
-    /// Its name.
+    /// The name of the account.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Controller => "claim-rollout-controller",
@@ -38,7 +38,7 @@ impl Account {
         }
     }
 
-    /// The user name that an API server knows it by, if it is in this namespace.
+    /// The user name of the account, if it is in this namespace.
     pub(crate) fn user(self, namespace: &str) -> String {
         format!("system:serviceaccount:{namespace}:{}", self.name())
     }
@@ -57,10 +57,10 @@ impl Account {
         }
     }
 
-    /// What of this it needs: where somebody else renews the certificate of the webhook, it may touch neither the Secret nor the
-    /// webhook configurations, and needs not.
-    fn needs(self, lacking: &[Right]) -> Vec<&Right> {
-        let of_certificates = |right: &Right| right.is_of_certificates();
+    /// The lacking rights that the account needs. Where another program renews the certificate, the webhook needs no
+    /// right on the Secret and the webhook configurations.
+    fn needs(self, lacking: &[RbacRight]) -> Vec<&RbacRight> {
+        let of_certificates = |right: &RbacRight| right.is_of_certificates();
         let all = self == Self::Webhook
             && self.rights().is_ok_and(|rights| {
                 let all = rights.iter().filter(|right| of_certificates(right));
@@ -72,14 +72,14 @@ impl Account {
             .collect()
     }
 
-    /// What its manifest binds to it.
+    /// The rights that the manifest binds to the account.
     ///
     /// # Errors
-    /// If the manifest is none; a test reads it.
-    pub(crate) fn rights(self) -> anyhow::Result<Vec<Right>> {
-        let objects: Vec<Object> =
+    /// If the manifest is invalid; a test reads it.
+    pub(crate) fn rights(self) -> anyhow::Result<Vec<RbacRight>> {
+        let objects: Vec<RbacObject> =
             serde_saphyr::from_multiple(self.manifest()).with_context(|| self.file().to_owned())?;
-        let bound = |role: &Object| {
+        let bound = |role: &RbacObject| {
             let mut bindings = objects
                 .iter()
                 .filter(|object| object.subjects.iter().any(|it| it.name == self.name()));
@@ -96,21 +96,21 @@ impl Account {
     }
 }
 
-/// What is read of an object of the manifest.
+/// The fields of an object of the manifest that are read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Object {
+struct RbacObject {
     kind: String,
-    metadata: Metadata,
+    metadata: ObjectName,
     #[serde(default)]
-    rules: Vec<Rule>,
+    rules: Vec<RbacRule>,
     role_ref: Option<RoleRef>,
     #[serde(default)]
-    subjects: Vec<Metadata>,
+    subjects: Vec<ObjectName>,
 }
 
 #[derive(Deserialize)]
-struct Metadata {
+struct ObjectName {
     name: String,
 }
 
@@ -122,7 +122,7 @@ struct RoleRef {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Rule {
+struct RbacRule {
     api_groups: Vec<String>,
     resources: Vec<String>,
     #[serde(default)]
@@ -130,8 +130,8 @@ struct Rule {
     verbs: Vec<String>,
 }
 
-impl Rule {
-    fn rights(&self, at_home: bool) -> Vec<Right> {
+impl RbacRule {
+    fn rights(&self, at_home: bool) -> Vec<RbacRight> {
         let names: Vec<Option<String>> = match &self.resource_names[..] {
             [] => vec![None],
             names => names.iter().cloned().map(Some).collect(),
@@ -147,7 +147,7 @@ impl Rule {
                     .iter()
                     .flat_map(|name| self.verbs.iter().map(move |verb| (name, verb)))
                 {
-                    rights.push(Right {
+                    rights.push(RbacRight {
                         verb: verb.clone(),
                         group: group.clone(),
                         resource: resource.to_owned(),
@@ -162,14 +162,14 @@ impl Rule {
     }
 }
 
-impl Right {
-    /// True iff it serves to renew a certificate, and to have API servers trust it.
+impl RbacRight {
+    /// True iff the right serves to renew a certificate and to make API servers trust it.
     fn is_of_certificates(&self) -> bool {
         self.resource == "secrets" || self.group == "admissionregistration.k8s.io"
     }
 }
 
-impl fmt::Display for Right {
+impl fmt::Display for RbacRight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.verb, self.resource)?;
         if !self.group.is_empty() {
@@ -182,18 +182,18 @@ impl fmt::Display for Right {
     }
 }
 
-/// What accounts of this namespace lack, one finding each.
-pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<Right>)]) -> Vec<Finding> {
+/// One finding for each account of this namespace that lacks rights.
+pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<RbacRight>)]) -> Vec<Finding> {
     let lacking = lacking.iter().map(|(account, rights)| (account, account.needs(rights)));
     let lacking = lacking.filter(|(_, rights)| !rights.is_empty());
-    let finding = |(account, rights): (&Account, Vec<&Right>)| {
+    let finding = |(account, rights): (&Account, Vec<&RbacRight>)| {
         let rights: Vec<String> = rights.iter().map(|right| right.to_string()).collect();
         Finding::error(format!("serviceaccount/{namespace}/{}", account.name()))
             .but(
-                format!("the rights of {}", account.file()),
-                format!("that it may not {}", rights.join(", ")),
+                format!("the rights in {}", account.file()),
+                format!("no right to {}", rights.join(", ")),
             )
-            .heal(format!(
+            .fix(format!(
                 "kubectl apply --server-side --force-conflicts -f {}",
                 account.file()
             ))
@@ -203,10 +203,10 @@ pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<Right>)]) -> Vec<F
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Right};
+    use super::{Account, RbacRight};
 
     #[test]
-    fn the_rights_are_those_that_the_manifests_bind() {
+    fn rights_match_the_bound_roles() {
         let rights = |account: Account| {
             let rights = account.rights().expect("a manifest");
             rights
@@ -235,19 +235,19 @@ mod tests {
     #[test]
     fn rights_of_certificates_all_lacking_are_not_needed() {
         let all = Account::Webhook.rights().expect("a manifest");
-        let of = |keep: fn(&Right) -> bool| all.iter().filter(|right| keep(right)).cloned().collect::<Vec<_>>();
-        let certificates = of(Right::is_of_certificates);
+        let of = |keep: fn(&RbacRight) -> bool| all.iter().filter(|right| keep(right)).cloned().collect::<Vec<_>>();
+        let certificates = of(RbacRight::is_of_certificates);
         assert_eq!(
             certificates.len(),
             6,
             "get and update of a Secret and two configurations"
         );
-        let needs = |lacking: &[Right]| Account::Webhook.needs(lacking).len();
+        let needs = |lacking: &[RbacRight]| Account::Webhook.needs(lacking).len();
         assert_eq!(needs(&certificates), 0);
         assert_eq!(
             needs(&certificates[1..]),
             5,
-            "some of them are there, so somebody has taken the others"
+            "some are granted, so the others are missing"
         );
         assert_eq!(needs(&all), all.len() - 6);
         assert_eq!(Account::Controller.needs(&certificates).len(), 6);

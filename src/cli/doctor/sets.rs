@@ -1,38 +1,38 @@
-//! Sets whose annotations say what nobody understands, or whose claims wait for nothing.
+//! Checks StatefulSets for invalid annotations and for outdated PVCs that no rollout will update.
 
 use serde_json::{Value, json};
 
-use super::facts::{Facts, Stalled};
+use super::facts::{InstallationFacts, Stalled};
 use super::finding::Finding;
-use crate::cli::drift::difference::{Difference, Kind};
-use crate::cli::drift::find::{Seen, find};
+use crate::cli::drift::difference::{Drift, DriftKind};
+use crate::cli::drift::find::{ObservedSet, find};
 use crate::cli::drift::outlook::Outlook;
 use crate::rollout::target::update_policy;
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey};
 use crate::templates::{UpdatePolicy, keys};
 
-/// What is wrong with sets, in their order, then with rollouts.
-pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+/// Faults of sets, then of rollouts.
+pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let sets = facts.sets.iter().filter(|seen| !seen.set.terminating);
     let mut found: Vec<Finding> = sets.flat_map(of_set).collect();
     found.extend(facts.stalled.iter().map(of_rollout));
     found
 }
 
-fn of_set(seen: &Seen) -> Vec<Finding> {
+fn of_set(seen: &ObservedSet) -> Vec<Finding> {
     let mut found = unknown_values(seen);
     found.extend(of_staged(seen));
     found.extend(of_claims(seen));
     found
 }
 
-fn subject(seen: &Seen) -> String {
+fn subject(seen: &ObservedSet) -> String {
     format!("statefulset.apps/{}/{}", seen.set.namespace, seen.set.name)
 }
 
-/// The command that takes an annotation away.
-fn without(seen: &Seen, key: &str) -> String {
+/// The command that removes an annotation.
+fn without(seen: &ObservedSet, key: &str) -> String {
     format!(
         "kubectl annotate -n {} statefulset.apps/{} {key}-",
         seen.set.namespace, seen.set.name
@@ -40,26 +40,26 @@ fn without(seen: &Seen, key: &str) -> String {
 }
 
 /// Values that the policy would have denied.
-fn unknown_values(seen: &Seen) -> Vec<Finding> {
+fn unknown_values(seen: &ObservedSet) -> Vec<Finding> {
     let found = USER_KEYS.into_iter().filter_map(|UserKey { key, values }| {
         let value = seen.annotations.get(key).filter(|value| !values.allow(value))?;
-        let heal = format!("{}, or one of these values", without(seen, key));
+        let fix = format!("{}, or set one of these values", without(seen, key));
         let expected = format!("{} in the annotation {key}", values.in_words());
-        Some(Finding::error(subject(seen)).but(expected, shown(value)).heal(heal))
+        Some(Finding::error(subject(seen)).but(expected, shown(value)).fix(fix))
     });
     found.collect()
 }
 
-fn of_staged(seen: &Seen) -> Option<Finding> {
+fn of_staged(seen: &ObservedSet) -> Option<Finding> {
     let error = seen.unreadable()?;
-    let heal = format!("{}, and apply the wish again", without(seen, keys::STAGED));
-    let expected = format!("a record in the annotation {}", keys::STAGED);
-    let found = format!("something else: {error}");
-    Some(Finding::error(subject(seen)).but(expected, found).heal(heal))
+    let fix = format!("{}, and apply the manifest again", without(seen, keys::STAGED));
+    let expected = format!("a staged change in the annotation {}", keys::STAGED);
+    let found = format!("an invalid value: {error}");
+    Some(Finding::error(subject(seen)).but(expected, found).fix(fix))
 }
 
-/// Claims that are to follow their templates, do not, and that no rollout brings up.
-fn of_claims(seen: &Seen) -> Vec<Finding> {
+/// Outdated claims of sets with the update policy InPlace that no rollout will update.
+fn of_claims(seen: &ObservedSet) -> Vec<Finding> {
     if update_policy(&seen.set) != UpdatePolicy::InPlace {
         return Vec::new();
     }
@@ -73,11 +73,11 @@ fn of_claims(seen: &Seen) -> Vec<Finding> {
     of_claim.map(|lags| of_claim_that_lags(seen, lags)).collect()
 }
 
-fn of_claim_that_lags(seen: &Seen, lags: &[Difference]) -> Finding {
+fn of_claim_that_lags(seen: &ObservedSet, lags: &[Drift]) -> Finding {
     let namespace = &seen.set.namespace;
     let name = lags.first().and_then(|lag| lag.claim.as_deref()).unwrap_or_default();
     let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "none".to_owned(), shown);
-    let words = |value: fn(&Difference) -> &Option<String>| {
+    let words = |value: fn(&Drift) -> &Option<String>| {
         let words = lags.iter().map(|lag| format!("{} {}", lag.field, or_none(value(lag))));
         words.collect::<Vec<_>>().join(", ")
     };
@@ -85,15 +85,15 @@ fn of_claim_that_lags(seen: &Seen, lags: &[Difference]) -> Finding {
     Finding::warning(format!("persistentvolumeclaim/{namespace}/{name}"))
         .but(
             format!("{} as in its template", words(|lag| &lag.wanted)),
-            format!("{}, and no rollout that would bring it up", words(|lag| &lag.found)),
+            format!("{}, and no rollout that will update it", words(|lag| &lag.found)),
         )
-        .heal(format!(
+        .fix(format!(
             "kubectl patch -n {namespace} persistentvolumeclaim/{name} --type=merge -p '{patch}'"
         ))
 }
 
-/// The merge patch that brings a claim up.
-fn patch(lags: &[Difference]) -> Value {
+/// The merge patch that updates a claim.
+fn patch(lags: &[Drift]) -> Value {
     let mut patch = json!({});
     for lag in lags {
         let inner = |map: &str| {
@@ -101,10 +101,10 @@ fn patch(lags: &[Difference]) -> Value {
             key.and_then(|key| key.strip_suffix(']')).unwrap_or_default()
         };
         match lag.kind {
-            Kind::Smaller => patch["spec"]["resources"]["requests"]["storage"] = json!(lag.wanted),
-            Kind::AttributesClass => patch["spec"]["volumeAttributesClassName"] = json!(lag.wanted),
-            Kind::Label => patch["metadata"]["labels"][inner("labels")] = json!(lag.wanted),
-            Kind::Annotation => patch["metadata"]["annotations"][inner("annotations")] = json!(lag.wanted),
+            DriftKind::Smaller => patch["spec"]["resources"]["requests"]["storage"] = json!(lag.wanted),
+            DriftKind::AttributesClass => patch["spec"]["volumeAttributesClassName"] = json!(lag.wanted),
+            DriftKind::Label => patch["metadata"]["labels"][inner("labels")] = json!(lag.wanted),
+            DriftKind::Annotation => patch["metadata"]["annotations"][inner("annotations")] = json!(lag.wanted),
             _ => {}
         }
     }
@@ -115,10 +115,10 @@ fn of_rollout(stalled: &Stalled) -> Finding {
     let (namespace, name) = (&stalled.namespace, &stalled.name);
     Finding::error(format!("claimrollout.claim-rollout.io/{namespace}/{name}"))
         .but(
-            "a rollout that goes on",
+            "a rollout that makes progress",
             format!("that it is stalled ({}): {}", stalled.reason, stalled.message),
         )
-        .heal(format!(
-            "claim-rollout status -n {namespace} {name} says what each claim waits for"
+        .fix(format!(
+            "claim-rollout status -n {namespace} {name} shows what each PVC waits for"
         ))
 }

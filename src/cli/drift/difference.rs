@@ -1,38 +1,38 @@
-//! One difference, as data: the shape of `drift -o json`, which stays as it is.
+//! One difference as data. The fields are the stable format of `drift -o json`.
 
 use serde::Serialize;
 
-/// Something that is not as it is wished.
+/// A difference from the desired templates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Difference {
-    /// The claim; none where the set itself differs.
+pub(crate) struct Drift {
+    /// The claim; none if the set itself differs.
     pub(crate) claim: Option<String>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DriftKind,
     /// The field of the claim, or of the set.
     pub(crate) field: String,
-    /// None where the field should not be there.
+    /// The desired value; none if the field should be absent.
     pub(crate) wanted: Option<String>,
-    /// None where the field is not there.
+    /// The present value; none if the field is absent.
     pub(crate) found: Option<String>,
-    /// What else to know; often nothing.
+    /// A remark; often empty.
     pub(crate) note: String,
 }
 
-/// What differs.
+/// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Kind {
-    /// The record cannot be read.
+pub(crate) enum DriftKind {
+    /// The staged change cannot be read.
     StagedChange,
-    /// What is staged is not what the set has.
+    /// The staged templates differ from the live ones.
     Staged,
-    /// A replica has no such claim.
+    /// A claim of a replica does not exist.
     Missing,
     /// A claim is being deleted.
     Terminating,
-    /// A claim is another's.
+    /// A claim belongs to somebody else.
     Foreign,
-    /// A field of a claim differs that cannot change.
+    /// An immutable field of a claim differs.
     Frozen,
     /// A claim asks for less than its template.
     Smaller,
@@ -48,8 +48,8 @@ pub(crate) enum Kind {
     Annotation,
 }
 
-impl Kind {
-    /// True iff a rollout would bring the claim up.
+impl DriftKind {
+    /// True iff a rollout would update the claim.
     pub(crate) const fn is_lag(self) -> bool {
         matches!(
             self,

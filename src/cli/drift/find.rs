@@ -1,8 +1,8 @@
-//! From what was seen of a set to what is not as it is wished.
+//! Finds the differences of a StatefulSet and its PVCs from the desired templates.
 
 use std::collections::BTreeMap;
 
-use super::difference::{Difference, Kind};
+use super::difference::{Drift, DriftKind};
 use super::outlook::Outlook;
 use crate::claims::compatible::differences;
 use crate::claims::retention::PodUid;
@@ -17,37 +17,37 @@ use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, StagedC
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct ObservedSet {
     pub(crate) set: SetView,
-    /// The annotations of ours.
+    /// The annotations in the domain claim-rollout.io.
     pub(crate) annotations: Map<String>,
-    /// Claims of the names that replicas of the set have.
-    pub(crate) claims: BTreeMap<String, Claim>,
+    /// The claims with the names that replicas of the set have.
+    pub(crate) claims: BTreeMap<String, ObservedClaim>,
 }
 
-/// A claim. The decisions do not read annotations of claims.
+/// A claim, and its annotations, which the decisions do not read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Claim {
+pub(crate) struct ObservedClaim {
     pub(crate) view: claims::Claim,
     pub(crate) annotations: Map<String>,
 }
 
-impl Seen {
-    /// What is wished: what is staged, or else the live templates.
-    pub(crate) fn target(&self) -> &[ClaimTemplate] {
+impl ObservedSet {
+    /// The desired templates: the staged ones, or else the live ones.
+    pub(crate) fn desired(&self) -> &[ClaimTemplate] {
         let staged = self.set.staged.as_ref();
         staged.map_or(&self.set.live, |change| &change.templates)
     }
 
-    /// Why the annotation that should be the record is none.
+    /// The error in the annotation with the staged change.
     pub(crate) fn unreadable(&self) -> Option<StagedError> {
         let text = self.annotations.get(keys::STAGED)?;
         StagedChange::read(text, &self.set.uid).err()
     }
 }
 
-/// The names that the claims of a set's replicas have, highest ordinal first, each with its template. A name that cannot
-/// be made is left out: such a template is never staged. None of a set that has too many.
+/// The names of the claims of all replicas, highest ordinal first, each with its template. Invalid names are left out:
+/// such a template is never staged. Empty for a set that has too many claims.
 pub(crate) fn named<'a>(
     set: &'a SetView,
     target: &'a [ClaimTemplate],
@@ -61,32 +61,32 @@ pub(crate) fn named<'a>(
     })
 }
 
-/// Everything about a set that is not as it is wished: the set itself first, then its claims, highest ordinal first.
+/// All differences of a set from its desired templates: the set itself first, then its claims, highest ordinal first.
 ///
-/// A claim that is not the set's, or is about to be gone, is one difference: what is in it is not compared. A set that is
-/// being deleted has none.
-pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
+/// A claim that belongs to somebody else, or is being deleted, is one difference: its fields are not compared. A set
+/// that is being deleted has no differences.
+pub(crate) fn find(seen: &ObservedSet) -> Vec<Drift> {
     if seen.set.terminating {
         return Vec::new();
     }
-    let mut found: Vec<Difference> = of_unreadable(seen).into_iter().collect();
+    let mut found: Vec<Drift> = of_unreadable(seen).into_iter().collect();
     found.extend(of_staged(&seen.set));
-    if let Some(claims) = seen.set.too_many_claims(seen.target()) {
-        found.push(Difference {
+    if let Some(claims) = seen.set.too_many_claims(seen.desired()) {
+        found.push(Drift {
             claim: None,
-            kind: Kind::Missing,
+            kind: DriftKind::Missing,
             field: "spec.replicas".to_owned(),
-            wanted: Some(format!("{claims} claims")),
+            wanted: Some(format!("{claims} PVCs")),
             found: None,
-            note: format!("not looked at: more than {MOST_CLAIMS}"),
+            note: format!("not compared: more than {MOST_CLAIMS}"),
         });
     }
-    for (ordinal, template, name) in named(&seen.set, seen.target()) {
+    for (ordinal, template, name) in named(&seen.set, seen.desired()) {
         match seen.claims.get(name.as_str()) {
-            None => found.push(Difference {
+            None => found.push(Drift {
                 wanted: Some(name.as_str().to_owned()),
-                note: "is made with the Pod".to_owned(),
-                ..blank(name.as_str(), Kind::Missing, "metadata.name")
+                note: "created with the Pod".to_owned(),
+                ..blank(name.as_str(), DriftKind::Missing, "metadata.name")
             }),
             Some(claim) => found.extend(of_claim(seen, ordinal, template, claim)),
         }
@@ -94,8 +94,8 @@ pub(crate) fn find(seen: &Seen) -> Vec<Difference> {
     found
 }
 
-fn blank(claim: &str, kind: Kind, field: &str) -> Difference {
-    Difference {
+fn blank(claim: &str, kind: DriftKind, field: &str) -> Drift {
+    Drift {
         claim: Some(claim.to_owned()),
         kind,
         field: field.to_owned(),
@@ -105,26 +105,26 @@ fn blank(claim: &str, kind: Kind, field: &str) -> Difference {
     }
 }
 
-fn of_unreadable(seen: &Seen) -> Option<Difference> {
+fn of_unreadable(seen: &ObservedSet) -> Option<Drift> {
     let error = seen.unreadable()?;
-    Some(Difference {
+    Some(Drift {
         claim: None,
-        kind: Kind::StagedChange,
+        kind: DriftKind::StagedChange,
         field: format!("metadata.annotations[{}]", keys::STAGED),
-        wanted: Some("a record".to_owned()),
-        found: Some("something else".to_owned()),
+        wanted: Some("a staged change".to_owned()),
+        found: Some("an invalid value".to_owned()),
         note: error.to_string(),
     })
 }
 
-/// What is staged and is not what the set has.
-fn of_staged(set: &SetView) -> Vec<Difference> {
+/// The differences between the staged and the live templates.
+fn of_staged(set: &SetView) -> Vec<Drift> {
     let Some(change) = &set.staged else {
         return Vec::new();
     };
-    let row = |field: String, found: Option<String>, wanted: Option<String>| Difference {
+    let row = |field: String, found: Option<String>, wanted: Option<String>| Drift {
         claim: None,
-        kind: Kind::Staged,
+        kind: DriftKind::Staged,
         field,
         wanted,
         found,
@@ -148,7 +148,7 @@ fn of_staged(set: &SetView) -> Vec<Difference> {
     rows
 }
 
-/// What a field was and is to be.
+/// The old and the new value of a change.
 fn values(change: &Change) -> (Option<String>, Option<String>) {
     let text = |quantity: &Option<Quantity>| quantity.as_ref().map(Quantity::to_string);
     match change {
@@ -158,24 +158,24 @@ fn values(change: &Change) -> (Option<String>, Option<String>) {
     }
 }
 
-fn of_claim(seen: &Seen, ordinal: u32, template: &ClaimTemplate, claim: &Claim) -> Vec<Difference> {
+fn of_claim(seen: &ObservedSet, ordinal: u32, template: &ClaimTemplate, claim: &ObservedClaim) -> Vec<Drift> {
     let view = &claim.view;
     if view.terminating {
-        return vec![Difference {
+        return vec![Drift {
             found: Some("set".to_owned()),
             note: "is being deleted".to_owned(),
-            ..blank(&view.name, Kind::Terminating, "metadata.deletionTimestamp")
+            ..blank(&view.name, DriftKind::Terminating, "metadata.deletionTimestamp")
         }];
     }
     if let Some(foreign) = of_owner(&seen.set, ordinal, view) {
         return vec![foreign];
     }
-    let mut found: Vec<Difference> = differences(template, &view.spec)
-        .map(|change| Difference {
+    let mut found: Vec<Drift> = differences(template, &view.spec)
+        .map(|change| Drift {
             wanted: change.from,
             found: change.to,
             note: "cannot change in place".to_owned(),
-            ..blank(&view.name, Kind::Frozen, &change.field)
+            ..blank(&view.name, DriftKind::Frozen, &change.field)
         })
         .collect();
     let outlook = Outlook::of(&seen.set, view).note();
@@ -185,8 +185,9 @@ fn of_claim(seen: &Seen, ordinal: u32, template: &ClaimTemplate, claim: &Claim) 
     found
 }
 
-/// Whose it is, if not the set's. Who mounts it is not looked at, nor whether another set has claims of this name.
-fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Difference> {
+/// The owner of a claim, if not the set. Does not check who mounts the claim, nor whether another set has claims of
+/// this name.
+fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Drift> {
     let belongs = Belongs {
         set_uid: &set.uid,
         pod: &format!("{}-{ordinal}", set.name),
@@ -206,17 +207,17 @@ fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Differ
             (wanted, found, "metadata.ownerReferences".to_owned())
         }
     };
-    Some(Difference {
+    Some(Drift {
         wanted: Some(wanted),
         found,
         note,
-        ..blank(&claim.name, Kind::Foreign, &field)
+        ..blank(&claim.name, DriftKind::Foreign, &field)
     })
 }
 
-/// What it asks for beside what is wished, and what it has beside what it asks for.
-fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Vec<Difference> {
-    let row = |kind, field, wanted: Quantity, found: Option<Quantity>, note: &str| Difference {
+/// The differences between the desired size, the request and the capacity of a claim.
+fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Vec<Drift> {
+    let row = |kind, field, wanted: Quantity, found: Option<Quantity>, note: &str| Drift {
         wanted: Some(wanted.to_string()),
         found: found.map(|found| found.to_string()),
         note: note.to_owned(),
@@ -225,9 +226,9 @@ fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Ve
     let mut rows = Vec::new();
     if let Some(wanted) = template.storage.filter(|wanted| *wanted != claim.request) {
         let (kind, note) = match wanted > claim.request {
-            true => (Kind::Smaller, outlook),
-            false if claim.size_is_ours => (Kind::Larger, "grown for a wish before"),
-            false => (Kind::Larger, "grown by somebody else"),
+            true => (DriftKind::Smaller, outlook),
+            false if claim.size_is_ours => (DriftKind::Larger, "grown for a previous staged change"),
+            false => (DriftKind::Larger, "grown by somebody else"),
         };
         let field = "spec.resources.requests.storage";
         rows.push(row(kind, field, wanted, Some(claim.request), note));
@@ -242,7 +243,7 @@ fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Ve
             "not bound to a volume yet"
         };
         rows.push(row(
-            Kind::Capacity,
+            DriftKind::Capacity,
             "status.capacity.storage",
             claim.request,
             claim.capacity,
@@ -252,35 +253,44 @@ fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Ve
     rows
 }
 
-/// A wish without an attributes class leaves the claim's.
-fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Option<Difference> {
+/// The difference of the attributes class. A template without one leaves the class of the claim.
+fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Option<Drift> {
     let wanted = &template.volume_attributes_class_name;
     if wanted.is_some() && *wanted != claim.class {
-        return Some(Difference {
+        return Some(Drift {
             wanted: wanted.clone(),
             found: claim.class.clone(),
             note: outlook.to_owned(),
-            ..blank(&claim.name, Kind::AttributesClass, "spec.volumeAttributesClassName")
+            ..blank(
+                &claim.name,
+                DriftKind::AttributesClass,
+                "spec.volumeAttributesClassName",
+            )
         });
     }
     let trouble = claim
         .trouble(&Trouble::MODIFICATION)
         .map(|trouble| trouble.message.clone());
-    (claim.bound && !has_class(claim)).then(|| Difference {
+    (claim.bound && !has_class(claim)).then(|| Drift {
         wanted: claim.class.clone(),
         found: claim.current_class.clone(),
         note: trouble.unwrap_or_default(),
-        ..blank(&claim.name, Kind::Capacity, "status.currentVolumeAttributesClassName")
+        ..blank(
+            &claim.name,
+            DriftKind::Capacity,
+            "status.currentVolumeAttributesClassName",
+        )
     })
 }
 
-/// Labels and annotations of the template. Keys of the selector have the selector's values, whatever the template says, as
-/// when the StatefulSet controller makes the claim. What only the claim has is its own.
-fn of_keys(seen: &Seen, template: &ClaimTemplate, claim: &Claim, outlook: &str) -> Vec<Difference> {
+/// The differences of labels and annotations. Keys of the selector have the values of the selector, not those of the
+/// template, as when the StatefulSet controller creates the claim. Keys that only the claim has do not count.
+fn of_keys(seen: &ObservedSet, template: &ClaimTemplate, claim: &ObservedClaim, outlook: &str) -> Vec<Drift> {
     let rows = |kind, map: &str, wanted: &Map<String>, found: &Map<String>| {
         let differing = wanted.iter().filter(|(key, value)| found.get(key) != Some(*value));
-        let differing = differing.filter(|(key, _)| kind != Kind::Label || !seen.set.match_labels.contains_key(key));
-        let rows = differing.map(|(key, value)| Difference {
+        let differing =
+            differing.filter(|(key, _)| kind != DriftKind::Label || !seen.set.match_labels.contains_key(key));
+        let rows = differing.map(|(key, value)| Drift {
             wanted: Some(value.clone()),
             found: found.get(key).cloned(),
             note: outlook.to_owned(),
@@ -288,9 +298,9 @@ fn of_keys(seen: &Seen, template: &ClaimTemplate, claim: &Claim, outlook: &str) 
         });
         rows.collect::<Vec<_>>()
     };
-    let mut all = rows(Kind::Label, "labels", &template.labels, &claim.view.labels);
+    let mut all = rows(DriftKind::Label, "labels", &template.labels, &claim.view.labels);
     all.extend(rows(
-        Kind::Annotation,
+        DriftKind::Annotation,
         "annotations",
         &template.annotations,
         &claim.annotations,

@@ -1,43 +1,43 @@
 use std::sync::Arc;
 
-use super::{Claim, Seen, find};
+use super::{ObservedClaim, ObservedSet, find};
 use crate::json::{Map, Value};
 use crate::rollout::fixtures::{gi, owner, staged_change, template, web};
 use crate::rollout::snapshot::Trouble;
 use crate::templates::{Phase, UpdatePolicy, keys};
 
 /// A set of three replicas and their claims, all of 1Gi, and nothing staged.
-pub(crate) fn even() -> Seen {
+pub(crate) fn even() -> ObservedSet {
     let mut web = web();
     web.set.staged = None;
     web.set.update_policy = Some(UpdatePolicy::InPlace);
     let claims = web.claims.into_iter().map(|(name, view)| {
         let annotations = Map::new();
-        (name, Claim { view, annotations })
+        (name, ObservedClaim { view, annotations })
     });
-    Seen {
+    ObservedSet {
         annotations: Map::new(),
         claims: claims.collect(),
         set: web.set,
     }
 }
 
-/// The same with something changed.
-pub(crate) fn changed(change: impl FnOnce(&mut Seen)) -> Seen {
+/// The same set with a change.
+pub(crate) fn changed(change: impl FnOnce(&mut ObservedSet)) -> ObservedSet {
     let mut seen = even();
     change(&mut seen);
     seen
 }
 
 /// The claim of replica 1.
-pub(crate) fn one(seen: &mut Seen) -> &mut Claim {
+pub(crate) fn one(seen: &mut ObservedSet) -> &mut ObservedClaim {
     seen.claims.get_mut("data-web-1").expect("a claim of the fixture")
 }
 
-/// Every difference as one line, as it would stand in the table.
-fn lines(seen: &Seen) -> Vec<String> {
+/// Each difference as one line, with the cells of the table.
+fn lines(seen: &ObservedSet) -> Vec<String> {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    let line = |found: &super::Difference| {
+    let line = |found: &super::Drift| {
         format!(
             "{:?} {} {} {} {} | {}",
             found.kind,
@@ -51,8 +51,8 @@ fn lines(seen: &Seen) -> Vec<String> {
     find(seen).iter().map(line).collect()
 }
 
-/// What is changed, and the lines that come of it.
-type Row = (&'static str, fn(&mut Seen), &'static [&'static str]);
+/// The change, and the lines for it.
+type Row = (&'static str, fn(&mut ObservedSet), &'static [&'static str]);
 
 const CLAIMS: [Row; 16] = [
     ("nothing", |_| {}, &[]),
@@ -60,9 +60,9 @@ const CLAIMS: [Row; 16] = [
         "a claim asks for less",
         |seen| seen.set.live = vec![template("data", "2Gi")],
         &[
-            "Smaller data-web-2 spec.resources.requests.storage 2Gi 1Gi | no rollout brings it up",
-            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | no rollout brings it up",
-            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | no rollout brings it up",
+            "Smaller data-web-2 spec.resources.requests.storage 2Gi 1Gi | no rollout will update it",
+            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | no rollout will update it",
+            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | no rollout will update it",
         ],
     ),
     (
@@ -71,12 +71,12 @@ const CLAIMS: [Row; 16] = [
         &["Larger data-web-1 spec.resources.requests.storage 1Gi 4Gi | grown by somebody else"],
     ),
     (
-        "a claim was grown for a wish that was withdrawn",
+        "a claim was grown for a change that was withdrawn",
         |seen| {
             let view = &mut one(seen).view;
             (view.request, view.capacity, view.size_is_ours) = (gi(4), Some(gi(4)), true);
         },
-        &["Larger data-web-1 spec.resources.requests.storage 1Gi 4Gi | grown for a wish before"],
+        &["Larger data-web-1 spec.resources.requests.storage 1Gi 4Gi | grown for a previous staged change"],
     ),
     (
         "a volume is behind",
@@ -105,7 +105,7 @@ const CLAIMS: [Row; 16] = [
             one(seen).view.class = None;
             one(seen).view.current_class = None;
         },
-        &["AttributesClass data-web-1 spec.volumeAttributesClassName gold - | no rollout brings it up"],
+        &["AttributesClass data-web-1 spec.volumeAttributesClassName gold - | no rollout will update it"],
     ),
     (
         "a volume that has not got its attributes class",
@@ -130,7 +130,7 @@ const CLAIMS: [Row; 16] = [
             });
             one(seen).view.labels.insert("tier".to_owned(), "silver".to_owned());
         },
-        &["Label data-web-1 metadata.labels[tier] gold silver | no rollout brings it up"],
+        &["Label data-web-1 metadata.labels[tier] gold silver | no rollout will update it"],
     ),
     (
         "annotations: also a key of the selector",
@@ -141,10 +141,10 @@ const CLAIMS: [Row; 16] = [
                 .for_each(|claim| claim.annotations = pairs(&[("app", "a"), ("b", "c")]));
             one(seen).annotations.remove("app");
         },
-        &["Annotation data-web-1 metadata.annotations[app] a - | no rollout brings it up"],
+        &["Annotation data-web-1 metadata.annotations[app] a - | no rollout will update it"],
     ),
     (
-        "what cannot change",
+        "an immutable field",
         |seen| {
             let view = &mut one(seen).view;
             Arc::make_mut(&mut view.spec).insert("accessModes".to_owned(), Value::Array(vec!["ReadOnlyMany".into()]));
@@ -152,12 +152,12 @@ const CLAIMS: [Row; 16] = [
         &["Frozen data-web-1 spec.accessModes [\"ReadWriteOnce\"] [\"ReadOnlyMany\"] | cannot change in place"],
     ),
     (
-        "a claim that is not there",
+        "a claim that does not exist",
         |seen| drop(seen.claims.remove("data-web-1")),
-        &["Missing data-web-1 metadata.name data-web-1 - | is made with the Pod"],
+        &["Missing data-web-1 metadata.name data-web-1 - | created with the Pod"],
     ),
     (
-        "a claim that is going is not compared",
+        "a claim that is being deleted is not compared",
         |seen| (one(seen).view.terminating, one(seen).view.request) = (true, gi(4)),
         &["Terminating data-web-1 metadata.deletionTimestamp - set | is being deleted"],
     ),
@@ -178,7 +178,7 @@ const CLAIMS: [Row; 16] = [
 
 const SETS: [Row; 9] = [
     (
-        "what is staged, on its way: the first claim is there, the others wait",
+        "a rollout in progress: the first claim is updated, the others wait",
         |seen| {
             seen.set.staged = Some(staged_change(vec![template("data", "2Gi")]));
             let view = &mut seen.claims.get_mut("data-web-2").expect("a claim").view;
@@ -186,12 +186,12 @@ const SETS: [Row; 9] = [
         },
         &[
             "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
-            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout brings it up",
-            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | the rollout brings it up",
+            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
+            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
         ],
     ),
     (
-        "what is staged and reached",
+        "a complete rollout",
         |seen| {
             let mut change = staged_change(vec![template("data", "2Gi")]);
             change.phase = Phase::Complete;
@@ -211,11 +211,11 @@ const SETS: [Row; 9] = [
         },
         &[
             "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
-            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | stays so with OnClaimDelete",
+            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | unchanged with OnClaimDelete",
         ],
     ),
     (
-        "what is staged and will not be rolled out",
+        "a staged change that will not be rolled out",
         |seen| {
             seen.set.replicas = 1;
             seen.set.staged = Some(staged_change(vec![template("data", "2Gi")]));
@@ -227,7 +227,7 @@ const SETS: [Row; 9] = [
         ],
     ),
     (
-        "another template in what is staged",
+        "another template in the staged change",
         |seen| {
             seen.set.replicas = 0;
             seen.set.staged = Some(staged_change(vec![template("log", "1Gi")]));
@@ -238,22 +238,24 @@ const SETS: [Row; 9] = [
         ],
     ),
     (
-        "a record that is none",
+        "a staged change that cannot be read",
         |seen| drop(seen.annotations.insert(keys::STAGED.to_owned(), "{}".to_owned())),
-        &["Record - metadata.annotations[claim-rollout.io/staged] a record something else | expected version 1"],
+        &[
+            "StagedChange - metadata.annotations[claim-rollout.io/staged] a staged change an invalid value | expected version 1",
+        ],
     ),
     (
         "claims out of range, and none in it",
         |seen| (seen.set.replicas, seen.set.first_ordinal) = (1, 3),
-        &["Missing data-web-3 metadata.name data-web-3 - | is made with the Pod"],
+        &["Missing data-web-3 metadata.name data-web-3 - | created with the Pod"],
     ),
     (
         "more replicas than any cluster has room for",
         |seen| seen.set.replicas = 150_001,
-        &["Missing - spec.replicas 150001 claims - | not looked at: more than 150000"],
+        &["Missing - spec.replicas 150001 PVCs - | not compared: more than 150000"],
     ),
     (
-        "a set that is going",
+        "a set that is being deleted",
         |seen| {
             seen.set.terminating = true;
             seen.claims.clear();
@@ -274,20 +276,20 @@ fn pairs(pairs: &[(&str, &str)]) -> Map<String> {
 }
 
 #[test]
-fn whatever_differs_is_found_and_nothing_else() {
+fn find_reports_exactly_the_differences() {
     for (what, change, expected) in CLAIMS.iter().chain(&SETS) {
         assert_eq!(lines(&changed(change)), *expected, "{what}");
     }
 }
 
 #[test]
-fn a_claim_that_carries_the_wish_is_brought_up_by_nobody() {
+fn outlook_of_updated_claim_is_nobody() {
     let mut seen = even();
     let change = staged_change(vec![template("data", "2Gi")]);
     let revision = change.revision().to_string();
     seen.set.staged = Some(change);
     one(&mut seen).view.labels.insert(keys::REVISION.to_owned(), revision);
     let notes: Vec<String> = find(&seen).into_iter().skip(1).map(|found| found.note).collect();
-    let coming = "the rollout brings it up";
-    assert_eq!(notes, [coming, "no rollout brings it up", coming]);
+    let coming = "the rollout will update it";
+    assert_eq!(notes, [coming, "no rollout will update it", coming]);
 }

@@ -1,7 +1,7 @@
-//! `claim-rollout drift`: where claims, live templates and staged templates differ.
+//! `claim-rollout drift`: differences between PVCs, live templates and staged templates.
 //!
-//! [`read`] reads the cluster, [`find`] says what differs, as a list of [`difference`]s, [`render`] prints it. All but the
-//! first are pure. [`outlook`] says whether a rollout is going to bring a claim up.
+//! [`read`] reads the cluster, [`find`] returns the [`difference`]s, [`render`] prints them. [`outlook`] forecasts
+//! whether a rollout will update a PVC. All but [`read`] are pure.
 
 pub(crate) mod difference;
 pub(crate) mod find;
@@ -13,31 +13,30 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use self::difference::Difference;
-use self::find::{Seen, find};
+use self::difference::Drift;
+use self::find::{ObservedSet, find};
 use super::ClusterArguments;
-use super::output::{Format, print};
+use super::output::{OutputFormat, print};
 
-/// Show where claims, the templates of StatefulSets and what is staged differ
+/// Show differences between PVCs, live templates and staged templates
 ///
-/// What is wished is what is staged, or else the templates that the set has. One line for each difference, with what is wanted
-/// and what was found; nothing where nothing differs. Nothing is written.
+/// The desired templates are the staged ones, or else the live ones. Prints one line for each difference, with the
+/// wanted and the found value, and nothing if nothing differs. Writes nothing.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The StatefulSets; all if none is named.
+    /// Names of StatefulSets; all if omitted
     names: Vec<String>,
-    /// Of all namespaces.
+    /// List differences across all namespaces
     #[arg(short = 'A', long, conflicts_with_all = ["names", "namespace"])]
     all_namespaces: bool,
-    /// The format.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Format>,
-    /// Exit with 1 if anything differs.
+    output: Option<OutputFormat>,
+    /// Exit with 1 if anything differs
     #[arg(long)]
     exit_code: bool,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
     let shown = super::runtime().and_then(|runtime| runtime.block_on(show(cluster, arguments)));
     match shown {
@@ -55,7 +54,7 @@ async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     let (client, namespace) = cluster.connect().await?;
     let namespace = (!arguments.all_namespaces).then_some(namespace);
     let seen = read::read(&client, namespace.as_deref(), &arguments.names).await?;
-    let found: Vec<(&Seen, Vec<Difference>)> = seen.iter().map(|seen| (seen, find(seen))).collect();
+    let found: Vec<(&ObservedSet, Vec<Drift>)> = seen.iter().map(|seen| (seen, find(seen))).collect();
     print(&render::text(&found, arguments.output)?)?;
     eprintln!("{}", render::summary(&found));
     Ok(found.iter().any(|(_, differences)| !differences.is_empty()))

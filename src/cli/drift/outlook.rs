@@ -1,4 +1,4 @@
-//! Whether a claim that lags behind its template is going to be brought up.
+//! Forecasts whether a rollout will update an outdated PVC.
 
 use crate::api::Settings;
 use crate::claims::Claim;
@@ -6,21 +6,21 @@ use crate::rollout::readiness::is_at;
 use crate::rollout::{Idle, SetView, Target};
 use crate::templates::ClaimTemplate;
 
-/// What will become of such a claim.
+/// The outlook of an outdated claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outlook {
-    /// The rollout brings it up, sooner or later.
+    /// The rollout will update the claim.
     Coming,
-    /// It is meant to stay as it is: the update policy is OnClaimDelete.
+    /// The claim stays as it is: the update policy is OnClaimDelete.
     Left,
-    /// The rollout is in the way of itself, for this reason.
+    /// The rollout is stalled for this reason.
     Stalled(String),
-    /// Nobody will.
+    /// No rollout will update the claim.
     Nobody,
 }
 
 impl Outlook {
-    /// The outlook of a claim. The controller's settings are not known here: the defaults count.
+    /// The outlook of a claim. The settings of the controller are unknown here, so the defaults count.
     pub(crate) fn of(set: &SetView, claim: &Claim) -> Self {
         let is_of = |template: &&ClaimTemplate| {
             let name = claim.name.strip_prefix(&template.name);
@@ -39,13 +39,13 @@ impl Outlook {
         }
     }
 
-    /// The same in a few words.
+    /// The outlook as a note for the user.
     pub(crate) fn note(self) -> String {
         match self {
-            Self::Coming => "the rollout brings it up".to_owned(),
-            Self::Left => "stays so with OnClaimDelete".to_owned(),
+            Self::Coming => "the rollout will update it".to_owned(),
+            Self::Left => "unchanged with OnClaimDelete".to_owned(),
             Self::Stalled(why) => why,
-            Self::Nobody => "no rollout brings it up".to_owned(),
+            Self::Nobody => "no rollout will update it".to_owned(),
         }
     }
 }

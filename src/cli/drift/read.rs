@@ -1,4 +1,4 @@
-//! Reads sets and their claims; the only part that asks anybody.
+//! Reads StatefulSets and their PVCs from the cluster.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,35 @@ use kube::Client;
 use kube::api::ListParams;
 use serde_json::Value;
 
-use super::find::{Claim, Seen, named};
+use super::find::{ObservedClaim, ObservedSet, named};
 use crate::cli::cluster;
 use crate::controller::objects;
 use crate::json::Map;
 use crate::templates::keys;
 
 /// Claims, by namespace and name.
-type Claims = BTreeMap<(String, String), Value>;
+type ClaimsByName = BTreeMap<(String, String), Value>;
 
-/// The sets of these names, or all if none is named, with the claims of their replicas: of a namespace, or of all. In the
-/// order of namespaces and names. Nothing is written.
+/// Reads the sets of these names, or all if none is named, with the claims of their replicas, in one namespace or in
+/// all. The result is sorted by namespace and name.
 ///
 /// # Errors
-/// If a set that is named is not there, or sets and claims may not be read.
-pub(crate) async fn read(client: &Client, namespace: Option<&str>, names: &[String]) -> anyhow::Result<Vec<Seen>> {
+/// If a named set is not found, or sets or claims cannot be read.
+pub(crate) async fn read(
+    client: &Client,
+    namespace: Option<&str>,
+    names: &[String],
+) -> anyhow::Result<Vec<ObservedSet>> {
     let mut sets = list(client, namespace, "apps", "StatefulSet").await?;
     if !names.is_empty() {
         sets.retain(|set| names.iter().any(|name| set["metadata"]["name"] == name.as_str()));
     }
     let missing = |name: &&String| sets.iter().all(|set| set["metadata"]["name"] != name.as_str());
     if let Some(missing) = names.iter().find(missing) {
-        bail!("expected a StatefulSet {missing:?}, but found none");
+        bail!("StatefulSet {missing:?} not found");
     }
     let claims = list(client, namespace, "", "PersistentVolumeClaim").await?;
-    let claims: Claims = claims.into_iter().map(|claim| (path(&claim), claim)).collect();
+    let claims: ClaimsByName = claims.into_iter().map(|claim| (path(&claim), claim)).collect();
     sets.sort_by_key(path);
     sets.iter().map(|set| seen(set, &claims)).collect()
 }
@@ -49,17 +53,17 @@ fn path(object: &Value) -> (String, String) {
     (text("namespace"), text("name"))
 }
 
-fn seen(object: &Value, claims: &Claims) -> anyhow::Result<Seen> {
+fn seen(object: &Value, claims: &ClaimsByName) -> anyhow::Result<ObservedSet> {
     let (namespace, name) = path(object);
     let set = objects::set(object).with_context(|| format!("{namespace}/{name}"))?;
     let mut annotations = annotations(object);
     annotations.retain(|key, _| key.starts_with(keys::PREFIX));
-    let mut seen = Seen {
+    let mut seen = ObservedSet {
         set,
         annotations,
         claims: BTreeMap::new(),
     };
-    let names: Vec<String> = named(&seen.set, seen.target())
+    let names: Vec<String> = named(&seen.set, seen.desired())
         .map(|(.., name)| name.as_str().to_owned())
         .collect();
     for name in names {
@@ -67,7 +71,7 @@ fn seen(object: &Value, claims: &Claims) -> anyhow::Result<Seen> {
         if let Some(object) = claims.get(&place) {
             let view = objects::claim(object).with_context(|| namespace.clone())?;
             let annotations = self::annotations(object);
-            seen.claims.insert(place.1, Claim { view, annotations });
+            seen.claims.insert(place.1, ObservedClaim { view, annotations });
         }
     }
     Ok(seen)

@@ -1,27 +1,26 @@
-//! Differences as text.
+//! Renders differences as text.
 
 use serde_json::{Value, json};
 
-use super::difference::Difference;
-use super::find::Seen;
-use crate::cli::output::{self, Format, table};
+use super::difference::Drift;
+use super::find::ObservedSet;
+use crate::cli::output::{self, OutputFormat, table};
 use crate::templates::show::shown;
 
-/// What goes to the standard output: a table of what differs, nothing where nothing does. A document is one even if there is
-/// nothing in it.
-pub(super) fn text(found: &[(&Seen, Vec<Difference>)], format: Option<Format>) -> anyhow::Result<String> {
+/// The text for standard output: a table, empty without differences. JSON and YAML are complete documents even then.
+pub(super) fn text(found: &[(&ObservedSet, Vec<Drift>)], format: Option<OutputFormat>) -> anyhow::Result<String> {
     let document =
         || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "DriftList", "items": items(found)});
     match format {
         None => Ok(rows(found, shown)),
-        Some(Format::Wide) => Ok(rows(found, str::to_owned)),
-        Some(Format::Json) => output::json(&document()),
-        Some(Format::Yaml) => output::yaml(&document()),
+        Some(OutputFormat::Wide) => Ok(rows(found, str::to_owned)),
+        Some(OutputFormat::Json) => output::json(&document()),
+        Some(OutputFormat::Yaml) => output::yaml(&document()),
     }
 }
 
-/// One line on what was looked at.
-pub(super) fn summary(found: &[(&Seen, Vec<Difference>)]) -> String {
+/// The summary in one line.
+pub(super) fn summary(found: &[(&ObservedSet, Vec<Drift>)]) -> String {
     let differing = found.iter().filter(|(_, differences)| !differences.is_empty()).count();
     let sets = if found.len() == 1 {
         "StatefulSet"
@@ -29,13 +28,13 @@ pub(super) fn summary(found: &[(&Seen, Vec<Difference>)]) -> String {
         "StatefulSets"
     };
     match differing {
-        0 => format!("looked at {} {sets}: nothing differs", found.len()),
-        _ => format!("looked at {} {sets}: {differing} with differences", found.len()),
+        0 => format!("compared {} {sets}: nothing differs", found.len()),
+        _ => format!("compared {} {sets}: {differing} with differences", found.len()),
     }
 }
 
-fn rows(found: &[(&Seen, Vec<Difference>)], value: fn(&str) -> String) -> String {
-    let headings = ["NAMESPACE", "STATEFULSET", "CLAIM", "FIELD", "WANTED", "FOUND", "NOTE"];
+fn rows(found: &[(&ObservedSet, Vec<Drift>)], value: fn(&str) -> String) -> String {
+    let headings = ["NAMESPACE", "STATEFULSET", "PVC", "FIELD", "WANTED", "FOUND", "NOTE"];
     let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "<none>".to_owned(), value);
     let rows: Vec<Vec<String>> = found
         .iter()
@@ -59,8 +58,8 @@ fn rows(found: &[(&Seen, Vec<Difference>)], value: fn(&str) -> String) -> String
     table(&headings, &rows)
 }
 
-fn items(found: &[(&Seen, Vec<Difference>)]) -> Vec<Value> {
-    let of_set = |(seen, differences): &(&Seen, Vec<Difference>)| {
+fn items(found: &[(&ObservedSet, Vec<Drift>)]) -> Vec<Value> {
+    let of_set = |(seen, differences): &(&ObservedSet, Vec<Drift>)| {
         let items = differences.iter().map(|difference| {
             let mut item = json!(difference);
             item["namespace"] = json!(seen.set.namespace);
@@ -79,39 +78,39 @@ mod tests {
     use super::{summary, text};
     use crate::cli::drift::find::find;
     use crate::cli::drift::find::tests::{changed, even};
-    use crate::cli::output::Format;
+    use crate::cli::output::OutputFormat;
 
     #[test]
-    fn a_difference_is_a_row_and_an_item() {
+    fn text_difference_is_a_row_and_an_item() {
         let seen = changed(|seen| {
             seen.claims.remove("data-web-1");
         });
         let found = [(&seen, find(&seen))];
         let expected = "\
-NAMESPACE   STATEFULSET   CLAIM        FIELD           WANTED       FOUND    NOTE
-default     web           data-web-1   metadata.name   data-web-1   <none>   is made with the Pod
+NAMESPACE   STATEFULSET   PVC          FIELD           WANTED       FOUND    NOTE
+default     web           data-web-1   metadata.name   data-web-1   <none>   created with the Pod
 ";
         assert_eq!(text(&found, None).expect("text"), expected);
-        assert_eq!(summary(&found), "looked at 1 StatefulSet: 1 with differences");
-        let json: Value = serde_json::from_str(&text(&found, Some(Format::Json)).expect("text")).expect("JSON");
+        assert_eq!(summary(&found), "compared 1 StatefulSet: 1 with differences");
+        let json: Value = serde_json::from_str(&text(&found, Some(OutputFormat::Json)).expect("text")).expect("JSON");
         assert_eq!(json["items"][0]["statefulSet"], "web");
         assert_eq!(json["items"][0]["kind"], "Missing");
         assert_eq!(json["items"][0]["found"], Value::Null);
     }
 
     #[test]
-    fn where_nothing_differs_nothing_is_printed_but_an_empty_document() {
+    fn text_without_differences_is_empty() {
         let seen = even();
         let found = [(&seen, find(&seen))];
         assert_eq!(text(&found, None).expect("text"), "");
-        assert_eq!(text(&found, Some(Format::Wide)).expect("text"), "");
-        let yaml = text(&found, Some(Format::Yaml)).expect("text");
+        assert_eq!(text(&found, Some(OutputFormat::Wide)).expect("text"), "");
+        let yaml = text(&found, Some(OutputFormat::Yaml)).expect("text");
         assert!(yaml.contains("items: []"), "{yaml}");
-        assert_eq!(summary(&found), "looked at 1 StatefulSet: nothing differs");
+        assert_eq!(summary(&found), "compared 1 StatefulSet: nothing differs");
     }
 
     #[test]
-    fn long_values_are_cut_unless_all_is_asked_for() {
+    fn text_long_values_are_cut_unless_wide() {
         let long = "x".repeat(100);
         let seen = changed(|seen| {
             let claim = seen.claims.get_mut("data-web-1").expect("a claim");
@@ -119,6 +118,6 @@ default     web           data-web-1   metadata.name   data-web-1   <none>   is 
         });
         let found = [(&seen, find(&seen))];
         assert!(!text(&found, None).expect("text").contains(&long));
-        assert!(text(&found, Some(Format::Wide)).expect("text").contains(&long));
+        assert!(text(&found, Some(OutputFormat::Wide)).expect("text").contains(&long));
     }
 }

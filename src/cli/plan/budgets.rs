@@ -1,4 +1,4 @@
-//! Which claims have to wait because they were modified often enough in 24 hours.
+//! PVCs that have to wait because their storage class allows no more modifications in 24 hours.
 
 use super::forecast::ForecastClaim;
 use super::inputs::Inputs;
@@ -6,7 +6,7 @@ use crate::rollout::spending::{self, Waits};
 use crate::rollout::{ClaimState, Snapshot};
 use crate::templates::keys;
 
-/// What is noted of each, in the order of the rollout.
+/// One note for each such claim, in the order of the rollout.
 pub(super) fn waits(inputs: &Inputs<'_>, snapshot: &Snapshot, claims_of: &[ForecastClaim]) -> Vec<String> {
     let pending = claims_of
         .iter()

@@ -1,47 +1,47 @@
-//! ResourceQuotas and LimitRanges, as the API server judges the growth of a claim by them.
+//! ResourceQuotas and LimitRanges, applied to the growth of a PVC as in the API server.
 
 use serde_json::Value;
 
 use crate::templates::Quantity;
 
-/// The resource that every claim counts for.
+/// The resource of a quota on all claims.
 const STORAGE: &str = "requests.storage";
-/// What follows the name of a storage class in the resource that its claims count for.
+/// The suffix of the resource of a quota on the claims of one storage class.
 const OF_CLASS: &str = ".storageclass.storage.k8s.io/requests.storage";
 
-/// The ceilings of a namespace, and what is used already.
+/// The quotas and limits of a namespace, and their use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ceilings {
-    quotas: Vec<Quota>,
-    limits: Vec<Limit>,
-    /// What could not be judged, in words.
+    quotas: Vec<QuotaCeiling>,
+    limits: Vec<SizeLimit>,
+    /// The quotas that could not be checked, and why.
     pub(crate) unchecked: Vec<String>,
 }
 
 /// A resource of a ResourceQuota.
 #[derive(Clone, Debug, PartialEq)]
-struct Quota {
+struct QuotaCeiling {
     name: String,
     resource: String,
     hard: Quantity,
     used: Quantity,
 }
 
-/// What a LimitRange says about a single claim.
+/// The bounds of a LimitRange for a single claim.
 #[derive(Clone, Debug, PartialEq)]
-struct Limit {
+struct SizeLimit {
     min: Option<Quantity>,
     max: Option<Quantity>,
 }
 
 /// A growth of one claim.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Growth<'a> {
+pub(crate) struct ClaimGrowth<'a> {
     /// The storage class of the claim.
     pub(crate) class: Option<&'a str>,
-    /// What the claim counts for now: the larger one of its request and `status.allocatedResources`.
+    /// The present size in quotas: the larger one of the request and `status.allocatedResources`.
     pub(crate) from: Quantity,
-    /// What it is to ask for.
+    /// The new request.
     pub(crate) to: Quantity,
 }
 
@@ -55,7 +55,7 @@ impl Ceilings {
         ceilings.quotas.sort_by(|a, b| a.name.cmp(&b.name));
         let items = limits.filter_map(|limit| limit["spec"]["limits"].as_array()).flatten();
         let of_claims = items.filter(|item| item["type"] == "PersistentVolumeClaim");
-        ceilings.limits.extend(of_claims.map(|item| Limit {
+        ceilings.limits.extend(of_claims.map(|item| SizeLimit {
             min: quantity(&item["min"]["storage"]),
             max: quantity(&item["max"]["storage"]),
         }));
@@ -77,7 +77,7 @@ impl Ceilings {
         for (resource, value) in hard {
             let counted = resource == STORAGE || resource.ends_with(OF_CLASS);
             if let (true, Some(hard)) = (counted, quantity(value)) {
-                self.quotas.push(Quota {
+                self.quotas.push(QuotaCeiling {
                     name: name.to_owned(),
                     resource: resource.clone(),
                     hard,
@@ -87,14 +87,14 @@ impl Ceilings {
         }
     }
 
-    /// What a LimitRange says against the size of a claim, in the API server's words.
+    /// The error of a LimitRange for a claim of this size, with the message of the API server.
     pub(crate) fn limit(&self, to: Quantity) -> Option<String> {
         let words = |which, limit: Quantity| {
             format!("{which} storage usage per PersistentVolumeClaim is {limit}, but request is {to}")
         };
         self.limits.iter().find_map(|limit| match limit {
-            Limit { max: Some(max), .. } if to > *max => Some(words("maximum", *max)),
-            Limit { min: Some(min), .. } if to < *min => Some(words("minimum", *min)),
+            SizeLimit { max: Some(max), .. } if to > *max => Some(words("maximum", *max)),
+            SizeLimit { min: Some(min), .. } if to < *min => Some(words("minimum", *min)),
             _ => None,
         })
     }
@@ -102,23 +102,23 @@ impl Ceilings {
     /// Counts a growth.
     ///
     /// # Errors
-    /// If a quota is too small for it, in the API server's words; nothing is counted then.
-    pub(crate) fn charge(&mut self, growth: Growth<'_>) -> Result<(), String> {
+    /// If a quota is too small, with the message of the API server; nothing is counted then.
+    pub(crate) fn charge(&mut self, growth: ClaimGrowth<'_>) -> Result<(), String> {
         let Some(more) = difference(growth.to, growth.from) else {
             return Ok(());
         };
         let of_class = growth.class.map(|class| format!("{class}{OF_CLASS}"));
-        let concerned = |quota: &Quota| quota.resource == STORAGE || of_class.as_ref() == Some(&quota.resource);
-        let exceeded = |quota: &&Quota| concerned(quota) && sum(quota.used, more) > quota.hard;
+        let concerned = |quota: &QuotaCeiling| quota.resource == STORAGE || of_class.as_ref() == Some(&quota.resource);
+        let exceeded = |quota: &&QuotaCeiling| concerned(quota) && sum(quota.used, more) > quota.hard;
         if let Some(first) = self.quotas.iter().find(exceeded) {
-            let mut of_quota: Vec<&Quota> = self
+            let mut of_quota: Vec<&QuotaCeiling> = self
                 .quotas
                 .iter()
                 .filter(exceeded)
                 .filter(|quota| quota.name == first.name)
                 .collect();
             of_quota.sort_by(|a, b| a.resource.cmp(&b.resource));
-            let list = |amount: fn(&Quota, Quantity) -> Quantity| {
+            let list = |amount: fn(&QuotaCeiling, Quantity) -> Quantity| {
                 let each = of_quota
                     .iter()
                     .map(|quota| format!("{}={}", quota.resource, amount(quota, more)));
@@ -143,7 +143,7 @@ fn quantity(value: &Value) -> Option<Quantity> {
     value.as_str()?.parse().ok()
 }
 
-/// How much more `to` is than `from`; nothing if it is not.
+/// The amount by which `to` exceeds `from`; none if it does not.
 fn difference(to: Quantity, from: Quantity) -> Option<Quantity> {
     let more = u64::try_from(to.whole() - from.whole()).ok()?;
     (more > 0).then(|| Quantity::from_bytes(more))
@@ -157,7 +157,7 @@ fn sum(one: Quantity, other: Quantity) -> Quantity {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Ceilings, Growth};
+    use super::{Ceilings, ClaimGrowth};
     use crate::templates::Quantity;
 
     fn quota(name: &str, hard: &Value, used: &Value) -> Value {
@@ -174,11 +174,11 @@ mod tests {
 
     fn grow(ceilings: &mut Ceilings, class: Option<&str>, from: u64, to: u64) -> Result<(), String> {
         let (from, to) = (gi(from), gi(to));
-        ceilings.charge(Growth { class, from, to })
+        ceilings.charge(ClaimGrowth { class, from, to })
     }
 
     #[test]
-    fn growths_are_summed_and_the_first_that_does_not_fit_is_told_in_the_words_of_the_api_server() {
+    fn charge_beyond_a_quota_is_the_api_server_error() {
         let mut ceilings = ceilings(
             &[quota(
                 "storage",
@@ -191,16 +191,12 @@ mod tests {
         assert_eq!(grow(&mut ceilings, None, 1, 2), Ok(()));
         let words = "exceeded quota: storage, requested: requests.storage=1Gi, used: requests.storage=5Gi, limited: requests.storage=5Gi";
         assert_eq!(grow(&mut ceilings, None, 1, 2), Err(words.to_owned()));
-        assert_eq!(
-            grow(&mut ceilings, None, 2, 2),
-            Ok(()),
-            "what does not grow is not charged"
-        );
+        assert_eq!(grow(&mut ceilings, None, 2, 2), Ok(()), "no growth, no charge");
         assert_eq!(grow(&mut ceilings, None, 2, 1), Ok(()));
     }
 
     #[test]
-    fn a_quota_of_a_class_counts_the_claims_of_that_class_only() {
+    fn charge_of_a_class_quota_counts_only_that_class() {
         let hard = json!({"fast.storageclass.storage.k8s.io/requests.storage": "1Gi"});
         let mut ceilings = ceilings(&[quota("q", &hard, &json!({}))], &[]);
         assert_eq!(grow(&mut ceilings, Some("slow"), 1, 9), Ok(()));
@@ -209,12 +205,12 @@ mod tests {
         assert_eq!(
             grow(&mut ceilings, Some("fast"), 1, 2),
             Ok(()),
-            "the refused one was not counted"
+            "the denied growth was not counted"
         );
     }
 
     #[test]
-    fn what_cannot_be_judged_is_named() {
+    fn quota_with_scopes_or_without_status_is_unchecked() {
         let scoped = json!({"metadata": {"name": "s"}, "spec": {"scopes": ["BestEffort"]}});
         let new = json!({"metadata": {"name": "n"}, "spec": {"hard": {"requests.storage": "1"}}});
         let ceilings = ceilings(&[scoped, new], &[]);
@@ -225,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_range_limits_each_claim() {
+    fn limit_range_bounds_each_claim() {
         let limits = json!({"spec": {"limits": [
             {"type": "Container", "max": {"storage": "1"}},
             {"type": "PersistentVolumeClaim", "min": {"storage": "2Gi"}, "max": {"storage": "5Gi"}},

@@ -1,4 +1,4 @@
-//! From what is asked and what is there to what would happen: no file, no cluster, no clock.
+//! Plans the effects of a request on a cluster state. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::budgets;
 use super::forecast::{AT_LAST, claims_of, forecast};
 use super::inputs::Inputs;
-use super::report::{Outcome, Pods, Report, Verdict, WishReport};
+use super::report::{PlanOutcome, PlanReport, PlanVerdict, PodOutcome, TargetReport};
 use super::request;
 use super::rows;
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
@@ -20,29 +20,29 @@ use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Budgets, Quotas, Snapshot, Target, plan};
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
 
-/// What would happen.
+/// The plan for one set.
 ///
 /// # Errors
-/// If there is no such set and no manifest for one, or an object cannot be read.
-pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<Report> {
+/// If there is neither the set nor a manifest, or an object cannot be read.
+pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
     let live = inputs
         .state
         .one("apps/v1", "StatefulSet", inputs.namespace, inputs.name);
-    let mut report = Report {
+    let mut report = PlanReport {
         namespace: inputs.namespace.to_owned(),
         name: inputs.name.to_owned(),
         source: inputs.manifest.map(|(source, _)| source.to_owned()),
         goes_through: true,
         verdict: None,
         target: None,
-        pods: Pods::KeepRunning,
+        pods: PodOutcome::KeepRunning,
         claims: Vec::new(),
         obstacles: Vec::new(),
         notes: Vec::new(),
     };
     match (inputs.manifest, live) {
         (None, None) => anyhow::bail!(
-            "expected a StatefulSet {} in namespace {}, but found none",
+            "StatefulSet {} not found in namespace {}",
             inputs.name,
             inputs.namespace
         ),
@@ -58,30 +58,30 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// There is no such set yet.
-fn create(inputs: &Inputs<'_>, report: &mut Report, manifest: &Value) -> anyhow::Result<()> {
+/// Plans the creation of a set.
+fn create(inputs: &Inputs<'_>, report: &mut PlanReport, manifest: &Value) -> anyhow::Result<()> {
     let mut new = manifest.clone();
     new["metadata"]["namespace"] = inputs.namespace.into();
     let answer = ask(inputs, report, None, &new)?;
     if answer.stored.is_ok() {
         report
             .notes
-            .push("the set does not exist yet: its claims will be made from these templates".to_owned());
+            .push("the StatefulSet does not exist yet: its PVCs will be created from these templates".to_owned());
     }
     let outcome = if answer.stored.is_ok() {
-        Outcome::Created
+        PlanOutcome::Created
     } else {
-        Outcome::Refused
+        PlanOutcome::Refused
     };
     give_verdict(report, outcome, answer);
     Ok(())
 }
 
-fn update(inputs: &Inputs<'_>, report: &mut Report, live: &Value, manifest: &Value) -> anyhow::Result<()> {
+fn update(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, manifest: &Value) -> anyhow::Result<()> {
     let asked = request::asked(live, manifest, &inputs.requester.manager);
     let answer = ask(inputs, report, Some(live), &asked)?;
     let Ok(stored) = answer.stored.clone() else {
-        give_verdict(report, Outcome::Refused, answer);
+        give_verdict(report, PlanOutcome::Refused, answer);
         return Ok(());
     };
     let outcome = outcome(live, &asked, &stored)?;
@@ -90,30 +90,35 @@ fn update(inputs: &Inputs<'_>, report: &mut Report, live: &Value, manifest: &Val
     roll_out(inputs, report, live, &stored)
 }
 
-fn ask(inputs: &Inputs<'_>, report: &mut Report, old: Option<&Value>, new: &Value) -> anyhow::Result<request::Answer> {
-    let mut lookups = Believing {
+fn ask(
+    inputs: &Inputs<'_>,
+    report: &mut PlanReport,
+    old: Option<&Value>,
+    new: &Value,
+) -> anyhow::Result<request::PolicyAnswer> {
+    let mut lookups = AssumingAllowed {
         state: inputs.state.clone(),
-        believed: false,
+        assumed: false,
     };
     let answer = request::ask(old, new, inputs.requester, inputs.settings, &mut lookups)?;
-    if lookups.believed {
+    if lookups.assumed {
         report
             .notes
-            .push("whether the requester may change claims is not checked: no SubjectAccessReview says so".to_owned());
+            .push("not checked whether the requester may change PVCs: no SubjectAccessReview was given".to_owned());
     }
     Ok(answer)
 }
 
-/// Answers from the state; where it holds no SubjectAccessReview at all the requester is believed to be allowed.
-struct Believing {
+/// Answers lookups from the state. Without any SubjectAccessReview, the requester is assumed to be allowed.
+struct AssumingAllowed {
     state: Recorded,
-    believed: bool,
+    assumed: bool,
 }
 
-impl Lookups for Believing {
+impl Lookups for AssumingAllowed {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
         if self.state.requester().is_none() {
-            self.believed = true;
+            self.assumed = true;
             return Ok(true);
         }
         self.state.can_i(question)
@@ -124,23 +129,23 @@ impl Lookups for Believing {
     }
 }
 
-fn give_verdict(report: &mut Report, outcome: Outcome, answer: request::Answer) {
-    report.goes_through = outcome != Outcome::Refused;
-    report.verdict = Some(Verdict {
+fn give_verdict(report: &mut PlanReport, outcome: PlanOutcome, answer: request::PolicyAnswer) {
+    report.goes_through = outcome != PlanOutcome::Refused;
+    report.verdict = Some(PlanVerdict {
         outcome,
         message: answer.stored.err(),
         warnings: answer.warnings,
     });
 }
 
-/// What becomes of a request that is accepted: seen from the record before and after it.
-fn outcome(live: &Value, asked: &Value, stored: &Value) -> anyhow::Result<Outcome> {
+/// The outcome of an accepted request, from the staged change before and after it.
+fn outcome(live: &Value, asked: &Value, stored: &Value) -> anyhow::Result<PlanOutcome> {
     let (before, after) = (staged(live)?, staged(stored)?);
     Ok(match (before, after) {
-        (Some(_), None) => Outcome::Withdrawn,
-        (before, Some(after)) if before.as_ref() != Some(&after) => Outcome::Staged,
-        (Some(_), Some(_)) if templates_differ(live, asked) => Outcome::AlreadyStaged,
-        _ => Outcome::Unchanged,
+        (Some(_), None) => PlanOutcome::Withdrawn,
+        (before, Some(after)) if before.as_ref() != Some(&after) => PlanOutcome::Staged,
+        (Some(_), Some(_)) if templates_differ(live, asked) => PlanOutcome::AlreadyStaged,
+        _ => PlanOutcome::Unchanged,
     })
 }
 
@@ -156,15 +161,15 @@ fn templates_differ(live: &Value, asked: &Value) -> bool {
     }
 }
 
-/// What the controller would do once the set is stored so.
-fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Value) -> anyhow::Result<()> {
+/// Adds what the controller would do with the stored set.
+fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: &Value) -> anyhow::Result<()> {
     let snapshot = snapshot(inputs, live, stored)?;
     report.pods = pods(live, stored, &snapshot);
     let Some(change) = &snapshot.set.staged else {
         return Ok(());
     };
     let target = Target::of(&snapshot.set, &snapshot.settings);
-    report.target = Some(WishReport {
+    report.target = Some(TargetReport {
         revision: change.revision().to_string(),
         update_policy: crate::rollout::target::update_policy(&snapshot.set).to_string(),
         sync: snapshot.set.sync.to_string(),
@@ -177,7 +182,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Val
             }
             return Ok(());
         }
-        Ok(_) if snapshot.set.paused => report.notes.push("paused: nothing new is begun".to_owned()),
+        Ok(_) if snapshot.set.paused => report.notes.push("paused: nothing new is started".to_owned()),
         Ok(_) => {}
     }
     let mut judge = rows::Judge::new(inputs.state, &snapshot.set)?;
@@ -188,17 +193,17 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut Report, live: &Value, stored: &Val
     }
     let before = claims_of(&snapshot);
     report.notes.extend(budgets::waits(inputs, &snapshot, &before));
-    let forecast = forecast(snapshot, |apply| judge.refuses(apply));
+    let forecast = forecast(snapshot, |apply| judge.check(apply));
     report.claims = rows::rows(&before, &forecast, &judge, report.pods);
     Ok(())
 }
 
-/// What the controller would see.
+/// The snapshot that the controller would read.
 fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result<Snapshot> {
-    let mut set = objects::set(stored).context("the set as it would be stored")?;
+    let mut set = objects::set(stored).context("failed to read the StatefulSet as it would be stored")?;
     set.namespace = inputs.namespace.to_owned();
     if live["spec"]["template"] != stored["spec"]["template"] {
-        // The revision that Kubernetes will give it is not known, but that no Pod has it is.
+        // Kubernetes has not named the new revision yet, but no Pod has it.
         set.update_revision = "of the new template".to_owned();
     }
     let settings = Settings::read(inputs.settings.get()).map_err(anyhow::Error::msg)?;
@@ -235,7 +240,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
     })
 }
 
-/// What the controller would see of the quotas.
+/// The quotas that the controller would read.
 fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
     if inputs
         .state
@@ -253,8 +258,8 @@ fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
     Ok(Quotas::Known(quotas.into_iter().flatten().collect()))
 }
 
-/// What would become of Pods that run at an older revision.
-fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> Pods {
+/// The outcome for Pods at an older revision.
+fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> PodOutcome {
     let set = &snapshot.set;
     let changed = live["spec"]["template"] != stored["spec"]["template"];
     let target = Target::of(set, &snapshot.settings);
@@ -268,10 +273,10 @@ fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> Pods {
         .ordinals()
         .any(|ordinal| behind(ordinal) && !set.is_below_partition(ordinal));
     match set.strategy {
-        _ if !waits || !changed && !follow => Pods::KeepRunning,
-        Strategy::OnDelete => Pods::WhenDeleted,
-        Strategy::RollingUpdate | Strategy::Recreate if follow => Pods::AfterTheirClaims,
-        Strategy::RollingUpdate | Strategy::Recreate => Pods::ByThemselves,
+        _ if !waits || !changed && !follow => PodOutcome::KeepRunning,
+        Strategy::OnDelete => PodOutcome::WhenDeleted,
+        Strategy::RollingUpdate | Strategy::Recreate if follow => PodOutcome::AfterTheirClaims,
+        Strategy::RollingUpdate | Strategy::Recreate => PodOutcome::ByThemselves,
     }
 }
 

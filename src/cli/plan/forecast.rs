@@ -1,8 +1,8 @@
-//! The forecast that a rollout would take in a cluster where all goes well: the decision itself is asked again and again, and
-//! what it wants done is done in the snapshot.
+//! Forecasts a rollout in a cluster where all goes well: calls the decision of the controller repeatedly, and executes
+//! its actions in the snapshot. So the order is that of the controller.
 //!
-//! So the order is the controller's own. What is assumed: volumes grow, Pods that are replaced become Ready, nobody
-//! interferes, and the API server refuses what the caller says it would refuse.
+//! Assumes that volumes grow, that replaced Pods become Ready, that nobody interferes, and that the API server denies
+//! the writes that the caller names.
 
 use crate::claims::Claim;
 use crate::gate;
@@ -11,39 +11,42 @@ use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Action, ApplyClaim, ClaimState, Refusal, Seconds, Snapshot, Target, plan, readiness};
 use crate::templates::{Sync, keys};
 
-/// A time after everything that has happened.
+/// A time after all past events.
 pub(crate) const AT_LAST: Seconds = 1 << 40;
 
-/// One thing that would be done.
+/// One step of a forecast.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum ForecastStep {
     /// The claim of this name is written.
     Claim(String),
     /// The Pod of this replica is replaced.
     Pod(u32),
 }
 
-/// Why the API server would refuse to write a claim: one word, and words.
+/// The reason and the message of a write that the API server would deny.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct DeniedWrite {
     pub(crate) reason: &'static str,
     pub(crate) message: String,
 }
 
-/// What would happen.
+/// The steps of a rollout, and the cluster at its end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Forecast {
-    /// In this order.
-    pub(crate) steps: Vec<Step>,
-    /// What the cluster would look like then.
+    /// The steps in their order.
+    pub(crate) steps: Vec<ForecastStep>,
+    /// The snapshot at the end.
     pub(crate) end: Snapshot,
 }
 
-/// The forecast from this snapshot. `judge` is asked about each write in its turn.
-pub(crate) fn forecast(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim) -> Result<(), Refused>) -> Forecast {
+/// The forecast from this snapshot. `judge` checks each write in its turn.
+pub(crate) fn forecast(
+    mut snapshot: Snapshot,
+    mut judge: impl FnMut(&ApplyClaim) -> Result<(), DeniedWrite>,
+) -> Forecast {
     snapshot.now = AT_LAST;
     let mut steps = Vec::new();
-    // Every round writes a claim, lets a Pod go, or is one of the few at the end.
+    // Every round writes a claim or replaces a Pod, but for a few at the end.
     let most = snapshot.claims.len() * 2 + snapshot.pods.len() + 8;
     for _ in 0..most {
         time_passes(&mut snapshot);
@@ -58,13 +61,13 @@ pub(crate) fn forecast(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim
                 Action::ApplyClaim(apply) => match judge(&apply) {
                     Ok(()) => {
                         write(&mut snapshot, &apply);
-                        steps.push(Step::Claim(apply.name.to_string()));
+                        steps.push(ForecastStep::Claim(apply.name.to_string()));
                     }
-                    Err(refused) => remember(&mut snapshot, &apply, refused),
+                    Err(denied) => remember(&mut snapshot, &apply, denied),
                 },
                 Action::SetReady(ready) => snapshot.set.ready = ready.ready,
                 Action::SetStaged(change) => snapshot.set.staged = change.change,
-                // What the node has to do is done at this time.
+                // Not a write: filtered out above.
                 Action::Evict(_) | Action::Event(_) => {}
             }
         }
@@ -77,7 +80,7 @@ pub(crate) fn forecast(mut snapshot: Snapshot, mut judge: impl FnMut(&ApplyClaim
     Forecast { steps, end: snapshot }
 }
 
-/// What is under way comes to its end.
+/// Completes everything that is in progress.
 fn time_passes(snapshot: &mut Snapshot) {
     for claim in snapshot.claims.values_mut() {
         if claim.bound && !readiness::is_infeasible(claim) && claim.labels.contains_key(keys::REVISION) {
@@ -92,7 +95,7 @@ fn time_passes(snapshot: &mut Snapshot) {
     snapshot.set.status_is_current = true;
 }
 
-/// The replicas whose Pods become Ready: their claims are not in the way.
+/// The replicas whose claims allow their Pods to become Ready.
 fn ready(snapshot: &Snapshot) -> Vec<u32> {
     let Ok(target) = Target::of(&snapshot.set, &snapshot.settings) else {
         return Vec::new();
@@ -129,20 +132,20 @@ fn write(snapshot: &mut Snapshot, apply: &ApplyClaim) {
     }
 }
 
-fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, refused: Refused) {
-    let refusal = Refusal {
+fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, denied: DeniedWrite) {
+    let kept = Refusal {
         revision: apply.revision.clone(),
         resource_version: apply.resource_version.clone(),
-        cause: refused.reason.to_owned(),
-        message: refused.message,
+        cause: denied.reason.to_owned(),
+        message: denied.message,
         attempts: 1,
         last: snapshot.now,
     };
-    snapshot.refusals.insert(apply.uid.clone(), refusal);
+    snapshot.refusals.insert(apply.uid.clone(), kept);
 }
 
-/// The Pod that Kubernetes replaces next, if the gate lets it.
-fn replace(snapshot: &mut Snapshot) -> Option<Step> {
+/// Replaces the next Pod, if the gate allows it.
+fn replace(snapshot: &mut Snapshot) -> Option<ForecastStep> {
     let set = &snapshot.set;
     if set.sync == Sync::Async || set.strategy == Strategy::OnDelete {
         return None;
@@ -169,10 +172,10 @@ fn replace(snapshot: &mut Snapshot) -> Option<Step> {
     }
     let revision = set.update_revision.clone();
     snapshot.pods.get_mut(&seen.name)?.revision = revision;
-    Some(Step::Pod(ordinal))
+    Some(ForecastStep::Pod(ordinal))
 }
 
-/// The claims of a snapshot that the rollout is about, by ordinal and name: highest ordinal first.
+/// The claims in the rollout of a snapshot, highest ordinal first.
 pub(crate) fn claims_of(snapshot: &Snapshot) -> Vec<ForecastClaim> {
     let Ok(target) = Target::of(&snapshot.set, &snapshot.settings) else {
         return Vec::new();
@@ -196,7 +199,7 @@ pub(crate) fn claims_of(snapshot: &Snapshot) -> Vec<ForecastClaim> {
     all
 }
 
-/// How one claim stands.
+/// The state of one claim in a forecast.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ForecastClaim {
     pub(crate) ordinal: u32,
@@ -206,6 +209,6 @@ pub(crate) struct ForecastClaim {
     pub(crate) state: ClaimState,
     pub(crate) reason: String,
     pub(crate) message: String,
-    /// The write that would bring it to the wish; none where it does not exist.
+    /// The write that would update the claim; none if the claim does not exist.
     pub(crate) apply: Option<ApplyClaim>,
 }

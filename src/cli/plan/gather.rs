@@ -1,4 +1,4 @@
-//! Reads of a cluster what a plan needs to know, as the List that `--cluster` would hold.
+//! Reads the cluster state for a plan, as a List like that of `--cluster`.
 
 use anyhow::Context as _;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::cli::cluster;
 use crate::cli::recorded::Recorded;
 
-/// What is read, and whether it is in the namespace.
+/// The kinds to read, and whether they are namespaced.
 const KINDS: [(&str, &str, &str, bool); 7] = [
     ("apps", "v1", "StatefulSet", true),
     ("", "v1", "PersistentVolumeClaim", true),
@@ -21,13 +21,13 @@ const KINDS: [(&str, &str, &str, bool); 7] = [
     ("storage.k8s.io", "v1", "VolumeAttributesClass", false),
 ];
 
-/// Without these there is no plan.
+/// The kinds without which there is no plan.
 const NEEDED: [&str; 2] = ["StatefulSet", "PersistentVolumeClaim"];
 
-/// What there is in a namespace, and what the user of this client may do. Nothing is written.
+/// Reads the objects of a namespace, and whether the user of this client may change PVCs.
 ///
 /// # Errors
-/// If sets or claims cannot be read. What else may not be read is noted in the answer.
+/// If sets or claims cannot be read. Other forbidden kinds are noted in the result.
 pub(crate) async fn gather(client: &Client, namespace: &str) -> anyhow::Result<Recorded> {
     let mut items = vec![authority(client, namespace).await?];
     let mut unread = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) async fn gather(client: &Client, namespace: &str) -> anyhow::Result<R
             Err(kube::Error::Api(status)) if [403, 404].contains(&status.code) && !NEEDED.contains(&kind) => {
                 unread.push((kind, status.message.clone()));
             }
-            Err(error) => return Err(error).with_context(|| format!("{kind} in namespace {namespace}")),
+            Err(error) => return Err(error).with_context(|| format!("failed to read {kind} in namespace {namespace}")),
         }
     }
     let mut state = Recorded::read(&json!({"kind": "List", "items": items}))?;
@@ -53,7 +53,7 @@ pub(crate) async fn gather(client: &Client, namespace: &str) -> anyhow::Result<R
     Ok(state)
 }
 
-/// The items of a list do not say what they are.
+/// Adds apiVersion and kind, which the items of a list do not have.
 fn whole(object: DynamicObject, resource: &ApiResource) -> anyhow::Result<Value> {
     let mut value = serde_json::to_value(object)?;
     value["apiVersion"] = json!(resource.api_version);
@@ -61,7 +61,7 @@ fn whole(object: DynamicObject, resource: &ApiResource) -> anyhow::Result<Value>
     Ok(value)
 }
 
-/// Who asks, and whether they may change claims: the question that the policy will put.
+/// The user, and whether they may change claims, as a SubjectAccessReview like that of the policy.
 async fn authority(client: &Client, namespace: &str) -> anyhow::Result<Value> {
     let who: Api<SelfSubjectReview> = Api::all(client.clone());
     let me = who

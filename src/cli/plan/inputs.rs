@@ -1,4 +1,4 @@
-//! What a plan is made of.
+//! The inputs of a plan.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,17 @@ use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
 use crate::rollout::Seconds;
 
-/// What is asked, and what is there.
+/// The request and the state of the cluster.
 pub(crate) struct Inputs<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
-    /// Where the manifest came from, and what it says; without one the set is planned as it is.
+    /// The source and the content of the manifest; none to plan the set as it is.
     pub(crate) manifest: Option<(&'a str, &'a Value)>,
-    /// The cluster.
     pub(crate) state: &'a Recorded,
     pub(crate) requester: &'a Requester,
-    /// The settings of the policy, valid ones.
+    /// The valid settings of the policy.
     pub(crate) settings: &'a RawValue,
-    /// What storage classes allow.
+    /// The limits of storage classes.
     pub(crate) limits: &'a BTreeMap<String, ClassLimits>,
-    /// The time.
     pub(crate) now: Seconds,
 }

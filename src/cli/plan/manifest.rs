@@ -1,17 +1,17 @@
-//! The StatefulSets in a text that users give to `kubectl apply -f`.
+//! Reads the StatefulSets in a manifest.
 
 use serde_json::Value;
 
-/// What a text holds.
+/// The content of a manifest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Documents {
     /// Its StatefulSets, in their order.
     pub(crate) sets: Vec<Value>,
-    /// What else it holds, as `Kind name`.
+    /// The other objects, as `Kind name`.
     pub(crate) others: Vec<String>,
 }
 
-/// Why a text holds no objects.
+/// An error in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ManifestError {
     /// Neither JSON nor YAML.
@@ -28,7 +28,7 @@ pub(crate) enum ManifestError {
     },
 }
 
-/// Reads JSON, or YAML of any number of documents; a List stands for what is in it, an empty document for nothing.
+/// Reads JSON or multi-document YAML. A List counts as its items; empty documents are skipped.
 ///
 /// # Errors
 /// [`ManifestError`] names the first document that is no object.
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sets_of_a_text_are_planned_and_the_rest_is_named() {
+    fn read_returns_sets_and_names_other_objects() {
         let set = |name: &str| format!("apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: {name}}}\n");
         let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
         let indented = |text: &str| text.replace('\n', "\n  ");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused_with_its_number() {
+    fn read_document_without_object_is_error() {
         for text in [
             "just text",
             "[1]",

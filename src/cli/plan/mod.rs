@@ -1,14 +1,14 @@
-//! `claim-rollout plan`: what would happen, before anything does.
+//! `claim-rollout plan`: shows the effects of a change before it is made.
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
-//! | [`manifest`], [`overlay`] | what users write, and what of it a request would ask for |
-//! | [`request`] | the request, and what the policy answers |
-//! | [`gather`] | what the cluster knows; the only part that asks anybody |
-//! | [`decide`] | from these to the report |
-//! | [`forecast`] | the order: the controller's decision, asked again and again |
-//! | [`rows`], [`ceilings`], [`budgets`] | what stands in the way of each claim |
-//! | [`report`], [`render`] | what is said, as data and as text |
+//! | [`manifest`], [`overlay`] | the manifest, and the object that a request would ask for |
+//! | [`request`] | the request, and the answer of the policy |
+//! | [`gather`] | reads the cluster |
+//! | [`decide`] | makes the report from these |
+//! | [`forecast`] | the order of the rollout, from the decision of the controller |
+//! | [`rows`], [`ceilings`], [`budgets`] | the obstacles of each PVC |
+//! | [`report`], [`render`] | the report as data and as text |
 
 mod budgets;
 mod ceilings;
@@ -34,59 +34,58 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use self::inputs::Inputs;
-use self::render::{Columns, render};
-use self::report::Report;
+use self::render::{TableColumns, render};
+use self::report::PlanReport;
 use self::request::{KUBECTL, Requester};
 use super::ClusterArguments;
 use super::class_limits::{self, ClassNumber};
 use super::files::{self, read_settings};
-use super::output::{self, Format, print};
+use super::output::{self, OutputFormat, print};
 use super::recorded::Recorded;
 use crate::webhook::engine::check_settings;
 
-/// Show what would happen to claims and Pods, before anything does
+/// Show the effects of a change on PVCs and Pods before it is made
 ///
-/// Takes the StatefulSets of a manifest, as `kubectl apply -f` would, and asks the policy's own decision and the
-/// controller's. Of the manifest are taken labels, annotations and spec, laid over what is there; what the API server
-/// would fill in, or another webhook change, is not. Nothing is written. Without a manifest the named sets are planned as
-/// they are.
+/// Reads the StatefulSets of a manifest, as `kubectl apply -f` does, and calls the decisions of the policy and of the
+/// controller. Labels, annotations and spec of the manifest are laid over the live object; defaults of the API server
+/// and changes by other webhooks are not included. Without a manifest, plans the staged changes of the named
+/// StatefulSets. Writes nothing.
 ///
-/// Exits with 0 if everything would go through, with 1 if the change would be refused or something stands in the way of
-/// a claim, and with 2 if no plan could be made.
+/// Exits with 0 if everything would go through, with 1 if the change would be denied or a PVC has an obstacle, and with
+/// 2 if no plan could be made.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// StatefulSets; their staged change is planned, or that of the manifest.
+    /// Names of StatefulSets: those in the manifest, or those with a staged change
     names: Vec<String>,
-    /// The manifest, in YAML or JSON; `-` is the standard input. May be repeated.
+    /// Manifest file (YAML or JSON); `-` for standard input. May be repeated
     #[arg(short, long, value_name = "FILE")]
     filename: Vec<PathBuf>,
-    /// A List of objects in the place of a cluster, in YAML or JSON: sets, claims, Pods, classes, quotas, and
-    /// SubjectAccessReviews that say who may change claims.
+    /// File with a List of objects (YAML or JSON) in place of a cluster: StatefulSets, PVCs, Pods, classes, quotas, and
+    /// SubjectAccessReviews that state who may change PVCs
     #[arg(long, value_name = "FILE")]
     cluster: Option<PathBuf>,
-    /// The settings of the policy, in JSON or YAML; none are the defaults.
+    /// Policy settings file (JSON or YAML); built-in defaults if omitted
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// The field manager that would apply the manifest, such as helm.
+    /// Field manager that would apply the manifest, such as helm
     #[arg(long, value_name = "NAME", default_value = KUBECTL)]
     field_manager: String,
-    /// How often the controller may modify a PVC of a storage class in 24 hours, as its flag of the same name says: which PVCs
-    /// have to wait for that is noted.
+    /// Modifications of a PVC in any 24 hours, for each storage class, as in the flag of the controller; PVCs that have
+    /// to wait are noted
     #[arg(long = "modifications-per-24h", value_delimiter = ',', value_name = "CLASS=NUMBER")]
     modifications_per_day: Vec<ClassNumber>,
-    /// The format.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<OutputFormat>,
 }
 
 /// A set to plan.
-struct Target {
+struct PlanTarget {
     namespace: String,
     name: String,
     manifest: Option<(String, Value)>,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
     let planned = super::runtime().and_then(|runtime| runtime.block_on(plan(cluster, arguments)));
     match planned {
@@ -100,7 +99,7 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 }
 
 /// Plans and prints.
-async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<Report>> {
+async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<PlanReport>> {
     let settings = match &arguments.settings {
         Some(path) => read_settings(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => read_settings("{}")?,
@@ -137,7 +136,12 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     Ok(reports)
 }
 
-fn plan_one(target: &Target, state: &Recorded, settings: &RawValue, arguments: &Arguments) -> anyhow::Result<Report> {
+fn plan_one(
+    target: &PlanTarget,
+    state: &Recorded,
+    settings: &RawValue,
+    arguments: &Arguments,
+) -> anyhow::Result<PlanReport> {
     let (user, groups) = state.requester().unwrap_or(("unknown", &[]));
     let requester = Requester {
         user: user.to_owned(),
@@ -157,12 +161,12 @@ fn plan_one(target: &Target, state: &Recorded, settings: &RawValue, arguments: &
     })
 }
 
-/// What is to be planned: the sets of the manifests, those of these names only where any are named; without a manifest
-/// the sets of these names.
-fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow::Result<Vec<Target>> {
+/// The sets to plan: those of the manifests, restricted to the given names if there are any; without a manifest, the
+/// sets of these names.
+fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow::Result<Vec<PlanTarget>> {
     ensure!(
         !(arguments.filename.is_empty() && arguments.names.is_empty()),
-        "expected a manifest (-f web.yaml) or the name of a StatefulSet, but found neither"
+        "specify a manifest (-f web.yaml) or the name of a StatefulSet"
     );
     let mut targets = Vec::new();
     let mut others = Vec::new();
@@ -181,7 +185,7 @@ fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow:
             let namespace = own.unwrap_or(default).to_owned();
             if arguments.names.is_empty() || arguments.names.contains(&name) {
                 let manifest = Some((source.clone(), set));
-                targets.push(Target {
+                targets.push(PlanTarget {
                     namespace,
                     name,
                     manifest,
@@ -190,7 +194,7 @@ fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow:
         }
     }
     if arguments.filename.is_empty() {
-        targets.extend(arguments.names.iter().map(|name| Target {
+        targets.extend(arguments.names.iter().map(|name| PlanTarget {
             namespace: default.to_owned(),
             name: name.clone(),
             manifest: None,
@@ -211,13 +215,12 @@ fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow:
     Ok(targets)
 }
 
-/// The whole output.
-fn text(reports: &[Report], format: Option<Format>) -> anyhow::Result<String> {
+fn text(reports: &[PlanReport], format: Option<OutputFormat>) -> anyhow::Result<String> {
     let document = || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "PlanList", "items": reports});
     Ok(match format {
-        None => render(reports, Columns::Usual),
-        Some(Format::Wide) => render(reports, Columns::Wide),
-        Some(Format::Json) => output::json(&document())?,
-        Some(Format::Yaml) => output::yaml(&document())?,
+        None => render(reports, TableColumns::Usual),
+        Some(OutputFormat::Wide) => render(reports, TableColumns::Wide),
+        Some(OutputFormat::Json) => output::json(&document())?,
+        Some(OutputFormat::Yaml) => output::yaml(&document())?,
     })
 }

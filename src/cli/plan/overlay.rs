@@ -1,19 +1,19 @@
-//! A manifest laid over the live object, as `kubectl apply` does it: what would the request ask for?
+//! Lays a manifest over the live object, as `kubectl apply` does.
 //!
-//! What is taken from the manifest is `metadata.labels`, `metadata.annotations` and `spec`. Fields that the manifest does
-//! not name stay as they are, unless what was applied last named them: those are removed, as kubectl removes them. Lists
-//! that Kubernetes merges by a key are merged so, all others are replaced; so are `volumeClaimTemplates`.
+//! Takes `metadata.labels`, `metadata.annotations` and `spec` from the manifest. Fields that the manifest does not name
+//! stay as they are, unless the last applied manifest named them: kubectl removes those. Lists with a merge key are
+//! merged, all others are replaced, also `volumeClaimTemplates`.
 //!
-//! What it does not do: fill in what the API server fills in where something is new, or other admission plugins change.
+//! Adds neither the defaults of the API server for new fields nor the changes of other admission plugins.
 
 use serde_json::{Map, Value};
 
 use crate::templates::Quantity;
 
-/// The annotation in which client-side apply keeps what it applied.
+/// The annotation with the manifest that client-side apply applied last.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The lists of a set that are merged, and the key of their items (`patchMergeKey` in the API's types).
+/// The lists of a set that are merged, and the merge key of their items (`patchMergeKey` in the API's types).
 const MERGED: [(&str, &str); 13] = [
     ("containers", "name"),
     ("initContainers", "name"),
@@ -30,7 +30,7 @@ const MERGED: [(&str, &str); 13] = [
     ("schedulingGates", "name"),
 ];
 
-/// Maps of quantities, which the API server writes in another spelling.
+/// Maps of quantities, which the API server may spell differently.
 const QUANTITIES: [&str; 2] = ["limits", "requests"];
 
 /// The live object with the manifest laid over it.
@@ -59,7 +59,7 @@ pub(crate) fn last_applied(live: &Value) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-/// Writes the manifest where client-side apply writes it.
+/// Writes the manifest to the annotation of client-side apply.
 pub(crate) fn set_last_applied(object: &mut Value, manifest: &Value) {
     let annotations = &mut object["metadata"]["annotations"];
     if !annotations.is_object() {
@@ -113,7 +113,8 @@ fn merge_objects(
     merged
 }
 
-/// Items of both lists are merged in the manifest's order, where the live ones stand; nothing where an item has no key.
+/// Merges items of both lists in the order of the manifest, at the positions of the live ones. None if an item has no
+/// key.
 fn merge_lists(key: &str, live: &[Value], wanted: &[Value], last: &[Value]) -> Option<Vec<Value>> {
     let find = |list: &'_ [Value], item: &Value| list.iter().position(|other| other[key] == item[key]);
     if wanted.iter().chain(live).any(|item| item[key].is_null()) {
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_says_what_is_there_changes_nothing_whatever_was_filled_in() {
+    fn apply_of_unchanged_manifest_changes_nothing() {
         let manifest = json!({
             "metadata": {"name": "web", "creationTimestamp": null, "annotations": {"other": "1"}},
             "spec": {
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_manifest_names_is_taken_and_lists_without_a_key_are_replaced() {
+    fn apply_takes_fields_and_replaces_keyless_lists() {
         let manifest = json!({
             "metadata": {"labels": {"tier": "a"}},
             "spec": {
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_applied_last_and_is_not_named_any_more_goes() {
+    fn apply_removes_fields_dropped_from_the_manifest() {
         let mut live = live();
         let applied = json!({
             "metadata": {"annotations": {"claim-rollout.io/update-policy": "InPlace"}},
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_a_merged_list_is_the_manifests() {
+    fn apply_merges_lists_in_manifest_order() {
         let live = json!({"spec": {"volumes": [{"name": "x"}, {"name": "a", "v": 1}, {"name": "b"}]}});
         let manifest = json!({"spec": {"volumes": [{"name": "b"}, {"name": "a"}]}});
         let expected = json!([{"name": "x"}, {"name": "b"}, {"name": "a", "v": 1}]);

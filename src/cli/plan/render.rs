@@ -1,25 +1,27 @@
-//! A plan as text: a pure function.
+//! Renders a plan as text.
 
-use super::report::{Action, ClaimReport, Outcome, Pods, Report, State, Verdict, WishReport};
+use super::report::{
+    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, TargetReport,
+};
 use crate::cli::output::table;
 use crate::templates::show::printable;
 
-/// How much is shown.
+/// The columns of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Columns {
-    /// What most people want to know.
+pub(crate) enum TableColumns {
+    /// The default columns.
     Usual,
-    /// Everything.
+    /// All columns.
     Wide,
 }
 
 /// The plans, one below the other.
-pub(crate) fn render(reports: &[Report], columns: Columns) -> String {
+pub(crate) fn render(reports: &[PlanReport], columns: TableColumns) -> String {
     let blocks: Vec<String> = reports.iter().map(|report| block(report, columns)).collect();
     blocks.join("\n")
 }
 
-fn block(report: &Report, columns: Columns) -> String {
+fn block(report: &PlanReport, columns: TableColumns) -> String {
     let mut text = format!(
         "StatefulSet {}/{}: {}\n",
         report.namespace,
@@ -49,8 +51,8 @@ fn block(report: &Report, columns: Columns) -> String {
     text + &summary(report) + "\n"
 }
 
-fn headline(report: &Report) -> String {
-    let how = |target: &WishReport| {
+fn headline(report: &PlanReport) -> String {
+    let how = |target: &TargetReport| {
         format!(
             "revision {} ({}, {})",
             target.revision, target.update_policy, target.sync
@@ -58,26 +60,26 @@ fn headline(report: &Report) -> String {
     };
     let outcome = report.verdict.as_ref().map(|verdict| verdict.outcome);
     match (outcome, report.target.as_ref().map(how)) {
-        (Some(Outcome::Refused), _) => "the change would be refused".to_owned(),
-        (Some(Outcome::Created), _) => "it would be created".to_owned(),
-        (Some(Outcome::Staged), Some(target)) => format!("the change would be staged, {target}"),
-        (Some(Outcome::AlreadyStaged), Some(target)) => format!("the change is staged already, {target}"),
-        (Some(Outcome::Withdrawn), _) => "the staged change would be withdrawn".to_owned(),
+        (Some(PlanOutcome::Refused), _) => "the change would be denied".to_owned(),
+        (Some(PlanOutcome::Created), _) => "it would be created".to_owned(),
+        (Some(PlanOutcome::Staged), Some(target)) => format!("the change would be staged, {target}"),
+        (Some(PlanOutcome::AlreadyStaged), Some(target)) => format!("the change is staged already, {target}"),
+        (Some(PlanOutcome::Withdrawn), _) => "the staged change would be withdrawn".to_owned(),
         (Some(_), None) => "the templates stay as they are".to_owned(),
         (Some(_), Some(target)) => format!("the staged change stays as it is, {target}"),
-        (None, Some(target)) => format!("staged is {target}"),
+        (None, Some(target)) => format!("{target} is staged"),
         (None, None) => "nothing is staged".to_owned(),
     }
 }
 
-fn claims(claims: &[&ClaimReport], columns: Columns) -> String {
-    let mut headings = vec!["STEP", "CLAIM", "STORAGE", "POD", "PLAN"];
-    if columns == Columns::Wide {
+fn claims(claims: &[&ClaimReport], columns: TableColumns) -> String {
+    let mut headings = vec!["STEP", "PVC", "STORAGE", "POD", "PLAN"];
+    if columns == TableColumns::Wide {
         headings.splice(3..3, ["CAPACITY", "STORAGECLASS"]);
     }
     let modifies = |claim: &&ClaimReport| attributes(claim).is_some();
-    let classes = columns == Columns::Wide || claims.iter().any(modifies);
-    let keys = columns == Columns::Wide || claims.iter().any(|claim| !claim.keys.is_empty());
+    let classes = columns == TableColumns::Wide || claims.iter().any(modifies);
+    let keys = columns == TableColumns::Wide || claims.iter().any(|claim| !claim.keys.is_empty());
     let at = headings.len() - 2;
     if keys {
         headings.insert(at, "LABELS");
@@ -93,8 +95,9 @@ fn claims(claims: &[&ClaimReport], columns: Columns) -> String {
                 claim.name.clone(),
                 storage(claim),
             ];
-            if columns == Columns::Wide {
-                let of = |field: fn(&State) -> Option<String>| claim.now.as_ref().and_then(field).unwrap_or_else(dash);
+            if columns == TableColumns::Wide {
+                let of =
+                    |field: fn(&ClaimValues) -> Option<String>| claim.now.as_ref().and_then(field).unwrap_or_else(dash);
                 row.push(of(|state| state.capacity.clone()));
                 row.push(of(|state| state.storage_class.clone()));
             }
@@ -112,7 +115,7 @@ fn claims(claims: &[&ClaimReport], columns: Columns) -> String {
                     claim.keys.join(", ")
                 });
             }
-            row.push(if claim.pod_replaced { "replaced" } else { "runs on" }.to_owned());
+            row.push(if claim.pod_replaced { "replaced" } else { "running" }.to_owned());
             row.push(plan(claim));
             row
         })
@@ -124,7 +127,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// `10Gi -> 20Gi`, or what there is.
+/// `10Gi -> 20Gi`, or the size if it does not change.
 fn storage(claim: &ClaimReport) -> String {
     match (&claim.now, &claim.then) {
         (Some(now), Some(then)) if now.storage != then.storage => format!("{} -> {}", now.storage, then.storage),
@@ -136,19 +139,19 @@ fn storage(claim: &ClaimReport) -> String {
 /// The change of the attributes class, if there is one.
 fn attributes(claim: &ClaimReport) -> Option<String> {
     let (now, then) = (claim.now.as_ref()?, claim.then.as_ref()?);
-    let name = |state: &State| state.attributes_class.clone().unwrap_or_else(|| "none".to_owned());
+    let name = |state: &ClaimValues| state.attributes_class.clone().unwrap_or_else(|| "none".to_owned());
     (now.attributes_class != then.attributes_class).then(|| format!("{} -> {}", name(now), name(then)))
 }
 
 fn plan(claim: &ClaimReport) -> String {
     let what = match claim.action {
-        Action::Update => "update",
-        Action::UpToDate => "as wished",
-        Action::Wait => "on its way",
-        Action::Create => "made as wished when its Pod is made",
-        Action::Blocked => "blocked",
-        Action::NotReached => "not reached",
-        Action::Held => "held",
+        PlannedAction::Update => "update",
+        PlannedAction::UpToDate => "updated",
+        PlannedAction::Wait => "in progress",
+        PlannedAction::Create => "created from the desired template with its Pod",
+        PlannedAction::Blocked => "blocked",
+        PlannedAction::NotReached => "not reached",
+        PlannedAction::Held => "kept",
     };
     if claim.obstacles.is_empty() {
         return what.to_owned();
@@ -156,10 +159,10 @@ fn plan(claim: &ClaimReport) -> String {
     format!("{what}: {}", claim.obstacles.join("; "))
 }
 
-/// What it comes to, in one line.
-fn summary(report: &Report) -> String {
-    if let Some(Verdict {
-        outcome: Outcome::Refused,
+/// The summary in one line.
+fn summary(report: &PlanReport) -> String {
+    if let Some(PlanVerdict {
+        outcome: PlanOutcome::Refused,
         ..
     }) = report.verdict
     {
@@ -169,23 +172,23 @@ fn summary(report: &Report) -> String {
         return "Nothing to do.".to_owned();
     }
     let (updated, stuck) = (
-        report.count(Action::Update),
-        report.count(Action::Blocked) + report.count(Action::NotReached),
+        report.count(PlannedAction::Update),
+        report.count(PlannedAction::Blocked) + report.count(PlannedAction::NotReached),
     );
-    let plural = if updated == 1 { "claim" } else { "claims" };
+    let plural = if updated == 1 { "PVC" } else { "PVCs" };
     let mut parts = Vec::new();
     if !report.claims.is_empty() {
         parts.push(format!("{updated} {plural} to update, one replica after the other"));
     }
     if stuck > 0 {
-        parts.push(format!("{stuck} cannot follow"));
+        parts.push(format!("{stuck} cannot be updated"));
     }
     parts.push(
         match report.pods {
-            Pods::KeepRunning => "no Pod is restarted",
-            Pods::AfterTheirClaims => "each Pod is replaced when its claims are ready",
-            Pods::ByThemselves => "Kubernetes replaces the Pods, whatever becomes of claims",
-            Pods::WhenDeleted => "each Pod is replaced when somebody deletes it",
+            PodOutcome::KeepRunning => "no Pod is restarted",
+            PodOutcome::AfterTheirClaims => "each Pod is replaced when its PVCs are ready",
+            PodOutcome::ByThemselves => "Kubernetes replaces the Pods independently of their PVCs",
+            PodOutcome::WhenDeleted => "each Pod is replaced when somebody deletes it",
         }
         .to_owned(),
     );

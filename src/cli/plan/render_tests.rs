@@ -1,8 +1,10 @@
-use super::{Columns, render};
-use crate::cli::plan::report::{Action, ClaimReport, Outcome, Pods, Report, State, Verdict, WishReport};
+use super::{TableColumns, render};
+use crate::cli::plan::report::{
+    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, TargetReport,
+};
 
-fn state(storage: &str) -> State {
-    State {
+fn state(storage: &str) -> ClaimValues {
+    ClaimValues {
         storage: storage.to_owned(),
         capacity: Some("1Gi".to_owned()),
         storage_class: Some("fast".to_owned()),
@@ -10,7 +12,7 @@ fn state(storage: &str) -> State {
     }
 }
 
-fn claim(ordinal: u32, action: Action, step: Option<usize>) -> ClaimReport {
+fn claim(ordinal: u32, action: PlannedAction, step: Option<usize>) -> ClaimReport {
     ClaimReport {
         name: format!("data-web-{ordinal}"),
         ordinal,
@@ -24,102 +26,105 @@ fn claim(ordinal: u32, action: Action, step: Option<usize>) -> ClaimReport {
     }
 }
 
-fn web() -> Report {
-    Report {
+fn web() -> PlanReport {
+    PlanReport {
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
         source: Some("web.yaml".to_owned()),
         goes_through: true,
-        verdict: Some(Verdict {
-            outcome: Outcome::Staged,
+        verdict: Some(PlanVerdict {
+            outcome: PlanOutcome::Staged,
             message: None,
             warnings: vec!["claim-rollout: staged data 1Gi -> 2Gi".to_owned()],
         }),
-        target: Some(WishReport {
+        target: Some(TargetReport {
             revision: "6c9f7d5b84".to_owned(),
             update_policy: "InPlace".to_owned(),
             sync: "LockStep".to_owned(),
             idle: None,
         }),
-        pods: Pods::KeepRunning,
-        claims: vec![claim(1, Action::Update, Some(1)), claim(0, Action::Update, Some(2))],
+        pods: PodOutcome::KeepRunning,
+        claims: vec![
+            claim(1, PlannedAction::Update, Some(1)),
+            claim(0, PlannedAction::Update, Some(2)),
+        ],
         obstacles: Vec::new(),
         notes: Vec::new(),
     }
 }
 
 #[test]
-fn a_plan_is_a_headline_the_words_of_the_policy_a_table_and_what_it_comes_to() {
+fn render_plan_has_headline_table_and_summary() {
     let expected = "\
 StatefulSet shop/web: the change would be staged, revision 6c9f7d5b84 (InPlace, LockStep)
   claim-rollout: staged data 1Gi -> 2Gi
 
-STEP   CLAIM        STORAGE      POD       PLAN
-1      data-web-1   1Gi -> 2Gi   runs on   update
-2      data-web-0   1Gi -> 2Gi   runs on   update
+STEP   PVC          STORAGE      POD       PLAN
+1      data-web-1   1Gi -> 2Gi   running   update
+2      data-web-0   1Gi -> 2Gi   running   update
 
-2 claims to update, one replica after the other; no Pod is restarted.
+2 PVCs to update, one replica after the other; no Pod is restarted.
 ";
-    assert_eq!(render(&[web()], Columns::Usual), expected);
+    assert_eq!(render(&[web()], TableColumns::Usual), expected);
 }
 
 #[test]
-fn what_is_in_the_way_stands_beside_the_claim() {
+fn render_obstacles_are_in_the_row() {
     let mut report = web();
     report.goes_through = false;
-    report.pods = Pods::AfterTheirClaims;
+    report.pods = PodOutcome::AfterTheirClaims;
     report.claims[0].pod_replaced = true;
-    report.claims[1] = claim(0, Action::Blocked, None);
+    report.claims[1] = claim(0, PlannedAction::Blocked, None);
     report.claims[1].obstacles = vec!["exceeded quota: q\x1b".to_owned(), "and more".to_owned()];
     report.notes = vec!["StorageClass: not checked (forbidden)".to_owned()];
-    let text = render(&[report], Columns::Usual);
+    let text = render(&[report], TableColumns::Usual);
     let expected = "\
-STEP   CLAIM        STORAGE      POD        PLAN
+STEP   PVC          STORAGE      POD        PLAN
 1      data-web-1   1Gi -> 2Gi   replaced   update
--      data-web-0   1Gi -> 2Gi   runs on    blocked: exceeded quota: q\\u{1b}; and more
+-      data-web-0   1Gi -> 2Gi   running    blocked: exceeded quota: q\\u{1b}; and more
 
 Note: StorageClass: not checked (forbidden)
-1 claim to update, one replica after the other; 1 cannot follow; each Pod is replaced when its claims are ready.
+1 PVC to update, one replica after the other; 1 cannot be updated; each Pod is replaced when its PVCs are ready.
 ";
     assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]
-fn wide_shows_everything_and_a_column_appears_when_something_in_it_changes() {
+fn render_wide_has_all_columns() {
     let mut report = web();
-    report.claims[1].then = Some(State {
+    report.claims[1].then = Some(ClaimValues {
         attributes_class: Some("gold".to_owned()),
         ..state("2Gi")
     });
     report.claims[1].keys = vec!["tier a -> b".to_owned()];
-    let usual = "STEP   CLAIM        STORAGE      ATTRIBUTESCLASS   LABELS        POD       PLAN\n";
-    assert!(render(std::slice::from_ref(&report), Columns::Usual).contains(usual));
+    let usual = "STEP   PVC          STORAGE      ATTRIBUTESCLASS   LABELS        POD       PLAN\n";
+    assert!(render(std::slice::from_ref(&report), TableColumns::Usual).contains(usual));
     let wide = "\
-STEP   CLAIM        STORAGE      CAPACITY   STORAGECLASS   ATTRIBUTESCLASS   LABELS        POD       PLAN
-1      data-web-1   1Gi -> 2Gi   1Gi        fast           -                 -             runs on   update
-2      data-web-0   1Gi -> 2Gi   1Gi        fast           none -> gold      tier a -> b   runs on   update
+STEP   PVC          STORAGE      CAPACITY   STORAGECLASS   ATTRIBUTESCLASS   LABELS        POD       PLAN
+1      data-web-1   1Gi -> 2Gi   1Gi        fast           -                 -             running   update
+2      data-web-0   1Gi -> 2Gi   1Gi        fast           none -> gold      tier a -> b   running   update
 ";
-    let text = render(&[report], Columns::Wide);
+    let text = render(&[report], TableColumns::Wide);
     assert!(text.contains(wide), "{text}");
 }
 
 #[test]
-fn a_refusal_and_nothing_to_do_need_no_table() {
+fn render_denial_and_no_change_have_no_table() {
     let mut report = web();
     report.goes_through = false;
     report.claims = Vec::new();
     report.target = None;
-    report.verdict = Some(Verdict {
-        outcome: Outcome::Refused,
+    report.verdict = Some(PlanVerdict {
+        outcome: PlanOutcome::Refused,
         message: Some("claim-rollout: no".to_owned()),
         warnings: Vec::new(),
     });
-    let refused = "StatefulSet shop/web: the change would be refused\n  claim-rollout: no\n\nNothing would change.\n";
-    assert_eq!(render(&[report], Columns::Usual), refused);
+    let denied = "StatefulSet shop/web: the change would be denied\n  claim-rollout: no\n\nNothing would change.\n";
+    assert_eq!(render(&[report], TableColumns::Usual), denied);
 
     let mut report = web();
     report.verdict = None;
-    report.claims = vec![claim(0, Action::UpToDate, None)];
-    let nothing = "StatefulSet shop/web: staged is revision 6c9f7d5b84 (InPlace, LockStep)\n\nNothing to do.\n";
-    assert_eq!(render(&[report], Columns::Usual), nothing);
+    report.claims = vec![claim(0, PlannedAction::UpToDate, None)];
+    let nothing = "StatefulSet shop/web: revision 6c9f7d5b84 (InPlace, LockStep) is staged\n\nNothing to do.\n";
+    assert_eq!(render(&[report], TableColumns::Usual), nothing);
 }

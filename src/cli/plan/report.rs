@@ -1,45 +1,45 @@
-//! What a plan says, as a value: the shape of `plan -o json`, which stays as it is.
+//! A plan as data. The fields are the stable format of `plan -o json`.
 
 use serde::Serialize;
 
-/// What would happen to one set.
+/// The plan for one set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Report {
+pub(crate) struct PlanReport {
     pub(crate) namespace: String,
     pub(crate) name: String,
-    /// Where the manifest came from; none where the set is planned as it is.
+    /// The source of the manifest; none without a manifest.
     pub(crate) source: Option<String>,
-    /// True iff the request would be accepted, and nothing stands in the way of any claim.
+    /// True iff the request would be accepted and no claim has an obstacle.
     pub(crate) goes_through: bool,
-    /// What the policy would say to the request; none where there is no request.
-    pub(crate) verdict: Option<Verdict>,
-    /// What would be wished for the set then; none if nothing would be.
-    pub(crate) target: Option<WishReport>,
-    /// What would become of its Pods.
-    pub(crate) pods: Pods,
-    /// Its claims, in the order of the rollout; empty where existing claims are left alone.
+    /// The verdict of the policy on the request; none without a manifest.
+    pub(crate) verdict: Option<PlanVerdict>,
+    /// The staged change after the request; none if nothing would be staged.
+    pub(crate) target: Option<TargetReport>,
+    /// The outcome for the Pods.
+    pub(crate) pods: PodOutcome,
+    /// The claims in the order of the rollout; empty if existing claims stay as they are.
     pub(crate) claims: Vec<ClaimReport>,
-    /// What stands in the way and concerns no single claim.
+    /// Obstacles that do not concern a single claim.
     pub(crate) obstacles: Vec<String>,
-    /// What else to know: what was not checked, for one.
+    /// Notes, for example on checks that were not made.
     pub(crate) notes: Vec<String>,
 }
 
-/// What the policy would say.
+/// The verdict of the policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Verdict {
-    pub(crate) outcome: Outcome,
-    /// Why it would refuse.
+pub(crate) struct PlanVerdict {
+    pub(crate) outcome: PlanOutcome,
+    /// The reason of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
-    /// What it would warn of.
+    /// The warnings of the policy.
     pub(crate) warnings: Vec<String>,
 }
 
-/// What would become of the request.
+/// The outcome of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Outcome {
+pub(crate) enum PlanOutcome {
     /// There is no such set: it would be created.
     Created,
     /// The change would be staged.
@@ -48,86 +48,87 @@ pub(crate) enum Outcome {
     AlreadyStaged,
     /// The staged change would be dropped.
     Withdrawn,
-    /// The templates are what they are.
+    /// The templates stay as they are.
     Unchanged,
     /// It would be denied.
     Refused,
 }
 
-/// What would be wished.
+/// The target of the rollout.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WishReport {
+pub(crate) struct TargetReport {
     pub(crate) revision: String,
     pub(crate) update_policy: String,
     pub(crate) sync: String,
-    /// Why no claim follows, if none does.
+    /// Why no claim is updated, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) idle: Option<String>,
 }
 
-/// What would become of Pods.
+/// The outcome for Pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Pods {
-    /// They run on.
+pub(crate) enum PodOutcome {
+    /// They keep running.
     KeepRunning,
     /// Each is replaced when the claims of its replica are ready.
     AfterTheirClaims,
-    /// Kubernetes replaces them, whatever becomes of claims.
+    /// Kubernetes replaces them independently of their claims.
     ByThemselves,
     /// Each is replaced when somebody deletes it.
     WhenDeleted,
 }
 
-/// What would become of one claim.
+/// The plan for one claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ClaimReport {
     pub(crate) name: String,
     pub(crate) ordinal: u32,
-    /// When it would be written, from 1: no claim is written before all earlier ones are ready, but for those of the same replica.
+    /// The position in the order of writes, from 1. A claim is written when all previous ones are ready, but for those
+    /// of the same replica.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) step: Option<usize>,
-    pub(crate) action: Action,
-    /// As it is; none where it does not exist.
+    pub(crate) action: PlannedAction,
+    /// The present values; none if the claim does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) now: Option<State>,
-    /// As it would be; none where nothing would be written.
+    pub(crate) now: Option<ClaimValues>,
+    /// The new values; none if nothing would be written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) then: Option<State>,
+    pub(crate) then: Option<ClaimValues>,
     /// Labels and annotations that would change, as `key old -> new`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) keys: Vec<String>,
-    /// True iff the Pod of the replica would be replaced on account of the change.
+    /// True iff the Pod of the replica would be replaced because of the change.
     pub(crate) pod_replaced: bool,
-    /// What keeps it from following, or what to know about it.
+    /// The obstacles of the claim.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) obstacles: Vec<String>,
 }
 
-/// What would be done with a claim.
+/// The action on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Action {
+pub(crate) enum PlannedAction {
     /// It would be written.
     Update,
-    /// It is as wished.
+    /// It is updated already.
     UpToDate,
-    /// It has been written, and is on its way.
+    /// It has been written, and is in progress.
     Wait,
-    /// It does not exist; it would be made as wished.
+    /// It does not exist; it would be created from the desired template.
     Create,
-    /// Something stands in its way.
+    /// It has an obstacle.
     Blocked,
-    /// Its turn would not come, because an earlier one is blocked.
+    /// Its turn would not come, because a previous one is blocked.
     NotReached,
     /// The user keeps it as it is: by the partition, a pause, or `updateStrategy: OnDelete`.
     Held,
 }
 
-/// What a claim asks for.
+/// The values of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct State {
+pub(crate) struct ClaimValues {
     /// `spec.resources.requests.storage`
     pub(crate) storage: String,
     /// `status.capacity.storage`
@@ -141,19 +142,19 @@ pub(crate) struct State {
     pub(crate) attributes_class: Option<String>,
 }
 
-impl Report {
-    /// The claims with which something like this is done.
-    pub(crate) fn count(&self, action: Action) -> usize {
+impl PlanReport {
+    /// The number of claims with this action.
+    pub(crate) fn count(&self, action: PlannedAction) -> usize {
         self.claims.iter().filter(|claim| claim.action == action).count()
     }
 
-    /// True iff there is nothing to write and nothing stands in the way.
+    /// True iff there is nothing to write and no obstacle.
     pub(crate) fn is_nothing_to_do(&self) -> bool {
-        let quiet = |claim: &ClaimReport| matches!(claim.action, Action::UpToDate);
+        let quiet = |claim: &ClaimReport| matches!(claim.action, PlannedAction::UpToDate);
         let unchanged = self
             .verdict
             .as_ref()
-            .is_none_or(|verdict| matches!(verdict.outcome, Outcome::Unchanged | Outcome::AlreadyStaged));
-        unchanged && self.goes_through && self.pods == Pods::KeepRunning && self.claims.iter().all(quiet)
+            .is_none_or(|verdict| matches!(verdict.outcome, PlanOutcome::Unchanged | PlanOutcome::AlreadyStaged));
+        unchanged && self.goes_through && self.pods == PodOutcome::KeepRunning && self.claims.iter().all(quiet)
     }
 }

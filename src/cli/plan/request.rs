@@ -1,4 +1,4 @@
-//! The request that `kubectl apply` would make, and what the policy would answer.
+//! The request that `kubectl apply` would make, and the answer of the policy.
 
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -13,7 +13,7 @@ use crate::wire;
 /// The field manager of `kubectl apply`.
 pub(crate) const KUBECTL: &str = "kubectl-client-side-apply";
 
-/// Who asks.
+/// The user who makes the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Requester {
     pub(crate) user: String,
@@ -22,10 +22,10 @@ pub(crate) struct Requester {
     pub(crate) manager: String,
 }
 
-/// What the policy answers.
+/// The answer of the policy.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answer {
-    /// The object as it would be stored, or why it would not be.
+pub(crate) struct PolicyAnswer {
+    /// The object as it would be stored, or the reason of the denial.
     pub(crate) stored: Result<Value, String>,
     pub(crate) warnings: Vec<String>,
 }
@@ -41,7 +41,8 @@ pub(crate) fn asked(live: &Value, manifest: &Value, manager: &str) -> Value {
     asked
 }
 
-/// What the API server fills in where it matters here: the replicas, and templates that mean what they meant before.
+/// Adds the defaults of the API server that matter here: the replicas, and the stored form of templates with equal
+/// meaning.
 fn fill_in(live: &Value, asked: &mut Value) {
     let spec = &mut asked["spec"];
     if spec["replicas"].is_null() {
@@ -59,14 +60,14 @@ fn fill_in(live: &Value, asked: &mut Value) {
     }
 }
 
-/// Puts the request to the decision itself. Without an old object it is a CREATE.
+/// Calls the decision with the request. Without an old object, the request is a CREATE.
 pub(crate) fn ask(
     old: Option<&Value>,
     new: &Value,
     requester: &Requester,
     settings: &RawValue,
     lookups: &mut dyn Lookups,
-) -> anyhow::Result<Answer> {
+) -> anyhow::Result<PolicyAnswer> {
     let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
     let request = json!({
         "uid": "plan",
@@ -81,21 +82,21 @@ pub(crate) fn ask(
         "oldObject": old,
     });
     let answer = wire::validate(&payload(&to_raw_value(&request)?, settings), lookups);
-    let answer: Response = serde_json::from_slice(&answer)?;
+    let answer: PolicyResponse = serde_json::from_slice(&answer)?;
     let stored = if answer.accepted {
         Ok(answer.mutated_object.unwrap_or_else(|| new.clone()))
     } else {
         Err(answer.message.unwrap_or_default())
     };
-    Ok(Answer {
+    Ok(PolicyAnswer {
         stored,
         warnings: answer.warnings,
     })
 }
 
-/// What is read of Kubewarden's ValidationResponse.
+/// The fields of Kubewarden's ValidationResponse that are read.
 #[derive(Deserialize)]
-struct Response {
+struct PolicyResponse {
     accepted: bool,
     message: Option<String>,
     mutated_object: Option<Value>,
@@ -114,7 +115,7 @@ const MUTABLE: [&str; 7] = [
     "minReadySeconds",
 ];
 
-/// The fields of `spec` for which the API server would refuse the object after the policy has seen it.
+/// The changed fields of `spec` for which the API server would deny the object after the policy.
 pub(crate) fn forbidden(live: &Value, stored: &Value) -> Vec<String> {
     let (Some(before), Some(after)) = (live["spec"].as_object(), stored["spec"].as_object()) else {
         return Vec::new();
@@ -123,7 +124,7 @@ pub(crate) fn forbidden(live: &Value, stored: &Value) -> Vec<String> {
     fields.sort();
     fields.dedup();
     let changed = |field: &&String| before.get(*field) != after.get(*field) && !MUTABLE.contains(&field.as_str());
-    let words = |field: &String| format!("spec.{field}: the API server does not let it change");
+    let words = |field: &String| format!("spec.{field}: the API server denies changes of this field");
     fields.into_iter().filter(changed).map(words).collect()
 }
 
@@ -135,7 +136,7 @@ mod tests {
     use crate::cli::plan::overlay::LAST_APPLIED;
 
     #[test]
-    fn client_side_apply_keeps_what_it_applied_and_others_do_not() {
+    fn asked_keeps_last_applied_only_client_side() {
         let live = json!({"metadata": {"name": "web"}, "spec": {"replicas": 3}});
         let manifest = json!({"spec": {"replicas": 2}});
         let applied = |manager| asked(&live, &manifest, manager)["metadata"]["annotations"][LAST_APPLIED].clone();
@@ -144,12 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_cannot_change_is_named() {
+    fn forbidden_names_immutable_fields() {
         let live = json!({"spec": {"replicas": 3, "serviceName": "a", "selector": {}}});
         let stored = json!({"spec": {"replicas": 5, "serviceName": "b", "selector": {}}});
         assert_eq!(
             forbidden(&live, &stored),
-            ["spec.serviceName: the API server does not let it change"]
+            ["spec.serviceName: the API server denies changes of this field"]
         );
     }
 }

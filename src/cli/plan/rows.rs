@@ -1,12 +1,12 @@
-//! One row for each claim: what it is, what it would become, when, and what stands in the way.
+//! One row for each PVC: its present and new values, its step, its obstacles.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::ceilings::{Ceilings, Growth};
-use super::forecast::{Forecast, ForecastClaim, Refused, Step, claims_of};
-use super::report::{Action, ClaimReport, Pods, State};
+use super::ceilings::{Ceilings, ClaimGrowth};
+use super::forecast::{DeniedWrite, Forecast, ForecastClaim, ForecastStep, claims_of};
+use super::report::{ClaimReport, ClaimValues, PlannedAction, PodOutcome};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
@@ -14,12 +14,12 @@ use crate::rollout::snapshot::Strategy;
 use crate::rollout::{ApplyClaim, ClaimState, SetView};
 use crate::templates::{ClaimTemplate, Quantity, keys};
 
-/// Judges writes to claims as the API server would.
+/// Checks writes to claims as the API server would.
 pub(crate) struct Judge<'a> {
     state: &'a Recorded,
     set: SetView,
     ceilings: Ceilings,
-    /// By name.
+    /// The claims by name.
     claims: BTreeMap<String, Claim>,
 }
 
@@ -43,37 +43,37 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// What cannot be judged, in words.
+    /// Notes on quotas that could not be checked.
     pub(crate) fn unchecked(&self) -> Vec<String> {
         let quotas = self.ceilings.unchecked.iter();
         quotas.map(|what| format!("not checked: {what}")).collect()
     }
 
-    /// Whether the API server would refuse this write in its turn; what is accepted is counted.
-    pub(crate) fn refuses(&mut self, apply: &ApplyClaim) -> Result<(), Refused> {
-        let refused = |message| Refused {
+    /// Checks whether the API server would deny this write in its turn. Accepted writes are counted.
+    pub(crate) fn check(&mut self, apply: &ApplyClaim) -> Result<(), DeniedWrite> {
+        let denied = |message| DeniedWrite {
             reason: "Forbidden",
             message,
         };
         let name = apply.name.as_str();
         if let Some(obstacle) = self.obstacles(name).first() {
-            return Err(refused(obstacle.to_string()));
+            return Err(denied(obstacle.to_string()));
         }
         let Some(object) = self.state.one("v1", "PersistentVolumeClaim", &self.set.namespace, name) else {
             return Ok(());
         };
         if let Some(limit) = self.ceilings.limit(apply.storage) {
-            return Err(refused(limit));
+            return Err(denied(limit));
         }
-        let growth = Growth {
+        let growth = ClaimGrowth {
             class: class_of(object),
             from: counted(object),
             to: apply.storage,
         };
-        self.ceilings.charge(growth).map_err(refused)
+        self.ceilings.charge(growth).map_err(denied)
     }
 
-    /// What keeps a claim from following its template, whenever its turn is.
+    /// The obstacles of a claim that do not depend on its turn.
     fn obstacles(&self, name: &str) -> Vec<Obstacle> {
         let Some((claim, template, ordinal)) = self.place(name) else {
             return Vec::new();
@@ -120,13 +120,18 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// True iff the claim would not follow.
+/// True iff the claim would not be updated.
 pub(crate) fn is_stuck(claim: &ClaimReport) -> bool {
-    matches!(claim.action, Action::Blocked | Action::NotReached) || !claim.obstacles.is_empty()
+    matches!(claim.action, PlannedAction::Blocked | PlannedAction::NotReached) || !claim.obstacles.is_empty()
 }
 
 /// The rows of a forecast, in its order.
-pub(crate) fn rows(before: &[ForecastClaim], forecast: &Forecast, judge: &Judge<'_>, pods: Pods) -> Vec<ClaimReport> {
+pub(crate) fn rows(
+    before: &[ForecastClaim],
+    forecast: &Forecast,
+    judge: &Judge<'_>,
+    pods: PodOutcome,
+) -> Vec<ClaimReport> {
     let after = claims_of(&forecast.end);
     let rows = before.iter().map(|standing| {
         let end = after.iter().find(|end| end.name == standing.name).unwrap_or(standing);
@@ -135,24 +140,30 @@ pub(crate) fn rows(before: &[ForecastClaim], forecast: &Forecast, judge: &Judge<
     rows.collect()
 }
 
-fn row(start: &ForecastClaim, end: &ForecastClaim, forecast: &Forecast, judge: &Judge<'_>, pods: Pods) -> ClaimReport {
+fn row(
+    start: &ForecastClaim,
+    end: &ForecastClaim,
+    forecast: &Forecast,
+    judge: &Judge<'_>,
+    pods: PodOutcome,
+) -> ClaimReport {
     let set = &judge.set;
     let mut writes = forecast.steps.iter().filter_map(|step| match step {
-        Step::Claim(name) => Some(name),
-        Step::Pod(_) => None,
+        ForecastStep::Claim(name) => Some(name),
+        ForecastStep::Pod(_) => None,
     });
     let step = writes.position(|name| *name == start.name);
     let object = judge
         .state
         .one("v1", "PersistentVolumeClaim", &set.namespace, &start.name);
     let action = if step.is_some() {
-        Action::Update
+        PlannedAction::Update
     } else {
         action(set, start, end)
     };
     let written = matches!(
         action,
-        Action::Update | Action::Blocked | Action::NotReached | Action::Held
+        PlannedAction::Update | PlannedAction::Blocked | PlannedAction::NotReached | PlannedAction::Held
     );
     let apply = start
         .apply
@@ -164,7 +175,7 @@ fn row(start: &ForecastClaim, end: &ForecastClaim, forecast: &Forecast, judge: &
         step: step.map(|step| step + 1),
         action,
         now: object.map(state),
-        then: object.zip(apply).map(|(object, apply)| State {
+        then: object.zip(apply).map(|(object, apply)| ClaimValues {
             storage: apply.storage.to_string(),
             capacity: None,
             attributes_class: apply
@@ -178,32 +189,32 @@ fn row(start: &ForecastClaim, end: &ForecastClaim, forecast: &Forecast, judge: &
             .map(|(object, apply)| changed_keys(object, apply))
             .unwrap_or_default(),
         pod_replaced: match pods {
-            Pods::AfterTheirClaims => forecast.steps.contains(&Step::Pod(start.ordinal)),
-            Pods::ByThemselves => !set.is_below_partition(start.ordinal),
-            Pods::KeepRunning | Pods::WhenDeleted => false,
+            PodOutcome::AfterTheirClaims => forecast.steps.contains(&ForecastStep::Pod(start.ordinal)),
+            PodOutcome::ByThemselves => !set.is_below_partition(start.ordinal),
+            PodOutcome::KeepRunning | PodOutcome::WhenDeleted => false,
         },
         obstacles: obstacles(end, apply.is_some(), judge),
     }
 }
 
-/// What stands in the way of a claim: what became of it in the forecast, and, for one that is to be written, what the
-/// judge says whenever its turn is.
+/// The obstacles of a claim: its state at the end of the forecast and, if it is to be written, the obstacles that the
+/// judge finds.
 fn obstacles(end: &ForecastClaim, written: bool, judge: &Judge<'_>) -> Vec<String> {
     let mut obstacles = Vec::new();
     if is_blocked(end.state) {
         obstacles.push(end.message.clone());
     }
     if written {
-        // What differs was said, with both values.
-        let unsaid = |obstacle: &&Obstacle| !matches!(obstacle, Obstacle::Differs { .. });
+        // Differences are reported already, with both values.
+        let is_new = |obstacle: &&Obstacle| !matches!(obstacle, Obstacle::Differs { .. });
         let found = judge.obstacles(&end.name);
-        obstacles.extend(found.iter().filter(unsaid).map(ToString::to_string));
+        obstacles.extend(found.iter().filter(is_new).map(ToString::to_string));
         obstacles.dedup();
     }
     obstacles
 }
 
-/// True iff a claim in this state does not move on by itself.
+/// True iff a claim in this state does not make progress by itself.
 const fn is_blocked(state: ClaimState) -> bool {
     matches!(
         state,
@@ -211,23 +222,27 @@ const fn is_blocked(state: ClaimState) -> bool {
     )
 }
 
-/// What would be done with a claim that is never written in the forecast.
-fn action(set: &SetView, start: &ForecastClaim, end: &ForecastClaim) -> Action {
+/// The action on a claim that the forecast never writes.
+fn action(set: &SetView, start: &ForecastClaim, end: &ForecastClaim) -> PlannedAction {
     match end.state {
-        ClaimState::Done if start.state == ClaimState::Done => Action::UpToDate,
-        ClaimState::Missing | ClaimState::Terminating => Action::Create,
-        blocked if is_blocked(blocked) => Action::Blocked,
+        ClaimState::Done if start.state == ClaimState::Done => PlannedAction::UpToDate,
+        ClaimState::Missing | ClaimState::Terminating => PlannedAction::Create,
+        blocked if is_blocked(blocked) => PlannedAction::Blocked,
         ClaimState::Pending => {
             let held = set.paused || set.strategy == Strategy::OnDelete || set.is_below_partition(start.ordinal);
-            if held { Action::Held } else { Action::NotReached }
+            if held {
+                PlannedAction::Held
+            } else {
+                PlannedAction::NotReached
+            }
         }
-        _ => Action::Wait,
+        _ => PlannedAction::Wait,
     }
 }
 
-fn state(claim: &Value) -> State {
+fn state(claim: &Value) -> ClaimValues {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    State {
+    ClaimValues {
         storage: text(&claim["spec"]["resources"]["requests"]["storage"]).unwrap_or_else(|| "-".to_owned()),
         capacity: text(&claim["status"]["capacity"]["storage"]),
         storage_class: class_of(claim).map(str::to_owned),
@@ -235,7 +250,7 @@ fn state(claim: &Value) -> State {
     }
 }
 
-/// The storage class of a claim, as quotas see it: the older annotation comes first.
+/// The storage class of a claim in quotas: the older annotation comes first.
 fn class_of(claim: &Value) -> Option<&str> {
     let annotation = &claim["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"];
     annotation
@@ -243,7 +258,7 @@ fn class_of(claim: &Value) -> Option<&str> {
         .or_else(|| claim["spec"]["storageClassName"].as_str())
 }
 
-/// What a claim counts for in quotas: also what has been allocated for it.
+/// The size of a claim in quotas, allocated resources included.
 fn counted(claim: &Value) -> Quantity {
     let amount = |value: &Value| value.as_str().and_then(|text| text.parse::<Quantity>().ok());
     let request = amount(&claim["spec"]["resources"]["requests"]["storage"]);

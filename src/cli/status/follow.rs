@@ -7,28 +7,28 @@ use futures::stream::StreamExt as _;
 use tokio::time::{sleep, timeout};
 
 use super::render::{changes, render};
-use super::source::{Changes, Source};
-use super::view::SetView;
+use super::source::{Changes, StatusSource};
+use super::view::StatusView;
 use super::{Width, shape};
 use crate::cli::output::print;
 
-/// Changes come in flocks: they are shown together.
+/// Changes within this time are shown together.
 const TOGETHER: Duration = Duration::from_millis(100);
-/// Also without a change, in case a watch is blind for a while.
+/// The longest time between two reads, in case a watch misses a change.
 const AT_LATEST: Duration = Duration::from_secs(10);
 
-/// Draws again on every change on a terminal, prints a line per change elsewhere. Ends when everything shown is complete;
-/// a set without a rollout is waited for. Ctrl-C ends it, too.
-pub(crate) async fn follow(source: &Source, terminal: bool) -> anyhow::Result<()> {
+/// Redraws on every change on a terminal, prints a line for each change elsewhere. Ends when everything shown is
+/// complete, or at Ctrl-C. Waits for the rollout of a set that has none.
+pub(crate) async fn follow(source: &StatusSource, terminal: bool) -> anyhow::Result<()> {
     tokio::select! {
         ended = until_complete(source, terminal) => ended,
         _ = tokio::signal::ctrl_c() => Ok(()),
     }
 }
 
-async fn until_complete(source: &Source, terminal: bool) -> anyhow::Result<()> {
+async fn until_complete(source: &StatusSource, terminal: bool) -> anyhow::Result<()> {
     let mut stream = source.changes();
-    let mut shown: Vec<SetView> = Vec::new();
+    let mut shown: Vec<StatusView> = Vec::new();
     let mut drawn = String::new();
     loop {
         let views = source.load().await?;
@@ -51,14 +51,14 @@ async fn until_complete(source: &Source, terminal: bool) -> anyhow::Result<()> {
     }
 }
 
-/// Waits for a change, and for those that come with it.
+/// Waits for a change, and for those shortly after it.
 async fn next(stream: &mut Changes) {
     timeout(AT_LATEST, stream.next()).await.ok();
     sleep(TOGETHER).await;
     while stream.next().now_or_never().flatten().is_some() {}
 }
 
-/// Moves the cursor to where the old text began, and clears what follows.
+/// Moves the cursor to the start of the old text and clears the rest of the screen.
 fn over(old: &str) -> String {
     match old.lines().count() {
         0 => String::new(),
@@ -71,7 +71,7 @@ mod tests {
     use super::over;
 
     #[test]
-    fn a_picture_is_drawn_over_the_one_before() {
+    fn over_clears_the_old_text() {
         assert_eq!(over(""), "");
         assert_eq!(over("a\nb\n"), "\x1b[2A\x1b[0J");
     }

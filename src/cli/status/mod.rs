@@ -1,7 +1,7 @@
-//! `claim-rollout status`: what is being rolled out, and how far each claim is.
+//! `claim-rollout status`: the progress of rollouts.
 //!
-//! [`source`] reads the cluster, [`view`] makes of it what there is to show, [`render`] draws that, [`follow`] does so
-//! until the rollout is complete. All but the first and the last are pure.
+//! [`source`] reads the cluster, [`view`] selects the values to show, [`render`] draws them, [`follow`] repeats this
+//! until the rollout is complete. [`view`] and [`render`] are pure.
 
 mod follow;
 mod pods;
@@ -16,48 +16,47 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use self::render::{Paint, Shape, render};
-use self::source::Source;
-use self::view::SetView;
+use self::source::StatusSource;
+use self::view::StatusView;
 use super::ClusterArguments;
 use super::output::{self, print};
 
-/// Show what is being rolled out, and how far each claim is
+/// Show the progress of rollouts and the state of each PVC
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    which: Which,
-    /// Show every change until the rollout is complete, or until Ctrl-C.
+    which: Selection,
+    /// Show every change until the rollout is complete, or until Ctrl-C
     #[arg(short, long, conflicts_with = "output")]
     watch: bool,
-    /// The format.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<Output>,
+    output: Option<StatusFormat>,
 }
 
-/// The formats beside the usual one.
+/// The output formats other than text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// More columns, nothing cut off.
+enum StatusFormat {
+    /// More columns, and full values
     Wide,
-    /// JSON.
+    /// JSON
     Json,
-    /// YAML.
+    /// YAML
     Yaml,
-    /// Kind and name only.
+    /// Kind and name only
     Name,
 }
 
-/// What is shown.
+/// The StatefulSets to show.
 #[derive(Debug, Args)]
-pub(crate) struct Which {
-    /// StatefulSets; all with a rollout if none is named.
+pub(crate) struct Selection {
+    /// Names of StatefulSets; all with a rollout if omitted
     names: Vec<String>,
-    /// In all namespaces.
+    /// Show rollouts across all namespaces
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     all_namespaces: bool,
 }
 
-/// Runs the subcommand.
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.watch {
         return watch(cluster, &arguments.which).await;
@@ -67,30 +66,29 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
 }
 
 /// Shows every change until the rollout is complete: the subcommand `watch`.
-pub(crate) async fn watch(cluster: &ClusterArguments, which: &Which) -> anyhow::Result<()> {
+pub(crate) async fn watch(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result<()> {
     follow::follow(&source(cluster, which).await?, stdout().is_terminal()).await
 }
 
-async fn source(cluster: &ClusterArguments, which: &Which) -> anyhow::Result<Source> {
+async fn source(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result<StatusSource> {
     let (client, namespace) = cluster.connect().await?;
     let namespace = (!which.all_namespaces).then_some(namespace);
-    Ok(Source::new(client, namespace, which.names.clone()))
+    Ok(StatusSource::new(client, namespace, which.names.clone()))
 }
 
-/// The whole output.
-fn text(views: &[SetView], output: Option<Output>) -> anyhow::Result<String> {
+fn text(views: &[StatusView], output: Option<StatusFormat>) -> anyhow::Result<String> {
     let document = || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "StatusList", "items": views});
     Ok(match output {
         None => render(views, shape(Width::OfTerminal)),
-        Some(Output::Wide) => render(views, shape(Width::Unlimited)),
-        Some(Output::Json) => output::json(&document())?,
-        Some(Output::Yaml) => output::yaml(&document())?,
-        Some(Output::Name) => views.iter().map(resource_name).collect(),
+        Some(StatusFormat::Wide) => render(views, shape(Width::Unlimited)),
+        Some(StatusFormat::Json) => output::json(&document())?,
+        Some(StatusFormat::Yaml) => output::yaml(&document())?,
+        Some(StatusFormat::Name) => views.iter().map(resource_name).collect(),
     })
 }
 
-/// As kubectl names it; of a set without a rollout there is only the set.
-fn resource_name(view: &SetView) -> String {
+/// The resource as kubectl names it: the ClaimRollout, or the set if it has no rollout.
+fn resource_name(view: &StatusView) -> String {
     let kind = if view.target.is_some() {
         "claimrollout.claim-rollout.io"
     } else {
@@ -99,14 +97,14 @@ fn resource_name(view: &SetView) -> String {
     format!("{kind}/{}\n", view.name)
 }
 
-/// How wide lines may get.
+/// The maximum width of lines.
 #[derive(Clone, Copy)]
 enum Width {
     OfTerminal,
     Unlimited,
 }
 
-/// How to draw on the standard output of this process.
+/// The drawing style for standard output.
 fn shape(width: Width) -> Shape {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     Shape {

@@ -1,4 +1,4 @@
-//! What there is to show of Pods: only while they wait for their claims, or are being replaced.
+//! The Pods to show: only while they wait for their PVCs or are being replaced.
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -10,18 +10,18 @@ const REVISION: &str = "controller-revision-hash";
 /// A Pod of a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PodView {
+pub(crate) struct PodStatusView {
     pub(crate) name: String,
     pub(crate) ordinal: u32,
     pub(crate) state: PodState,
 }
 
-/// How far a Pod has come.
+/// The state of a Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum PodState {
-    /// It runs at the older revision: its claims come first, or it is below the partition.
+    /// It runs at the old revision: its claims come first, or it is below the partition.
     Waiting,
-    /// It is on its way out, to be made anew.
+    /// It is being deleted, to be created anew.
     Terminating,
     /// It does not exist.
     Missing,
@@ -32,7 +32,7 @@ pub(crate) enum PodState {
 }
 
 impl PodState {
-    /// In words.
+    /// The state in the output.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -44,8 +44,8 @@ impl PodState {
     }
 }
 
-/// The Pods of a set, highest ordinal first; none where none waits.
-pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodView> {
+/// The Pods of a set, highest ordinal first; none unless one waits.
+pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodStatusView> {
     let Some(spec) = &set.spec else {
         return Vec::new();
     };
@@ -54,7 +54,7 @@ pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodView> {
     let replicas = natural(Some(spec.replicas.unwrap_or(1)));
     let set_name = set.metadata.name.as_deref().unwrap_or_default();
     let update = set.status.as_ref().and_then(|status| status.update_revision.as_deref());
-    let views: Vec<PodView> = (first..first.saturating_add(replicas))
+    let views: Vec<PodStatusView> = (first..first.saturating_add(replicas))
         .rev()
         .map(|ordinal| {
             let name = format!("{set_name}-{ordinal}");
@@ -63,7 +63,7 @@ pub(crate) fn pods(set: &StatefulSet, pods: &[Pod]) -> Vec<PodView> {
                 .iter()
                 .find(ours)
                 .map_or(PodState::Missing, |pod| state(pod, update));
-            PodView { name, ordinal, state }
+            PodStatusView { name, ordinal, state }
         })
         .collect();
     let behind = views.iter().any(|view| view.state == PodState::Waiting);
@@ -130,15 +130,16 @@ mod tests {
     }
 
     #[test]
-    fn each_replica_has_a_pod_in_a_state() {
-        let mut gone = pod(4, "a", "True");
-        gone.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).expect("a time");
+    fn pods_have_a_state_for_each_replica() {
+        let mut terminating = pod(4, "a", "True");
+        terminating.metadata.deletion_timestamp =
+            serde_json::from_value(json!("2026-01-01T00:00:00Z")).expect("a time");
         let mut others = pod(2, "b", "True");
         others.metadata.owner_references = None;
         let all = [
             pod(6, "b", "True"),
             pod(5, "b", "False"),
-            gone,
+            terminating,
             pod(3, "a", "True"),
             others,
         ];
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_pod_waits_nothing_is_shown() {
+    fn pods_are_hidden_unless_one_waits() {
         let all: Vec<Pod> = (2..7).map(|ordinal| pod(ordinal, "b", "True")).collect();
         assert_eq!(shown(&all), Vec::<String>::new());
     }

@@ -1,15 +1,15 @@
-//! Draws views as text: a pure function.
+//! Renders views as text.
 
 use super::pods::PodState;
-use super::rollout::State;
-use super::view::{ClaimView, SetView, Target};
+use super::rollout::RolloutPhase;
+use super::view::{ClaimView, StatusView, TargetView};
 use crate::templates::UpdatePolicy;
 
-/// How to draw.
+/// The drawing style.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) paint: Paint,
-    /// The columns that a line may have; without a limit there are more of them.
+    /// The maximum width of a line; without one, more values are shown.
     pub(crate) width: Option<usize>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum Paint {
     Coloured,
 }
 
-/// What a piece of text stands for.
+/// The meaning of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ink {
     Text,
@@ -32,22 +32,22 @@ enum Ink {
 }
 
 /// A line in pieces, so that it can be cut before it is painted.
-struct Line(Vec<(Ink, String)>);
+struct StyledLine(Vec<(Ink, String)>);
 
 /// The width of a bar.
 const BAR: usize = 10;
 
 /// All views, one below the other.
-pub(crate) fn render(views: &[SetView], shape: Shape) -> String {
+pub(crate) fn render(views: &[StatusView], shape: Shape) -> String {
     if views.is_empty() {
-        return "nothing is being rolled out here (-A looks in all namespaces)\n".to_owned();
+        return "no rollouts found (-A shows all namespaces)\n".to_owned();
     }
     let blocks: Vec<String> = views.iter().map(|view| block(view, shape)).collect();
     blocks.join("\n")
 }
 
-/// One line for every claim and every rollout that is not what it was.
-pub(crate) fn changes(before: &[SetView], after: &[SetView]) -> Vec<String> {
+/// One line for every claim and every rollout that changed.
+pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String> {
     let mut lines = Vec::new();
     for view in after {
         let old = before
@@ -88,21 +88,21 @@ pub(crate) fn changes(before: &[SetView], after: &[SetView]) -> Vec<String> {
 }
 
 /// A set and its claims.
-fn block(view: &SetView, shape: Shape) -> String {
+fn block(view: &StatusView, shape: Shape) -> String {
     let mut lines = vec![heading(view, shape)];
     if let Some(note) = &view.note {
         let ink = if view
             .target
             .as_ref()
-            .is_some_and(|target| target.state == State::Stalled)
+            .is_some_and(|target| target.state == RolloutPhase::Stalled)
         {
             Ink::Bad
         } else {
             Ink::Text
         };
-        lines.push(Line(vec![(Ink::Text, "  ".to_owned()), (ink, note.clone())]));
+        lines.push(StyledLine(vec![(Ink::Text, "  ".to_owned()), (ink, note.clone())]));
     }
-    let columns = Columns::of(&view.claims);
+    let columns = ColumnWidths::of(&view.claims);
     let replicas = replicas(view);
     let plain = view.pods.is_empty() && replicas.iter().all(|(_, _, claims)| claims.len() == 1);
     for (index, (name, pod, claims)) in replicas.iter().enumerate() {
@@ -126,10 +126,10 @@ fn block(view: &SetView, shape: Shape) -> String {
 }
 
 /// A replica: its name, its Pod where one is shown, and its claims.
-type Replica<'a> = (String, Option<PodState>, Vec<&'a ClaimView>);
+type ReplicaLines<'a> = (String, Option<PodState>, Vec<&'a ClaimView>);
 
-/// The replicas, highest ordinal first. With one claim each, and no Pod that matters, a line is enough for one.
-fn replicas(view: &SetView) -> Vec<Replica<'_>> {
+/// The replicas, highest ordinal first.
+fn replicas(view: &StatusView) -> Vec<ReplicaLines<'_>> {
     let mut ordinals: Vec<u32> = view.claims.iter().map(|claim| claim.ordinal).collect();
     ordinals.extend(view.pods.iter().map(|pod| pod.ordinal));
     ordinals.sort_unstable_by(|a, b| b.cmp(a));
@@ -142,7 +142,7 @@ fn replicas(view: &SetView) -> Vec<Replica<'_>> {
     ordinals.into_iter().map(replica).collect()
 }
 
-/// The branch to the item at this place, and what goes on below it.
+/// The branch to the item at this index, and the trunk below it.
 fn branches(index: usize, items: usize) -> (&'static str, &'static str) {
     if index + 1 == items {
         ("└─", " ")
@@ -152,7 +152,7 @@ fn branches(index: usize, items: usize) -> (&'static str, &'static str) {
 }
 
 /// `├─ web-1  Pod waiting`
-fn replica(branch: &str, name: &str, pod: Option<PodState>) -> Line {
+fn replica(branch: &str, name: &str, pod: Option<PodState>) -> StyledLine {
     let mut pieces = vec![(Ink::Quiet, format!("  {branch} ")), (Ink::Name, name.to_owned())];
     if let Some(pod) = pod {
         let ink = match pod {
@@ -162,11 +162,11 @@ fn replica(branch: &str, name: &str, pod: Option<PodState>) -> Line {
         };
         pieces.push((ink, format!("  Pod {}", pod.as_str())));
     }
-    Line(pieces)
+    StyledLine(pieces)
 }
 
 /// `default/web  6c9f7d5b84  InPlace, LockStep                2/3 replicas, Reconciling`, with the end at the right.
-fn heading(view: &SetView, shape: Shape) -> Line {
+fn heading(view: &StatusView, shape: Shape) -> StyledLine {
     let mut pieces = vec![
         (Ink::Quiet, format!("{}/", view.namespace)),
         (Ink::Name, view.name.clone()),
@@ -184,25 +184,25 @@ fn heading(view: &SetView, shape: Shape) -> Line {
             .width
             .map_or(2, |width| width.saturating_sub(used + end.chars().count()).max(2));
         let ink = match target.state {
-            State::Reconciling => Ink::Busy,
-            State::Stalled => Ink::Bad,
-            State::Complete => Ink::Good,
+            RolloutPhase::Reconciling => Ink::Busy,
+            RolloutPhase::Stalled => Ink::Bad,
+            RolloutPhase::Complete => Ink::Good,
         };
         pieces.push((ink, format!("{}{end}", " ".repeat(gap))));
     }
-    Line(pieces)
+    StyledLine(pieces)
 }
 
-fn progress(target: &Target) -> String {
-    // Nothing is counted where nothing is rolled out.
+fn progress(target: &TargetView) -> String {
+    // Without a rollout there is nothing to count.
     if target.policy == UpdatePolicy::OnClaimDelete.as_str() {
-        return "existing claims are left alone".to_owned();
+        return "existing PVCs stay as they are".to_owned();
     }
     format!("{}/{} replicas, {:?}", target.updated, target.replicas, target.state)
 }
 
 /// The widths of the columns of a block.
-struct Columns {
+struct ColumnWidths {
     ordinal: usize,
     name: usize,
     request: usize,
@@ -210,7 +210,7 @@ struct Columns {
     state: usize,
 }
 
-impl Columns {
+impl ColumnWidths {
     fn of(claims: &[ClaimView]) -> Self {
         let widest = |width: fn(&ClaimView) -> usize| claims.iter().map(width).max().unwrap_or(0);
         Self {
@@ -223,8 +223,8 @@ impl Columns {
     }
 }
 
-/// `├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver says so`
-fn row(claim: &ClaimView, branch: &str, ordinal: &str, columns: &Columns, shape: Shape) -> Line {
+/// `├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver works`
+fn row(claim: &ClaimView, branch: &str, ordinal: &str, columns: &ColumnWidths, shape: Shape) -> StyledLine {
     let ink = ink(&claim.state);
     let (request, capacity) = (columns.request, columns.capacity);
     let mut pieces = vec![
@@ -248,7 +248,7 @@ fn row(claim: &ClaimView, branch: &str, ordinal: &str, columns: &Columns, shape:
     if !claim.reason.is_empty() {
         pieces.push((Ink::Quiet, format!("  {}", claim.reason)));
     }
-    Line(pieces)
+    StyledLine(pieces)
 }
 
 /// A bar that is full only at 100.
@@ -266,7 +266,7 @@ fn ink(state: &str) -> Ink {
     }
 }
 
-/// Text that others wrote must not command the terminal.
+/// Replaces control characters: the text of others must not control the terminal.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|character| if character.is_control() { ' ' } else { character })
@@ -287,7 +287,7 @@ impl Ink {
     }
 }
 
-impl Line {
+impl StyledLine {
     /// The line, cut to the width and painted.
     fn draw(&self, shape: Shape) -> String {
         let total: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();

@@ -1,7 +1,7 @@
 use super::{Paint, Shape, changes, render};
-use crate::cli::status::pods::{PodState, PodView};
-use crate::cli::status::rollout::State;
-use crate::cli::status::view::{ClaimView, SetView, Target};
+use crate::cli::status::pods::{PodState, PodStatusView};
+use crate::cli::status::rollout::RolloutPhase;
+use crate::cli::status::view::{ClaimView, StatusView, TargetView};
 
 const PLAIN: Shape = Shape {
     paint: Paint::Plain,
@@ -22,15 +22,15 @@ fn claim(ordinal: u32, capacity: &str, percent: u8, state: &str, reason: &str) -
     }
 }
 
-fn web() -> SetView {
-    SetView {
+fn web() -> StatusView {
+    StatusView {
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
-        target: Some(Target {
+        target: Some(TargetView {
             revision: "6c9f7d5b84".to_owned(),
             policy: "InPlace".to_owned(),
             sync: "LockStep".to_owned(),
-            state: State::Reconciling,
+            state: RolloutPhase::Reconciling,
             replicas: 3,
             updated: 1,
             ready: 1,
@@ -47,7 +47,7 @@ fn web() -> SetView {
 }
 
 #[test]
-fn a_set_is_a_tree_of_its_claims_in_eighty_columns() {
+fn render_set_is_a_tree_in_eighty_columns() {
     let expected = "\
 shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
   waiting for data-web-1
@@ -59,7 +59,7 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
 }
 
 #[test]
-fn replicas_with_several_claims_or_pods_that_wait_are_a_level_of_their_own() {
+fn render_several_claims_or_pods_add_a_level() {
     let mut view = web();
     let log = |claim: &ClaimView| ClaimView {
         name: claim.name.replace("data", "log"),
@@ -71,7 +71,7 @@ fn replicas_with_several_claims_or_pods_that_wait_are_a_level_of_their_own() {
     view.claims.extend(logs);
     view.claims.sort_by_key(|claim| std::cmp::Reverse(claim.ordinal));
     view.claims.retain(|claim| claim.ordinal > 0);
-    let pod = |ordinal, state| PodView {
+    let pod = |ordinal, state| PodStatusView {
         name: format!("web-{ordinal}"),
         ordinal,
         state,
@@ -109,7 +109,7 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
 }
 
 #[test]
-fn no_line_is_wider_than_asked() {
+fn render_lines_fit_the_width() {
     let mut view = web();
     view.claims[1].reason = "x".repeat(300);
     view.note = Some("é".repeat(300));
@@ -134,7 +134,7 @@ fn no_line_is_wider_than_asked() {
 }
 
 #[test]
-fn colours_change_nothing_but_the_colour() {
+fn render_colours_do_not_change_the_text() {
     let coloured = render(
         &[web()],
         Shape {
@@ -157,7 +157,7 @@ fn colours_change_nothing_but_the_colour() {
 }
 
 #[test]
-fn messages_of_others_cannot_command_the_terminal() {
+fn render_removes_control_characters() {
     let mut view = web();
     view.claims[1].reason = "a\x1b[2Jb\r\nc".to_owned();
     let text = render(&[view.clone()], PLAIN) + &changes(&[], &[view]).concat();
@@ -165,12 +165,9 @@ fn messages_of_others_cannot_command_the_terminal() {
 }
 
 #[test]
-fn where_there_is_nothing_it_says_so() {
-    assert_eq!(
-        render(&[], PLAIN),
-        "nothing is being rolled out here (-A looks in all namespaces)\n"
-    );
-    let view = SetView {
+fn render_without_rollouts_is_a_message() {
+    assert_eq!(render(&[], PLAIN), "no rollouts found (-A shows all namespaces)\n");
+    let view = StatusView {
         target: None,
         note: Some("nothing staged".to_owned()),
         claims: Vec::new(),
@@ -180,7 +177,7 @@ fn where_there_is_nothing_it_says_so() {
 }
 
 #[test]
-fn only_what_changed_gets_a_line() {
+fn changes_have_a_line_for_each_changed_object() {
     let before = web();
     let mut after = web();
     assert_eq!(

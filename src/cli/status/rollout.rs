@@ -1,4 +1,4 @@
-//! A ClaimRollout, as far as `status` reads it.
+//! The fields of a ClaimRollout that `status` reads.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::templates::Quantity;
 
-/// A ClaimRollout, as far as it is shown. Everything is optional: an older or newer controller may have written it.
+/// A ClaimRollout. All fields are optional: an older or newer controller may have written it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rollout {
     pub(crate) metadata: ObjectMeta,
@@ -22,7 +22,7 @@ pub(crate) struct Rollout {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RolloutSpec {
-    pub(crate) set_ref: SetRef,
+    pub(crate) set_ref: RolloutSetRef,
     pub(super) revision: String,
     pub(super) templates: Vec<Value>,
     pub(super) update_policy: String,
@@ -31,7 +31,7 @@ pub(crate) struct RolloutSpec {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct SetRef {
+pub(crate) struct RolloutSetRef {
     pub(super) api_version: String,
     pub(crate) name: String,
     uid: String,
@@ -44,13 +44,13 @@ pub(crate) struct RolloutStatus {
     pub(super) replicas: u32,
     pub(super) updated_replicas: u32,
     pub(super) ready_replicas: u32,
-    pub(super) claims: Vec<ClaimStatus>,
-    pub(super) conditions: Vec<Condition>,
+    pub(super) claims: Vec<ReportedClaim>,
+    pub(super) conditions: Vec<RolloutCondition>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ClaimStatus {
+pub(super) struct ReportedClaim {
     pub(super) name: String,
     pub(super) ordinal: u32,
     pub(super) state: String,
@@ -60,22 +60,22 @@ pub(super) struct ClaimStatus {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Condition {
+pub(super) struct RolloutCondition {
     pub(super) r#type: String,
     pub(super) status: String,
     pub(super) message: String,
 }
 
-/// The state of a rollout: the condition that rules.
+/// The state of a rollout: its most important condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum State {
+pub(crate) enum RolloutPhase {
     Reconciling,
     Stalled,
     Complete,
 }
 
 impl Rollout {
-    /// Reads what it can.
+    /// Reads a ClaimRollout. Fields of unknown shape get their defaults.
     pub(crate) fn read(object: DynamicObject) -> Self {
         let part = |key: &str| object.data.get(key).cloned().unwrap_or_default();
         let spec = RolloutSpec::deserialize(part("spec")).unwrap_or_default();
@@ -88,42 +88,42 @@ impl Rollout {
         }
     }
 
-    /// The namespace that it shares with its set.
+    /// The namespace of the rollout and of its set.
     pub(crate) fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    /// True iff it is the rollout of this very set, not of an earlier one of the same name.
+    /// True iff this is the rollout of this set, not of a previous one of the same name.
     pub(crate) fn is_of(&self, set: &StatefulSet) -> bool {
         self.spec.set_ref.api_version == "apps/v1"
             && self.metadata.namespace == set.metadata.namespace
             && set.metadata.uid.as_deref() == Some(&self.spec.set_ref.uid)
     }
 
-    /// The condition of this type, if it holds.
-    pub(super) fn condition(&self, kind: &str) -> Option<&Condition> {
+    /// The condition of this type, if it is true.
+    pub(super) fn condition(&self, kind: &str) -> Option<&RolloutCondition> {
         self.status
             .conditions
             .iter()
             .find(|condition| condition.r#type == kind && condition.status == "True")
     }
 
-    /// The condition that rules.
-    pub(super) fn state(&self) -> State {
+    /// The state of the rollout.
+    pub(super) fn state(&self) -> RolloutPhase {
         let seen = self
             .metadata
             .generation
             .is_none_or(|generation| self.status.observed_generation >= generation);
         if self.condition("Stalled").is_some() {
-            State::Stalled
+            RolloutPhase::Stalled
         } else if seen && self.condition("Ready").is_some() {
-            State::Complete
+            RolloutPhase::Complete
         } else {
-            State::Reconciling
+            RolloutPhase::Reconciling
         }
     }
 
-    /// The size that the wish has for a template, by name.
+    /// The desired sizes by template name.
     pub(super) fn sizes(&self) -> BTreeMap<&str, Quantity> {
         let size = |template: &Value| {
             template["spec"]["resources"]["requests"]["storage"]

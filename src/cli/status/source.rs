@@ -1,4 +1,4 @@
-//! Reads the cluster: sets, ClaimRollouts, claims.
+//! Reads StatefulSets, ClaimRollouts, PVCs and Pods from the cluster.
 
 use anyhow::bail;
 use futures::stream::{BoxStream, SelectAll, StreamExt as _};
@@ -11,22 +11,22 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 
 use super::rollout::Rollout;
-use super::view::{SetView, view};
+use super::view::{StatusView, view};
 
-/// What is asked for, and where.
-pub(crate) struct Source {
+/// The StatefulSets to read.
+pub(crate) struct StatusSource {
     client: Client,
     namespace: Option<String>,
     names: Vec<String>,
 }
 
-/// Namespace and name of what is shown, and what there is of it.
-type Shown<'a> = (&'a str, &'a str, Option<&'a StatefulSet>, Option<&'a Rollout>);
+/// Namespace and name, and the set and the rollout if they exist.
+type ShownSet<'a> = (&'a str, &'a str, Option<&'a StatefulSet>, Option<&'a Rollout>);
 
-/// Something changed.
+/// A stream of changes.
 pub(crate) type Changes = SelectAll<BoxStream<'static, ()>>;
 
-impl Source {
+impl StatusSource {
     /// The sets of these names, or all with a rollout; in `namespace`, or in all.
     pub(crate) fn new(client: Client, namespace: Option<String>, names: Vec<String>) -> Self {
         Self {
@@ -36,16 +36,16 @@ impl Source {
         }
     }
 
-    /// Everything there is to show now, in the order of namespaces and names.
+    /// Reads the views, sorted by namespace and name.
     ///
     /// # Errors
-    /// If a set that is named is not there, or something cannot be read.
-    pub(crate) async fn load(&self) -> anyhow::Result<Vec<SetView>> {
+    /// If a named set is not found, or something cannot be read.
+    pub(crate) async fn load(&self) -> anyhow::Result<Vec<StatusView>> {
         let rollouts = self.rollouts().await?;
         let sets = self.list::<StatefulSet>(&self.only()).await?;
         let known = |set: &StatefulSet| rollouts.iter().any(|rollout| rollout.is_of(set));
         let named = |set: &StatefulSet| self.names.iter().any(|name| Some(name) == set.metadata.name.as_ref());
-        let mut shown: Vec<Shown<'_>> = Vec::new();
+        let mut shown: Vec<ShownSet<'_>> = Vec::new();
         for rollout in &rollouts {
             let set = sets.iter().find(|set| rollout.is_of(set));
             shown.push((rollout.namespace(), &rollout.spec.set_ref.name, set, Some(rollout)));
@@ -55,14 +55,14 @@ impl Source {
             shown.push((namespace, name, Some(set), None));
         }
         shown.sort_by_key(|(namespace, name, ..)| (*namespace, *name));
-        let mut views: Vec<SetView> = Vec::new();
+        let mut views: Vec<StatusView> = Vec::new();
         for of_namespace in shown.chunk_by(|one, other| one.0 == other.0) {
             let (claims, pods) = (
                 self.claims(of_namespace[0].0).await?,
                 self.pods(of_namespace[0].0).await?,
             );
             let view =
-                |(namespace, name, set, rollout): &Shown<'_>| view(namespace, name, *set, *rollout, &claims, &pods);
+                |(namespace, name, set, rollout): &ShownSet<'_>| view(namespace, name, *set, *rollout, &claims, &pods);
             views.extend(of_namespace.iter().map(view));
         }
         if let Some(missing) = self
@@ -70,13 +70,13 @@ impl Source {
             .iter()
             .find(|name| views.iter().all(|view| view.name != **name))
         {
-            bail!("expected a StatefulSet {missing:?}, but found none");
+            bail!("StatefulSet {missing:?} not found");
         }
         Ok(views)
     }
 
-    /// A stream with an item for every change of what [`load`](Self::load) reads. It never ends; what cannot be
-    /// watched at the moment is tried again.
+    /// A stream with an item for every change of what [`load`](Self::load) reads. It never ends;
+    /// failed watches are retried.
     pub(crate) fn changes(&self) -> Changes {
         let mut all = SelectAll::new();
         let rollouts = watcher(self.dynamic(&rollout_kind()), watcher::Config::default());
@@ -110,7 +110,7 @@ impl Source {
         Ok(claims.list(&ListParams::default()).await?.items)
     }
 
-    /// Pods are shown where they may be read.
+    /// The Pods; none if the user may not read them.
     async fn pods(&self, namespace: &str) -> anyhow::Result<Vec<Pod>> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         match pods.list(&ListParams::default()).await {
@@ -120,7 +120,7 @@ impl Source {
         }
     }
 
-    /// One set, where one is named: less to read.
+    /// Selects a single named set, to read less.
     fn only(&self) -> ListParams {
         match &self.names[..] {
             [name] => ListParams::default().fields(&format!("metadata.name={name}")),

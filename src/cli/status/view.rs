@@ -1,4 +1,4 @@
-//! What there is to show of a set: made of the objects as they are, without asking anybody.
+//! The values to show of a set, from its objects. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,37 +7,37 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use serde::Serialize;
 
-use super::pods::{self, PodView};
-use super::rollout::{ClaimStatus, Rollout, State};
+use super::pods::{self, PodStatusView};
+use super::rollout::{ReportedClaim, Rollout, RolloutPhase};
 use crate::templates::names::ordinal_of;
 use crate::templates::{Quantity, StagedChange, keys};
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SetView {
+pub(crate) struct StatusView {
     pub(crate) namespace: String,
     pub(crate) name: String,
-    /// What is being rolled out, if anything.
-    pub(crate) target: Option<Target>,
-    /// What to know or to do, in one line.
+    /// The target of the rollout, if there is one.
+    pub(crate) target: Option<TargetView>,
+    /// A note for the user in one line.
     pub(crate) note: Option<String>,
     /// In the order of the rollout: the highest ordinal first.
     pub(crate) claims: Vec<ClaimView>,
     /// The Pods in the same order, while they wait for their claims or are being replaced.
-    pub(crate) pods: Vec<PodView>,
-    /// True iff every replica is at the latest wish.
+    pub(crate) pods: Vec<PodStatusView>,
+    /// True iff every replica is at the target revision.
     pub(crate) complete: bool,
 }
 
-/// What is being rolled out.
+/// The target and the progress of a rollout.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Target {
+pub(crate) struct TargetView {
     pub(crate) revision: String,
     pub(crate) policy: String,
     pub(crate) sync: String,
-    pub(crate) state: State,
+    pub(crate) state: RolloutPhase,
     pub(crate) replicas: u32,
     pub(crate) updated: u32,
     pub(crate) ready: u32,
@@ -51,7 +51,7 @@ pub(crate) struct ClaimView {
     pub(crate) ordinal: u32,
     pub(crate) request: String,
     pub(crate) capacity: String,
-    /// How much of the wished size is there, in percent.
+    /// The capacity in percent of the desired size.
     pub(crate) percent: u8,
     /// One of the states of section "Claim states" of the documentation; empty without a rollout.
     pub(crate) state: String,
@@ -60,7 +60,7 @@ pub(crate) struct ClaimView {
     pub(crate) revision: Option<String>,
 }
 
-/// What there is to show of the set `name`: at least one of `set` and `rollout` is there.
+/// The view of the set `name`. At least one of `set` and `rollout` is given.
 pub(crate) fn view(
     namespace: &str,
     name: &str,
@@ -68,7 +68,7 @@ pub(crate) fn view(
     rollout: Option<&Rollout>,
     claims: &[PersistentVolumeClaim],
     all_pods: &[Pod],
-) -> SetView {
+) -> StatusView {
     let mut rows: Vec<ClaimView> = claims
         .iter()
         .filter_map(|claim| {
@@ -76,33 +76,33 @@ pub(crate) fn view(
             Some(claim_view(claim, &template, ordinal, rollout))
         })
         .collect();
-    let absent = |status: &&ClaimStatus| !rows.iter().any(|row| row.name == status.name);
+    let absent = |status: &&ReportedClaim| !rows.iter().any(|row| row.name == status.name);
     let listed = rollout.map_or(&[][..], |rollout| &rollout.status.claims);
     let missing: Vec<ClaimView> = listed.iter().filter(absent).map(missing_claim).collect();
     rows.extend(missing);
     rows.sort_by(|a, b| b.ordinal.cmp(&a.ordinal).then_with(|| a.name.cmp(&b.name)));
     let staged = set.and_then(staged_revision);
     let current = rollout.is_some_and(|rollout| staged.as_ref().is_none_or(|staged| *staged == rollout.spec.revision));
-    SetView {
+    StatusView {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         target: rollout.map(|rollout| target(rollout, set)),
         note: note(name, set, rollout, staged.as_deref()),
         claims: rows,
         pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
-        complete: current && rollout.is_some_and(|rollout| rollout.state() == State::Complete),
+        complete: current && rollout.is_some_and(|rollout| rollout.state() == RolloutPhase::Complete),
     }
 }
 
-fn target(rollout: &Rollout, set: Option<&StatefulSet>) -> Target {
-    // The StatefulSet knows how many there are before the controller counts them.
+fn target(rollout: &Rollout, set: Option<&StatefulSet>) -> TargetView {
+    // Before the controller reports, the StatefulSet has the number of replicas.
     let asked = set.and_then(|set| set.spec.as_ref()?.replicas).unwrap_or_default();
     let replicas = if rollout.is_reported {
         rollout.status.replicas
     } else {
         u32::try_from(asked).unwrap_or_default()
     };
-    Target {
+    TargetView {
         revision: rollout.spec.revision.clone(),
         policy: rollout.spec.update_policy.clone(),
         sync: rollout.spec.sync.clone(),
@@ -113,7 +113,7 @@ fn target(rollout: &Rollout, set: Option<&StatefulSet>) -> Target {
     }
 }
 
-/// The template and the ordinal of a claim of this set, if it is one.
+/// The template and the ordinal of a claim, if it is one of this set.
 fn place(
     claim: &PersistentVolumeClaim,
     set_name: &str,
@@ -154,7 +154,7 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
     let percent = percent(capacity.parse().ok().as_ref(), desired.as_ref());
     let (state, reason) = rollout.map_or((String::new(), String::new()), |rollout| {
         match state(claim, &name, revision.as_deref(), rollout) {
-            // The label says what was written, not what the driver has done.
+            // The label states what was written, not what the driver has done.
             (state, _) if state == "Done" && percent < 100 => {
                 ("Applied".to_owned(), format!("capacity {capacity} of {request}"))
             }
@@ -174,7 +174,7 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
     }
 }
 
-/// The state of a claim: what the controller says; where it says nothing, what the claim itself shows.
+/// The state of a claim as the controller reports it, or else as the claim itself shows it.
 fn state(claim: &PersistentVolumeClaim, name: &str, revision: Option<&str>, rollout: &Rollout) -> (String, String) {
     if let Some(status) = rollout.status.claims.iter().find(|status| status.name == name) {
         return (status.state.clone(), reason(status));
@@ -191,7 +191,7 @@ fn state(claim: &PersistentVolumeClaim, name: &str, revision: Option<&str>, roll
     (state.to_owned(), String::new())
 }
 
-fn reason(status: &ClaimStatus) -> String {
+fn reason(status: &ReportedClaim) -> String {
     if status.message.is_empty() {
         status.reason.clone()
     } else {
@@ -199,7 +199,7 @@ fn reason(status: &ClaimStatus) -> String {
     }
 }
 
-fn missing_claim(status: &ClaimStatus) -> ClaimView {
+fn missing_claim(status: &ReportedClaim) -> ClaimView {
     ClaimView {
         name: status.name.clone(),
         ordinal: status.ordinal,
@@ -241,16 +241,16 @@ fn staged_revision(set: &StatefulSet) -> Option<String> {
     Some(change.revision().to_string())
 }
 
-/// What a person should know, or do, now.
+/// The note for the user.
 fn note(name: &str, set: Option<&StatefulSet>, rollout: Option<&Rollout>, staged: Option<&str>) -> Option<String> {
     let Some(rollout) = rollout else {
         return Some(staged.map_or_else(
             || "nothing staged: change spec.volumeClaimTemplates and apply it as usual".to_owned(),
-            |revision| format!("{revision} is staged; the controller has not begun"),
+            |revision| format!("{revision} is staged; the controller has not started"),
         ));
     };
     let Some(set) = set else {
-        return Some("the set is gone".to_owned());
+        return Some("the StatefulSet was deleted".to_owned());
     };
     if let Some(newer) = staged.filter(|staged| *staged != rollout.spec.revision) {
         return Some(format!("{newer} is staged and will be next"));
@@ -261,18 +261,18 @@ fn note(name: &str, set: Option<&StatefulSet>, rollout: Option<&Rollout>, staged
     let ruling = ["Stalled", "Reconciling"]
         .into_iter()
         .find_map(|kind| rollout.condition(kind));
-    let told = ruling
+    let message = ruling
         .map(|condition| condition.message.clone())
         .filter(|message| !message.is_empty());
     if rollout.spec.update_policy == "OnClaimDelete" {
-        return told.or_else(|| {
+        return message.or_else(|| {
             Some(format!(
-                "only new claims; for all: kubectl annotate sts {name} {}=InPlace",
+                "only new PVCs; for all: kubectl annotate sts {name} {}=InPlace",
                 keys::UPDATE_POLICY
             ))
         });
     }
-    told
+    message
 }
 
 #[cfg(test)]

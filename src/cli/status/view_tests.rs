@@ -2,7 +2,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::{Value, json};
 
-use super::{Rollout, SetView, State};
+use super::{Rollout, RolloutPhase, StatusView};
 
 fn set(annotations: &Value) -> StatefulSet {
     let set = json!({
@@ -45,7 +45,7 @@ fn view(
     set: Option<&StatefulSet>,
     rollout: Option<&Rollout>,
     claims: &[PersistentVolumeClaim],
-) -> SetView {
+) -> StatusView {
     super::view(namespace, name, set, rollout, claims, &[])
 }
 
@@ -58,12 +58,12 @@ fn claims() -> Vec<PersistentVolumeClaim> {
     ]
 }
 
-fn of(rollout: &Rollout) -> SetView {
+fn of(rollout: &Rollout) -> StatusView {
     view("shop", "web", Some(&set(&json!({}))), Some(rollout), &claims())
 }
 
 #[test]
-fn claims_are_shown_in_the_order_of_the_rollout_with_what_the_controller_says_of_them() {
+fn view_has_claims_in_rollout_order_with_their_state() {
     let status = json!({
         "observedGeneration": 2, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 1,
         "claims": [
@@ -93,7 +93,7 @@ fn claims_are_shown_in_the_order_of_the_rollout_with_what_the_controller_says_of
 }
 
 #[test]
-fn a_rollout_is_complete_when_the_controller_says_so_of_the_latest_wish() {
+fn view_is_complete_when_ready_at_latest_generation() {
     let ready = json!([{"type": "Ready", "status": "True"}]);
     let now = rollout("InPlace", &json!({"observedGeneration": 2, "conditions": ready}));
     assert!(of(&now).complete);
@@ -105,13 +105,13 @@ fn a_rollout_is_complete_when_the_controller_says_so_of_the_latest_wish() {
         &json!({"observedGeneration": 2, "conditions": stalled}),
     ));
     assert_eq!(
-        (view.complete, view.target.expect("a wish").state),
-        (false, State::Stalled)
+        (view.complete, view.target.expect("a target").state),
+        (false, RolloutPhase::Stalled)
     );
 }
 
 #[test]
-fn a_set_without_a_rollout_says_what_to_do() {
+fn view_without_rollout_notes_what_to_do() {
     let note = |annotations: &Value| {
         view("shop", "web", Some(&set(annotations)), None, &claims())
             .note
@@ -135,7 +135,7 @@ fn a_set_without_a_rollout_says_what_to_do() {
         update_policy: crate::templates::UpdatePolicy::InPlace,
     };
     let staged = json!({"claim-rollout.io/staged": change.write().expect("short")});
-    let expected = format!("{} is staged; the controller has not begun", change.revision());
+    let expected = format!("{} is staged; the controller has not started", change.revision());
     assert_eq!(note(&staged), expected);
     let newer = view(
         "shop",
@@ -151,31 +151,31 @@ fn a_set_without_a_rollout_says_what_to_do() {
 }
 
 #[test]
-fn a_rollout_without_a_status_counts_no_written_pvc_as_done() {
+fn view_without_status_shows_written_pvc_as_applied() {
     let view = of(&rollout("InPlace", &Value::Null));
     let states: Vec<_> = view.claims.iter().map(|row| row.state.as_str()).collect();
     assert_eq!(states, ["Done", "Applied", "Pending"]);
     assert_eq!(view.claims[1].reason, "capacity 10Gi of 20Gi");
-    let target = view.target.expect("a wish");
+    let target = view.target.expect("a target");
     assert_eq!(
         (target.updated, target.replicas, target.state),
-        (0, 3, State::Reconciling)
+        (0, 3, RolloutPhase::Reconciling)
     );
 }
 
 #[test]
-fn existing_claims_that_are_left_alone_have_no_state_and_the_way_out_is_named() {
+fn view_on_claim_delete_has_no_claim_state() {
     let view = of(&rollout("OnClaimDelete", &json!({})));
     assert_eq!(view.claims[2].state, "");
     let note = view.note.expect("a note");
     assert_eq!(
         note,
-        "only new claims; for all: kubectl annotate sts web claim-rollout.io/update-policy=InPlace"
+        "only new PVCs; for all: kubectl annotate sts web claim-rollout.io/update-policy=InPlace"
     );
 }
 
 #[test]
-fn a_rollout_of_another_shape_is_shown_as_far_as_it_goes() {
+fn view_of_unknown_status_shape_is_partial() {
     let view = of(&rollout("InPlace", &json!({"replicas": "three"})));
-    assert_eq!(view.target.expect("a wish").replicas, 0);
+    assert_eq!(view.target.expect("a target").replicas, 0);
 }

@@ -1,15 +1,15 @@
-//! What is wrong with an installation.
+//! Faults of an installation.
 
 use serde_json::json;
 
 use super::{definition, policies, time, webhook, webhooks};
 use crate::claims::class::Known;
-use crate::cli::doctor::admission::{By, Part, Probe};
-use crate::cli::doctor::facts::{Facts, Lease, Stalled};
-use crate::cli::doctor::rights::Right;
+use crate::cli::doctor::admission::{By, Probe, WebhookPart};
+use crate::cli::doctor::facts::{InstallationFacts, Lease, Stalled};
+use crate::cli::doctor::rights::RbacRight;
 
-/// What is wrong, the finding as `severity subject | found`, and how its cure begins.
-pub(super) type Row = (&'static str, fn(&mut Facts), &'static str, &'static str);
+/// The fault, the finding as `severity subject | found`, and the beginning of its fix.
+pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &'static str);
 
 pub(super) const ROWS: &[Row] = &[
     (
@@ -27,16 +27,16 @@ pub(super) const ROWS: &[Row] = &[
     (
         "an older definition",
         |facts| definition(facts)["spec"]["names"]["shortNames"] = json!([]),
-        "Error customresourcedefinition/claimrollouts.claim-rollout.io | that spec.names.shortNames differs: it is older than this program",
+        "Error customresourcedefinition/claimrollouts.claim-rollout.io | another spec.names.shortNames: the definition is older than this program",
         "claim-rollout crd | kubectl apply ",
     ),
     (
-        "the policy is not asked",
+        "the policy is not called",
         |facts| {
             facts.probe = Probe::Accepted;
             webhooks(facts).clear();
         },
-        "Error admission of StatefulSets | that nobody asks it: templates cannot change, and annotations are not checked",
+        "Error admission of StatefulSets | that nothing calls it: templates cannot change, and annotations are not checked",
         "kubectl apply -k deploy/webhook",
     ),
     (
@@ -46,60 +46,60 @@ pub(super) const ROWS: &[Row] = &[
         "kubectl rollout restart -n claim-rollout deployment/claim-rollout-webhook",
     ),
     (
-        "who asks may not create sets",
+        "the user may not create sets",
         |facts| facts.probe = Probe::Unknown("forbidden".to_owned()),
         "Warning admission of StatefulSets | forbidden",
-        "run it as somebody ",
+        "run doctor as a user ",
     ),
     (
-        "what fails open",
+        "a webhook that fails open",
         |facts| webhooks(facts)[0].fails_closed = false,
-        "Error {} | Ignore: while the policy is away nothing is checked, and nothing is staged",
+        "Error {} | Ignore: while the policy is unavailable, nothing is checked or staged",
         "kubectl patch mutatingwebhookconfiguration/claim-rollout-webhook --type=json ",
     ),
     (
-        "what fails closed for everybody",
+        "a webhook that fails closed without conditions",
         |facts| webhooks(facts)[0].has_conditions = false,
-        "Error {} | none: while the policy is away every update of every StatefulSet is refused",
+        "Error {} | none: while the policy is unavailable, every update of a StatefulSet fails",
         "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml",
     ),
     (
-        "nobody trusts it, so it is not reached either",
+        "a webhook without a caBundle, which is unreachable too",
         |facts| {
             facts.probe = Probe::Unreachable("unknown authority".to_owned());
             webhooks(facts)[0].is_trusted = false;
         },
-        "Error {} | none: the API server trusts nobody there",
+        "Error {} | none: the API server cannot trust the server",
         "kubectl rollout restart -n claim-rollout deployment/claim-rollout-webhook",
     ),
     (
-        "both at once",
-        |facts| webhooks(facts).push(webhook(Part::Sets, By::Kubewarden)),
-        "Error {} | two: mutatingwebhookconfiguration/clusterwide-claim-rollout as well",
-        "kubectl delete mutatingwebhookconfiguration/claim-rollout-webhook, or else kubectl delete clusteradmissionpolicy/claim-rollout",
+        "Kubewarden and the built-in webhook",
+        |facts| webhooks(facts).push(webhook(WebhookPart::Sets, By::Kubewarden)),
+        "Error {} | two: also mutatingwebhookconfiguration/clusterwide-claim-rollout",
+        "kubectl delete mutatingwebhookconfiguration/claim-rollout-webhook, or kubectl delete clusteradmissionpolicy/claim-rollout",
     ),
     (
         "no webhook for new claims",
         |facts| drop(webhooks(facts).remove(1)),
-        "Warning mutatingwebhookconfiguration/claim-rollout-webhook | none: a new claim gets the old template, and has to be brought up later",
+        "Warning mutatingwebhookconfiguration/claim-rollout-webhook | none: new PVCs get the live templates, and have to be updated later",
         "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml",
     ),
     (
         "no webhook for Pods",
         |facts| drop(webhooks(facts).remove(2)),
-        "Warning mutatingwebhookconfiguration/claim-rollout-webhook | none: Pods are replaced before their claims are ready",
+        "Warning mutatingwebhookconfiguration/claim-rollout-webhook | none: Pods are replaced before their PVCs are ready",
         "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml",
     ),
     (
         "no guard",
         |facts| policies(facts).clear(),
-        "Warning validatingadmissionpolicies | none: what is staged is as safe as the policy alone makes it",
+        "Warning validatingadmissionpolicies | none: only the policy protects staged changes",
         "kubectl apply --server-side --force-conflicts -k deploy/guard",
     ),
     (
         "a policy of the guard is missing",
         |facts| drop(policies(facts).remove(1)),
-        "Error validatingadmissionpolicy/claim-rollout-replacing | none, although other parts of the guard are there",
+        "Error validatingadmissionpolicy/claim-rollout-replacing | none, although other policies of the guard are installed",
         "kubectl apply --server-side --force-conflicts -f deploy/guard/replacing.yaml",
     ),
     (
@@ -111,25 +111,25 @@ pub(super) const ROWS: &[Row] = &[
     (
         "a policy of the guard that fails open",
         |facts| policies(facts)[2].fails_closed = false,
-        "Error validatingadmissionpolicy/claim-rollout-controller-statefulsets | Ignore: what cannot be evaluated is let through",
+        "Error validatingadmissionpolicy/claim-rollout-controller-statefulsets | Ignore: requests that cannot be evaluated are allowed",
         "kubectl apply --server-side --force-conflicts -f deploy/guard/controller.yaml",
     ),
     (
         "a policy of the guard for another account",
         |facts| policies(facts)[3].conditions = "['system:serviceaccount:other:claim-rollout-controller']".to_owned(),
-        "Error validatingadmissionpolicy/claim-rollout-controller-persistentvolumeclaims | that it is not there: the guard takes the controller for somebody else",
+        "Error validatingadmissionpolicy/claim-rollout-controller-persistentvolumeclaims | other accounts: the guard does not recognize the controller",
         "kubectl apply --server-side --force-conflicts -f deploy/guard/controller.yaml, with that account in its matchConditions",
     ),
     (
         "a right is missing",
         |facts| {
-            facts.lacking[0].1.push(Right {
+            facts.lacking[0].1.push(RbacRight {
                 verb: "patch".to_owned(),
                 resource: "persistentvolumeclaims".to_owned(),
-                ..Right::default()
+                ..RbacRight::default()
             });
         },
-        "Error serviceaccount/claim-rollout/claim-rollout-controller | that it may not patch persistentvolumeclaims",
+        "Error serviceaccount/claim-rollout/claim-rollout-controller | no right to patch persistentvolumeclaims",
         "kubectl apply --server-side --force-conflicts -f deploy/controller/rbac.yaml",
     ),
     (
@@ -139,30 +139,30 @@ pub(super) const ROWS: &[Row] = &[
         "kubectl rollout restart -n claim-rollout deployment/claim-rollout-controller",
     ),
     (
-        "a Lease that was given back",
+        "a Lease without a holder",
         |facts| {
             facts.lease = Known::Found(Lease {
                 holder: String::new(),
                 renewed: Some(time(999)),
             });
         },
-        "Error lease/claim-rollout/claim-rollout-controller | nobody holding it",
+        "Error lease/claim-rollout/claim-rollout-controller | no holder",
         "kubectl rollout restart ",
     ),
     (
-        "a Lease of somebody who is gone",
+        "an abandoned Lease",
         |facts| facts.now = time(1058),
         "Error lease/claim-rollout/claim-rollout-controller | that one has not renewed it for 60 s",
         "kubectl rollout restart ",
     ),
     (
-        "what may not be read",
+        "a kind that may not be read",
         |facts| {
             facts.lease = Known::Unknown;
             facts.unread = vec![("leases".to_owned(), "forbidden".to_owned())];
         },
         "Warning leases | forbidden",
-        "run it as somebody who may read leases",
+        "run doctor as a user who may read leases",
     ),
     (
         "a rollout that is stalled",

@@ -5,11 +5,11 @@ use jiff::Timestamp;
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
 
-use super::admission::{By, Part, Probe, Webhook};
-use super::facts::{Facts, Lease};
-use super::guard::Policy;
+use super::admission::{By, InstalledWebhook, Probe, WebhookPart};
+use super::facts::{InstallationFacts, Lease};
+use super::guard::GuardPolicy;
 use super::rights::Account;
-use super::{Output, Severity, diagnose, summary, text};
+use super::{DoctorFormat, Severity, diagnose, summary, text};
 use crate::claims::class::Known;
 use crate::cli::drift::find::tests::{changed, even};
 use crate::controller::crd::ClaimRollout;
@@ -19,12 +19,12 @@ use crate::templates::{Phase, UpdatePolicy, keys};
 
 const BUILT_IN: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
 
-fn webhook(part: Part, by: By) -> Webhook {
+fn webhook(part: WebhookPart, by: By) -> InstalledWebhook {
     let name = match part {
-        Part::Sets => "claim-rollout",
-        Part::Claims => "claim-rollout-claims",
-        Part::Pods => "claim-rollout-pods",
-        Part::Retention => "claim-rollout-retention",
+        WebhookPart::Sets => "claim-rollout",
+        WebhookPart::Claims => "claim-rollout-claims",
+        WebhookPart::Pods => "claim-rollout-pods",
+        WebhookPart::Retention => "claim-rollout-retention",
     };
     let (configuration, name) = match by {
         By::BuiltIn => ("claim-rollout-webhook".to_owned(), format!("{name}.claim-rollout.io")),
@@ -33,27 +33,27 @@ fn webhook(part: Part, by: By) -> Webhook {
             format!("clusterwide-{name}.kubewarden.admission"),
         ),
     };
-    Webhook {
+    InstalledWebhook {
         configuration: format!("mutatingwebhookconfiguration/{configuration}"),
         place: 0,
         name,
         part,
         by,
-        fails_closed: part == Part::Sets,
+        fails_closed: part == WebhookPart::Sets,
         has_conditions: true,
         is_trusted: true,
     }
 }
 
 /// The policies of the guard, as they are installed.
-fn guard() -> Vec<Policy> {
+fn guard() -> Vec<GuardPolicy> {
     let names = [
         "claim-rollout-staged",
         "claim-rollout-replacing",
         "claim-rollout-controller-statefulsets",
         "claim-rollout-controller-persistentvolumeclaims",
     ];
-    let policy = |name: &'static str| Policy {
+    let policy = |name: &'static str| GuardPolicy {
         part: name,
         name: name.to_owned(),
         fails_closed: true,
@@ -63,21 +63,22 @@ fn guard() -> Vec<Policy> {
     names.map(policy).into()
 }
 
-/// All is well: the webhook of this program, a controller that leads, and a set whose claims are as its templates.
-fn healthy() -> Facts {
+/// A healthy installation: the built-in webhook, a controller with the Lease, and a set whose claims match its
+/// templates.
+fn healthy() -> InstallationFacts {
     let own = serde_json::to_value(ClaimRollout::crd()).expect("JSON");
     let mut stored = own.clone();
     stored["status"] = json!({"conditions": [{"type": "Established", "status": "True"}]});
-    Facts {
+    InstallationFacts {
         now: time(1000),
         namespace: "claim-rollout".to_owned(),
         definition: Known::Found(stored),
         own_definition: own,
-        probe: Probe::Refused,
+        probe: Probe::Denied,
         webhooks: Known::Found(vec![
-            webhook(Part::Sets, By::BuiltIn),
-            webhook(Part::Claims, By::BuiltIn),
-            webhook(Part::Pods, By::BuiltIn),
+            webhook(WebhookPart::Sets, By::BuiltIn),
+            webhook(WebhookPart::Claims, By::BuiltIn),
+            webhook(WebhookPart::Pods, By::BuiltIn),
         ]),
         guard: Known::Found(guard()),
         lacking: vec![(Account::Controller, Vec::new()), (Account::Webhook, Vec::new())],
@@ -96,88 +97,93 @@ fn time(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")
 }
 
-fn webhooks(facts: &mut Facts) -> &mut Vec<Webhook> {
+fn webhooks(facts: &mut InstallationFacts) -> &mut Vec<InstalledWebhook> {
     match &mut facts.webhooks {
         Known::Found(webhooks) => webhooks,
         _ => panic!("webhooks of the fixture"),
     }
 }
 
-fn policies(facts: &mut Facts) -> &mut Vec<Policy> {
+fn policies(facts: &mut InstallationFacts) -> &mut Vec<GuardPolicy> {
     match &mut facts.guard {
         Known::Found(policies) => policies,
         _ => panic!("the guard of the fixture"),
     }
 }
 
-fn definition(facts: &mut Facts) -> &mut Value {
+fn definition(facts: &mut InstallationFacts) -> &mut Value {
     match &mut facts.definition {
         Known::Found(definition) => definition,
         _ => panic!("a definition of the fixture"),
     }
 }
 
-fn is_the_only_finding(what: &str, facts: &Facts, expected: &str, heal: &str) {
+fn is_the_only_finding(what: &str, facts: &InstallationFacts, expected: &str, fix: &str) {
     let found = diagnose(facts);
     let lines: Vec<String> = found
         .iter()
         .map(|finding| format!("{:?} {} | {}", finding.severity, finding.subject, finding.found))
         .collect();
     assert_eq!(lines, [expected.replace("{}", BUILT_IN)], "{what}");
-    assert!(found[0].heal.starts_with(heal), "{what}: {}", found[0].heal);
+    assert!(found[0].fix.starts_with(fix), "{what}: {}", found[0].fix);
     assert!(!found[0].expected.is_empty(), "{what}");
 }
 
 #[test]
-fn each_fault_is_one_finding() {
-    for (what, plant, expected, heal) in installation::ROWS {
+fn diagnose_each_fault_is_one_finding() {
+    for (what, plant, expected, fix) in installation::ROWS {
         let mut facts = healthy();
         plant(&mut facts);
-        is_the_only_finding(what, &facts, expected, heal);
+        is_the_only_finding(what, &facts, expected, fix);
     }
-    for (what, plant, expected, heal) in sets::ROWS {
+    for (what, plant, expected, fix) in sets::ROWS {
         let mut facts = healthy();
         facts.sets = vec![changed(plant)];
-        is_the_only_finding(what, &facts, expected, heal);
+        is_the_only_finding(what, &facts, expected, fix);
     }
 }
 
-/// What there is, and how it comes to be.
-type Harmless = (&'static str, fn(&mut Facts));
+/// The state, and the change that makes it.
+type Harmless = (&'static str, fn(&mut InstallationFacts));
 
 #[test]
-fn what_is_as_it_should_be_is_no_finding() {
+fn diagnose_healthy_state_is_no_finding() {
     let rows: [Harmless; 9] = [
         ("a healthy installation", |_| {}),
-        ("an account beside ours", |facts| {
+        ("another account in the conditions", |facts| {
             policies(facts)[0].conditions.insert_str(1, "'somebody', ");
         }),
-        ("Kubewarden's", |facts| {
+        ("the webhooks of Kubewarden", |facts| {
             facts.webhooks = Known::Found(
-                [Part::Sets, Part::Claims, Part::Pods, Part::Retention]
-                    .map(|part| webhook(part, By::Kubewarden))
-                    .into(),
+                [
+                    WebhookPart::Sets,
+                    WebhookPart::Claims,
+                    WebhookPart::Pods,
+                    WebhookPart::Retention,
+                ]
+                .map(|part| webhook(part, By::Kubewarden))
+                .into(),
             );
         }),
         ("a newer definition", |facts| {
             definition(facts)["spec"]["names"]["other"] = json!(1);
         }),
-        ("a rollout on its way", |facts| {
+        ("a rollout in progress", |facts| {
             sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
         }),
-        ("claims that are left as they are", |facts| {
+        ("claims with OnClaimDelete", |facts| {
             sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
             facts.sets[0].set.update_policy = Some(UpdatePolicy::OnClaimDelete);
         }),
-        ("a set that has nothing to do with it, and lags", |facts| {
+        ("an outdated set without an update policy", |facts| {
             facts.sets[0].set.update_policy = None;
             facts.sets[0].set.live = vec![template("data", "2Gi")];
             sets::of_class(&mut facts.sets[0], "fixed");
         }),
-        ("a set that is going", |facts| {
+        ("a set that is being deleted", |facts| {
             facts.sets[0].set.terminating = true;
         }),
-        ("values that are known", |facts| {
+        ("known values", |facts| {
             facts.sets[0].annotations = Map::from_unsorted(
                 [
                     (keys::UPDATE_POLICY, "OnDelete"),
@@ -198,12 +204,12 @@ fn what_is_as_it_should_be_is_no_finding() {
 }
 
 #[test]
-fn errors_come_first_and_nothing_is_printed_where_nothing_is_wrong() {
+fn diagnose_errors_come_first() {
     let mut facts = healthy();
     assert_eq!(text(&diagnose(&facts), None).expect("text"), "");
     assert_eq!(
         summary(&facts, &[]),
-        "looked at the installation in claim-rollout and at 1 StatefulSets: nothing is wrong"
+        "checked the installation in claim-rollout and 1 StatefulSets: nothing is wrong"
     );
     webhooks(&mut facts).pop();
     facts.lease = Known::Missing;
@@ -212,10 +218,10 @@ fn errors_come_first_and_nothing_is_printed_where_nothing_is_wrong() {
     assert_eq!(severities, [Severity::Error, Severity::Warning]);
     let expected = "\
 error: lease/claim-rollout/claim-rollout-controller: expected a controller that holds it, but found none
-  to heal it: kubectl rollout restart -n claim-rollout deployment/claim-rollout-controller
+  to fix it: kubectl rollout restart -n claim-rollout deployment/claim-rollout-controller
 warning: mutatingwebhookconfiguration/claim-rollout-webhook: ";
     assert!(text(&found, None).expect("text").starts_with(expected));
-    let json: Value = serde_json::from_str(&text(&found, Some(Output::Json)).expect("text")).expect("JSON");
+    let json: Value = serde_json::from_str(&text(&found, Some(DoctorFormat::Json)).expect("text")).expect("JSON");
     assert_eq!(json["items"][0]["severity"], "Error");
     assert!(summary(&facts, &found).ends_with(": errors 1, warnings 1"));
 }

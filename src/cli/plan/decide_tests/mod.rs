@@ -3,14 +3,14 @@ mod world;
 
 use serde_json::json;
 
-use self::world::{World, allowed, lines, manifest, outcome};
-use crate::cli::plan::report::{Action, Outcome, Pods};
+use self::world::{PlanWorld, allowed, lines, manifest, outcome};
+use crate::cli::plan::report::{PlanOutcome, PlannedAction, PodOutcome};
 
 #[test]
-fn a_larger_size_is_staged_and_the_claims_follow_highest_ordinal_first() {
-    let report = World::new().apply("2Gi", "m:1");
+fn plan_growth_updates_highest_ordinal_first() {
+    let report = PlanWorld::new().apply("2Gi", "m:1");
     let verdict = report.verdict.clone().expect("a verdict");
-    assert_eq!((verdict.outcome, verdict.message), (Outcome::Staged, None));
+    assert_eq!((verdict.outcome, verdict.message), (PlanOutcome::Staged, None));
     assert_eq!(
         verdict.warnings,
         [
@@ -25,7 +25,7 @@ fn a_larger_size_is_staged_and_the_claims_follow_highest_ordinal_first() {
             "3 data-web-0 1Gi>2Gi Update",
         ]
     );
-    assert_eq!((report.pods, report.goes_through), (Pods::KeepRunning, true));
+    assert_eq!((report.pods, report.goes_through), (PodOutcome::KeepRunning, true));
     assert_eq!(
         (report.obstacles, report.notes),
         (Vec::<String>::new(), Vec::<String>::new())
@@ -33,10 +33,10 @@ fn a_larger_size_is_staged_and_the_claims_follow_highest_ordinal_first() {
 }
 
 #[test]
-fn with_a_new_image_each_pod_is_replaced_after_its_claims_unless_it_need_not_wait() {
-    let mut world = World::new();
+fn plan_new_image_replaces_pods_after_their_claims() {
+    let mut world = PlanWorld::new();
     let report = world.apply("2Gi", "m:2");
-    assert_eq!(report.pods, Pods::AfterTheirClaims);
+    assert_eq!(report.pods, PodOutcome::AfterTheirClaims);
     assert_eq!(lines(&report)[0], "1 data-web-2 1Gi>2Gi Update pod");
     assert_eq!(lines(&report)[2], "3 data-web-0 1Gi>2Gi Update pod");
     assert!(report.goes_through);
@@ -55,51 +55,55 @@ fn with_a_new_image_each_pod_is_replaced_after_its_claims_unless_it_need_not_wai
 
     let mut apart = manifest("2Gi", "m:2");
     apart["metadata"]["annotations"]["claim-rollout.io/sync"] = json!("Async");
-    assert_eq!(world.plan(Some(&apart)).expect("a plan").pods, Pods::ByThemselves);
-    assert_eq!(world.apply("1Gi", "m:2").pods, Pods::ByThemselves, "nothing is staged");
+    assert_eq!(world.plan(Some(&apart)).expect("a plan").pods, PodOutcome::ByThemselves);
+    assert_eq!(
+        world.apply("1Gi", "m:2").pods,
+        PodOutcome::ByThemselves,
+        "nothing is staged"
+    );
     world.set()["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
     let report = world.apply("2Gi", "m:2");
     assert_eq!(
         (report.pods, lines(&report)[0].as_str()),
-        (Pods::WhenDeleted, "- data-web-2 1Gi>2Gi Held")
+        (PodOutcome::WhenDeleted, "- data-web-2 1Gi>2Gi Held")
     );
 }
 
 #[test]
-fn the_same_manifest_again_has_nothing_to_do() {
-    let mut world = World::new();
+fn plan_same_manifest_has_nothing_to_do() {
+    let mut world = PlanWorld::new();
     let report = world.apply("1Gi", "m:1");
     assert_eq!(
         (outcome(&report), report.is_nothing_to_do()),
-        (Outcome::Unchanged, true)
+        (PlanOutcome::Unchanged, true)
     );
     world.stage("2Gi");
     let report = world.apply("2Gi", "m:1");
     assert_eq!(
         (outcome(&report), report.is_nothing_to_do()),
-        (Outcome::AlreadyStaged, false)
+        (PlanOutcome::AlreadyStaged, false)
     );
     assert_eq!(lines(&report).len(), 3);
 }
 
 #[test]
-fn an_older_manifest_withdraws_what_is_staged() {
-    let mut world = World::new();
+fn plan_older_manifest_withdraws_the_staged_change() {
+    let mut world = PlanWorld::new();
     world.stage("2Gi");
     let report = world.apply("1Gi", "m:1");
-    assert_eq!((outcome(&report), lines(&report).len()), (Outcome::Withdrawn, 0));
+    assert_eq!((outcome(&report), lines(&report).len()), (PlanOutcome::Withdrawn, 0));
     world.manager = "helm";
     assert_eq!(
         outcome(&world.apply("1Gi", "m:1")),
-        Outcome::Unchanged,
+        PlanOutcome::Unchanged,
         "somebody else's apply"
     );
 }
 
 #[test]
-fn a_refusal_is_told_in_the_words_of_the_policy_and_nothing_is_planned() {
-    let mut world = World::new();
-    for (change, says) in [
+fn plan_denial_has_the_message_of_the_policy() {
+    let mut world = PlanWorld::new();
+    for (change, part) in [
         (
             "/spec/volumeClaimTemplates/0/spec/storageClassName",
             "spec.volumeClaimTemplates[data].spec.storageClassName",
@@ -117,10 +121,10 @@ fn a_refusal_is_told_in_the_words_of_the_policy_and_nothing_is_planned() {
             .clone()
             .and_then(|verdict| verdict.message)
             .expect(change);
-        assert!(message.contains(says), "{message}");
+        assert!(message.contains(part), "{message}");
         assert_eq!(
             (report.goes_through, lines(&report).len(), outcome(&report)),
-            (false, 0, Outcome::Refused)
+            (false, 0, PlanOutcome::Refused)
         );
     }
     world.objects[0] = allowed(false);
@@ -128,17 +132,17 @@ fn a_refusal_is_told_in_the_words_of_the_policy_and_nothing_is_planned() {
         .apply("2Gi", "m:1")
         .verdict
         .and_then(|verdict| verdict.message)
-        .expect("a refusal");
+        .expect("a denial");
     assert!(message.contains("cannot patch persistentvolumeclaims"), "{message}");
 }
 
 #[test]
-fn without_a_manifest_what_is_staged_already_is_planned_from_where_it_is() {
-    let mut world = World::new();
+fn plan_without_manifest_continues_the_staged_change() {
+    let mut world = PlanWorld::new();
     let report = world.plan(None).expect("a plan");
     assert_eq!((report.verdict.clone(), report.is_nothing_to_do()), (None, true));
     world.stage("2Gi");
-    let revision = world.plan(None).expect("a plan").target.expect("a wish").revision;
+    let revision = world.plan(None).expect("a plan").target.expect("a target").revision;
     let claim = world.object("PersistentVolumeClaim", "data-web-2");
     claim["metadata"]["labels"]["claim-rollout.io/revision"] = json!(revision);
     claim["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
@@ -153,22 +157,22 @@ fn without_a_manifest_what_is_staged_already_is_planned_from_where_it_is() {
     world.set()["metadata"]["annotations"]["claim-rollout.io/paused"] = json!("true");
     let report = world.plan(None).expect("a plan");
     assert_eq!(
-        (report.count(Action::Held), report.notes),
-        (2, vec!["paused: nothing new is begun".to_owned()])
+        (report.count(PlannedAction::Held), report.notes),
+        (2, vec!["paused: nothing new is started".to_owned()])
     );
     world.objects.retain(|object| object["kind"] != "StatefulSet");
     assert_eq!(
         world.plan(None).expect_err("no set").to_string(),
-        "expected a StatefulSet web in namespace shop, but found none"
+        "StatefulSet web not found in namespace shop"
     );
 }
 
 #[test]
-fn where_claims_are_left_alone_it_says_why_and_lists_none() {
+fn plan_on_claim_delete_lists_no_claims() {
     let mut manifest = manifest("2Gi", "m:1");
     manifest["metadata"]["annotations"] = json!({});
-    let report = World::new().plan(Some(&manifest)).expect("a plan");
-    let target = report.target.clone().expect("a wish");
+    let report = PlanWorld::new().plan(Some(&manifest)).expect("a plan");
+    let target = report.target.clone().expect("a target");
     assert_eq!(
         (
             target.update_policy.as_str(),
@@ -186,24 +190,24 @@ fn where_claims_are_left_alone_it_says_why_and_lists_none() {
 }
 
 #[test]
-fn a_set_that_is_not_there_would_be_created() {
-    let mut world = World::new();
+fn plan_missing_set_would_be_created() {
+    let mut world = PlanWorld::new();
     world.objects.retain(|object| object["kind"] != "StatefulSet");
     let report = world.apply("2Gi", "m:1");
     assert_eq!(
         (outcome(&report), report.goes_through, lines(&report).len()),
-        (Outcome::Created, true, 0)
+        (PlanOutcome::Created, true, 0)
     );
 }
 
 #[test]
-fn what_nobody_says_is_not_taken_for_granted() {
-    let mut world = World::new();
+fn plan_without_access_review_is_noted() {
+    let mut world = PlanWorld::new();
     world.objects.remove(0);
     let report = world.apply("2Gi", "m:1");
     assert!(report.goes_through);
     assert_eq!(
         report.notes,
-        ["whether the requester may change claims is not checked: no SubjectAccessReview says so"]
+        ["not checked whether the requester may change PVCs: no SubjectAccessReview was given"]
     );
 }

@@ -1,26 +1,26 @@
-//! What stands in the way.
+//! Obstacles of a plan.
 
 use serde_json::json;
 
 use crate::controller::ClassLimits;
 
-use super::world::{World, lines, manifest, quota};
+use super::world::{PlanWorld, lines, manifest, quota};
 
 #[test]
-fn what_the_api_server_would_refuse_after_the_policy_is_an_obstacle() {
+fn plan_immutable_field_is_an_obstacle() {
     let mut manifest = manifest("1Gi", "m:1");
     manifest["spec"]["serviceName"] = json!("other");
-    let report = World::new().plan(Some(&manifest)).expect("a plan");
+    let report = PlanWorld::new().plan(Some(&manifest)).expect("a plan");
     assert_eq!(
         report.obstacles,
-        ["spec.serviceName: the API server does not let it change"]
+        ["spec.serviceName: the API server denies changes of this field"]
     );
     assert!(!report.goes_through);
 }
 
 #[test]
-fn a_quota_that_is_too_small_is_an_obstacle_to_all_claims() {
-    let mut world = World::new();
+fn plan_small_quota_blocks_all_claims() {
+    let mut world = PlanWorld::new();
     world.objects.push(quota("5Gi", "3Gi"));
     let report = world.apply("2Gi", "m:1");
     let not_reached = [2, 1, 0].map(|ordinal| format!("- data-web-{ordinal} 1Gi>2Gi NotReached"));
@@ -32,10 +32,10 @@ fn a_quota_that_is_too_small_is_an_obstacle_to_all_claims() {
 }
 
 #[test]
-fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_where_it_would() {
-    let mut world = World::new();
+fn plan_quota_used_up_midway_blocks_the_rest() {
+    let mut world = PlanWorld::new();
     world.objects.push(quota("4Gi", "4Gi"));
-    let revision = world.apply("2Gi", "m:1").target.expect("a wish").revision;
+    let revision = world.apply("2Gi", "m:1").target.expect("a target").revision;
     let first = world.object("PersistentVolumeClaim", "data-web-2");
     first["metadata"]["labels"]["claim-rollout.io/revision"] = json!(revision);
     first["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
@@ -55,8 +55,8 @@ fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_where_it_would() {
 }
 
 #[test]
-fn quotas_that_may_not_be_read_are_said_to_be_unchecked() {
-    let mut world = World::new();
+fn plan_unreadable_quota_is_noted() {
+    let mut world = PlanWorld::new();
     world.objects.push(quota("3Gi", "3Gi"));
     world.unreadable = Some("ResourceQuota");
     let report = world.apply("2Gi", "m:1");
@@ -71,8 +71,8 @@ fn quotas_that_may_not_be_read_are_said_to_be_unchecked() {
 }
 
 #[test]
-fn claims_that_were_modified_often_enough_are_noted_with_the_time() {
-    let mut world = World::new();
+fn plan_used_up_budget_is_noted_with_the_time() {
+    let mut world = PlanWorld::new();
     for (claim, times) in [
         ("data-web-2", "2026-11-22T14:00:00Z,2026-11-23T11:00:00Z"),
         ("data-web-1", "2026-11-23T11:00:00Z"),
@@ -80,7 +80,7 @@ fn claims_that_were_modified_often_enough_are_noted_with_the_time() {
         let claim = world.object("PersistentVolumeClaim", claim);
         claim["metadata"]["annotations"]["claim-rollout.io/modified"] = json!(times);
     }
-    let noted = |world: &World| world.apply("2Gi", "m:1").notes;
+    let noted = |world: &PlanWorld| world.apply("2Gi", "m:1").notes;
     assert_eq!(noted(&world), Vec::<String>::new());
     let limits = ClassLimits {
         per_day: Some(2),
@@ -98,7 +98,7 @@ fn claims_that_were_modified_often_enough_are_noted_with_the_time() {
 const CLAIM: (&str, &str) = ("PersistentVolumeClaim", "data-web-2");
 
 #[test]
-fn each_obstacle_of_a_claim_is_named() {
+fn plan_names_each_obstacle_of_a_claim() {
     for (what, (kind, name), pointer, value, expected) in [
         (
             "a class that does not expand",
@@ -130,7 +130,7 @@ fn each_obstacle_of_a_claim_is_named() {
              but found [\"ReadWriteMany\"], which cannot change in place",
         ),
         (
-            "a claim on its way out",
+            "a claim that is being deleted",
             CLAIM,
             "/metadata/deletionTimestamp",
             json!("2026-01-01T00:00:00Z"),
@@ -144,7 +144,7 @@ fn each_obstacle_of_a_claim_is_named() {
             "- data-web-2 ->- Create",
         ),
     ] {
-        let mut world = World::new();
+        let mut world = PlanWorld::new();
         let (parent, key) = pointer.rsplit_once('/').expect("a path");
         world.object(kind, name).pointer_mut(parent).expect(what)[key] = value;
         let report = world.apply("2Gi", "m:1");
@@ -154,12 +154,12 @@ fn each_obstacle_of_a_claim_is_named() {
 }
 
 #[test]
-fn a_limit_range_is_an_obstacle_for_every_claim() {
+fn plan_limit_range_is_an_obstacle() {
     let limit = json!({
         "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", "namespace": "shop"},
         "spec": {"limits": [{"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}]},
     });
-    let mut world = World::new();
+    let mut world = PlanWorld::new();
     world.objects.push(limit);
     let words = "maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi";
     assert_eq!(

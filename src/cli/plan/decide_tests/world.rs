@@ -1,4 +1,4 @@
-//! A set `web` of three replicas with one template `data` of 1Gi, and all that a plan looks at.
+//! A set `web` of three replicas with one template `data` of 1Gi, and the objects that a plan reads.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::{Inputs, report};
 use crate::cli::plan::overlay::set_last_applied;
-use crate::cli::plan::report::{ClaimReport, Outcome, Report, State};
+use crate::cli::plan::report::{ClaimReport, ClaimValues, PlanOutcome, PlanReport};
 use crate::cli::plan::request::{KUBECTL, Requester};
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
@@ -15,13 +15,13 @@ use crate::rollout::Seconds;
 use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
 
 /// A set `web` of three replicas of 1Gi in a class that expands, and everything around it.
-pub(super) struct World {
+pub(super) struct PlanWorld {
     pub(super) objects: Vec<Value>,
     pub(super) settings: Value,
     pub(super) manager: &'static str,
     /// A kind that may not be read.
     pub(super) unreadable: Option<&'static str>,
-    /// What storage classes allow.
+    /// The limits of storage classes.
     pub(super) limits: BTreeMap<String, ClassLimits>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn template(size: &str) -> Value {
     })
 }
 
-/// As the user has it.
+/// The manifest of the user.
 pub(super) fn manifest(size: &str, image: &str) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet",
@@ -48,7 +48,7 @@ pub(super) fn manifest(size: &str, image: &str) -> Value {
     })
 }
 
-/// The same as the API server has it.
+/// The set as the API server stores it.
 pub(super) fn live() -> Value {
     let mut set = manifest("1Gi", "m:1");
     let applied = set.clone();
@@ -109,7 +109,7 @@ pub(super) fn quota(hard: &str, used: &str) -> Value {
     })
 }
 
-impl World {
+impl PlanWorld {
     pub(super) fn new() -> Self {
         let mut objects = vec![allowed(true), class(), live()];
         for ordinal in 0..3 {
@@ -137,7 +137,7 @@ impl World {
         self.object("StatefulSet", "web")
     }
 
-    /// The policy has staged this size, and the controller has not begun.
+    /// Stages this size, as the policy does; the controller has not started.
     pub(super) fn stage(&mut self, size: &str) {
         let templates = ClaimTemplate::list_from_value(json!([template(size)])).expect("templates");
         let change = StagedChange {
@@ -148,14 +148,14 @@ impl World {
             uid: "set-uid".to_owned(),
             update_policy: UpdatePolicy::InPlace,
         };
-        let text = change.write().expect("a record");
+        let text = change.write().expect("a staged change");
         let applied = manifest(size, "m:1");
         let set = self.set();
         set["metadata"]["annotations"]["claim-rollout.io/staged"] = json!(text);
         set_last_applied(set, &applied);
     }
 
-    pub(super) fn plan(&self, manifest: Option<&Value>) -> anyhow::Result<Report> {
+    pub(super) fn plan(&self, manifest: Option<&Value>) -> anyhow::Result<PlanReport> {
         let list = json!({"kind": "List", "items": self.objects});
         let settings = RawValue::from_string(self.settings.to_string()).expect("JSON");
         let mut state = Recorded::read(&list).expect("a list");
@@ -179,16 +179,16 @@ impl World {
     }
 
     /// The plan of an apply of this size and image.
-    pub(super) fn apply(&self, size: &str, image: &str) -> Report {
+    pub(super) fn apply(&self, size: &str, image: &str) -> PlanReport {
         self.plan(Some(&manifest(size, image))).expect("a plan")
     }
 }
 
-/// One line for each claim: step, name, sizes, what is done, whether the Pod is replaced, obstacles.
-pub(super) fn lines(report: &Report) -> Vec<String> {
+/// One line for each claim: step, name, sizes, action, whether the Pod is replaced, obstacles.
+pub(super) fn lines(report: &PlanReport) -> Vec<String> {
     let line = |claim: &ClaimReport| {
         let step = claim.step.map_or("-".to_owned(), |step| step.to_string());
-        let size = |state: &Option<State>| state.as_ref().map_or("-".to_owned(), |state| state.storage.clone());
+        let size = |state: &Option<ClaimValues>| state.as_ref().map_or("-".to_owned(), |state| state.storage.clone());
         let pod = if claim.pod_replaced { " pod" } else { "" };
         let obstacles: String = claim.obstacles.iter().map(|obstacle| format!(" !{obstacle}")).collect();
         format!(
@@ -202,6 +202,6 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
     report.claims.iter().map(line).collect()
 }
 
-pub(super) fn outcome(report: &Report) -> Outcome {
+pub(super) fn outcome(report: &PlanReport) -> PlanOutcome {
     report.verdict.as_ref().expect("a verdict").outcome
 }
