@@ -1,47 +1,48 @@
-//! What a controller sees, as one question to decision two: with uids and versions renamed, and times no finer than they
-//! matter, so that the same question is put once.
+//! The view of a controller as the key of a question to `plan`: uids and versions are renamed and times are coarse,
+//! so that equal questions are asked once.
 
-use super::api::Cause;
-use super::controller::memory::Memory;
+use super::clock::OLDEST;
+use super::controller::memory::InstanceMemory;
 use super::objects::{
-    Age, Claim, Lot, ORDINALS, Owner, Pod, Report, SLOTS, Set, SetStatus, Share, Uid, Version, place,
+    Age, ClaimObject, ClaimOwner, ORDINALS, PodHealth, PodObject, ReportObject, SLOTS, SetObject, SetObjectStatus,
+    Share, Uid, Version, place,
 };
 use super::watch::Views;
-use super::world::OLDEST;
+use super::write::DenialCause;
 
-/// The set that is seen.
+/// The uid of the set.
 pub(crate) const SEEN: Uid = 1;
-/// Another set.
+/// The uid of any other set.
 pub(crate) const OTHER: Uid = 2;
-/// The version of whatever is seen.
+/// The version of every object.
 pub(crate) const VERSION: Version = 1;
 /// The time.
 pub(crate) const NOW: u64 = 1_000_000;
-/// When the wish was first seen.
-pub(crate) const WISHED: u64 = NOW - 1000;
+/// When the target was first seen.
+pub(crate) const STARTED: u64 = NOW - 1000;
 
-/// What a controller sees, with uids and versions renamed, and times no finer than they matter.
+/// The view of a controller, with renamed uids and versions, and coarse times.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Seen {
-    pub(crate) set: Set,
-    pub(crate) claims: [Option<Claim>; SLOTS],
-    pub(crate) pods: [Option<Pod>; ORDINALS],
+pub(crate) struct ControllerView {
+    pub(crate) set: SetObject,
+    pub(crate) claims: [Option<ClaimObject>; SLOTS],
+    pub(crate) pods: [Option<PodObject>; ORDINALS],
     pub(crate) strangers: u16,
     pub(crate) sibling: bool,
-    pub(crate) refusals: [Option<Refused>; SLOTS],
+    pub(crate) denials: [Option<SeenDenial>; SLOTS],
     pub(crate) previous: Option<u32>,
     pub(crate) recover: bool,
-    /// What the quota leaves, if there is one.
+    /// The Gi that the quota has left; `None` without a quota.
     pub(crate) room: Option<u8>,
 }
 
-/// A refusal that is remembered.
+/// A denied apply that the controller remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Refused {
-    pub(crate) cause: Cause,
+pub(crate) struct SeenDenial {
+    pub(crate) cause: DenialCause,
     pub(crate) attempts: u8,
     pub(crate) age: Age,
-    /// The claim is as it was.
+    /// The claim has not changed since.
     pub(crate) same: bool,
 }
 
@@ -55,32 +56,34 @@ fn pod_uid(ordinal: usize) -> Uid {
     Uid::try_from(ordinal + 50).unwrap_or(0)
 }
 
-/// What is seen, renamed.
+/// The view, renamed.
 pub(crate) fn project(
-    set: &Set,
-    claims: &[Option<Claim>; SLOTS],
+    set: &SetObject,
+    claims: &[Option<ClaimObject>; SLOTS],
     views: &Views,
-    memory: &Memory,
-    report: Option<Report>,
+    memory: &InstanceMemory,
+    report: Option<ReportObject>,
     recover: bool,
-) -> Seen {
-    let mut seen = Seen {
+) -> ControllerView {
+    let mut seen = ControllerView {
         set: *set,
         claims: [None; SLOTS],
         pods: [None; ORDINALS],
         strangers: views.strangers,
         sibling: views.sibling,
-        refusals: [None; SLOTS],
-        previous: report.filter(|report| report.set == set.uid).map(|report| report.says),
+        denials: [None; SLOTS],
+        previous: report
+            .filter(|report| report.set == set.uid)
+            .map(|report| report.content),
         recover,
         room: views.room,
     };
     (seen.set.uid, seen.set.version) = (SEEN, VERSION);
     seen.set.spec.withdraw = None;
-    seen.set.status = SetStatus {
+    seen.set.status = SetObjectStatus {
         observed: set.status.observed,
         update: set.status.update,
-        ..SetStatus::default()
+        ..SetObjectStatus::default()
     };
     if let Some(change) = &mut seen.set.spec.staged {
         change.uid = renamed(change.uid, set);
@@ -90,8 +93,8 @@ pub(crate) fn project(
     seen
 }
 
-/// A uid of a set, renamed.
-fn renamed(uid: Uid, set: &Set) -> Uid {
+/// The uid of a set, renamed.
+fn renamed(uid: Uid, set: &SetObject) -> Uid {
     match uid {
         0 => 0,
         uid if uid == set.uid => SEEN,
@@ -99,29 +102,35 @@ fn renamed(uid: Uid, set: &Set) -> Uid {
     }
 }
 
-impl Seen {
-    fn see_pods(&mut self, set: &Set, views: &Views, report: Option<Report>) {
+impl ControllerView {
+    fn see_pods(&mut self, set: &SetObject, views: &Views, report: Option<ReportObject>) {
         let longest = set.min_ready();
         let target = set.staged_change().map(|change| change.target);
         let desired = report
             .filter(|report| report.set == set.uid && report.target == target)
             .map_or(0, |report| report.started);
         for (ordinal, pod) in views.pods.iter().enumerate() {
-            self.pods[ordinal] = pod.map(|pod| Pod {
+            self.pods[ordinal] = pod.map(|pod| PodObject {
                 uid: pod_uid(ordinal),
                 version: VERSION,
                 set: renamed(pod.set, set),
-                // One that is on its way out is not Ready, however that is seen.
+                // A terminating Pod is not Ready.
                 ready: pod.ready.filter(|_| !pod.terminating).map(|age| age.min(longest)),
                 full: 0,
-                lot: Lot::Runs,
+                health: PodHealth::Running,
                 age: Age::from(pod.age > desired || pod.age == OLDEST),
                 ..pod
             });
         }
     }
 
-    fn see_claims(&mut self, set: &Set, claims: &[Option<Claim>; SLOTS], views: &Views, memory: &Memory) {
+    fn see_claims(
+        &mut self,
+        set: &SetObject,
+        claims: &[Option<ClaimObject>; SLOTS],
+        views: &Views,
+        memory: &InstanceMemory,
+    ) {
         let target = set.staged_change().map(|change| change.target);
         for (slot, claim) in claims.iter().enumerate() {
             let ordinal = place(slot).1;
@@ -129,18 +138,18 @@ impl Seen {
                 continue;
             };
             let owner = match claim.owner {
-                Owner::Set(uid) => Owner::Set(renamed(uid, set)),
-                Owner::Pod(uid) if views.pods[ordinal].is_some_and(|pod| pod.uid == uid) => {
-                    Owner::Pod(pod_uid(ordinal))
+                ClaimOwner::Set(uid) => ClaimOwner::Set(renamed(uid, set)),
+                ClaimOwner::Pod(uid) if views.pods[ordinal].is_some_and(|pod| pod.uid == uid) => {
+                    ClaimOwner::Pod(pod_uid(ordinal))
                 }
-                Owner::Pod(_) => Owner::Pod(OTHER),
+                ClaimOwner::Pod(_) => ClaimOwner::Pod(OTHER),
                 other => other,
             };
-            self.claims[slot] = Some(Claim {
+            self.claims[slot] = Some(ClaimObject {
                 uid: claim_uid(slot),
                 version: VERSION,
                 owner,
-                // That others own it as well makes no difference, nor who owns the label.
+                // Other owners of the field, and the owner of the label, make no difference.
                 our_class: match claim.our_class {
                     Share::Shared => Share::Alone,
                     Share::Nobodys => Share::None,
@@ -149,13 +158,13 @@ impl Seen {
                 our_tier: Share::None,
                 ..claim
             });
-            let refusal = memory.refusals[slot].filter(|refusal| refusal.uid == claim.uid);
-            let refusal = refusal.filter(|refusal| Some(refusal.revision) == target);
-            self.refusals[slot] = refusal.map(|refusal| Refused {
-                cause: refusal.cause,
-                attempts: refusal.attempts,
-                age: refusal.age.min(301),
-                same: refusal.version == claim.version,
+            let denial = memory.denials[slot].filter(|denial| denial.uid == claim.uid);
+            let denial = denial.filter(|denial| Some(denial.revision) == target);
+            self.denials[slot] = denial.map(|denial| SeenDenial {
+                cause: denial.cause,
+                attempts: denial.attempts,
+                age: denial.age.min(301),
+                same: denial.version == claim.version,
             });
         }
     }
