@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use claim_rollout::sim::dialogue::Door;
+use claim_rollout::sim::dialogue::PolicyMode;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;

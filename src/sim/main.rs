@@ -32,7 +32,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.seed {
-        Some(seed) => event(seed, &arguments),
+        Some(seed) => trace(seed, &arguments),
         None => run(&arguments),
     }
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::objects::{ModelTarget, Want};
+use super::objects::{ModelTarget, Want, place};
 use crate::templates::{ClaimTemplate, Quantity, Revision};
 
 /// The name of the set.

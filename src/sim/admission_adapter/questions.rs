@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::manifests::{claim_text, read_set, set_text};
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::sim::names::{self, Names, SET, TEMPLATE, TIER, claim_name, number, whole_gi};
-use crate::sim::objects::{ClaimObject, ModelTarget, PodHealth, SLOTS, SetObjectSpec, TEMPLATES, Uid, Want, slot};
+use crate::sim::objects::{ClaimObject, ModelTarget, PodHealth, SLOTS, SetObjectSpec, TEMPLATES, Want, slot};
 use crate::sim::write::DenialCause;
 use crate::templates::{Quantity, keys};
 use crate::wire;

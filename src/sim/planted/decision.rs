@@ -2,7 +2,6 @@
 
 use super::Planted;
 use crate::sim::controller_view::{ControllerView, SEEN, SeenDenial};
-use crate::sim::decisions::Decision;
 use crate::sim::objects::{
     ClaimObject, ClaimOwner, ORDINALS, ResizeState, SLOTS, Share, StagedAnnotation, Want, place, slot,
 };

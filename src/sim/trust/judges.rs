@@ -17,11 +17,11 @@ pub(crate) enum Hole {
 /// The admission of bob's requests.
 #[derive(Debug)]
 pub(crate) struct Judges {
-    name: &'static str,
+    pub(super) name: &'static str,
     /// `None` if the policy is not registered; else its hole, if it has one.
-    policy: Option<Option<Hole>>,
+    pub(super) policy: Option<Option<Hole>>,
     /// `None` if the guard is not registered.
-    guard: Option<CelGuard>,
+    pub(super) guard: Option<CelGuard>,
 }
 
 impl Judges {

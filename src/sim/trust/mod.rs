@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use run::{TrustNumbers, prove};
 
-use self::guard::Guard;
-use self::requests::Request;
+use self::judges::Judges;
+use self::requests::BobRequest;
 use self::store::{RequestOutcome, Store};
 use super::schedule::Random;
 

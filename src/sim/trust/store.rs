@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::schedule::Random;
 use super::judges::{Hole, Judges};
 use super::manifests::{REVISED, staged_change, template};
-use super::requests::Request;
+use super::requests::BobRequest;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
 use crate::claims::Owner;

@@ -5,6 +5,7 @@ use crate::sim::workload::Moment::{Now, Quiet, Written};
 use crate::sim::workload::{
     ONE, TWO, Workload, canary, min_ready, node, one, remount, since_1_37, two, with, workload,
 };
+use crate::templates::UpdatePolicy;
 
 pub(super) const CHANGES: [Workload; 18] = [
     workload("grow", 3, ONE, |_| {}, &[(Now, UserAction::Target(one(3)))]),
