@@ -74,19 +74,19 @@ impl Stage {
                 continue;
             };
             let answer = real.ask(request).await.with_context(|| format!("{request:?}"))?;
-            let mut came = vec![answer];
-            came.extend(trackeres.1.changes(real.objects().await?));
+            let mut results = vec![answer];
+            results.extend(trackeres.1.changes(real.objects().await?));
             let line = TranscriptLine {
                 request: request.clone(),
-                came,
+                results,
             };
             let differs = line != ours;
             lines.push(line.clone());
             if differs {
                 let disagreement = Disagreement {
                     number: lines.len() - 1,
-                    model: ours.came,
-                    server: line.came,
+                    model: ours.results,
+                    server: line.results,
                 };
                 return Ok((lines, Some(disagreement)));
             }

@@ -18,7 +18,7 @@ pub(crate) struct Api {
     pub(crate) pods: PodsByOrdinal,
     pub(crate) report: Option<ReportObject>,
     /// Claims that a foreign Pod mounts, by slot.
-    pub(crate) strangers: u16,
+    pub(crate) foreign_mounts: u16,
     /// A set `a-web` with a template `data` exists. Its claims have the names of those of our second template.
     pub(crate) sibling: bool,
     /// The Gi that all claims together may request.
@@ -30,19 +30,19 @@ pub(crate) struct Api {
     /// The StatefulSet controller supports `maxUnavailable`, the default since 1.37.
     pub(crate) max_unavailable: bool,
     /// What a webhook changes in an apply on a claim.
-    pub(crate) meddles: Meddles,
+    pub(crate) webhook: WebhookEdit,
     /// Claims that a webhook changed during an apply, and nobody since, by slot.
     pub(crate) put_back: u16,
     /// The policy denied a deletion: the StatefulSet controller backs off until its set or a Pod changes, or for a
     /// long time.
-    pub(crate) asleep: Option<Asleep>,
+    pub(crate) backoff: Option<Backoff>,
     pub(crate) last_uid: Uid,
     pub(crate) last_version: Version,
 }
 
 /// What a webhook, or a disabled feature gate, changes in an apply on a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Meddles {
+pub(crate) enum WebhookEdit {
     /// Nothing.
     #[default]
     No,
@@ -56,7 +56,7 @@ pub(crate) enum Meddles {
 
 /// The StatefulSet controller backs off, because the deletion of a Pod was denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Asleep {
+pub(crate) struct Backoff {
     pub(crate) ordinal: u8,
     /// How long it has waited.
     pub(crate) age: Age,
@@ -73,15 +73,15 @@ impl Api {
             claims: Arc::new([None; SLOTS]),
             pods: Arc::new([None; ORDINALS]),
             report: None,
-            strangers: 0,
+            foreign_mounts: 0,
             sibling: false,
             quota: u8::MAX,
             expandable: true,
             policy: true,
             max_unavailable: false,
-            meddles: Meddles::No,
+            webhook: WebhookEdit::No,
             put_back: 0,
-            asleep: None,
+            backoff: None,
             last_uid: 0,
             last_version: 0,
         }
@@ -124,7 +124,7 @@ impl Api {
             return false;
         }
         after.version = self.version();
-        self.asleep = None;
+        self.backoff = None;
         Arc::make_mut(&mut self.pods)[ordinal] = Some(after);
         true
     }
@@ -143,7 +143,7 @@ impl Api {
             after.status.observed = false;
         }
         after.version = self.version();
-        self.asleep = None;
+        self.backoff = None;
         self.set = Some(after);
         true
     }
@@ -156,14 +156,14 @@ impl Api {
 
     /// Removes the set.
     pub(crate) fn drop_set(&mut self) {
-        (self.set, self.asleep) = (None, None);
+        (self.set, self.backoff) = (None, None);
     }
 
     /// Time passes for the StatefulSet controller.
-    pub(crate) fn sleep_on(&mut self, seconds: Age) {
-        self.asleep = self.asleep.and_then(|asleep| {
-            let age = asleep.age.saturating_add(seconds);
-            (age < LONGEST_PAUSE).then_some(Asleep { age, ..asleep })
+    pub(crate) fn pass_backoff(&mut self, seconds: Age) {
+        self.backoff = self.backoff.and_then(|backoff| {
+            let age = backoff.age.saturating_add(seconds);
+            (age < LONGEST_PAUSE).then_some(Backoff { age, ..backoff })
         });
     }
 
@@ -172,13 +172,13 @@ impl Api {
     }
 
     pub(crate) fn put_pod(&mut self, ordinal: usize, pod: Option<PodObject>) {
-        self.asleep = None;
+        self.backoff = None;
         Arc::make_mut(&mut self.pods)[ordinal] = pod;
     }
 
     /// Deletes a claim, at once or after its last Pod.
     pub(crate) fn delete_claim(&mut self, slot: usize) -> bool {
-        let mounted = self.pods[place(slot).1].is_some() || self.strangers & 1 << slot != 0;
+        let mounted = self.pods[place(slot).1].is_some() || self.foreign_mounts & 1 << slot != 0;
         if mounted {
             return self.edit_claim(slot, |claim| claim.terminating = true);
         }
@@ -285,11 +285,11 @@ impl Api {
             return ApiAnswer::NotFound;
         }
         let mut after = applied(&claim, apply);
-        match self.meddles {
-            Meddles::No => {}
-            Meddles::Label => after.revision = None,
-            Meddles::Size => after.request = claim.request,
-            Meddles::Class => after.class = claim.class,
+        match self.webhook {
+            WebhookEdit::No => {}
+            WebhookEdit::Label => after.revision = None,
+            WebhookEdit::Size => after.request = claim.request,
+            WebhookEdit::Class => after.class = claim.class,
         }
         if let Err(cause) = self.check(&claim, &after) {
             return ApiAnswer::Refused(cause);
@@ -323,7 +323,7 @@ impl Api {
     }
 
     /// Whether the owner of a claim exists.
-    pub(crate) fn owner_lives(&self, slot: usize) -> bool {
+    pub(crate) fn owner_exists(&self, slot: usize) -> bool {
         match self.claims[slot].map(|claim| claim.owner) {
             Some(ClaimOwner::Set(uid)) => self.set.is_some_and(|set| set.uid == uid),
             Some(ClaimOwner::Pod(uid)) => self.pods[place(slot).1].is_some_and(|pod| pod.uid == uid),

@@ -53,8 +53,8 @@ pub(crate) fn canonical(world: &SimWorld) -> SimWorld {
 pub(crate) fn simplify(world: &mut SimWorld) {
     let longest = world.api.set.map_or(0, |set| set.min_ready());
     stop_clocks(&mut world.api.pods, longest);
-    if let Some(asleep) = &mut world.api.asleep {
-        asleep.age = 0;
+    if let Some(backoff) = &mut world.api.backoff {
+        backoff.age = 0;
     }
     for instance in world.instances.iter_mut().filter(|instance| instance.alive) {
         instance.requeue = NextReconcile::Now;

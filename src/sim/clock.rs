@@ -13,7 +13,7 @@ pub(crate) fn grow(age: Age, seconds: Age) -> Age {
 }
 
 /// Advances Pods and a report.
-pub(crate) fn older(pods: &mut PodsByOrdinal, report: &mut Option<ReportObject>, seconds: Age) {
+pub(crate) fn advance(pods: &mut PodsByOrdinal, report: &mut Option<ReportObject>, seconds: Age) {
     for pod in Arc::make_mut(pods).iter_mut().flatten() {
         pod.ready = pod.ready.map(|age| grow(age, seconds));
         pod.age = pod.age.saturating_add(seconds).min(OLDEST);

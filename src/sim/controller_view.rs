@@ -27,7 +27,7 @@ pub(crate) struct ControllerView {
     pub(crate) set: SetObject,
     pub(crate) claims: [Option<ClaimObject>; SLOTS],
     pub(crate) pods: [Option<PodObject>; ORDINALS],
-    pub(crate) strangers: u16,
+    pub(crate) foreign_mounts: u16,
     pub(crate) sibling: bool,
     pub(crate) denials: [Option<SeenDenial>; SLOTS],
     pub(crate) previous: Option<u32>,
@@ -69,7 +69,7 @@ pub(crate) fn project(
         set: *set,
         claims: [None; SLOTS],
         pods: [None; ORDINALS],
-        strangers: views.strangers,
+        foreign_mounts: views.foreign_mounts,
         sibling: views.sibling,
         denials: [None; SLOTS],
         previous: report

@@ -253,7 +253,7 @@ impl Search<'_> {
             add(SimStep::Tick(longest));
         }
         // A controller with an older view may have written an older `ready`.
-        if world.api.asleep.is_some() && budget.travels < self.scope.travels {
+        if world.api.backoff.is_some() && budget.travels < self.scope.travels {
             steps.push((SimStep::Retry, budget));
         }
         self.disturbances(world, budget, &mut steps);

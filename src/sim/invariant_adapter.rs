@@ -1,6 +1,6 @@
 //! The adapter to the invariants: facts about the objects of the model.
 
-use super::api::{Api, Meddles};
+use super::api::{Api, WebhookEdit};
 use super::controller_view::ControllerView;
 use super::objects::{
     ClaimObject, ClaimOwner, ModelTarget, ORDINALS, PodHealth, ResizeState, SLOTS, SetObject, Want, place, slot,
@@ -174,7 +174,7 @@ fn is_ours(api: &Api, slot: usize) -> bool {
 fn is_mounted_by_another(api: &Api, slot: usize) -> bool {
     let pod = api.pods[place(slot).1];
     let anothers = pod.is_some_and(|pod| pod.set != 0 && api.set.is_none_or(|set| set.uid != pod.set));
-    api.strangers & 1 << slot != 0 || anothers
+    api.foreign_mounts & 1 << slot != 0 || anothers
 }
 
 /// Checks deletions of Pods by the StatefulSet controller, and denials of them.
@@ -192,8 +192,8 @@ pub(crate) fn gate(before: &Api, after: &Api) -> Result<(), Broken> {
     for ordinal in (0..ORDINALS).filter(|ordinal| is_going(after, *ordinal) && !is_going(before, *ordinal)) {
         judge(ordinal, s7_gate)?;
     }
-    match after.asleep.filter(|_| before.asleep.is_none()) {
-        Some(asleep) => judge(asleep.ordinal.into(), s7_keeps_no_other),
+    match after.backoff.filter(|_| before.backoff.is_none()) {
+        Some(backoff) => judge(backoff.ordinal.into(), s7_keeps_no_other),
         None => Ok(()),
     }
 }
@@ -216,7 +216,7 @@ pub(crate) fn order(seen: &ControllerView, writes: &[Write]) -> Result<(), Broke
         set: Some(seen.set),
         claims: seen.claims.into(),
         pods: seen.pods.into(),
-        strangers: seen.strangers,
+        foreign_mounts: seen.foreign_mounts,
         sibling: seen.sibling,
         ..Api::new()
     };
@@ -268,7 +268,7 @@ pub(crate) fn request(
     ledger.s6_order(&request, &was)?;
     s19_borrows_nothing(&was, &is)?;
     // A write that a webhook takes back is not an empty one.
-    if before.meddles == Meddles::No {
+    if before.webhook == WebhookEdit::No {
         s12_no_write_for_nothing(&request)?;
     }
     s9_not_stale(&request)

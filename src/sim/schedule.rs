@@ -2,7 +2,7 @@
 
 use super::actors::action::UserAction;
 use super::actors::storage::Resizing;
-use super::api::Meddles;
+use super::api::WebhookEdit;
 use super::decisions::Decisions;
 use super::log::Log;
 use super::objects::{ModelTarget, ORDINALS, SLOTS, Want};
@@ -270,19 +270,19 @@ fn action(random: &mut Random, world: &SimWorld) -> UserAction {
         _ => random.pick(&[
             UserAction::Registered(false),
             UserAction::Registered(true),
-            UserAction::Meddle(random_meddling(ordinal)),
-            UserAction::Meddle(Meddles::No),
+            UserAction::Webhook(random_webhook_edit(ordinal)),
+            UserAction::Webhook(WebhookEdit::No),
             UserAction::Forge(target_of(1)),
             UserAction::Replay,
         ]),
     }
 }
 
-const fn random_meddling(number: u8) -> Meddles {
+const fn random_webhook_edit(number: u8) -> WebhookEdit {
     match number {
-        0 => Meddles::Label,
-        1 => Meddles::Size,
-        _ => Meddles::Class,
+        0 => WebhookEdit::Label,
+        1 => WebhookEdit::Size,
+        _ => WebhookEdit::Class,
     }
 }
 

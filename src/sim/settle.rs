@@ -2,7 +2,7 @@
 
 use super::actors::action::UserAction;
 use super::actors::storage::Resizing;
-use super::api::{Api, Meddles};
+use super::api::{Api, WebhookEdit};
 use super::decisions::Decisions;
 use super::invariant_adapter;
 use super::log::Log;
@@ -24,8 +24,8 @@ impl SimWorld {
     /// [`Broken`] if a guarantee does not hold on the way, or the model never comes to rest.
     pub(crate) fn settle(&mut self, decisions: &mut Decisions, log: &mut Log) -> Result<(), Broken> {
         // The backoff starts now, so it does not hide a forgotten Pod.
-        if let Some(asleep) = &mut self.api.asleep {
-            asleep.age = 0;
+        if let Some(backoff) = &mut self.api.backoff {
+            backoff.age = 0;
         }
         let mut quiet = 0;
         for _ in 0..ROUNDS {
@@ -60,11 +60,11 @@ impl SimWorld {
 
     /// L1: no backoff of the StatefulSet controller is left when the Pod need not wait.
     fn no_pod_is_forgotten(&self, decisions: &mut Decisions) -> Result<(), Broken> {
-        match self.api.asleep.filter(|_| self.is_forgotten(decisions)) {
-            Some(asleep) => {
+        match self.api.backoff.filter(|_| self.is_forgotten(decisions)) {
+            Some(backoff) => {
                 let why = format!(
                     "the PVCs of Pod {} are ready, but the StatefulSet controller still backs off",
-                    asleep.ordinal
+                    backoff.ordinal
                 );
                 Err(Broken { rule: Rule::L1, why })
             }
@@ -74,8 +74,8 @@ impl SimWorld {
 
     /// The StatefulSet controller backs off, and the policy would allow the deletion.
     fn is_forgotten(&self, decisions: &mut Decisions) -> bool {
-        let asleep = self.api.asleep.filter(|_| self.api.policy);
-        asleep.is_some_and(|asleep| !decisions.keeps(&self.api, asleep.ordinal.into()))
+        let backoff = self.api.backoff.filter(|_| self.api.policy);
+        backoff.is_some_and(|backoff| !decisions.keeps(&self.api, backoff.ordinal.into()))
     }
 
     /// A controller remembers the denial of a write that is still needed. Two controllers may then report different
@@ -134,7 +134,7 @@ impl SimWorld {
             UserAction::Quota(u8::MAX),
             UserAction::Expandable(true),
             UserAction::Registered(true),
-            UserAction::Meddle(Meddles::No),
+            UserAction::Webhook(WebhookEdit::No),
             UserAction::Sibling(false),
             UserAction::Owned(false),
         ];
@@ -145,8 +145,8 @@ impl SimWorld {
             }
         }
         // A terminating claim stays until a user deletes the Pod that uses it.
-        let dying = |slot: &usize| self.api.claims[*slot].is_some_and(|claim| claim.terminating);
-        let ordinals = (0..SLOTS).filter(dying).map(|slot| place(slot).1);
+        let terminating = |slot: &usize| self.api.claims[*slot].is_some_and(|claim| claim.terminating);
+        let ordinals = (0..SLOTS).filter(terminating).map(|slot| place(slot).1);
         actions.extend(
             ordinals
                 .filter_map(|ordinal| u8::try_from(ordinal).ok())

@@ -95,12 +95,12 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
             snapshot.pods.insert(view.name.clone(), view);
         }
     }
-    for slot in (0..SLOTS).filter(|slot| seen.strangers & 1 << slot != 0) {
+    for slot in (0..SLOTS).filter(|slot| seen.foreign_mounts & 1 << slot != 0) {
         let name = format!("stranger-{slot}");
         let view = PodView {
             claims: vec![claim_name(slot)],
             controller: Some(owner("StatefulSet", 97)),
-            ..pod_view(0, &stranger(), 0)
+            ..pod_view(0, &foreign_pod(), 0)
         };
         snapshot.pods.insert(name.clone(), PodView { name, ..view });
     }
@@ -133,7 +133,7 @@ fn denial_of(denial: &SeenDenial, revision: Revision) -> DeniedWrite {
     }
 }
 
-const fn stranger() -> PodObject {
+const fn foreign_pod() -> PodObject {
     PodObject {
         uid: 99,
         version: VERSION,

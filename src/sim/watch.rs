@@ -30,7 +30,7 @@ pub(crate) struct Views {
     pub(crate) claims: ClaimsBySlot,
     pub(crate) pods: PodsByOrdinal,
     /// Claims that foreign Pods mount, by slot.
-    pub(crate) strangers: u16,
+    pub(crate) foreign_mounts: u16,
     pub(crate) report: Option<ReportObject>,
     /// The Gi that the quota has left; read at each reconcile, and not watched.
     pub(crate) room: Option<u8>,
@@ -44,7 +44,7 @@ impl Views {
             sibling: api.sibling,
             claims: api.claims.clone(),
             pods: api.pods.clone(),
-            strangers: api.strangers,
+            foreign_mounts: api.foreign_mounts,
             report: api.report,
             room: api.room(),
         }
@@ -56,7 +56,7 @@ impl Views {
         match kind {
             WatchKind::Sets => (self.set, self.sibling) = (api.set, api.sibling),
             WatchKind::Claims => self.claims = api.claims.clone(),
-            WatchKind::Pods => (self.pods, self.strangers) = (api.pods.clone(), api.strangers),
+            WatchKind::Pods => (self.pods, self.foreign_mounts) = (api.pods.clone(), api.foreign_mounts),
             WatchKind::Reports => self.report = api.report,
         }
         before != *self

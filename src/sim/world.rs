@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::actors::storage::Driver;
 use super::actors::{kubelet, statefulset, storage};
 use super::api::Api;
-use super::clock::older;
+use super::clock::advance;
 use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
 use super::invariant_adapter::{self, SceneFacts, target_in_force};
@@ -66,7 +66,7 @@ impl SimWorld {
             SimStep::TimeTravel(who) => self.travel(who),
             SimStep::Sync => self.sync(decisions, log)?,
             SimStep::Observe => self.observe()?,
-            SimStep::Retry => self.api.asleep.take().is_some(),
+            SimStep::Retry => self.api.backoff.take().is_some(),
             SimStep::Kubelet(ordinal) => kubelet::step(&mut self.api, &self.driver, usize::from(ordinal)),
             SimStep::Provision(slot) => storage::provision(&mut self.api, &self.driver, usize::from(slot)),
             SimStep::Resize(slot, how) => storage::resize(&mut self.api, &self.driver, usize::from(slot), how),
@@ -91,8 +91,8 @@ impl SimWorld {
         let before = self.api.clone();
         decisions.cache(&self.instances[0].views);
         let happened = statefulset::sync(&mut self.api, decisions);
-        if let Some(asleep) = self.api.asleep.filter(|_| happened) {
-            log.line(|| format!("    denied: Pod {} waits", asleep.ordinal));
+        if let Some(backoff) = self.api.backoff.filter(|_| happened) {
+            log.line(|| format!("    denied: Pod {} waits", backoff.ordinal));
         }
         invariant_adapter::gate(&before, &self.api)?;
         Ok(happened)
@@ -130,12 +130,12 @@ impl SimWorld {
 
     fn tick(&mut self, seconds: Age, log: &mut Log) -> bool {
         log.now += u64::from(seconds.unsigned_abs());
-        self.api.sleep_on(seconds);
+        self.api.pass_backoff(seconds);
         // Ages grow without a write, so views age too.
-        older(&mut self.api.pods, &mut self.api.report, seconds);
+        advance(&mut self.api.pods, &mut self.api.report, seconds);
         if let Some(past) = &mut self.past {
             let past = Arc::make_mut(past);
-            older(&mut past.pods, &mut past.report, seconds);
+            advance(&mut past.pods, &mut past.report, seconds);
         }
         for instance in &mut self.instances {
             instance.tick(seconds);

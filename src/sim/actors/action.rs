@@ -1,6 +1,6 @@
 //! The actions of users and of their tools.
 
-use crate::sim::api::Meddles;
+use crate::sim::api::WebhookEdit;
 use crate::sim::objects::ModelTarget;
 use crate::templates::UpdatePolicy;
 
@@ -62,7 +62,7 @@ pub(crate) enum UserAction {
     /// Registers or unregisters the policy.
     Registered(bool),
     /// Changes what a webhook does to applies on claims.
-    Meddle(Meddles),
+    Webhook(WebhookEdit),
     /// Writes a staged change. Without the policy, nothing checks it.
     Forge(ModelTarget),
     /// Writes the staged change of a previous set.

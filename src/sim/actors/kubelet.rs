@@ -55,7 +55,7 @@ fn release_all(api: &mut Api, ordinal: usize) -> bool {
 
 /// Removes a terminating claim that no foreign Pod uses.
 pub(crate) fn release(api: &mut Api, slot: usize) -> bool {
-    let unused = api.strangers & 1 << slot == 0;
+    let unused = api.foreign_mounts & 1 << slot == 0;
     let goes = unused && api.claims[slot].is_some_and(|claim| claim.terminating);
     if goes {
         api.put_claim(slot, None);

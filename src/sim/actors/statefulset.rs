@@ -1,6 +1,6 @@
 //! The StatefulSet controller and the garbage collector of Kubernetes. Each call makes one write.
 
-use crate::sim::api::{Api, Asleep};
+use crate::sim::api::{Api, Backoff};
 use crate::sim::decisions::Decisions;
 use crate::sim::objects::{
     ClaimObject, ClaimOwner, ORDINALS, PodHealth, PodObject, SLOTS, SetObject, SetObjectStatus, TEMPLATES, Want, place,
@@ -10,7 +10,7 @@ use crate::sim::write::{ApiAnswer, DenialCause};
 
 /// Makes the first write that is due, or has it denied.
 pub(crate) fn sync(api: &mut Api, decisions: &mut Decisions) -> bool {
-    let Some(set) = api.set.filter(|set| !set.terminating && api.asleep.is_none()) else {
+    let Some(set) = api.set.filter(|set| !set.terminating && api.backoff.is_none()) else {
         return false;
     };
     adopt(api, &set) || own_claims(api, &set) || replicas(api, &set, decisions)
@@ -132,7 +132,7 @@ pub(crate) fn create_claim(
 fn delete(api: &mut Api, ordinal: usize, decisions: &mut Decisions) -> bool {
     if api.policy && decisions.keeps(api, ordinal) {
         let ordinal = u8::try_from(ordinal).unwrap_or(u8::MAX);
-        api.asleep = Some(Asleep { ordinal, age: 0 });
+        api.backoff = Some(Backoff { ordinal, age: 0 });
         return true;
     }
     api.edit_pod(ordinal, |pod| pod.terminating = true)
@@ -185,11 +185,12 @@ fn is_available(set: &SetObject, pod: &PodObject) -> bool {
 /// uses up the budget, also below the partition. With Parallel, unavailable outdated Pods are replaced first.
 fn replace_since_1_37(api: &mut Api, set: &SetObject, replicas: usize, decisions: &mut Decisions) -> bool {
     let is_unavailable = |pod: &Option<PodObject>| pod.is_none_or(|pod| !is_available(set, &pod));
-    let is_old = |pod: &PodObject| pod.image != set.spec.image && !pod.terminating;
+    let is_outdated = |pod: &PodObject| pod.image != set.spec.image && !pod.terminating;
     let unavailable = api.pods[..replicas].iter().filter(|pod| is_unavailable(pod)).count();
     let reached = (usize::from(set.spec.partition)..replicas).rev();
     if set.spec.parallel {
-        let first = |ordinal: &usize| api.pods[*ordinal].is_some_and(|pod| is_old(&pod) && !is_available(set, &pod));
+        let first =
+            |ordinal: &usize| api.pods[*ordinal].is_some_and(|pod| is_outdated(&pod) && !is_available(set, &pod));
         if let Some(ordinal) = reached.clone().find(first) {
             return delete(api, ordinal, decisions);
         }
@@ -197,7 +198,7 @@ fn replace_since_1_37(api: &mut Api, set: &SetObject, replicas: usize, decisions
     if unavailable > 0 {
         return false;
     }
-    let next = |ordinal: &usize| api.pods[*ordinal].is_some_and(|pod| is_old(&pod));
+    let next = |ordinal: &usize| api.pods[*ordinal].is_some_and(|pod| is_outdated(&pod));
     match reached.clone().find(next) {
         Some(ordinal) => delete(api, ordinal, decisions),
         None => false,
@@ -229,7 +230,7 @@ pub(crate) fn observe(api: &mut Api) -> bool {
 /// Deletes one dependent whose owner does not exist.
 pub(crate) fn collect(api: &mut Api) -> bool {
     let lost =
-        (0..SLOTS).find(|slot| !api.owner_lives(*slot) && api.claims[*slot].is_some_and(|claim| !claim.terminating));
+        (0..SLOTS).find(|slot| !api.owner_exists(*slot) && api.claims[*slot].is_some_and(|claim| !claim.terminating));
     if let Some(slot) = lost {
         return api.delete_claim(slot);
     }
@@ -239,17 +240,17 @@ pub(crate) fn collect(api: &mut Api) -> bool {
         return api.edit_pod(ordinal, |pod| pod.terminating = true);
     }
     // A set that is deleted in the foreground is removed after its Pods.
-    let dying = api.set.is_some_and(|set| set.terminating);
+    let terminating = api.set.is_some_and(|set| set.terminating);
     let pods = api
         .pods
         .iter()
         .flatten()
         .any(|pod| api.set.is_some_and(|set| set.uid == pod.set));
-    if dying && !pods {
+    if terminating && !pods {
         api.drop_set();
         return true;
     }
-    if dying {
+    if terminating {
         let next = (0..ORDINALS)
             .rev()
             .find(|ordinal| api.pods[*ordinal].is_some_and(|pod| !pod.terminating));

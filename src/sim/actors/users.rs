@@ -183,12 +183,12 @@ fn act_on_objects(api: &mut Api, action: UserAction, copied: &mut Option<StagedA
         }),
         UserAction::Mount(slot, mount) => {
             let bit = 1 << slot;
-            let strangers = if mount {
-                api.strangers | bit
+            let foreign_mounts = if mount {
+                api.foreign_mounts | bit
             } else {
-                api.strangers & !bit
+                api.foreign_mounts & !bit
             };
-            change(&mut api.strangers, strangers)
+            change(&mut api.foreign_mounts, foreign_mounts)
         }
         UserAction::DeleteClaim(slot) => {
             let there = api.claims[usize::from(slot)].is_some_and(|claim| !claim.terminating);
@@ -210,7 +210,7 @@ fn act_on_objects(api: &mut Api, action: UserAction, copied: &mut Option<StagedA
         UserAction::Quota(quota) => change(&mut api.quota, quota),
         UserAction::Expandable(expandable) => change(&mut api.expandable, expandable),
         UserAction::Registered(registered) => change(&mut api.policy, registered),
-        UserAction::Meddle(meddles) => change(&mut api.meddles, meddles),
+        UserAction::Webhook(webhook) => change(&mut api.webhook, webhook),
         _ => false,
     }
 }

@@ -63,7 +63,7 @@ impl InstanceMemory {
     }
 
     /// Replaces outdated claims by remembered replies, and forgets replies that the watch has shown.
-    pub(crate) fn bring_up(&mut self, claims: &mut [Option<ClaimObject>; SLOTS]) {
+    pub(crate) fn overlay(&mut self, claims: &mut [Option<ClaimObject>; SLOTS]) {
         for (slot, seen) in claims.iter_mut().enumerate() {
             let newer = |written: &ClaimObject| {
                 seen.is_some_and(|seen| seen.uid == written.uid && seen.version < written.version)

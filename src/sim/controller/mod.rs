@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::planted::Planted;
 use crate::sim::api::Api;
-use crate::sim::clock::{OLDEST, grow, older};
+use crate::sim::clock::{OLDEST, advance, grow};
 use crate::sim::controller::memory::InstanceMemory;
 use crate::sim::decisions::Decisions;
 use crate::sim::objects::{Age, SLOTS, SetObject};
@@ -128,7 +128,7 @@ impl Instance {
                 NextReconcile::After(left)
             };
         }
-        older(&mut self.views.pods, &mut self.views.report, seconds);
+        advance(&mut self.views.pods, &mut self.views.report, seconds);
         if let Some(report) = &mut Arc::make_mut(&mut self.memory).report {
             report.started = report.started.saturating_add(seconds).min(OLDEST);
         }
@@ -197,7 +197,7 @@ impl Instance {
             return None;
         }
         let mut claims = *self.views.claims;
-        Arc::make_mut(&mut self.memory).bring_up(&mut claims);
+        Arc::make_mut(&mut self.memory).overlay(&mut claims);
         let report = InstanceMemory::latest(&mut self.memory, self.views.report);
         let (decision, writes) = decisions.decide(&set, &claims, &self.views, &self.memory, report, recover);
         // Claims that are only counted are not watched afterwards.

@@ -129,13 +129,13 @@ impl SimWorld {
                 return Ok(());
             }
         };
-        instance.go_on(acted, place, decisions, log, recover)
+        instance.proceed(acted, place, decisions, log, recover)
     }
 }
 
 impl Instance {
     /// Continues with the next request, the next round, the report, or the end.
-    fn go_on(
+    fn proceed(
         &mut self,
         acted: RoundOutcome,
         place: usize,

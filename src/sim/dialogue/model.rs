@@ -290,10 +290,10 @@ fn with_claim(api: &mut Api, request: &ModelRequest) -> Option<ApiAnswer> {
         }
         ModelRequest::Mount(slot, mounted) => {
             let bit = 1 << slot;
-            api.strangers = if mounted {
-                api.strangers | bit
+            api.foreign_mounts = if mounted {
+                api.foreign_mounts | bit
             } else {
-                api.strangers & !bit
+                api.foreign_mounts & !bit
             };
             ApiAnswer::Done
         }

@@ -21,7 +21,7 @@ pub struct TranscriptLine {
     /// The request.
     pub request: ModelRequest,
     /// The answer as a word, then the changes.
-    pub came: Vec<String>,
+    pub results: Vec<String>,
 }
 
 /// The text is not a transcript.
@@ -36,11 +36,11 @@ impl TranscriptLine {
     /// Sends a request to the model; `None` if the object of the request does not exist.
     pub fn of(model: &mut Model, tracker: &mut ChangeTracker, request: &ModelRequest) -> Option<Self> {
         let answer = model.ask(request)?;
-        let mut came = vec![format!("{answer:?}")];
-        came.extend(tracker.changes(model.objects()));
+        let mut results = vec![format!("{answer:?}")];
+        results.extend(tracker.changes(model.objects()));
         Some(Self {
             request: request.clone(),
-            came,
+            results,
         })
     }
 }
@@ -51,8 +51,9 @@ impl TranscriptPart {
     pub fn differs(&self) -> Option<(usize, Vec<String>)> {
         let (mut model, mut tracker) = (Model::new(self.mode), ChangeTracker::default());
         self.lines.iter().enumerate().find_map(|(number, line)| {
-            let ours = TranscriptLine::of(&mut model, &mut tracker, &line.request).map_or(Vec::new(), |line| line.came);
-            (ours != line.came).then_some((number, ours))
+            let ours =
+                TranscriptLine::of(&mut model, &mut tracker, &line.request).map_or(Vec::new(), |line| line.results);
+            (ours != line.results).then_some((number, ours))
         })
     }
 
@@ -76,11 +77,11 @@ impl TranscriptPart {
                 });
                 continue;
             }
-            let (request, came) = line.split_once(" => ").ok_or(expected("a request and an answer"))?;
+            let (request, results) = line.split_once(" => ").ok_or(expected("a request and an answer"))?;
             let part = parts.last_mut().ok_or(expected("a seed first"))?;
             part.lines.push(TranscriptLine {
                 request: serde_json::from_str(request).map_err(|_| expected("a request"))?,
-                came: came.split("; ").map(str::to_owned).collect(),
+                results: results.split("; ").map(str::to_owned).collect(),
             });
         }
         Ok(parts)
@@ -90,7 +91,7 @@ impl TranscriptPart {
 impl fmt::Display for TranscriptLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let request = serde_json::to_string(&self.request).map_err(|_| fmt::Error)?;
-        write!(f, "{request} => {}", self.came.join("; "))
+        write!(f, "{request} => {}", self.results.join("; "))
     }
 }
 

@@ -26,7 +26,7 @@ impl Planted {
             Self::IgnoresTerminating => claims.for_each(|claim| claim.terminating = false),
             Self::OwnerByName => {
                 claims.for_each(|claim| (claim.selected, claim.owner) = (true, ClaimOwner::Nobody));
-                (seen.strangers, seen.sibling) = (0, false);
+                (seen.foreign_mounts, seen.sibling) = (0, false);
             }
             Self::StagedOfAnotherSet => {
                 if let Some(change) = &mut seen.set.spec.staged {

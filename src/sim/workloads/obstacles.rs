@@ -1,7 +1,7 @@
 //! Workloads with obstacles: quotas, drivers that fail, webhooks, full disks, deleted objects.
 
 use crate::sim::actors::action::UserAction;
-use crate::sim::api::Meddles;
+use crate::sim::api::WebhookEdit;
 use crate::sim::workload::Moment::{Now, Quiet, Written};
 use crate::sim::workload::{
     ONE, TWO, Workload, first_consumer, node, one, parallel, remount, retention, since_1_37, two, two_at_a_time, with,
@@ -60,9 +60,9 @@ pub(super) const OBSTACLES: [Workload; 31] = [
         ONE,
         parallel,
         &[
-            (Now, UserAction::Meddle(Meddles::Label)),
+            (Now, UserAction::Webhook(WebhookEdit::Label)),
             (Now, UserAction::Target(one(3))),
-            (Quiet, UserAction::Meddle(Meddles::No)),
+            (Quiet, UserAction::Webhook(WebhookEdit::No)),
         ],
     ),
     workload(
@@ -71,9 +71,9 @@ pub(super) const OBSTACLES: [Workload; 31] = [
         ONE,
         |_| {},
         &[
-            (Now, UserAction::Meddle(Meddles::Size)),
+            (Now, UserAction::Webhook(WebhookEdit::Size)),
             (Now, UserAction::Both(one(3), 1)),
-            (Quiet, UserAction::Meddle(Meddles::No)),
+            (Quiet, UserAction::Webhook(WebhookEdit::No)),
         ],
     ),
     workload(
@@ -82,9 +82,9 @@ pub(super) const OBSTACLES: [Workload; 31] = [
         ONE,
         |_| {},
         &[
-            (Now, UserAction::Meddle(Meddles::Class)),
+            (Now, UserAction::Webhook(WebhookEdit::Class)),
             (Now, UserAction::Target(with(3, 1, 0))),
-            (Quiet, UserAction::Meddle(Meddles::No)),
+            (Quiet, UserAction::Webhook(WebhookEdit::No)),
             (Quiet, UserAction::Target(with(3, 2, 0))),
         ],
     ),
