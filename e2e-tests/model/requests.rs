@@ -242,13 +242,13 @@ impl Real<'_> {
         if answer != DONE {
             return Ok(answer);
         }
-        let nobody = || json!({"metadata": {"ownerReferences": null}});
+        let no_owner = || json!({"metadata": {"ownerReferences": null}});
         if orphan {
             for claim in self.claims().await? {
                 if Some(&claim["metadata"]["ownerReferences"][0]["uid"]) == uid.as_ref() {
                     let name = claim["metadata"]["name"].as_str().context("a name")?;
                     let path = format!("{}/{name}", self.path("persistentvolumeclaims"));
-                    self.must("PATCH", path, Body::Merge(nobody())).await?;
+                    self.must("PATCH", path, Body::Merge(no_owner())).await?;
                 }
             }
             let finalizers = json!({"metadata": {"finalizers": null}});

@@ -65,14 +65,14 @@ impl Real<'_> {
     }
 
     /// Writes the usage of the quota, as the quota controller does, if it has changed.
-    pub(super) async fn count_for_quota(&self, anew: bool) -> anyhow::Result<()> {
+    pub(super) async fn count_for_quota(&self, changed: bool) -> anyhow::Result<()> {
         let claims = self.claims().await?;
         let counted = claims.iter().filter(|claim| claim["metadata"]["name"] != PROBE);
         let used = format!("{}Gi", counted.map(usage).sum::<u64>());
         if let Some(gi) = self.quota {
             let quota = self.get("resourcequotas", "storage").await?.context("a quota")?;
             let known = quota["status"]["used"]["requests.storage"].as_str().unwrap_or_default();
-            if !anew && known.parse::<Quantity>().ok() == used.parse().ok() {
+            if !changed && known.parse::<Quantity>().ok() == used.parse().ok() {
                 return Ok(());
             }
             let status = json!({"status": {
@@ -81,7 +81,7 @@ impl Real<'_> {
             let path = format!("{}/storage/status", self.path("resourcequotas"));
             self.must("PATCH", path, Body::Merge(status)).await?;
         }
-        if !anew && self.quota.is_none() {
+        if !changed && self.quota.is_none() {
             return Ok(());
         }
         eventually("the API server to know the quota", PATIENCE, async || {

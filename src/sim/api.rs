@@ -31,7 +31,7 @@ pub(crate) struct Api {
     pub(crate) max_unavailable: bool,
     /// What a webhook changes in an apply on a claim.
     pub(crate) webhook: WebhookEdit,
-    /// Claims that a webhook changed during an apply, and nobody since, by slot.
+    /// Claims that a webhook changed during their last write, by slot.
     pub(crate) put_back: u16,
     /// The policy denied a deletion: the StatefulSet controller backs off until its set or a Pod changes, or for a
     /// long time.
@@ -348,7 +348,7 @@ fn generation(set: &SetObject) -> (u8, u8, u8, bool, bool) {
 fn shared(value: u8, share: Share, applied: u8) -> (u8, Share) {
     match (applied, share) {
         (0, Share::Alone) => (0, Share::None),
-        (0, Share::Nobodys) => (value, Share::Nobodys),
+        (0, Share::Unowned) => (value, Share::Unowned),
         (0, _) => (value, Share::None),
         (applied, Share::None | Share::Shared) if applied == value => (value, Share::Shared),
         (applied, _) => (applied, Share::Alone),

@@ -152,7 +152,7 @@ impl ControllerView {
                 // Other owners of the field, and the owner of the label, make no difference.
                 our_class: match claim.our_class {
                     Share::Shared => Share::Alone,
-                    Share::Nobodys => Share::None,
+                    Share::Unowned => Share::None,
                     share => share,
                 },
                 our_tier: Share::None,

@@ -134,7 +134,7 @@ impl RunOutcome {
         for claim in claims.iter_mut().flatten() {
             (claim.uid, claim.version) = (0, 0);
             // The owner is a uid.
-            claim.owner = ClaimOwner::Nobody;
+            claim.owner = ClaimOwner::None;
         }
         let mut set = api.set.map(|set| set.spec);
         if let Some(spec) = &mut set {

@@ -82,13 +82,13 @@ impl Decisions {
 
     /// Calls `plan`. A planted bug changes the view and the decision.
     fn ask(&mut self, seen: &ControllerView) -> PlanDecision {
-        let mut bent = Cow::Borrowed(seen);
+        let mut changed = Cow::Borrowed(seen);
         if let Some(planted) = self.planted {
-            planted.sees(bent.to_mut());
+            planted.sees(changed.to_mut());
         }
-        let mut decision = rollout_adapter::ask(&mut self.texts, &bent, self.silent);
+        let mut decision = rollout_adapter::ask(&mut self.texts, &changed, self.silent);
         if let Some(planted) = self.planted {
-            planted.decides(&bent, &mut decision);
+            planted.decides(&changed, &mut decision);
         }
         decision.judged = invariant_adapter::order(seen, &decision.writes);
         decision

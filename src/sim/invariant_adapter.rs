@@ -161,11 +161,11 @@ fn is_ours(api: &Api, slot: usize) -> bool {
     };
     let pod = api.pods[place(slot).1];
     let owned = match claim.owner {
-        ClaimOwner::Nobody => true,
+        ClaimOwner::None => true,
         ClaimOwner::Set(uid) => uid == set.uid,
         // A deleted Pod, or a Pod of another set, is noticed later.
         ClaimOwner::Pod(uid) => pod.is_none_or(|pod| pod.uid == uid || pod.set == set.uid),
-        ClaimOwner::Stranger => false,
+        ClaimOwner::Other => false,
     };
     claim.selected && owned
 }

@@ -33,7 +33,7 @@ pub(crate) struct Log {
     /// A user changed the attributes class of a claim. If the Pod is deleted while the driver works on it and no
     /// controller reconciles meanwhile, `ready` is not written again.
     pub(crate) crossed: bool,
-    /// Events about stuck claims, likewise.
+    /// Events about stuck claims of a single controller without a restart.
     pub(crate) events: Vec<Told>,
     /// Faults by the number of the request.
     pub(crate) faults: Vec<(u32, RequestFate)>,
@@ -80,12 +80,12 @@ impl Log {
 
     pub(crate) fn stepped(&mut self, step: SimStep) {
         self.steps += 1;
-        let anew = matches!(
+        let restarted = matches!(
             step,
             SimStep::Send(_, RequestFate::CrashBefore | RequestFate::CrashAfter)
                 | SimStep::User(UserAction::DeleteSet(_))
         );
-        if anew
+        if restarted
             || matches!(
                 step,
                 SimStep::Crash(_) | SimStep::Start | SimStep::TimeTravel(_) | SimStep::Clock(..)

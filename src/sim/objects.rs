@@ -113,10 +113,10 @@ pub(crate) struct SetObjectStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum ClaimOwner {
     #[default]
-    Nobody,
+    None,
     Set(Uid),
     Pod(Uid),
-    Stranger,
+    Other,
 }
 
 /// The progress of a resize.
@@ -183,7 +183,7 @@ pub(crate) enum Share {
     #[default]
     None,
     /// No manager owns the field: the policy added it when the claim was created.
-    Nobodys,
+    Unowned,
     Shared,
     Alone,
 }
@@ -343,7 +343,7 @@ impl ClaimObject {
             revision: None,
             tier: want.tier,
             selected: true,
-            owner: ClaimOwner::Nobody,
+            owner: ClaimOwner::None,
             terminating: false,
             bound: false,
             request: want.size,
@@ -368,10 +368,10 @@ impl ClaimObject {
     /// Fields that the policy adds to a new claim have no manager; fields that it changes belong to the requester.
     pub(crate) fn owned_since_created(&mut self, asked: &Self) {
         if asked.class == 0 && self.class != 0 {
-            self.our_class = Share::Nobodys;
+            self.our_class = Share::Unowned;
         }
         if asked.tier == 0 && self.tier != 0 {
-            self.our_tier = Share::Nobodys;
+            self.our_tier = Share::Unowned;
         }
     }
 

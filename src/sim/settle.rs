@@ -140,7 +140,7 @@ impl SimWorld {
         ];
         for slot in (0..SLOTS).filter_map(|slot| u8::try_from(slot).ok()) {
             actions.extend([UserAction::Select(slot, true), UserAction::Mount(slot, false)]);
-            if self.api.claims[usize::from(slot)].is_some_and(|claim| claim.owner == ClaimOwner::Stranger) {
+            if self.api.claims[usize::from(slot)].is_some_and(|claim| claim.owner == ClaimOwner::Other) {
                 actions.push(UserAction::Own(slot, false));
             }
         }

@@ -216,10 +216,10 @@ fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Cl
         resource_version: claim.version.to_string(),
         labels,
         owners: match claim.owner {
-            ClaimOwner::Nobody => Vec::new(),
+            ClaimOwner::None => Vec::new(),
             ClaimOwner::Set(uid) => vec![owner("StatefulSet", uid)],
             ClaimOwner::Pod(uid) => vec![owner("Pod", uid)],
-            ClaimOwner::Stranger => vec![owner("Backup", 98)],
+            ClaimOwner::Other => vec![owner("Backup", 98)],
         },
         terminating: claim.terminating,
         bound: claim.bound,

@@ -151,10 +151,10 @@ fn planted_bug_is_found_by_its_guarantee() {
 #[test]
 fn seed_gives_same_trace() {
     let seed = run::find(Planted::LowestFirst).expect("a failure").seed;
-    let trace = super::trace(seed, None, Some("LowestFirst")).expect("a story");
+    let trace = super::trace(seed, None, Some("LowestFirst")).expect("a trace");
     assert_eq!(super::trace(seed, None, Some("LowestFirst")), Ok(trace.clone()));
     assert!(trace.broken.is_some_and(|broken| broken.starts_with("S6: ")));
-    assert_eq!(super::trace(seed, None, None).expect("a story").broken, None);
+    assert_eq!(super::trace(seed, None, None).expect("a trace").broken, None);
     assert!(
         super::trace(7, Some("shrink"), None).is_err_and(|why| why.starts_with("expected one of the workloads grow, "))
     );
@@ -162,7 +162,7 @@ fn seed_gives_same_trace() {
 
 #[test]
 fn document_shows_last_line_of_trace() {
-    let trace = super::trace(1, Some("grow"), None).expect("a story");
+    let trace = super::trace(1, Some("grow"), None).expect("a trace");
     let last = trace.text.lines().last().expect("a line");
     let document = include_str!("../../docs/guarantees.md");
     assert!(

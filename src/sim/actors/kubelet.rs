@@ -56,9 +56,9 @@ fn release_all(api: &mut Api, ordinal: usize) -> bool {
 /// Removes a terminating claim that no foreign Pod uses.
 pub(crate) fn release(api: &mut Api, slot: usize) -> bool {
     let unused = api.foreign_mounts & 1 << slot == 0;
-    let goes = unused && api.claims[slot].is_some_and(|claim| claim.terminating);
-    if goes {
+    let releases = unused && api.claims[slot].is_some_and(|claim| claim.terminating);
+    if releases {
         api.put_claim(slot, None);
     }
-    goes
+    releases
 }

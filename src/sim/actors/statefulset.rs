@@ -35,9 +35,9 @@ fn own_claims(api: &mut Api, set: &SetObject) -> bool {
         let wanted = match (set.spec.when_scaled && condemned, set.spec.when_deleted && !condemned) {
             (true, _) => ClaimOwner::Pod(pod.uid),
             (_, true) => ClaimOwner::Set(set.uid),
-            _ => ClaimOwner::Nobody,
+            _ => ClaimOwner::None,
         };
-        let hands_off = matches!(api.claims[slot].map(|claim| claim.owner), Some(ClaimOwner::Stranger));
+        let hands_off = matches!(api.claims[slot].map(|claim| claim.owner), Some(ClaimOwner::Other));
         !hands_off && api.edit_claim(slot, |claim| claim.owner = wanted)
     })
 }

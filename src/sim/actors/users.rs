@@ -179,7 +179,7 @@ fn act_on_objects(api: &mut Api, action: UserAction, copied: &mut Option<StagedA
         UserAction::DropLabel(slot) => update_claim(api, slot, |claim| claim.revision = None),
         UserAction::Select(slot, selected) => update_claim(api, slot, |claim| claim.selected = selected),
         UserAction::Own(slot, own) => update_claim(api, slot, |claim| {
-            claim.owner = if own { ClaimOwner::Stranger } else { ClaimOwner::Nobody }
+            claim.owner = if own { ClaimOwner::Other } else { ClaimOwner::None }
         }),
         UserAction::Mount(slot, mount) => {
             let bit = 1 << slot;
@@ -262,7 +262,7 @@ pub(crate) fn delete(api: &mut Api, orphan: bool, copied: &mut Option<StagedAnno
         for slot in 0..SLOTS {
             api.edit_claim(slot, |claim| {
                 if claim.owner == ClaimOwner::Set(set.uid) {
-                    claim.owner = ClaimOwner::Nobody;
+                    claim.owner = ClaimOwner::None;
                 }
             });
         }

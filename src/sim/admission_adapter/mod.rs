@@ -127,7 +127,7 @@ impl AdmissionAdapter {
             Some(ClaimObject {
                 uid: 0,
                 version: 0,
-                owner: ClaimOwner::Nobody,
+                owner: ClaimOwner::None,
                 ..claim
             })
         });

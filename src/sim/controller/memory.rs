@@ -87,7 +87,7 @@ impl InstanceMemory {
         };
         let behind = match seen {
             Some(seen) => seen.version < written.version,
-            // It was just created, or somebody has deleted it.
+            // It was just created, or a user has deleted it.
             None => !memory.report_seen,
         };
         if behind {

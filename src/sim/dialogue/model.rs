@@ -282,9 +282,9 @@ fn with_claim(api: &mut Api, request: &ModelRequest) -> Option<ApiAnswer> {
         ModelRequest::Select(slot, selected) => users::edit(api, slot, |claim| claim.selected = selected),
         ModelRequest::Own(slot, holder) => {
             let owner = match holder {
-                Holder::Nobody => ClaimOwner::Nobody,
+                Holder::Nobody => ClaimOwner::None,
                 Holder::Set => ClaimOwner::Set(set?),
-                Holder::Stranger => ClaimOwner::Stranger,
+                Holder::Stranger => ClaimOwner::Other,
             };
             users::edit(api, slot, |claim| claim.owner = owner)
         }
@@ -348,7 +348,7 @@ fn observed_claim(api: &Api, claim: &ClaimObject) -> ObservedClaim {
         selected: claim.selected,
         revision: claim.revision.map(|target| target.to_string()),
         owner: match claim.owner {
-            ClaimOwner::Nobody => None,
+            ClaimOwner::None => None,
             ClaimOwner::Set(uid) if lives(uid) => Some("set"),
             _ => Some("other"),
         },

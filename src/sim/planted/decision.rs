@@ -25,7 +25,7 @@ impl Planted {
             }
             Self::IgnoresTerminating => claims.for_each(|claim| claim.terminating = false),
             Self::OwnerByName => {
-                claims.for_each(|claim| (claim.selected, claim.owner) = (true, ClaimOwner::Nobody));
+                claims.for_each(|claim| (claim.selected, claim.owner) = (true, ClaimOwner::None));
                 (seen.foreign_mounts, seen.sibling) = (0, false);
             }
             Self::StagedOfAnotherSet => {

@@ -181,7 +181,7 @@ impl Store {
         Target::of(&view, &self.settings).ok().map(|target| target.revision)
     }
 
-    /// The change of PVCs that nobody with the right asked for, if there is one.
+    /// A change of PVCs that alice did not ask for, if there is one.
     pub(super) fn broken(&self) -> Option<String> {
         if let Some(revision) = self.desired() {
             let is_alices = self.made == 1 && self.rolls_out && revision.as_str() == REVISED;
