@@ -26,8 +26,8 @@ pub use sequence::sequence;
 pub use target_text::{target_of, templates};
 pub use transcript::{TranscriptLine, TranscriptPart, Unreadable};
 
-pub use super::api::{ApiAnswer, DenialCause};
 pub use super::objects::{ModelTarget, ModifyState, ResizeState, Want};
+pub use super::write::{ApiAnswer, DenialCause};
 
 #[cfg(test)]
 mod tests;
