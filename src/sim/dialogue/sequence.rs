@@ -3,7 +3,7 @@
 use super::request::{Holder, ModelRequest, SetEdit, WritePrecondition};
 use super::{Model, ModelTarget, PolicyMode, Want};
 use crate::sim::actors::storage::{self, Driver, Resizing};
-use crate::sim::objects::{ORDINALS, SLOTS, place};
+use crate::sim::objects::{ORDINALS, PodHealth, PodObject, SLOTS, place};
 use crate::sim::schedule::Random;
 
 /// The requests of a sequence.
@@ -242,7 +242,7 @@ fn status(random: &mut Random, model: &Model, slot: u8) -> ModelRequest {
     let how = random.pick(&[Resizing::Begin, Resizing::Finish, Resizing::Partly]);
     // The node expands file systems of mounted volumes.
     if driver.needs_node {
-        let pod = crate::sim::objects::PodObject {
+        let pod = PodObject {
             uid: 0,
             version: 0,
             set: 0,
@@ -251,7 +251,7 @@ fn status(random: &mut Random, model: &Model, slot: u8) -> ModelRequest {
             terminating: false,
             full: 0,
             age: 0,
-            health: crate::sim::objects::PodHealth::Running,
+            health: PodHealth::Running,
         };
         api.put_pod(place(slot.into()).1, Some(pod));
     }
