@@ -288,7 +288,7 @@ fn schedules(effort: &Effort, part: u64, found: &AtomicBool) -> Result<(u64, Cov
         let mut log = Log::default();
         let result = schedule::run(seed, schedule::workload_of(seed), &mut decisions, &mut log);
         result.map_err(|failure| {
-            let text = trace::trace(failure.seed, None, None).map_or_else(|why| why, |trace| trace.text);
+            let text = trace(failure.seed, None, None).map_or_else(|why| why, |trace| trace.text);
             format!("{text}trace: make story SEED={}", failure.seed)
         })?;
         steps += log.steps;

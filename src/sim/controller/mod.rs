@@ -12,7 +12,6 @@ use std::sync::Arc;
 use super::planted::Planted;
 use crate::sim::api::Api;
 use crate::sim::clock::{OLDEST, advance, grow};
-use crate::sim::controller::memory::InstanceMemory;
 use crate::sim::decisions::Decisions;
 use crate::sim::objects::{Age, SLOTS, SetObject};
 use crate::sim::plan_decision::PlanDecision;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{Instance, NextReconcile, RoundOutcome};
 use crate::rollout::invariants::Broken;
-use crate::sim::controller::{Instance, NextReconcile, RoundOutcome};
 use crate::sim::decisions::Decisions;
 use crate::sim::invariant_adapter;
 use crate::sim::log::Log;
