@@ -197,7 +197,7 @@ fn act_on_objects(api: &mut Api, action: UserAction, copied: &mut Option<StagedA
         UserAction::DeletePod(ordinal) => api.edit_pod(ordinal.into(), |pod| pod.terminating = true),
         UserAction::Drain(ordinal) => api.edit_pod(ordinal.into(), |pod| pod.health = PodHealth::Disrupted),
         UserAction::Fail(ordinal) => api.edit_pod(ordinal.into(), |pod| {
-            (pod.ready, pod.health) = (None, PodHealth::Failed)
+            (pod.ready, pod.health) = (None, PodHealth::Failed);
         }),
         UserAction::FillDisk(ordinal) => {
             let full = api.claims[usize::from(ordinal)].map_or(0, |claim| claim.capacity);
