@@ -1,8 +1,8 @@
-//! The policy, before the sets and claims of every sequence but those that are to be without one.
+//! The policy in front of the sets and claims of each sequence, except those that run without it.
 
 use std::sync::Arc;
 
-use claim_rollout::sim::dialogue::Door;
+use claim_rollout::sim::dialogue::PolicyMode;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
@@ -10,21 +10,21 @@ use crate::host_is_faithful::policy;
 use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
-/// The label of a namespace that says which policy is asked about it.
-pub(super) const LABEL: &str = "door";
+/// The label of a namespace that selects the policy.
+pub(super) const LABEL: &str = "policy-mode";
 
-/// The policy with both of its settings, registered.
-pub(super) struct Doors {
+/// The policy, registered with both settings.
+pub(super) struct PolicyModes {
     host: PolicyHost,
     registrations: Vec<Registration>,
 }
 
 /// The value of the label.
-pub(super) fn label(door: Door) -> &'static str {
-    match door {
-        Door::Away => "away",
-        Door::Refuse => "refuse",
-        Door::Recover => "recover",
+pub(super) fn label(mode: PolicyMode) -> &'static str {
+    match mode {
+        PolicyMode::Absent => "absent",
+        PolicyMode::Deny => "deny",
+        PolicyMode::Recover => "recover",
     }
 }
 
@@ -32,21 +32,21 @@ fn settings(shrink: &str) -> Value {
     json!({"defaultUpdatePolicy": "InPlace", "pvcChecks": "Off", "shrink": shrink})
 }
 
-impl Doors {
+impl PolicyModes {
     /// Serves the policy and waits until the API server calls it.
     pub(super) async fn open(cluster: &Cluster, client: &kube::Client) -> anyhow::Result<Self> {
         let module = policy();
         let (mut policies, mut registrations) = (Vec::new(), Vec::new());
-        for (door, shrink) in [(Door::Refuse, "Deny"), (Door::Recover, "Recover")] {
+        for (mode, shrink) in [(PolicyMode::Deny, "Deny"), (PolicyMode::Recover, "Recover")] {
             for shipped in [Shipped::claims()?, Shipped::sets()?] {
-                let name = format!("{}-{}", shipped.name, label(door));
+                let name = format!("{}-{}", shipped.name, label(mode));
                 let mut policy = shipped.policy(&module)?;
                 policy.name.clone_from(&name);
                 if shipped.name == "claim-rollout" {
                     policy.settings = settings(shrink);
                 }
                 policies.push(policy);
-                registrations.push(shipped.registration().named(&name).for_label(LABEL, label(door)));
+                registrations.push(shipped.registration().named(&name).for_label(LABEL, label(mode)));
             }
         }
         let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(cluster).await?)).await?;
@@ -56,7 +56,7 @@ impl Doors {
         Ok(Self { host, registrations })
     }
 
-    /// Takes the policy away.
+    /// Unregisters the policy.
     pub(super) async fn close(self, client: &kube::Client) -> anyhow::Result<()> {
         for registration in &self.registrations {
             self.host.unregister(client, registration).await?;

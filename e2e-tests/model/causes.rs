@@ -1,35 +1,39 @@
-//! What an API server answers, in the words of the model.
+//! The answers of an API server, as the model names them.
 
-use claim_rollout::sim::dialogue::{Answer, Cause};
+use claim_rollout::sim::dialogue::{ApiAnswer, DenialCause};
 use kube::core::Status;
 
-/// Parts of messages that say why, with their codes.
-const TABLE: &[(u16, &str, Cause)] = &[
-    (403, "exceeded quota", Cause::Quota),
+/// Codes and parts of messages, with their causes.
+const TABLE: &[(u16, &str, DenialCause)] = &[
+    (403, "exceeded quota", DenialCause::Quota),
     (
         403,
         "only dynamically provisioned pvc can be resized",
-        Cause::NotExpandable,
+        DenialCause::NotExpandable,
     ),
     (
         403,
         "Only bound persistent volume claims can be expanded",
-        Cause::Immutable,
+        DenialCause::Immutable,
     ),
-    (422, "spec is immutable after creation", Cause::Immutable),
-    (422, "spec.volumeClaimTemplates: Invalid value", Cause::Immutable),
-    (422, "field can not be less than status.capacity", Cause::Shrink),
+    (422, "spec is immutable after creation", DenialCause::Immutable),
+    (422, "spec.volumeClaimTemplates: Invalid value", DenialCause::Immutable),
+    (422, "field can not be less than status.capacity", DenialCause::Shrink),
     (
         422,
         "when status.currentVolumeAttributesClassName is not nil",
-        Cause::Class,
+        DenialCause::Class,
     ),
-    (422, "only allowed for updateStrategy 'RollingUpdate'", Cause::Strategy),
-    (400, "denied the request", Cause::Webhook),
-    (403, "denied the request", Cause::Webhook),
+    (
+        422,
+        "only allowed for updateStrategy 'RollingUpdate'",
+        DenialCause::Strategy,
+    ),
+    (400, "denied the request", DenialCause::Webhook),
+    (403, "denied the request", DenialCause::Webhook),
 ];
 
-/// The answer; one that the model does not know is told as it is.
+/// The answer. An unknown one is returned unchanged.
 pub(super) fn answer(status: &Status) -> String {
     let another = status
         .details
@@ -40,10 +44,10 @@ pub(super) fn answer(status: &Status) -> String {
         .iter()
         .find(|(code, part, _)| *code == status.code && status.message.contains(part));
     let answer = match (status.code, known) {
-        (404, _) => Answer::Gone,
-        (409, _) => Answer::Conflict,
-        (422, _) if another => Answer::Gone,
-        (_, Some((_, _, cause))) => Answer::Refused(*cause),
+        (404, _) => ApiAnswer::NotFound,
+        (409, _) => ApiAnswer::Conflict,
+        (422, _) if another => ApiAnswer::NotFound,
+        (_, Some((_, _, cause))) => ApiAnswer::Refused(*cause),
         (code, None) => return format!("{code} {}", status.message.lines().next().unwrap_or_default()),
     };
     format!("{answer:?}")

@@ -1,14 +1,14 @@
-//! What is asked about claims, by our controller, by those who make and bind and resize them, and by people.
+//! Requests about claims: of our controller, of other controllers, and of users.
 
 use anyhow::Context as _;
-use claim_rollout::sim::dialogue::{Holder, Modify, Request, Resize, Target, Which};
+use claim_rollout::sim::dialogue::{Holder, ModelRequest, ModelTarget, ModifyState, ResizeState, WritePrecondition};
 use claim_rollout::templates::keys;
 use serde_json::{Value, json};
 
-use super::asking::{DONE, NO_UID, named, owner};
 use super::real::{Body, Real};
+use super::requests::{DONE, NO_UID, named, owner};
 
-/// The name of the claim in a slot: two templates of five.
+/// The name of the claim in a slot: five slots for each of two templates.
 fn name(slot: u8) -> String {
     let template = if slot < 5 { "data" } else { "data-a" };
     format!("{template}-web-{}", slot % 5)
@@ -23,41 +23,41 @@ fn class(class: u8) -> Value {
 }
 
 impl Real<'_> {
-    /// Asks; the answer in words.
-    pub(super) async fn ask_about_a_claim(&mut self, request: &Request) -> anyhow::Result<String> {
+    /// Sends a request; returns the answer as text.
+    pub(super) async fn ask_about_claim(&mut self, request: &ModelRequest) -> anyhow::Result<String> {
         let path = |real: &Self, slot: u8| format!("{}/{}", real.path("persistentvolumeclaims"), name(slot));
         match *request {
-            Request::NewClaim(slot) => {
+            ModelRequest::NewClaim(slot) => {
                 self.count_for_quota(false).await?;
-                self.bear(slot).await
+                self.create_claim(slot).await
             }
-            Request::Bind(slot) => self.bind(slot).await,
-            Request::Status(slot, capacity, current, resize, modify) => {
+            ModelRequest::Bind(slot) => self.bind(slot).await,
+            ModelRequest::Status(slot, capacity, current, resize, modify) => {
                 let status = status(capacity, current, resize, modify);
                 let path = format!("{}/status", path(self, slot));
                 self.merge(&path, json!({"status": status})).await
             }
-            Request::Size(slot, size) => {
+            ModelRequest::Size(slot, size) => {
                 self.count_for_quota(false).await?;
                 let storage = json!({"requests": {"storage": format!("{size}Gi")}});
                 self.merge(&path(self, slot), json!({"spec": {"resources": storage}}))
                     .await
             }
-            Request::Class(slot, wanted) => {
+            ModelRequest::Class(slot, wanted) => {
                 let spec = json!({"volumeAttributesClassName": class(wanted)});
                 self.merge(&path(self, slot), json!({"spec": spec})).await
             }
-            Request::DropLabel(slot) => {
+            ModelRequest::DropLabel(slot) => {
                 let labels = json!({keys::REVISION: null});
                 self.merge(&path(self, slot), json!({"metadata": {"labels": labels}}))
                     .await
             }
-            Request::Select(slot, selected) => {
+            ModelRequest::Select(slot, selected) => {
                 let labels = json!({"app": selected.then_some("web")});
                 self.merge(&path(self, slot), json!({"metadata": {"labels": labels}}))
                     .await
             }
-            Request::Own(slot, holder) => {
+            ModelRequest::Own(slot, holder) => {
                 let owners = match holder {
                     Holder::Nobody => Value::Null,
                     Holder::Stranger => owner("Backup", NO_UID),
@@ -69,22 +69,22 @@ impl Real<'_> {
                 let body = json!({"metadata": {"ownerReferences": owners}});
                 self.merge(&path(self, slot), body).await
             }
-            Request::Delete(slot) => {
+            ModelRequest::Delete(slot) => {
                 let path = path(self, slot);
-                let said = self.said(&self.clients.admin, "DELETE", &path, Body::Nothing).await?;
-                // Its protection lets go of a claim that nobody uses.
-                if said == DONE && !self.mounted.contains(&slot) {
+                let answer = self.send(&self.clients.admin, "DELETE", &path, Body::Nothing).await?;
+                // The finalizer of a claim that is not in use is removed.
+                if answer == DONE && !self.mounted.contains(&slot) {
                     self.release(slot).await?;
                 }
-                Ok(said)
+                Ok(answer)
             }
-            Request::Release(slot) => self.release(slot).await,
-            Request::Mount(slot, mounted) => Ok(self.note(slot, mounted)),
+            ModelRequest::Release(slot) => self.release(slot).await,
+            ModelRequest::Mount(slot, mounted) => Ok(self.note(slot, mounted)),
             ref other => anyhow::bail!("{other:?} is not about a claim"),
         }
     }
 
-    /// Remembers whether a claim is in use; nobody is asked.
+    /// Remembers whether a claim is in use; nothing is sent.
     fn note(&mut self, slot: u8, mounted: bool) -> String {
         if mounted {
             self.mounted.insert(slot);
@@ -99,13 +99,13 @@ impl Real<'_> {
         self.merge(&path, json!({"metadata": {"finalizers": null}})).await
     }
 
-    /// Our controller applies what a wish asks for.
+    /// An apply of our controller.
     pub(super) async fn apply(
         &mut self,
         slot: u8,
-        names: (Option<Which>, Option<Which>),
-        target: &Target,
-        revision: &Target,
+        names: (Option<WritePrecondition>, Option<WritePrecondition>),
+        target: &ModelTarget,
+        revision: &ModelTarget,
     ) -> anyhow::Result<String> {
         let known = self.get("persistentvolumeclaims", &name(slot)).await?;
         let want = target.wants.first().context("a template")?;
@@ -124,8 +124,8 @@ impl Real<'_> {
         self.apply_as_ours(&path, body).await
     }
 
-    /// A claim of a template, as the StatefulSet controller asks for it.
-    async fn bear(&self, slot: u8) -> anyhow::Result<String> {
+    /// Creates a claim of a template, as the StatefulSet controller does.
+    async fn create_claim(&self, slot: u8) -> anyhow::Result<String> {
         let set = self.get("statefulsets", "web").await?.context("a set")?;
         let template = &set["spec"]["volumeClaimTemplates"][usize::from(slot / 5)];
         let mut labels = template["metadata"]["labels"].clone();
@@ -141,10 +141,10 @@ impl Real<'_> {
             "{}?fieldManager=kube-controller-manager",
             self.path("persistentvolumeclaims")
         );
-        self.said(&self.clients.sets, "POST", &path, Body::Json(claim)).await
+        self.send(&self.clients.sets, "POST", &path, Body::Json(claim)).await
     }
 
-    /// Binds a volume, in the two writes of the controller of volumes.
+    /// Binds a volume, in the two writes of the volume controller.
     async fn bind(&self, slot: u8) -> anyhow::Result<String> {
         let path = format!("{}/{}", self.path("persistentvolumeclaims"), name(slot));
         let claim = self
@@ -168,16 +168,16 @@ impl Real<'_> {
     }
 }
 
-/// What the resizer writes.
-fn status(capacity: u8, current: u8, resize: Resize, modify: Modify) -> Value {
+/// The status that the resizer writes.
+fn status(capacity: u8, current: u8, resize: ResizeState, modify: ModifyState) -> Value {
     let resize = match resize {
-        Resize::None => None,
-        Resize::Controller => Some("ControllerResizeInProgress"),
-        Resize::ControllerInfeasible => Some("ControllerResizeInfeasible"),
-        Resize::Node => Some("NodeResizePending"),
+        ResizeState::None => None,
+        ResizeState::Controller => Some("ControllerResizeInProgress"),
+        ResizeState::ControllerInfeasible => Some("ControllerResizeInfeasible"),
+        ResizeState::Node => Some("NodeResizePending"),
     };
     let modify = match modify {
-        Modify::None => Value::Null,
+        ModifyState::None => Value::Null,
         status => json!({"status": format!("{status:?}"), "targetVolumeAttributesClassName": "class-1"}),
     };
     json!({

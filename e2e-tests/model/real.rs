@@ -1,11 +1,11 @@
-//! A namespace of a real API server, as one that answers requests.
+//! A namespace of a real API server, which executes requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use axum::http;
 use claim_rollout::controller::FIELD_MANAGER;
-use claim_rollout::sim::dialogue::{Door, Target};
+use claim_rollout::sim::dialogue::{ModelTarget, PolicyMode};
 use claim_rollout::templates::{ClaimTemplate, Revision};
 use kube::core::Status;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::{admission, causes};
 use crate::cluster::{Cluster, DRIVER};
 use crate::installation::USER;
 
-/// Who asks.
+/// The clients, by account.
 pub(super) struct Clients {
     pub(super) admin: kube::Client,
     pub(super) ours: kube::Client,
@@ -22,7 +22,7 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// The administrator, our controller and the StatefulSet controller, with the rights that each has.
+    /// The clients of the administrator, of our controller and of the StatefulSet controller, each with its rights.
     pub(super) async fn new(cluster: &Cluster) -> anyhow::Result<Self> {
         let accounts = ["system:serviceaccounts", "system:authenticated"];
         let controller = "system:serviceaccount:kube-system:statefulset-controller";
@@ -34,36 +34,36 @@ impl Clients {
     }
 }
 
-/// The namespace.
+/// The namespace of a sequence.
 pub(super) struct Real<'a> {
     pub(super) clients: &'a Clients,
     pub(super) namespace: String,
     /// The slots of claims that are in use.
     pub(super) mounted: BTreeSet<u8>,
-    /// Wishes by their revisions.
+    /// Targets by revision.
     pub(super) revisions: BTreeMap<String, String>,
     pub(super) quota: Option<u8>,
-    /// What was last seen of each object.
+    /// The previous state of each object.
     pub(super) known: BTreeMap<String, Known>,
-    /// Writes by which nothing changed but who owns which field.
+    /// Writes that changed only who owns which field.
     pub(super) only_owners: usize,
-    /// Writes by which nothing changed at all: each the first one after the object was made.
+    /// Writes without a change: each the first one after the creation of an object.
     pub(super) only_first: usize,
 }
 
-/// An object as it was last seen.
+/// The previous state of an object.
 pub(super) struct Known {
     uid: String,
     version: String,
     content: Value,
     owners: Value,
-    /// How often it has changed.
+    /// The number of changes.
     changes: u64,
-    /// How often it was written.
+    /// The number of writes.
     writes: u64,
 }
 
-/// What a request may look like.
+/// The body of a request.
 pub(super) enum Body {
     Nothing,
     Json(Value),
@@ -71,10 +71,10 @@ pub(super) enum Body {
     Apply(Value),
 }
 
-/// What is answered.
+/// The response.
 pub(super) type Reply = Result<Value, Box<Status>>;
 
-/// Asks an API server.
+/// Sends a request.
 pub(super) async fn call(client: &kube::Client, method: &str, path: &str, body: Body) -> anyhow::Result<Reply> {
     let (content, bytes) = match body {
         Body::Nothing => (None, Vec::new()),
@@ -95,7 +95,7 @@ pub(super) async fn call(client: &kube::Client, method: &str, path: &str, body: 
 
 impl<'a> Real<'a> {
     /// A fresh namespace with a StorageClass of its own.
-    pub(super) async fn new(clients: &'a Clients, namespace: &str, door: Door) -> anyhow::Result<Self> {
+    pub(super) async fn new(clients: &'a Clients, namespace: &str, mode: PolicyMode) -> anyhow::Result<Self> {
         let real = Self {
             clients,
             namespace: namespace.to_owned(),
@@ -106,7 +106,7 @@ impl<'a> Real<'a> {
             only_owners: 0,
             only_first: 0,
         };
-        let labels = json!({admission::LABEL: admission::label(door)});
+        let labels = json!({admission::LABEL: admission::label(mode)});
         let space = json!({"metadata": {"name": namespace, "labels": labels}});
         real.must("POST", "/api/v1/namespaces".to_owned(), Body::Json(space))
             .await?;
@@ -123,8 +123,9 @@ impl<'a> Real<'a> {
         Ok(real)
     }
 
-    /// How often an object has changed: the model does not know of writes that change only who owns which field, but for the
-    /// fields in `words`; nor of one that Kubernetes itself would not have to make, the first one after an object was made.
+    /// The number of changes of an object. The model does not have writes that change only who owns which field,
+    /// except for the fields in `words`; and not the first write after the creation of an object, if that changes
+    /// nothing.
     pub(super) fn changes(&mut self, name: &str, object: &Value, words: &str) -> u64 {
         let mut content = object.clone();
         let metadata = &mut content["metadata"];
@@ -165,7 +166,7 @@ impl<'a> Real<'a> {
         changes
     }
 
-    /// Leaves nothing behind that later sequences would have to carry.
+    /// Removes objects outside the namespace.
     pub(super) async fn leave(&self) -> anyhow::Result<()> {
         let class = format!("/apis/storage.k8s.io/v1/storageclasses/{}", self.namespace);
         self.must("DELETE", class, Body::Nothing).await.map(drop)
@@ -181,13 +182,13 @@ impl<'a> Real<'a> {
         format!("{group}/namespaces/{}/{kind}", self.namespace)
     }
 
-    /// The administrator asks for something that is not refused.
+    /// A request of the administrator that must succeed.
     pub(super) async fn must(&self, method: &str, path: String, body: Body) -> anyhow::Result<Value> {
         let reply = call(&self.clients.admin, method, &path, body).await?;
         reply.map_err(|status| anyhow::anyhow!("{method} {path}: {} {}", status.code, status.message))
     }
 
-    /// An object, if it is there.
+    /// An object, if it exists.
     pub(super) async fn get(&self, kind: &str, name: &str) -> anyhow::Result<Option<Value>> {
         let path = format!("{}/{name}", self.path(kind));
         match call(&self.clients.admin, "GET", &path, Body::Nothing).await? {
@@ -209,8 +210,8 @@ impl<'a> Real<'a> {
         Ok(items)
     }
 
-    /// The revision of a wish, as the policy writes it.
-    pub(super) fn revision(&mut self, target: &Target) -> anyhow::Result<String> {
+    /// The revision of a target, as the policy computes it.
+    pub(super) fn revision(&mut self, target: &ModelTarget) -> anyhow::Result<String> {
         let words = target.to_string();
         let templates = ClaimTemplate::read_list(&self.templates(target)?.to_string())?;
         let revision = Revision::of(&templates).to_string();
@@ -221,23 +222,23 @@ impl<'a> Real<'a> {
     /// A user changes an object.
     pub(super) async fn merge(&self, path: &str, body: Value) -> anyhow::Result<String> {
         let path = format!("{path}?fieldManager=kubectl");
-        self.said(&self.clients.admin, "PATCH", &path, Body::Merge(body)).await
+        self.send(&self.clients.admin, "PATCH", &path, Body::Merge(body)).await
     }
 
     /// Our controller changes an object.
     pub(super) async fn merge_as_ours(&self, path: &str, body: Value) -> anyhow::Result<String> {
         let path = format!("{path}?fieldManager={FIELD_MANAGER}");
-        self.said(&self.clients.ours, "PATCH", &path, Body::Merge(body)).await
+        self.send(&self.clients.ours, "PATCH", &path, Body::Merge(body)).await
     }
 
     /// Our controller applies an object.
     pub(super) async fn apply_as_ours(&self, path: &str, body: Value) -> anyhow::Result<String> {
         let path = format!("{path}?fieldManager={FIELD_MANAGER}&force=true");
-        self.said(&self.clients.ours, "PATCH", &path, Body::Apply(body)).await
+        self.send(&self.clients.ours, "PATCH", &path, Body::Apply(body)).await
     }
 
-    /// What is answered, in words.
-    pub(super) async fn said(
+    /// Sends a request; returns the answer as text.
+    pub(super) async fn send(
         &self,
         client: &kube::Client,
         method: &str,

@@ -1,4 +1,4 @@
-//! What was reached: every row of the table of KEP-4650, every action, every state of a claim.
+//! Coverage of a run: rows of the table of KEP-4650, actions, and states of claims.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use crate::rollout::replica::{self, At, Replica};
 use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Target};
 
-/// What no decision says: that an apply was done, and that a report could not be written.
+/// Reasons that no decision emits.
 const OF_THE_SHELL: [Reason; 3] = [Reason::ClaimUpdated, Reason::PodEvicted, Reason::ClaimRolloutNotWritten];
 
-/// Sets of what was reached.
+/// Bit sets of what was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Coverage {
     /// Rows of the table, with RollingUpdate and with OnDelete.
@@ -23,14 +23,14 @@ const AT: [At; 3] = [At::Absent, At::Outdated, At::Updated];
 const ACTIONS: [&str; 6] = [
     "ApplyClaim",
     "ApplyClaim that takes back",
-    "SetRecord",
+    "SetStaged",
     "SetReady",
     "SetReady that takes it back",
-    "Tell",
+    "Event",
 ];
 
 impl Coverage {
-    /// What the decision came by.
+    /// The coverage of one decision.
     pub(crate) fn of(snapshot: &Snapshot, plan: &Plan) -> Self {
         let mut coverage = Self::default();
         for claim in &plan.progress.claims {
@@ -55,12 +55,12 @@ impl Coverage {
         coverage
     }
 
-    /// An action was decided.
+    /// Counts an action of a decision.
     pub(crate) fn acted(&mut self, action: &Action) {
         let place = match action {
             Action::ApplyClaim(apply) => usize::from(apply.taken_back.is_some()),
             Action::SetStaged(_) => 2,
-            // No StatefulSet of the model asks for it.
+            // No StatefulSet of the model sets `restart`.
             Action::Evict(_) => return,
             Action::SetReady(set) => 3 + usize::from(set.ready.is_none()),
             Action::Event(event) => {
@@ -77,7 +77,7 @@ impl Coverage {
         self.states |= 1 << place.unwrap_or(31);
     }
 
-    /// Adds what another has reached.
+    /// Adds the coverage of another run.
     pub(crate) fn add(&mut self, other: &Self) {
         self.rows |= other.rows;
         self.actions |= other.actions;
@@ -85,14 +85,14 @@ impl Coverage {
         self.reasons |= other.reasons;
     }
 
-    /// What was not reached.
+    /// Everything that was never reached.
     pub(crate) fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
         for (strategy, name) in [(0, "RollingUpdate"), (9, "OnDelete")] {
             for (pod, pod_at) in AT.iter().enumerate() {
                 for (claim, claim_at) in AT.iter().enumerate() {
                     if self.rows & 1 << (pod * 3 + claim + strategy) == 0 {
-                        missing.push(format!("row Pod {pod_at:?}, claim {claim_at:?} with {name}"));
+                        missing.push(format!("row Pod {pod_at:?}, PVC {claim_at:?} with {name}"));
                     }
                 }
             }
@@ -109,8 +109,8 @@ impl Coverage {
             self.states,
             ClaimState::ALL.map(|state| format!("state {state}")).into(),
         ));
-        let said = Reason::ALL.map(|reason| format!("event {}", reason.as_str()));
-        let decided = said
+        let events = Reason::ALL.map(|reason| format!("event {}", reason.as_str()));
+        let decided = events
             .into_iter()
             .enumerate()
             .filter(|(place, _)| !OF_THE_SHELL.contains(&Reason::ALL[*place]));
@@ -127,7 +127,7 @@ impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} of 18 rows of the table, {} of {} actions, {} of {} claim states, {} of {} events",
+            "{} of 18 rows of the table, {} of {} actions, {} of {} PVC states, {} of {} events",
             self.rows.count_ones(),
             self.actions.count_ones(),
             ACTIONS.len(),

@@ -1,77 +1,81 @@
-//! Every fault at every request of every workload, judged by what the undisturbed run came to (Sieve's oracle).
+//! Every fault at every request of every workload, compared with the undisturbed run (Sieve's oracle).
 
+use super::decisions::Decisions;
 use super::log::Log;
-use super::mind::Mind;
-use super::objects::{Claim, ORDINALS, SLOTS, SetSpec, place};
+use super::objects::{ClaimObject, ClaimOwner, ORDINALS, SLOTS, SetObjectSpec, place};
+use super::step::RequestFate;
 use super::workload::Workload;
 use super::workloads::ALL;
-use super::world::{Fate, World};
+use super::world::SimWorld;
 
-/// What a run came to: what is left, but for uids and versions, and how often each object was written.
+/// The outcome of a run: the objects without uids and versions, and the number of writes to each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome {
-    set: Option<SetSpec>,
-    claims: [Option<Claim>; SLOTS],
+pub(crate) struct RunOutcome {
+    set: Option<SetObjectSpec>,
+    claims: [Option<ClaimObject>; SLOTS],
     pods: [Option<(u8, bool)>; ORDINALS],
-    /// Writes to claims, and of the record.
+    /// Writes to claims, and of the staged change.
     writes: [u16; SLOTS + 1],
-    /// Writes of what is ready: how many it takes depends on who comes first.
+    /// Writes of `ready`: their number depends on which controller comes first.
     ready_writes: u16,
-    /// Requests, whatever became of them.
+    /// Requests, including those that failed.
     pub(crate) requests: u32,
 }
 
-/// A point at which a fault made a difference.
+/// Faults that changed the outcome.
 #[derive(Clone, Debug)]
-pub(crate) struct Difference {
+pub(crate) struct RunDifference {
     pub(crate) workload: &'static str,
-    pub(crate) faults: Vec<(u32, Fate)>,
+    pub(crate) faults: Vec<(u32, RequestFate)>,
     pub(crate) why: String,
 }
 
-/// What was tried.
+/// The number of tried faults.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tried {
+pub(crate) struct CrashPoints {
     pub(crate) workloads: u32,
     pub(crate) points: u32,
 }
 
-/// Runs a workload with these faults, by the number of the request.
+/// Runs a workload with these faults, keyed by the number of the request.
 pub(crate) fn outcome(
     workload: &Workload,
-    faults: &[(u32, Fate)],
-    mind: &mut Mind,
+    faults: &[(u32, RequestFate)],
+    decisions: &mut Decisions,
     log: &mut Log,
-) -> Result<Outcome, String> {
+) -> Result<RunOutcome, String> {
     log.faults = faults.to_vec();
-    let world = workload.run(mind, log).map_err(|broken| broken.to_string())?;
-    Ok(Outcome::of(&world, log))
+    let world = workload.run(decisions, log).map_err(|broken| broken.to_string())?;
+    Ok(RunOutcome::of(&world, log))
 }
 
 /// Every fault at every request of every workload.
 ///
 /// # Errors
-/// [`Difference`], the first one.
-pub(crate) fn every_point() -> Result<Tried, Box<Difference>> {
-    let mut mind = Mind::default();
-    let mut tried = Tried::default();
+/// The first [`RunDifference`].
+pub(crate) fn every_point() -> Result<CrashPoints, Box<RunDifference>> {
+    let mut decisions = Decisions::default();
+    let mut tried = CrashPoints::default();
     for workload in ALL {
         tried.workloads += 1;
-        tried.points += every_point_of(workload, &mut mind)?;
+        tried.points += every_point_of(workload, &mut decisions)?;
     }
     Ok(tried)
 }
 
-/// Every fault at every request of a workload; how many there were.
+/// Every fault at every request of a workload; returns their number.
 ///
 /// # Errors
-/// [`Difference`], the first one.
-pub(crate) fn every_point_of(workload: &'static Workload, mind: &mut Mind) -> Result<u32, Box<Difference>> {
-    let expected = undisturbed(workload, mind)?;
+/// The first [`RunDifference`].
+pub(crate) fn every_point_of(
+    workload: &'static Workload,
+    decisions: &mut Decisions,
+) -> Result<u32, Box<RunDifference>> {
+    let expected = undisturbed(workload, decisions)?;
     let mut tried = 0;
     for request in 0..expected.requests {
-        for fate in Fate::FAULTS {
-            expected.holds(workload, &[(request, fate)], mind)?;
+        for fate in RequestFate::FAULTS {
+            expected.holds(workload, &[(request, fate)], decisions)?;
             tried += 1;
         }
     }
@@ -81,17 +85,17 @@ pub(crate) fn every_point_of(workload: &'static Workload, mind: &mut Mind) -> Re
 /// Every pair of faults at the requests of a workload.
 ///
 /// # Errors
-/// [`Difference`], the first one.
-pub(crate) fn every_pair(workload: &'static Workload, mind: &mut Mind) -> Result<u32, Box<Difference>> {
-    let expected = undisturbed(workload, mind)?;
+/// The first [`RunDifference`].
+pub(crate) fn every_pair(workload: &'static Workload, decisions: &mut Decisions) -> Result<u32, Box<RunDifference>> {
+    let expected = undisturbed(workload, decisions)?;
     let mut tried = 0;
     for first in 0..expected.requests {
         for second in first + 1..expected.requests + 2 {
-            for (one, other) in Fate::FAULTS
+            for (one, other) in RequestFate::FAULTS
                 .iter()
-                .flat_map(|one| Fate::FAULTS.map(|other| (*one, other)))
+                .flat_map(|one| RequestFate::FAULTS.map(|other| (*one, other)))
             {
-                expected.holds(workload, &[(first, one), (second, other)], mind)?;
+                expected.holds(workload, &[(first, one), (second, other)], decisions)?;
                 tried += 1;
             }
         }
@@ -99,10 +103,10 @@ pub(crate) fn every_pair(workload: &'static Workload, mind: &mut Mind) -> Result
     Ok(tried)
 }
 
-fn undisturbed(workload: &'static Workload, mind: &mut Mind) -> Result<Outcome, Box<Difference>> {
-    let outcome = outcome(workload, &[], mind, &mut Log::default());
+fn undisturbed(workload: &'static Workload, decisions: &mut Decisions) -> Result<RunOutcome, Box<RunDifference>> {
+    let outcome = outcome(workload, &[], decisions, &mut Log::default());
     outcome.map_err(|why| {
-        Box::new(Difference {
+        Box::new(RunDifference {
             workload: workload.name,
             faults: Vec::new(),
             why,
@@ -110,27 +114,27 @@ fn undisturbed(workload: &'static Workload, mind: &mut Mind) -> Result<Outcome, 
     })
 }
 
-impl Difference {
-    /// What happened, line by line.
-    pub(crate) fn story(&self) -> String {
-        let mut telling = Log::telling();
+impl RunDifference {
+    /// The trace of the run with these faults.
+    pub(crate) fn trace(&self) -> String {
+        let mut tracing = Log::tracing();
         if let Some(workload) = Workload::named(self.workload) {
-            // What it comes to is known.
-            let _ = outcome(workload, &self.faults, &mut Mind::default(), &mut telling);
+            // The outcome is known.
+            let _ = outcome(workload, &self.faults, &mut Decisions::default(), &mut tracing);
         }
-        let lines = telling.lines.unwrap_or_default().join("\n");
+        let lines = tracing.lines.unwrap_or_default().join("\n");
         format!("{lines}\n{} with {:?}: {}", self.workload, self.faults, self.why)
     }
 }
 
-impl Outcome {
-    fn of(world: &World, log: &Log) -> Self {
+impl RunOutcome {
+    fn of(world: &SimWorld, log: &Log) -> Self {
         let api = &world.api;
         let mut claims = *api.claims;
         for claim in claims.iter_mut().flatten() {
             (claim.uid, claim.version) = (0, 0);
-            // Who owns it is a uid.
-            claim.owner = super::objects::Owner::Nobody;
+            // The owner is a uid.
+            claim.owner = ClaimOwner::None;
         }
         let mut set = api.set.map(|set| set.spec);
         if let Some(spec) = &mut set {
@@ -151,17 +155,17 @@ impl Outcome {
         }
     }
 
-    /// With these faults it comes to the same.
+    /// Fails if the outcome with these faults differs.
     fn holds(
         &self,
         workload: &'static Workload,
-        faults: &[(u32, Fate)],
-        mind: &mut Mind,
-    ) -> Result<(), Box<Difference>> {
-        let found = outcome(workload, faults, mind, &mut Log::default());
+        faults: &[(u32, RequestFate)],
+        decisions: &mut Decisions,
+    ) -> Result<(), Box<RunDifference>> {
+        let found = outcome(workload, faults, decisions, &mut Log::default());
         let same = found.and_then(|found| self.compare(&found));
         same.map_err(|why| {
-            Box::new(Difference {
+            Box::new(RunDifference {
                 workload: workload.name,
                 faults: faults.to_vec(),
                 why,
@@ -169,17 +173,20 @@ impl Outcome {
         })
     }
 
-    /// What is left must be the same, and no object may have been written more often.
+    /// The objects must be equal, and no object may be written more often.
     fn compare(&self, found: &Self) -> Result<(), String> {
         if self.set != found.set {
-            return Err(format!("expected the set {:?}, but found {:?}", self.set, found.set));
+            return Err(format!(
+                "expected the StatefulSet {:?}, but found {:?}",
+                self.set, found.set
+            ));
         }
         for slot in 0..SLOTS {
             let (template, ordinal) = place(slot);
             if self.claims[slot] != found.claims[slot] {
                 let (expected, found) = (self.claims[slot], found.claims[slot]);
                 return Err(format!(
-                    "claim {template}/{ordinal}: expected {expected:?}, but found {found:?}"
+                    "PVC {template}/{ordinal}: expected {expected:?}, but found {found:?}"
                 ));
             }
         }

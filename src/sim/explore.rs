@@ -1,9 +1,9 @@
-//! Every order of things in a small scope: breadth first over the states of the model, each judged, and in the end the whole
-//! graph asked whether the wish can be reached from everywhere, and stays reached.
+//! All states of a small scope: breadth first, each state checked, and in the end the graph searched for states from
+//! which the target cannot be reached.
 //!
-//! An own search and not that of a library: states are renamed before they are compared (uids and versions have no
-//! meaning but their order), only fingerprints and edges are kept, and liveness is asked of the graph itself, which the
-//! libraries at hand do only for paths without cycles.
+//! This is not a library, for three reasons: states are made canonical before they are compared, only fingerprints
+//! and edges are kept, and liveness is checked on the whole graph. The known libraries check liveness only on paths
+//! without cycles.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,36 +11,38 @@ use std::hash::{Hash as _, Hasher as _};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::canon::{canonical, simplify};
+use super::actors::action::UserAction;
+use super::actors::storage::Resizing;
+use super::canonical::{canonical, simplify};
 use super::controller::Instance;
-use super::inhabitants::people::Deed;
-use super::inhabitants::storage::Resizing;
+use super::decisions::Decisions;
 use super::log::Log;
-use super::mind::Mind;
 use super::objects::{ORDINALS, SLOTS};
-use super::watch::Kind;
+use super::step::{RequestFate, SimStep};
+use super::watch::WatchKind;
 use super::workload::Workload;
-use super::world::{Fate, Step, World};
+use super::workloads;
+use super::world::SimWorld;
 use crate::rollout::invariants::{Broken, Rule, l1_reached};
 
-/// What may happen in an exploration, and how often at most.
+/// The events of an exploration, with upper bounds.
 #[derive(Clone, Debug)]
-pub(crate) struct Scope {
+pub(crate) struct SearchScope {
     pub(crate) workload: &'static str,
-    /// Deeds, each at most once, in this order.
-    pub(crate) deeds: Cow<'static, [Deed]>,
-    /// Crashes, and other faults of requests.
+    /// User actions, each at most once, in this order.
+    pub(crate) actions: Cow<'static, [UserAction]>,
+    /// Crashes and other faults of requests.
     pub(crate) faults: u8,
-    /// Travels back in time.
+    /// Reads from an API server that is behind.
     pub(crate) travels: u8,
-    /// A second controller.
+    /// Whether a second controller runs.
     pub(crate) second: bool,
 }
 
-/// What is left of what may happen.
+/// The events that are left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Budget {
-    deeds: u8,
+struct SearchBudget {
+    actions: u8,
     faults: u8,
     travels: u8,
 }
@@ -48,52 +50,52 @@ struct Budget {
 /// The numbers of an exploration.
 #[derive(Clone, Debug)]
 pub(crate) struct Explored {
-    scope: Scope,
+    scope: SearchScope,
     pub(crate) states: usize,
     pub(crate) transitions: u64,
-    /// Every state was visited.
+    /// All states were visited.
     pub(crate) exhausted: bool,
 }
 
 /// A path to a state that breaks a guarantee.
 #[derive(Clone, Debug)]
-pub(crate) struct Path {
-    pub(crate) scope: Scope,
-    pub(crate) steps: Vec<Step>,
+pub(crate) struct StatePath {
+    pub(crate) scope: SearchScope,
+    pub(crate) steps: Vec<SimStep>,
     pub(crate) broken: Broken,
 }
 
-/// One state: where it was reached from, and by what.
+/// A state: its parent, and the step from there.
 struct Node {
     parent: u32,
-    step: Step,
-    /// The wish is reached.
+    step: SimStep,
+    /// The target is reached.
     goal: bool,
-    /// Nobody will interfere any more.
+    /// No user action is left.
     spent: bool,
 }
 
-/// The search.
+/// A search in progress.
 struct Search<'m> {
-    scope: Scope,
-    mind: &'m mut Mind,
+    scope: SearchScope,
+    decisions: &'m mut Decisions,
     log: Log,
     nodes: Vec<Node>,
     known: FxHashMap<u64, u32>,
-    /// From, to; and whether nobody but us and the cluster itself did it.
+    /// From, to, and whether the step used up no budget.
     edges: Vec<(u32, u32, bool)>,
     transitions: u64,
 }
 
-/// Visits the states of a scope, at most so many.
+/// Visits at most `most` states of a scope.
 ///
 /// # Errors
-/// [`Path`] to the first state that breaks a guarantee.
-pub(crate) fn explore(scope: Scope, most: usize, mind: &mut Mind) -> Result<Explored, Box<Path>> {
-    mind.silent = true;
+/// [`StatePath`] to the first state that breaks a guarantee.
+pub(crate) fn explore(scope: SearchScope, most: usize, decisions: &mut Decisions) -> Result<Explored, Box<StatePath>> {
+    decisions.silent = true;
     let mut search = Search {
         scope,
-        mind,
+        decisions,
         log: Log::default(),
         nodes: Vec::new(),
         known: FxHashMap::default(),
@@ -101,15 +103,15 @@ pub(crate) fn explore(scope: Scope, most: usize, mind: &mut Mind) -> Result<Expl
         transitions: 0,
     };
     let result = search.run(most);
-    search.mind.silent = false;
+    search.decisions.silent = false;
     result
 }
 
 impl fmt::Display for Explored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Scope {
+        let SearchScope {
             workload,
-            deeds,
+            actions,
             faults,
             travels,
             second,
@@ -117,8 +119,8 @@ impl fmt::Display for Explored {
         let which = if self.exhausted { "every one of" } else { "the first" };
         write!(
             f,
-            "{workload}, {} deeds, {faults} faults, {travels} travels in time",
-            deeds.len()
+            "{workload}, {} user actions, {faults} faults, {travels} older views",
+            actions.len()
         )?;
         if *second {
             f.write_str(", two controllers")?;
@@ -128,19 +130,19 @@ impl fmt::Display for Explored {
 }
 
 impl Search<'_> {
-    fn run(&mut self, most: usize) -> Result<Explored, Box<Path>> {
-        let workload = Workload::named(self.scope.workload).unwrap_or(&super::workloads::ALL[0]);
-        let world = workload.start(self.mind, &mut self.log);
+    fn run(&mut self, most: usize) -> Result<Explored, Box<StatePath>> {
+        let workload = Workload::named(self.scope.workload).unwrap_or(&workloads::ALL[0]);
+        let world = workload.start(self.decisions, &mut self.log);
         let mut world = world.map_err(|broken| self.path(0, None, broken))?;
         if self.scope.second {
             world.instances[1] = Instance::started(&world.api);
         }
-        let budget = Budget {
-            deeds: 0,
+        let budget = SearchBudget {
+            actions: 0,
             faults: self.scope.faults,
             travels: self.scope.travels,
         };
-        self.meet(&world, budget, 0, Step::Start);
+        self.meet(&world, budget, 0, SimStep::Start);
         let mut frontier = vec![(0, world, budget)];
         let mut exhausted = true;
         while !frontier.is_empty() {
@@ -168,13 +170,13 @@ impl Search<'_> {
     fn visit(
         &mut self,
         from: u32,
-        world: &World,
-        budget: Budget,
-        next: &mut Vec<(u32, World, Budget)>,
-    ) -> Result<(), Box<Path>> {
+        world: &SimWorld,
+        budget: SearchBudget,
+        next: &mut Vec<(u32, SimWorld, SearchBudget)>,
+    ) -> Result<(), Box<StatePath>> {
         for (step, left) in self.steps(world, budget) {
             let mut after = world.clone();
-            let result = after.step(step, self.mind, &mut self.log);
+            let result = after.step(step, self.decisions, &mut self.log);
             let happened = result.map_err(|broken| self.path(from, Some(step), broken))?;
             if !happened {
                 continue;
@@ -192,8 +194,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The number of a state, and whether it is new.
-    fn meet(&mut self, world: &World, budget: Budget, parent: u32, step: Step) -> (u32, bool) {
+    /// The number of a state, and whether the state is new.
+    fn meet(&mut self, world: &SimWorld, budget: SearchBudget, parent: u32, step: SimStep) -> (u32, bool) {
         let mut hasher = FxHasher::default();
         canonical(world).hash(&mut hasher);
         budget.hash(&mut hasher);
@@ -203,7 +205,7 @@ impl Search<'_> {
         }
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let goal = l1_reached(&world.facts().scene()).is_ok();
-        let spent = usize::from(budget.deeds) == self.scope.deeds.len();
+        let spent = usize::from(budget.actions) == self.scope.actions.len();
         self.nodes.push(Node {
             parent,
             step,
@@ -214,88 +216,95 @@ impl Search<'_> {
         (number, true)
     }
 
-    /// What may happen next, and what is left then.
-    fn steps(&self, world: &World, budget: Budget) -> Vec<(Step, Budget)> {
+    /// The possible next steps, with the budget after each.
+    fn steps(&self, world: &SimWorld, budget: SearchBudget) -> Vec<(SimStep, SearchBudget)> {
         let mut steps = Vec::with_capacity(32);
         let mut add = |step| steps.push((step, budget));
         let byte = |number: usize| u8::try_from(number).unwrap_or(0);
         for who in 0..if self.scope.second { 2 } else { 1 } {
             let instance = &world.instances[usize::from(who)];
-            Kind::ALL[..3].iter().for_each(|kind| add(Step::Deliver(who, *kind)));
+            WatchKind::ALL[..3]
+                .iter()
+                .for_each(|kind| add(SimStep::Deliver(who, *kind)));
             add(if instance.reconcile.is_some() {
-                Step::Send(who, Fate::Answered)
+                SimStep::Send(who, RequestFate::Answered)
             } else {
-                Step::Reconcile(who)
+                SimStep::Reconcile(who)
             });
         }
-        [Step::Sync, Step::Observe, Step::Collect]
+        [SimStep::Sync, SimStep::Observe, SimStep::Collect]
             .into_iter()
             .for_each(&mut add);
-        (0..ORDINALS).for_each(|ordinal| add(Step::Kubelet(byte(ordinal))));
+        (0..ORDINALS).for_each(|ordinal| add(SimStep::Kubelet(byte(ordinal))));
         for slot in (0..SLOTS).filter(|slot| world.api.claims[*slot].is_some()) {
-            add(Step::Provision(byte(slot)));
-            add(Step::Resize(byte(slot), Resizing::Finish));
+            add(SimStep::Provision(byte(slot)));
+            add(SimStep::Resize(byte(slot), Resizing::Finish));
         }
         if world
             .instances
             .iter()
-            .any(|instance| instance.memory.refusals.iter().any(Option::is_some))
+            .any(|instance| instance.memory.denials.iter().any(Option::is_some))
         {
-            add(Step::Tick(301));
+            add(SimStep::Tick(301));
         }
         let longest = world.api.set.map_or(0, |set| set.min_ready());
         let ready = world.api.pods.iter().flatten().filter_map(|pod| pod.ready);
         if ready.min().is_some_and(|age| age < longest) {
-            add(Step::Tick(longest));
+            add(SimStep::Tick(longest));
         }
-        // Whoever has read an older view may have said to nobody what became ready.
-        if world.api.asleep.is_some() && budget.travels < self.scope.travels {
-            steps.push((Step::Retry, budget));
+        // A controller with an older view may have written an older `ready`.
+        if world.api.backoff.is_some() && budget.travels < self.scope.travels {
+            steps.push((SimStep::Retry, budget));
         }
         self.disturbances(world, budget, &mut steps);
         steps
     }
 
-    /// What may go wrong next, and what is left then.
-    fn disturbances(&self, world: &World, budget: Budget, steps: &mut Vec<(Step, Budget)>) {
-        if let Some(deed) = self.scope.deeds.get(usize::from(budget.deeds)) {
+    /// The possible faults and user actions, with the budget after each.
+    fn disturbances(&self, world: &SimWorld, budget: SearchBudget, steps: &mut Vec<(SimStep, SearchBudget)>) {
+        if let Some(action) = self.scope.actions.get(usize::from(budget.actions)) {
             steps.push((
-                Step::Deed(*deed),
-                Budget {
-                    deeds: budget.deeds + 1,
+                SimStep::User(*action),
+                SearchBudget {
+                    actions: budget.actions + 1,
                     ..budget
                 },
             ));
         }
         if budget.faults > 0 {
-            let left = Budget {
+            let left = SearchBudget {
                 faults: budget.faults - 1,
                 ..budget
             };
             if world.instances[0].reconcile.is_some() {
-                let fates = [Fate::ReplyLost, Fate::Refused, Fate::CrashBefore, Fate::CrashAfter];
-                steps.extend(fates.map(|fate| (Step::Send(0, fate), left)));
+                let fates = [
+                    RequestFate::ReplyLost,
+                    RequestFate::Refused,
+                    RequestFate::CrashBefore,
+                    RequestFate::CrashAfter,
+                ];
+                steps.extend(fates.map(|fate| (SimStep::Send(0, fate), left)));
             }
-            steps.push((Step::Crash(0), left));
+            steps.push((SimStep::Crash(0), left));
         }
         if budget.travels > 0 {
-            let left = Budget {
+            let left = SearchBudget {
                 travels: budget.travels - 1,
                 ..budget
             };
             steps.push((
                 if world.past.is_none() {
-                    Step::Freeze
+                    SimStep::Freeze
                 } else {
-                    Step::TimeTravel(0)
+                    SimStep::TimeTravel(0)
                 },
                 left,
             ));
         }
     }
 
-    fn path(&self, at: u32, last: Option<Step>, broken: Broken) -> Box<Path> {
-        let mut steps: Vec<Step> = last.into_iter().collect();
+    fn path(&self, at: u32, last: Option<SimStep>, broken: Broken) -> Box<StatePath> {
+        let mut steps: Vec<SimStep> = last.into_iter().collect();
         let mut at = at;
         while at != 0 {
             let node = &self.nodes[at as usize];
@@ -303,15 +312,16 @@ impl Search<'_> {
             at = node.parent;
         }
         steps.reverse();
-        Box::new(Path {
+        Box::new(StatePath {
             scope: self.scope.clone(),
             steps,
             broken,
         })
     }
 
-    /// L1 and L2: from every state the wish can be reached; and where it is reached it stays, unless somebody interferes.
-    fn check_liveness(&self) -> Result<(), Box<Path>> {
+    /// L1 and L2: the target can be reached from every state; where it is reached, it stays reached without user
+    /// actions.
+    fn check_liveness(&self) -> Result<(), Box<StatePath>> {
         let broken = |why: &str| Broken {
             rule: Rule::L1,
             why: why.to_owned(),
@@ -321,7 +331,7 @@ impl Search<'_> {
             *ours && from.spent && from.goal && !to.goal
         };
         if let Some((from, ..)) = self.edges.iter().find(leaves) {
-            return Err(self.path(*from, None, broken("the wish was reached, and did not stay")));
+            return Err(self.path(*from, None, broken("the target was reached, but did not stay reached")));
         }
         let mut starts = vec![0_u32; self.nodes.len() + 1];
         for (_, to, _) in &self.edges {
@@ -349,7 +359,7 @@ impl Search<'_> {
         }
         match reaches.iter().position(|reaches| !reaches) {
             None => Ok(()),
-            Some(lost) => Err(self.path(number(lost), None, broken("from here the wish is never reached"))),
+            Some(lost) => Err(self.path(number(lost), None, broken("the target cannot be reached from here"))),
         }
     }
 }

@@ -1,60 +1,62 @@
-//! What is written down of a run: numbers always, words where somebody reads them.
+//! The log of a run: counters always, and lines for a trace.
 
 use std::fmt::Write as _;
 
-use super::api::{Answer, Api, Apply, Cause, Write};
-use super::inhabitants::people::Deed;
-use super::judge;
-use super::mind::{Decision, Mind};
-use super::objects::{SLOTS, Set, Target, Want, place};
-use super::snapshot::claim_name;
+use super::actors::action::UserAction;
+use super::api::Api;
+use super::decisions::Decisions;
+use super::invariant_adapter;
+use super::names::claim_name;
+use super::objects::{ModelTarget, SLOTS, SetObject, Want, place};
+use super::plan_decision::PlanDecision;
+use super::step::{INSTANCES, RequestFate, SimStep};
 use super::watch::Views;
-use super::world::{Fate, Step};
+use super::write::{ApiAnswer, Apply, DenialCause, Write};
 use crate::rollout::Reason;
 use crate::rollout::invariants::{Attempt, Told};
 
-/// What is written down.
+/// The log.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    /// Seconds since the beginning.
+    /// Seconds since the start.
     pub(crate) now: u64,
-    /// Steps that came to something.
+    /// Steps with an effect.
     pub(crate) steps: u64,
-    /// Requests of ours, whatever became of them.
+    /// Requests of ours, including those that failed.
     pub(crate) requests: u32,
-    /// Writes that changed something: claims by slot, then what is ready, the record, the report.
+    /// Writes that changed an object: claims by slot, then `ready`, the staged change, the report.
     pub(crate) writes: [u16; SLOTS + 3],
-    /// Applies that were refused, while there is one controller that does not end.
+    /// Denied applies of a single controller without a restart.
     pub(crate) attempts: Vec<Attempt>,
-    /// Somebody has read an older view: what was said may be said again.
+    /// A controller has read an older view: Events may be emitted again.
     pub(crate) doubtful: bool,
-    /// Somebody gave a claim another attributes class. If its Pod is asked for while the driver works on it, and no controller
-    /// looks meanwhile, none says once more that the Pod need not wait.
+    /// A user changed the attributes class of a claim. If the Pod is deleted while the driver works on it and no
+    /// controller reconciles meanwhile, `ready` is not written again.
     pub(crate) crossed: bool,
-    /// What was said of claims that are stuck, likewise.
+    /// Events about stuck claims of a single controller without a restart.
     pub(crate) events: Vec<Told>,
-    /// What is to become of requests, by their number.
-    pub(crate) faults: Vec<(u32, Fate)>,
-    /// What the last decision of each controller has to say.
-    says: [Vec<(Reason, Option<u8>, u32)>; super::world::INSTANCES],
-    versions: [[u16; SLOTS]; super::world::INSTANCES],
-    target: [u64; super::world::INSTANCES],
-    /// The wish that the ClaimRollout was last written for.
+    /// Faults by the number of the request.
+    pub(crate) faults: Vec<(u32, RequestFate)>,
+    /// Events of the last decision of each controller, not yet emitted.
+    pending: [Vec<(Reason, Option<u8>, u32)>; INSTANCES],
+    versions: [[u16; SLOTS]; INSTANCES],
+    target: [u64; INSTANCES],
+    /// The target of the last written ClaimRollout.
     reported: u64,
-    /// The story, if one is told.
+    /// The lines of the trace, if there is one.
     pub(crate) lines: Option<Vec<String>>,
 }
 
 impl Log {
-    /// A log that tells the story.
-    pub(crate) fn telling() -> Self {
+    /// A log that keeps a trace.
+    pub(crate) fn tracing() -> Self {
         Self {
             lines: Some(Vec::new()),
             ..Self::default()
         }
     }
 
-    /// What was before does not count.
+    /// Forgets everything before the schedule.
     pub(crate) fn begin(&mut self) {
         let lines = self.lines.take().map(|_| Vec::new());
         let faults = std::mem::take(&mut self.faults);
@@ -70,31 +72,32 @@ impl Log {
         self.writes[SLOTS + 2]
     }
 
-    /// What is to become of the next request.
-    pub(crate) fn fate(&self) -> Fate {
+    /// The fate of the next request.
+    pub(crate) fn fate(&self) -> RequestFate {
         let fault = self.faults.iter().find(|(request, _)| *request == self.requests);
-        fault.map_or(Fate::Answered, |(_, fate)| *fate)
+        fault.map_or(RequestFate::Answered, |(_, fate)| *fate)
     }
 
-    pub(crate) fn stepped(&mut self, step: Step) {
+    pub(crate) fn stepped(&mut self, step: SimStep) {
         self.steps += 1;
-        let anew = matches!(
+        let restarted = matches!(
             step,
-            Step::Send(_, Fate::CrashBefore | Fate::CrashAfter) | Step::Deed(Deed::DeleteSet(_))
+            SimStep::Send(_, RequestFate::CrashBefore | RequestFate::CrashAfter)
+                | SimStep::User(UserAction::DeleteSet(_))
         );
-        if anew
+        if restarted
             || matches!(
                 step,
-                Step::Crash(_) | Step::Start | Step::TimeTravel(_) | Step::Clock(..)
+                SimStep::Crash(_) | SimStep::Start | SimStep::TimeTravel(_) | SimStep::Clock(..)
             )
         {
             self.forget();
-            // The ClaimRollout, which remembers what was said, goes with its set.
-            self.doubtful |= matches!(step, Step::TimeTravel(_) | Step::Deed(Deed::DeleteSet(_)));
+            // The ClaimRollout, which remembers Events, is deleted with its set.
+            self.doubtful |= matches!(step, SimStep::TimeTravel(_) | SimStep::User(UserAction::DeleteSet(_)));
         }
-        self.crossed |= matches!(step, Step::Deed(Deed::Class(..)));
-        // What a request was, and what became of it, is told where it is made.
-        if !matches!(step, Step::Send(..) | Step::Reconcile(_)) {
+        self.crossed |= matches!(step, SimStep::User(UserAction::Class(..)));
+        // `sent` and `decided` write the lines of requests and reconciles.
+        if !matches!(step, SimStep::Send(..) | SimStep::Reconcile(_)) {
             self.line(|| format!("  {}", words(step)));
         }
     }
@@ -105,19 +108,26 @@ impl Log {
         }
     }
 
-    /// `plan` was asked, about the set as it was seen when the look began.
-    pub(crate) fn decided(&mut self, who: u8, decision: &Decision, views: &Views, set: Option<Set>, mind: &Mind) {
+    /// Logs a decision of `plan` about the set that the reconcile started with.
+    pub(crate) fn decided(
+        &mut self,
+        who: u8,
+        decision: &PlanDecision,
+        views: &Views,
+        set: Option<SetObject>,
+        decisions: &Decisions,
+    ) {
         let place = usize::from(who);
-        // Nothing is watched then, so what was refused before is not known any more.
+        // Nothing is watched then, so previous denials are not known any more.
         if !decision.rolls_out || decision.settled {
             self.forget();
         }
-        // What has gone on since may be stuck again.
+        // A claim that has made progress may get stuck again.
         self.events
             .retain(|events| decision.stuck & 1 << (events.claim >> 32) != 0);
-        self.says[place].clone_from(&decision.tells);
+        self.pending[place].clone_from(&decision.events);
         self.target[place] = set
-            .and_then(|set| set.staged_change().map(|change| judge::id(&change.target)))
+            .and_then(|set| set.staged_change().map(|change| invariant_adapter::id(&change.target)))
             .unwrap_or(0);
         for (slot, claim) in views.claims.iter().enumerate() {
             self.versions[place][slot] = claim.map_or(0, |claim| claim.version);
@@ -129,13 +139,21 @@ impl Log {
             } else {
                 writes.join("; ")
             };
-            let progress = mind.words(decision.says).to_owned();
-            self.line(|| format!("{} looks: {writes} ({progress})", controller(who)));
+            let progress = decisions.texts.words(decision.content).to_owned();
+            self.line(|| format!("{} reconciles: {writes} ({progress})", controller(who)));
         }
     }
 
-    /// A request was made.
-    pub(crate) fn sent(&mut self, who: u8, write: &Write, fate: Fate, answer: Answer, before: &Api, after: &Api) {
+    /// Logs a request.
+    pub(crate) fn sent(
+        &mut self,
+        who: u8,
+        write: &Write,
+        fate: RequestFate,
+        answer: ApiAnswer,
+        before: &Api,
+        after: &Api,
+    ) {
         self.requests += 1;
         if before.last_version != after.last_version {
             let place = match write {
@@ -150,14 +168,14 @@ impl Log {
                 self.reported(self.target[usize::from(who)]);
             }
         }
-        // An answer that is lost is not known to be a refusal.
-        if let (Write::Apply(apply), Fate::Answered | Fate::Refused) = (write, fate) {
+        // A lost answer is not known to be a denial.
+        if let (Write::Apply(apply), RequestFate::Answered | RequestFate::Refused) = (write, fate) {
             let claim = after.claims[usize::from(apply.slot)];
-            let changed = answer == Answer::Done && claim.is_some_and(|claim| !apply.is_in(&claim));
+            let changed = answer == ApiAnswer::Done && claim.is_some_and(|claim| !apply.is_in(&claim));
             self.attempted(
                 apply,
                 if changed {
-                    Answer::Refused(Cause::Changed)
+                    ApiAnswer::Refused(DenialCause::Changed)
                 } else {
                     answer
                 },
@@ -165,14 +183,14 @@ impl Log {
         }
         self.line(|| {
             let fate = match fate {
-                Fate::Answered => String::new(),
+                RequestFate::Answered => String::new(),
                 fate => format!(" [{fate:?}]"),
             };
             format!("{} sends: {}{fate} -> {answer:?}", controller(who), write_words(write))
         });
     }
 
-    /// What is reported of another wish takes the place of what was, said or not: after that it may be said again.
+    /// A report of another target replaces the previous one: its Events may be emitted again.
     fn reported(&mut self, target: u64) {
         if self.reported != target {
             self.events.clear();
@@ -180,17 +198,17 @@ impl Log {
         self.reported = target;
     }
 
-    /// Attempts count as long as the same is tried and refused.
-    fn attempted(&mut self, apply: &Apply, answer: Answer) {
+    /// Counts attempts of the same apply while they are denied.
+    fn attempted(&mut self, apply: &Apply, answer: ApiAnswer) {
         let claim = apply.uid.unwrap_or(0).into();
-        let revision = judge::id(&apply.revision);
-        let refused = matches!(answer, Answer::Refused(_));
+        let revision = invariant_adapter::id(&apply.revision);
+        let refused = matches!(answer, ApiAnswer::Refused(_));
         let ends =
-            |attempt: &Attempt| attempt.claim == claim && (answer == Answer::Done || attempt.revision != revision);
+            |attempt: &Attempt| attempt.claim == claim && (answer == ApiAnswer::Done || attempt.revision != revision);
         self.attempts.retain(|attempt| !ends(attempt));
         if refused {
-            // That a claim has changed says nothing about those who change what is written.
-            let by_others = answer == Answer::Refused(Cause::Changed);
+            // The version is that of the denied apply, and does not count what others change.
+            let by_others = answer == ApiAnswer::Refused(DenialCause::Changed);
             let version = apply.version.filter(|_| !by_others).unwrap_or(0).into();
             self.attempts.push(Attempt {
                 at: self.now,
@@ -201,21 +219,21 @@ impl Log {
         }
     }
 
-    /// What the last decision has to say is said: after it was reported.
-    pub(crate) fn said(&mut self, who: usize) {
-        let says = std::mem::take(&mut self.says[who]);
-        for (reason, slot, text) in says {
+    /// The Events of the last decision are emitted, after the report.
+    pub(crate) fn emitted(&mut self, who: usize) {
+        let pending = std::mem::take(&mut self.pending[who]);
+        for (reason, slot, text) in pending {
             if let (true, Some(slot)) = (reason.is_warning(), slot) {
                 let version = self.versions[who][usize::from(slot)];
                 let claim = u64::from(slot) << 32 | u64::from(version);
-                // Of another wish it may be said again.
+                // An Event may be emitted again for another target.
                 let cause = self.target[who].wrapping_mul(31).wrapping_add(text.into());
                 self.events.push(Told { claim, cause });
             }
         }
     }
 
-    /// Whoever begins anew knows nothing of what was before.
+    /// A new controller has no memory.
     fn forget(&mut self) {
         self.attempts.clear();
         self.events.clear();
@@ -229,21 +247,21 @@ fn controller(who: u8) -> &'static str {
 fn write_words(write: &Write) -> String {
     match write {
         Write::Apply(apply) => apply_words(apply),
-        Write::StagedChange { change: None, .. } => "no record".to_owned(),
+        Write::StagedChange { change: None, .. } => "staged: none".to_owned(),
         Write::StagedChange {
             change: Some(change), ..
         } => {
             format!(
-                "record {}: {}",
-                wish_words(&change.target),
+                "staged {}: {}",
+                target_words(&change.target),
                 if change.complete { "Complete" } else { "RollingOut" }
             )
         }
         Write::Ready { ready, .. } => match ready {
             Some((_, ordinal)) => format!("ready {ordinal}"),
-            None => "ready no more".to_owned(),
+            None => "ready: none".to_owned(),
         },
-        Write::Report { says, .. } => format!("report {says}"),
+        Write::Report { content, .. } => format!("report {content}"),
         Write::Partition { to, .. } => format!("partition {to}"),
         Write::Delete { slot } => format!("delete {}", claim_name((*slot).into())),
     }
@@ -260,8 +278,8 @@ fn apply_words(apply: &Apply) -> String {
     text
 }
 
-/// A wish in words.
-pub(crate) fn wish_words(target: &Target) -> String {
+/// A target as text.
+pub(crate) fn target_words(target: &ModelTarget) -> String {
     let wants = target.wants().iter().map(|Want { size, class, tier }| {
         let class = if *class == 0 {
             String::new()
@@ -274,44 +292,44 @@ pub(crate) fn wish_words(target: &Target) -> String {
     wants.collect::<Vec<_>>().join(" + ")
 }
 
-/// A step in words.
-pub(crate) fn words(step: Step) -> String {
+/// A step as text.
+pub(crate) fn words(step: SimStep) -> String {
     let claim = |slot: u8| claim_name(slot.into());
     match step {
-        Step::Deliver(who, kind) => format!("{} is shown {kind:?}", controller(who)),
-        Step::Reconcile(who) => format!("{} looks", controller(who)),
-        Step::Send(who, fate) => format!("{} sends [{fate:?}]", controller(who)),
-        Step::Crash(who) => format!("{} ends and begins anew", controller(who)),
-        Step::Start => "a second controller begins".to_owned(),
-        Step::Freeze => "an API server stops following".to_owned(),
-        Step::TimeTravel(who) => format!("{} reads from the API server that is behind", controller(who)),
-        Step::Sync => "the StatefulSet controller makes a write".to_owned(),
-        Step::Retry => "the StatefulSet controller tries again".to_owned(),
-        Step::Observe => "the StatefulSet controller writes the status".to_owned(),
-        Step::Kubelet(ordinal) => format!("kubelet: Pod {ordinal}"),
-        Step::Provision(slot) => format!("a volume is made for {}", claim(slot)),
-        Step::Resize(slot, how) => format!("resizer: {} {how:?}", claim(slot)),
-        Step::Collect => "the garbage collector deletes something".to_owned(),
-        Step::Tick(seconds) => format!("{seconds} s go by"),
-        Step::Clock(who, seconds) => format!("the clock of {} jumps by {seconds} s", controller(who)),
-        Step::Deed(deed) => format!("somebody: {deed:?}"),
+        SimStep::Deliver(who, kind) => format!("{} receives {kind:?}", controller(who)),
+        SimStep::Reconcile(who) => format!("{} reconciles", controller(who)),
+        SimStep::Send(who, fate) => format!("{} sends [{fate:?}]", controller(who)),
+        SimStep::Crash(who) => format!("{} restarts", controller(who)),
+        SimStep::Start => "a second controller starts".to_owned(),
+        SimStep::Freeze => "an API server falls behind".to_owned(),
+        SimStep::TimeTravel(who) => format!("{} reads from the API server that is behind", controller(who)),
+        SimStep::Sync => "the StatefulSet controller makes a write".to_owned(),
+        SimStep::Retry => "the StatefulSet controller retries".to_owned(),
+        SimStep::Observe => "the StatefulSet controller writes the status".to_owned(),
+        SimStep::Kubelet(ordinal) => format!("kubelet: Pod {ordinal}"),
+        SimStep::Provision(slot) => format!("a volume is provisioned for {}", claim(slot)),
+        SimStep::Resize(slot, how) => format!("resizer: {} {how:?}", claim(slot)),
+        SimStep::Collect => "the garbage collector deletes something".to_owned(),
+        SimStep::Tick(seconds) => format!("{seconds} s pass"),
+        SimStep::Clock(who, seconds) => format!("the clock of {} jumps by {seconds} s", controller(who)),
+        SimStep::User(action) => format!("user: {action:?}"),
     }
 }
 
-/// What there is, in a line.
+/// The state as one line.
 pub(crate) fn state_words(api: &Api) -> String {
     let Some(set) = api.set else {
-        return "no set".to_owned();
+        return "no StatefulSet".to_owned();
     };
     let mut text = format!(
-        "set: {} replicas, image {}, partition {}",
+        "StatefulSet: {} replicas, image {}, partition {}",
         set.spec.replicas, set.spec.image, set.spec.partition
     );
     if api.max_unavailable {
         text.push_str(", Kubernetes 1.37");
     }
     if let Some(change) = set.staged_change() {
-        let _ = write!(text, ", staged {}", wish_words(&change.target));
+        let _ = write!(text, ", staged {}", target_words(&change.target));
     }
     for (slot, claim) in api.claims.iter().enumerate() {
         let Some(claim) = claim else {
@@ -320,10 +338,10 @@ pub(crate) fn state_words(api: &Api) -> String {
         let (template, ordinal) = place(slot);
         let at = claim
             .revision
-            .map_or_else(|| "-".to_owned(), |target| wish_words(&target));
+            .map_or_else(|| "-".to_owned(), |target| target_words(&target));
         let _ = write!(
             text,
-            "; claim {template}/{ordinal} {}/{}Gi at {at}",
+            "; PVC {template}/{ordinal} {}/{}Gi at {at}",
             claim.capacity, claim.request
         );
     }

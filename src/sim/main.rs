@@ -1,30 +1,30 @@
-//! The simulation as a program of its own: what ships has no model in it.
+//! The simulation as a program of its own, so that nothing that ships contains the model.
 
 use std::process::ExitCode;
 
 use claim_rollout::sim::{self, Effort, prove, trust};
 use clap::Parser;
 
-/// Try the decisions in a model of a cluster, while everything that may go wrong does
+/// Test the decisions in a model of a cluster, with every known fault
 ///
-/// API server, other controllers and people are models; the decisions in between are the real ones. Exits with 0 if every
-/// guarantee holds, with 1 if one does not, and with 2 for a name that is not known.
+/// API server, other controllers and users are models; the decisions are the real ones. Exits with 0 if every
+/// guarantee holds, with 1 if one does not, and with 2 for an unknown name.
 #[derive(Debug, Parser)]
 #[command(name = "sim")]
 struct Arguments {
-    /// How many times as long as the run that is part of the tests.
+    /// The effort, as a multiple of the run in CI.
     #[arg(default_value_t = 1)]
     times: u64,
-    /// The schedule to go on from.
+    /// The first schedule; skips everything before it.
     #[arg(default_value_t = 0)]
     first: u64,
-    /// Tell one schedule line by line instead; one that breaks a guarantee in the shortest form that still does.
+    /// Print the trace of one schedule. A schedule that breaks a guarantee is shortened first.
     #[arg(long, value_name = "N", conflicts_with_all = ["times", "first"])]
     seed: Option<u64>,
-    /// What the user does in it; if none is named, the seed chooses.
+    /// The workload. Without it, the seed chooses one.
     #[arg(long, value_name = "NAME", requires = "seed")]
     workload: Option<String>,
-    /// A known bug to plant in it, to see how it is found.
+    /// A known bug to plant.
     #[arg(long, value_name = "NAME", requires = "seed")]
     planted: Option<String>,
 }
@@ -32,16 +32,16 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.seed {
-        Some(seed) => event(seed, &arguments),
+        Some(seed) => trace(seed, &arguments),
         None => run(&arguments),
     }
 }
 
-fn event(seed: u64, arguments: &Arguments) -> ExitCode {
-    match sim::event(seed, arguments.workload.as_deref(), arguments.planted.as_deref()) {
-        Ok(story) => {
-            print!("{}", story.text);
-            if story.broken.is_none() {
+fn trace(seed: u64, arguments: &Arguments) -> ExitCode {
+    match sim::trace(seed, arguments.workload.as_deref(), arguments.planted.as_deref()) {
+        Ok(trace) => {
+            print!("{}", trace.text);
+            if trace.broken.is_none() {
                 ExitCode::SUCCESS
             } else {
                 ExitCode::FAILURE
@@ -59,14 +59,14 @@ fn run(arguments: &Arguments) -> ExitCode {
         first: arguments.first,
         ..Effort::times(arguments.times)
     };
-    let say = |line: &str| eprintln!("{line}");
-    match trust::prove(&effort, &say).and_then(|tried| Ok((tried, prove(&effort, &say)?))) {
+    let report = |line: &str| eprintln!("{line}");
+    match trust::prove(&effort, &report).and_then(|tried| Ok((tried, prove(&effort, &report)?))) {
         Ok((tried, numbers)) => {
             println!("{tried}\n{numbers}");
             ExitCode::SUCCESS
         }
-        Err(story) => {
-            eprintln!("{story}");
+        Err(trace) => {
+            eprintln!("{trace}");
             ExitCode::FAILURE
         }
     }

@@ -1,65 +1,69 @@
-//! A model of a cluster, in which all three decisions are tried against everything that may go wrong.
+//! A model of a cluster, in which all three decisions are tested with every known fault.
 //!
-//! The model is an API server and those who live there, each a function that does one thing; the decisions in it are the
-//! real ones. Because effects are values, every order of things, every crash and every stale view is one list of steps,
-//! which a seed gives again. What must hold is in [`crate::rollout::invariants`].
+//! The model consists of an API server and actors; each actor is a function that makes one write. The decisions are
+//! the real ones. Because effects are values, a schedule is a list of steps, and a seed reproduces it. The guarantees
+//! are in [`crate::rollout::invariants`].
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `objects`, `api` | what is stored, and what the API server answers |
-//! | `watch` | what a controller sees, and when |
-//! | `inhabitants` | StatefulSet controller, kubelet, storage, garbage collector, people |
-//! | `controller` | the loop around decision two: looks, requests, replies, crashes |
-//! | `seen`, `snapshot`, `see` | the adapter to decision two |
-//! | `door` | the adapter to decision one: bytes in, bytes out |
-//! | `mind` | both, each question put once |
-//! | `names` | numbers as texts, and back |
-//! | `world` | all of it, and what may happen next |
-//! | `judge` | the adapter to the invariants |
-//! | `calm` | faults stop: is the wish reached? |
-//! | `workload`, `workloads` | what users do |
-//! | `schedule` | seeded schedules, and the shortest part of one that fails |
+//! | `objects`, `api`, `write` | stored objects, writes, and the answers of the API server |
+//! | `watch` | the delayed view of a controller |
+//! | `actors` | StatefulSet controller, kubelet, storage, garbage collector, users |
+//! | `controller` | the loop around `plan`: reconciles, requests, replies, crashes |
+//! | `rollout_adapter`, `controller_view`, `snapshot` | the adapter to `plan` |
+//! | `admission_adapter` | the adapter to `admit`: bytes in, bytes out |
+//! | `invariant_adapter` | the adapter to the guarantees |
+//! | `decisions`, `plan_decision` | calls of the decisions, cached |
+//! | `names`, `texts` | numbers as texts, and back |
+//! | `world`, `step`, `clock` | the state of the model, and its steps |
+//! | `settle` | the end of a schedule without faults: is the target reached? |
+//! | `workload`, `workloads` | user actions |
+//! | `schedule` | random schedules, and how a failing one is shortened |
 //! | `crash` | every fault at every request of every workload |
-//! | `explore` | every order of things in a small scope |
-//! | `planted` | known bugs, to see that each is found |
-//! | `coverage`, `log` | what was reached, and what is written down |
-//! | `canon` | states compared |
-//! | [`dialogue`] | what the model and a real API server are both asked, and what is compared |
-//! | `trust` | requests of somebody without rights on PVCs (S18) |
-//! | `run`, `story` | the run that is part of the tests, and one schedule in words |
+//! | `explore`, `canonical` | all states of a small scope |
+//! | `planted` | known bugs, to check that each is found |
+//! | `coverage`, `log` | coverage, and the log of a run |
+//! | [`dialogue`] | the model beside a real API server |
+//! | `trust` | requests of a user without rights on PVCs (S18) |
+//! | `run`, `trace` | the run that is part of the tests, and the trace of one schedule |
 
+mod actors;
+mod admission_adapter;
 mod api;
-mod calm;
-mod canon;
+mod canonical;
+mod clock;
 mod controller;
+mod controller_view;
 mod coverage;
 mod crash;
+mod decisions;
 pub mod dialogue;
-mod door;
 mod explore;
-mod inhabitants;
-mod judge;
+mod invariant_adapter;
 mod log;
-mod mind;
 mod names;
 mod objects;
+mod plan_decision;
 mod planted;
+mod rollout_adapter;
 mod run;
 mod schedule;
-mod see;
-mod seen;
+mod settle;
 mod snapshot;
-mod story;
-// With the language of the guard, which nothing that ships needs.
+mod step;
+mod texts;
+mod trace;
+// The guard is evaluated with a CEL library, which nothing that ships needs.
 #[cfg(any(test, feature = "sim-run"))]
 pub mod trust;
 mod watch;
 mod workload;
 mod workloads;
 mod world;
+mod write;
 
-pub use run::{Effort, Numbers, prove};
-pub use story::{Story, event, names as workloads};
+pub use run::{Effort, RunNumbers, prove};
+pub use trace::{Trace, names as workloads, trace};
 
 #[cfg(test)]
 mod tests;

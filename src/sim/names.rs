@@ -1,26 +1,27 @@
-//! The model's numbers as the texts that the decisions read, and back.
+//! The numbers of the model as the texts that the decisions read, and back.
 
 use rustc_hash::FxHashMap;
 
-use super::objects::{Target, Want};
+use super::objects::{ModelTarget, Want, place};
 use crate::templates::{ClaimTemplate, Quantity, Revision};
 
 /// The name of the set.
 pub(crate) const SET: &str = "web";
-/// The names of its templates. A set `a-web` with a template `data` gives the same names to its claims as the second one.
+/// The names of its templates. The claims of a set `a-web` with a template `data` have the same names as those of the
+/// second.
 pub(crate) const TEMPLATE: [&str; 2] = ["data", "data-a"];
 /// The label of a template.
 pub(crate) const TIER: &str = "tier";
 
-/// The texts of wishes, made once.
+/// The texts of targets, cached.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    targets: FxHashMap<Target, (Vec<ClaimTemplate>, Revision)>,
-    revisions: FxHashMap<String, Target>,
+    targets: FxHashMap<ModelTarget, (Vec<ClaimTemplate>, Revision)>,
+    revisions: FxHashMap<String, ModelTarget>,
 }
 
 impl Names {
-    fn of(&mut self, target: &Target) -> &(Vec<ClaimTemplate>, Revision) {
+    fn of(&mut self, target: &ModelTarget) -> &(Vec<ClaimTemplate>, Revision) {
         let revisions = &mut self.revisions;
         self.targets.entry(*target).or_insert_with(|| {
             let templates = ClaimTemplate::read_list(&text(target)).unwrap_or_default();
@@ -30,24 +31,24 @@ impl Names {
         })
     }
 
-    /// The templates of a wish.
-    pub(crate) fn templates(&mut self, target: &Target) -> Vec<ClaimTemplate> {
+    /// The templates of a target.
+    pub(crate) fn templates(&mut self, target: &ModelTarget) -> Vec<ClaimTemplate> {
         self.of(target).0.clone()
     }
 
-    /// The revision of a wish.
-    pub(crate) fn revision(&mut self, target: &Target) -> Revision {
+    /// The revision of a target.
+    pub(crate) fn revision(&mut self, target: &ModelTarget) -> Revision {
         self.of(target).1.clone()
     }
 
-    /// The wish of a revision that was made here.
-    pub(crate) fn target(&self, revision: &str) -> Option<Target> {
+    /// The target of a revision, if it was requested before.
+    pub(crate) fn target(&self, revision: &str) -> Option<ModelTarget> {
         self.revisions.get(revision).copied()
     }
 }
 
 /// `spec.volumeClaimTemplates`
-pub(crate) fn text(target: &Target) -> String {
+pub(crate) fn text(target: &ModelTarget) -> String {
     let items = target.wants().iter().zip(TEMPLATE).map(|(want, name)| {
         let labels = match want.tier {
             0 => String::new(),
@@ -65,10 +66,10 @@ pub(crate) fn text(target: &Target) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(","))
 }
 
-/// The wish that a list of templates is.
-pub(crate) fn target(templates: &[ClaimTemplate]) -> Target {
+/// The target of a list of templates.
+pub(crate) fn target(templates: &[ClaimTemplate]) -> ModelTarget {
     let wants: Vec<Want> = templates.iter().map(want).collect();
-    Target::of(&wants)
+    ModelTarget::of(&wants)
 }
 
 fn want(template: &ClaimTemplate) -> Want {
@@ -79,24 +80,30 @@ fn want(template: &ClaimTemplate) -> Want {
     }
 }
 
-/// The Gi of a size; the model knows no others, so it rounds up, as drivers do.
+/// A size in Gi, rounded up as drivers do.
 pub(crate) fn whole_gi(size: &Quantity) -> u8 {
     let gi = size.bytes().map_or(0, |bytes| bytes.div_ceil(1 << 30));
     u8::try_from(gi).unwrap_or(u8::MAX)
 }
 
-/// The number in a name such as `class-2`; zero where there is none.
+/// The number in a name such as `class-2`; 0 without one.
 pub(crate) fn number(name: Option<&str>, prefix: &str) -> u8 {
     let digits = name.and_then(|name| name.strip_prefix(prefix));
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
-/// The name of a class; nothing for zero.
+/// The name of a class; `None` for 0.
 pub(crate) fn class(class: u8) -> Option<String> {
     (class != 0).then(|| format!("class-{class}"))
 }
 
-/// So many Gi.
+/// A quantity in Gi.
 pub(crate) fn gi(size: u8) -> Quantity {
     Quantity::from_bytes(u64::from(size) << 30)
+}
+
+/// The name of the claim in a slot.
+pub(crate) fn claim_name(slot: usize) -> String {
+    let (template, ordinal) = place(slot);
+    format!("{}-{SET}-{ordinal}", TEMPLATE[template])
 }

@@ -1,6 +1,7 @@
 //! The objects of the model: only fields that matter, small enough to be copied and hashed millions of times.
 //!
-//! One set `web` with at most two templates and five replicas. Sizes are whole Gi, classes and labels are numbers.
+//! There is one set `web` with at most two templates and five replicas. Sizes are whole Gi; classes and labels are
+//! numbers.
 
 use std::sync::Arc;
 
@@ -12,20 +13,20 @@ use crate::templates::{Phase, UpdatePolicy};
 pub(crate) const ORDINALS: usize = 5;
 /// The most templates of a set.
 pub(crate) const TEMPLATES: usize = 2;
-/// Places of claims: template by template, ordinal by ordinal.
+/// The slots of claims, ordered by template, then by ordinal.
 pub(crate) const SLOTS: usize = ORDINALS * TEMPLATES;
 
-/// A uid; none is given twice.
+/// A uid. Each is used once.
 pub(crate) type Uid = u16;
 /// A resourceVersion.
 pub(crate) type Version = u16;
-/// Seconds; what is longer than an hour and a half is as long as that.
+/// Seconds, with an upper bound of about an hour and a half.
 pub(crate) type Age = i16;
 
-/// What is wished of the claims of one template. Zero is none.
+/// The desired state of the claims of one template. Zero is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Want {
-    /// Gi.
+    /// The size in Gi.
     pub size: u8,
     /// The attributes class.
     pub class: u8,
@@ -33,56 +34,56 @@ pub struct Want {
     pub tier: u8,
 }
 
-/// A list of templates. It is its own revision.
+/// A list of templates. It is also its own revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Target {
-    /// Template by template.
+pub struct ModelTarget {
+    /// The templates, padded.
     pub wants: [Want; TEMPLATES],
-    /// How many there are.
+    /// The number of templates.
     pub templates: u8,
 }
 
 /// The annotation `staged`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct StagedChange {
-    pub(crate) target: Target,
+pub(crate) struct StagedAnnotation {
+    pub(crate) target: ModelTarget,
     pub(crate) complete: bool,
     pub(crate) policy: UpdatePolicy,
-    /// The uid of the set that it was made for.
+    /// The uid of the set that it belongs to.
     pub(crate) uid: Uid,
 }
 
 /// A StatefulSet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Set {
+pub(crate) struct SetObject {
     pub(crate) uid: Uid,
     pub(crate) version: Version,
     pub(crate) terminating: bool,
-    /// Another controller owns it.
+    /// Another controller owns the set.
     pub(crate) owned: bool,
-    /// The API server has given it a `maxUnavailable`.
+    /// The set has a `maxUnavailable`.
     pub(crate) max_unavailable: bool,
-    pub(crate) spec: SetSpec,
-    pub(crate) status: SetStatus,
+    pub(crate) spec: SetObjectSpec,
+    pub(crate) status: SetObjectStatus,
 }
 
-/// What users write in a set.
+/// The spec and the annotations of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SetSpec {
+pub(crate) struct SetObjectSpec {
     pub(crate) replicas: u8,
-    /// What Pods run: the Pod template.
+    /// The image of the Pod template.
     pub(crate) image: u8,
-    pub(crate) live: Target,
-    pub(crate) staged: Option<StagedChange>,
+    pub(crate) live: ModelTarget,
+    pub(crate) staged: Option<StagedAnnotation>,
     pub(crate) policy: Option<UpdatePolicy>,
     pub(crate) paused: bool,
     /// `sync: Async`
     pub(crate) asynchronous: bool,
     pub(crate) partition: u8,
-    /// The annotation `ready`: a wish and an ordinal.
-    pub(crate) ready: Option<(Target, u8)>,
-    /// `withdraw` names this revision.
-    pub(crate) withdraw: Option<Target>,
+    /// The annotation `ready`: target and ordinal.
+    pub(crate) ready: Option<(ModelTarget, u8)>,
+    /// The annotation `withdraw`.
+    pub(crate) withdraw: Option<ModelTarget>,
     /// `updateStrategy: OnDelete`
     pub(crate) on_delete: bool,
     /// `podManagementPolicy: Parallel`
@@ -96,10 +97,10 @@ pub(crate) struct SetSpec {
     pub(crate) min_ready: u8,
 }
 
-/// What the StatefulSet controller writes in a set.
+/// The status of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct SetStatus {
-    /// `observedGeneration` is the generation.
+pub(crate) struct SetObjectStatus {
+    /// `observedGeneration` is current.
     pub(crate) observed: bool,
     pub(crate) update: u8,
     pub(crate) current: u8,
@@ -108,20 +109,20 @@ pub(crate) struct SetStatus {
     pub(crate) updated: u8,
 }
 
-/// Who owns a claim, as its controller.
+/// The controller that owns a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Owner {
+pub(crate) enum ClaimOwner {
     #[default]
-    Nobody,
+    None,
     Set(Uid),
     Pod(Uid),
-    Stranger,
+    Other,
 }
 
-/// How far a resize has come.
+/// The progress of a resize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Resize {
-    /// There is none.
+pub enum ResizeState {
+    /// No resize.
     #[default]
     None,
     /// `ControllerResizeInProgress`
@@ -132,10 +133,10 @@ pub enum Resize {
     Node,
 }
 
-/// How far a change of the attributes class has come.
+/// The progress of a change of the attributes class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Modify {
-    /// There is none.
+pub enum ModifyState {
+    /// No change.
     #[default]
     None,
     /// `Pending`
@@ -146,7 +147,7 @@ pub enum Modify {
     Infeasible,
 }
 
-/// The conditions of a claim that say that something went wrong and is tried again. They stay until it went well.
+/// The error conditions of a claim. Each stays until the change succeeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Errors {
     /// `ControllerResizeError`
@@ -174,20 +175,21 @@ impl Errors {
     }
 }
 
-/// What our field manager owns of a field. Where an apply repeats a value, all that gave it own it; where it changes the
-/// value, the others lose it. What an apply leaves out goes, unless another owns it as well.
+/// How far our field manager owns a field. Managers that apply the same value share a field; a manager that changes
+/// the value takes it from the others. A field that is left out of an apply is removed, unless another manager owns
+/// it too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Share {
     #[default]
     None,
-    /// Nobody owns it: the policy added it to the claim at its birth.
-    Nobodys,
+    /// No manager owns the field: the policy added it when the claim was created.
+    Unowned,
     Shared,
     Alone,
 }
 
 impl Share {
-    /// Our field manager owns it.
+    /// Whether our field manager owns the field.
     pub(crate) fn is_ours(self) -> bool {
         matches!(self, Self::Shared | Self::Alone)
     }
@@ -195,38 +197,38 @@ impl Share {
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Claim {
+pub(crate) struct ClaimObject {
     pub(crate) uid: Uid,
     pub(crate) version: Version,
     /// The label `claim-rollout.io/revision`.
-    pub(crate) revision: Option<Target>,
+    pub(crate) revision: Option<ModelTarget>,
     pub(crate) tier: u8,
-    /// The selector's labels are there.
+    /// The claim has the selector's labels.
     pub(crate) selected: bool,
-    pub(crate) owner: Owner,
+    pub(crate) owner: ClaimOwner,
     pub(crate) terminating: bool,
     pub(crate) bound: bool,
     pub(crate) request: u8,
     pub(crate) capacity: u8,
     pub(crate) class: u8,
     pub(crate) current_class: u8,
-    /// Our field manager alone owns the size.
+    /// Only our field manager owns the size.
     pub(crate) our_size: bool,
-    /// What our field manager owns of fields that an apply may leave out.
+    /// The ownership of fields that an apply may leave out.
     pub(crate) our_class: Share,
     pub(crate) our_tier: Share,
-    pub(crate) resize: Resize,
-    pub(crate) modify: Modify,
+    pub(crate) resize: ResizeState,
+    pub(crate) modify: ModifyState,
     pub(crate) errors: Errors,
 }
 
-/// What becomes of a Pod.
+/// The health of a Pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Lot {
+pub(crate) enum PodHealth {
     /// It runs.
     #[default]
-    Runs,
-    /// Somebody takes it away: the condition `DisruptionTarget` says so.
+    Running,
+    /// The Pod has the condition `DisruptionTarget`.
     Disrupted,
     /// Its phase is `Failed`.
     Failed,
@@ -234,38 +236,38 @@ pub(crate) enum Lot {
 
 /// A Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Pod {
+pub(crate) struct PodObject {
     pub(crate) uid: Uid,
     pub(crate) version: Version,
-    /// The uid of the set that controls it; zero is nobody.
+    /// The uid of the set that controls the Pod; 0 is none.
     pub(crate) set: Uid,
     pub(crate) image: u8,
-    /// For how long it has been Ready.
+    /// Seconds since the Pod became Ready.
     pub(crate) ready: Option<Age>,
     pub(crate) terminating: bool,
-    /// Its disk is full: it is Ready again when its first claim has more than this.
+    /// The disk is full: the Pod becomes Ready again when its first claim has more than this capacity.
     pub(crate) full: u8,
-    /// How long ago it was made.
+    /// Seconds since the creation.
     pub(crate) age: Age,
-    pub(crate) lot: Lot,
+    pub(crate) health: PodHealth,
 }
 
 /// A ClaimRollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Report {
+pub(crate) struct ReportObject {
     pub(crate) version: Version,
     pub(crate) set: Uid,
-    /// What it says, by number.
-    pub(crate) says: u32,
-    /// The wish that it is about, and how long ago that was first seen.
-    pub(crate) target: Option<Target>,
+    /// The contents, as a number.
+    pub(crate) content: u32,
+    /// The reported target, and the seconds since it was first seen.
+    pub(crate) target: Option<ModelTarget>,
     pub(crate) started: Age,
 }
 
 /// Claims by slot.
-pub(crate) type Claims = Arc<[Option<Claim>; SLOTS]>;
+pub(crate) type ClaimsBySlot = Arc<[Option<ClaimObject>; SLOTS]>;
 /// Pods by ordinal.
-pub(crate) type Pods = Arc<[Option<Pod>; ORDINALS]>;
+pub(crate) type PodsByOrdinal = Arc<[Option<PodObject>; ORDINALS]>;
 
 /// The slot of a claim.
 pub(crate) fn slot(template: usize, ordinal: usize) -> usize {
@@ -287,8 +289,8 @@ impl Want {
     }
 }
 
-impl Target {
-    /// The wish for these templates.
+impl ModelTarget {
+    /// The target with these templates.
     pub(crate) fn of(wants: &[Want]) -> Self {
         let mut target = Self::default();
         for (place, want) in target.wants.iter_mut().zip(wants) {
@@ -298,13 +300,13 @@ impl Target {
         target
     }
 
-    /// The templates that there are.
+    /// The templates.
     pub(crate) fn wants(&self) -> &[Want] {
         &self.wants[..usize::from(self.templates)]
     }
 }
 
-impl StagedChange {
+impl StagedAnnotation {
     pub(crate) fn phase(&self) -> Phase {
         if self.complete {
             Phase::Complete
@@ -314,26 +316,26 @@ impl StagedChange {
     }
 }
 
-impl Set {
-    /// The record, if it is one of this set.
-    pub(crate) fn staged_change(&self) -> Option<&StagedChange> {
+impl SetObject {
+    /// The staged change, if it belongs to this set.
+    pub(crate) fn staged_change(&self) -> Option<&StagedAnnotation> {
         self.spec.staged.as_ref().filter(|change| change.uid == self.uid)
     }
 
-    /// What applies to the set.
+    /// The update policy in force.
     pub(crate) fn policy(&self) -> UpdatePolicy {
         let staged = self.staged_change().map(|change| change.policy);
         self.spec.policy.or(staged).unwrap_or_default()
     }
 
-    /// How long a Pod is Ready before it is available.
+    /// `minReadySeconds`
     pub(crate) fn min_ready(&self) -> Age {
         self.spec.min_ready.into()
     }
 }
 
-impl Claim {
-    /// A claim as the StatefulSet controller asks for it.
+impl ClaimObject {
+    /// A claim as the StatefulSet controller requests it.
     pub(crate) fn new(uid: Uid, version: Version, want: Want) -> Self {
         Self {
             uid,
@@ -341,7 +343,7 @@ impl Claim {
             revision: None,
             tier: want.tier,
             selected: true,
-            owner: Owner::Nobody,
+            owner: ClaimOwner::None,
             terminating: false,
             bound: false,
             request: want.size,
@@ -351,42 +353,42 @@ impl Claim {
             our_size: false,
             our_class: Share::None,
             our_tier: Share::None,
-            resize: Resize::None,
-            modify: Modify::None,
+            resize: ResizeState::None,
+            modify: ModifyState::None,
             errors: Errors::default(),
         }
     }
 
-    /// It has the size that it asks for: `MarkFSResizeFinished`, which drops every error on the way.
+    /// The resize is done: `MarkFSResizeFinished`, which removes all errors.
     pub(crate) fn has_grown(&mut self) {
-        (self.capacity, self.resize) = (self.request.max(self.capacity), Resize::None);
+        (self.capacity, self.resize) = (self.request.max(self.capacity), ResizeState::None);
         (self.errors.controller, self.errors.node) = (false, false);
     }
 
-    /// What the policy added to a claim that is being made is owned by nobody; what it changed, by whoever asked for it.
+    /// Fields that the policy adds to a new claim have no manager; fields that it changes belong to the requester.
     pub(crate) fn owned_since_created(&mut self, asked: &Self) {
         if asked.class == 0 && self.class != 0 {
-            self.our_class = Share::Nobodys;
+            self.our_class = Share::Unowned;
         }
         if asked.tier == 0 && self.tier != 0 {
-            self.our_tier = Share::Nobodys;
+            self.our_tier = Share::Unowned;
         }
     }
 
-    /// It carries the revision, and all that was asked for with it was stored.
-    pub(crate) fn is_at(&self, target: Option<Target>, template: usize) -> bool {
+    /// Whether the claim carries the revision and everything that was applied with it.
+    pub(crate) fn is_at(&self, target: Option<ModelTarget>, template: usize) -> bool {
         self.revision == target && target.is_none_or(|target| !self.was_dropped(target.wants[template]))
     }
 
-    /// The label of an apply of ours was stored and its size or class was not, as `rollout::readiness` has it.
+    /// Whether only the label of an apply of ours was stored, as in `rollout::readiness`.
     fn was_dropped(&self, want: Want) -> bool {
         let smaller = self.our_size && self.request < want.size;
         let another = self.class == 0 || self.our_class.is_ours() && self.class != want.class;
         smaller || want.class != 0 && another
     }
 
-    /// The driver has said no.
+    /// Whether the driver reports that the change is infeasible.
     pub(crate) fn is_infeasible(&self) -> bool {
-        self.resize == Resize::ControllerInfeasible || self.modify == Modify::Infeasible
+        self.resize == ResizeState::ControllerInfeasible || self.modify == ModifyState::Infeasible
     }
 }

@@ -1,42 +1,42 @@
-//! The run that is part of the tests: workloads, crash points, planted bugs, schedules, and every order in small scopes.
+//! The run that is part of CI: workloads, faults, planted bugs, schedules, and all states of small scopes.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use super::actors::action::UserAction;
 use super::coverage::Coverage;
 use super::crash;
-use super::explore::{self, Explored, Path, Scope};
-use super::inhabitants::people::Deed;
+use super::decisions::Decisions;
+use super::explore::{self, Explored, SearchScope, StatePath};
 use super::log::{self, Log};
-use super::mind::Mind;
 use super::planted::Planted;
 use super::schedule::{self, Failure};
-use super::story;
-use super::workloads::{self, one, two};
+use super::trace;
+use super::workload::{one, two};
+use super::workloads;
 
-/// How much is tried.
+/// The effort of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Random schedules.
     pub schedules: u64,
-    /// The first of them. If there are some before it, what comes before them is left out as well: a run goes on where
-    /// another ended.
+    /// The first schedule. If it is not 0, everything before the schedules is skipped: the run continues another one.
     pub first: u64,
-    /// States of each scope that is explored, at most: what fits into memory, twice.
+    /// The most states of an exploration: two of them fit into memory.
     pub states: usize,
-    /// Further scopes: what users do in the workloads, at any time and with further faults.
+    /// More scopes: the actions of the workloads at any time, with more faults.
     pub further_scopes: usize,
-    /// Whether pairs of faults are tried, besides every single one.
+    /// Whether pairs of faults are tried, besides single ones.
     pub pairs: bool,
-    /// Sequences of requests by somebody without rights on PVCs.
+    /// Sequences of requests of a user without rights on PVCs.
     pub sequences: u64,
 }
 
-/// What was tried.
+/// The numbers of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Numbers {
+pub struct RunNumbers {
     workloads: u32,
     crash_points: u32,
     pairs: u32,
@@ -51,57 +51,95 @@ pub struct Numbers {
     seconds: u64,
 }
 
-/// As many as there are cores on the smallest machine that builds this.
+/// The number of cores of the smallest machine that builds this.
 const THREADS: u64 = 2;
 pub(super) const STRIDE: usize = 2;
 
-/// Says how far it is.
-pub(super) type Say<'s> = &'s (dyn Fn(&str) + Sync);
+/// Prints the progress.
+pub(super) type ReportProgress<'s> = &'s (dyn Fn(&str) + Sync);
 
-/// A planted bug must be found by this many schedules.
+/// Each planted bug must be found within this many schedules.
 pub(super) const PLANTED_SCHEDULES: u64 = 20_000;
 
-/// The scopes that are explored, the smallest first.
-const SCOPES: &[Scope] = &[
-    scope("newcomers", &[Deed::Target(one(2))], 1, 0, false),
-    scope("newcomers", &[Deed::Both(one(2), 1)], 1, 0, false),
-    scope("newcomers", &[Deed::Target(one(2)), Deed::Target(one(3))], 1, 0, false),
+/// The explored scopes, the smallest first.
+const SCOPES: &[SearchScope] = &[
+    scope("newcomers", &[UserAction::Target(one(2))], 1, 0, false),
+    scope("newcomers", &[UserAction::Both(one(2), 1)], 1, 0, false),
     scope(
         "newcomers",
-        &[Deed::Target(one(2)), Deed::DeleteClaim(1), Deed::DeletePod(1)],
+        &[UserAction::Target(one(2)), UserAction::Target(one(3))],
         1,
         0,
         false,
     ),
-    scope("newcomers", &[Deed::Both(one(2), 1), Deed::Withdraw], 1, 0, false),
-    scope("newcomers", &[Deed::Target(one(2)), Deed::Size(0, 4)], 1, 2, false),
-    scope("newcomers", &[Deed::Target(one(2))], 0, 0, true),
-    scope("grow", &[Deed::Both(one(2), 1), Deed::Scale(2)], 1, 2, false),
+    scope(
+        "newcomers",
+        &[
+            UserAction::Target(one(2)),
+            UserAction::DeleteClaim(1),
+            UserAction::DeletePod(1),
+        ],
+        1,
+        0,
+        false,
+    ),
+    scope(
+        "newcomers",
+        &[UserAction::Both(one(2), 1), UserAction::Withdraw],
+        1,
+        0,
+        false,
+    ),
+    scope(
+        "newcomers",
+        &[UserAction::Target(one(2)), UserAction::Size(0, 4)],
+        1,
+        2,
+        false,
+    ),
+    scope("newcomers", &[UserAction::Target(one(2))], 0, 0, true),
+    scope(
+        "grow",
+        &[UserAction::Both(one(2), 1), UserAction::Scale(2)],
+        1,
+        2,
+        false,
+    ),
     scope(
         "grow-two-templates",
-        &[Deed::Target(two(2, 3)), Deed::Target(two(3, 3)), Deed::Size(2, 5)],
+        &[
+            UserAction::Target(two(2, 3)),
+            UserAction::Target(two(3, 3)),
+            UserAction::Size(2, 5),
+        ],
         1,
         2,
         false,
     ),
 ];
 
-const fn scope(workload: &'static str, deeds: &'static [Deed], faults: u8, travels: u8, second: bool) -> Scope {
-    Scope {
+const fn scope(
+    workload: &'static str,
+    actions: &'static [UserAction],
+    faults: u8,
+    travels: u8,
+    second: bool,
+) -> SearchScope {
+    SearchScope {
         workload,
-        deeds: Cow::Borrowed(deeds),
+        actions: Cow::Borrowed(actions),
         faults,
         travels,
         second,
     }
 }
 
-/// What users do in each workload, at any time, with one fault and a travel in time, and with two faults.
-fn further_scopes() -> impl Iterator<Item = Scope> {
+/// The actions of each workload at any time, with one fault and one older view, and with two faults.
+fn further_scopes() -> impl Iterator<Item = SearchScope> {
     let of = |(faults, travels)| {
-        workloads::ALL.iter().map(move |workload| Scope {
+        workloads::ALL.iter().map(move |workload| SearchScope {
             workload: workload.name,
-            deeds: workload.script.iter().map(|(_, deed)| *deed).collect(),
+            actions: workload.script.iter().map(|(_, action)| *action).collect(),
             faults,
             travels,
             second: false,
@@ -111,7 +149,7 @@ fn further_scopes() -> impl Iterator<Item = Scope> {
 }
 
 impl Effort {
-    /// So many times the effort of the run that is part of the tests.
+    /// The default effort, multiplied.
     #[must_use]
     pub fn times(times: u64) -> Self {
         Self {
@@ -125,28 +163,28 @@ impl Effort {
     }
 }
 
-/// Tries all of it.
+/// Runs everything.
 ///
 /// # Errors
-/// The story of the first guarantee that does not hold, and the command that tells it again.
-pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
+/// The trace of the first broken guarantee, and the command that prints it again.
+pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<RunNumbers, String> {
     let started = Instant::now();
-    let mut numbers = Numbers::default();
+    let mut numbers = RunNumbers::default();
     if effort.first == 0 {
-        crash_points(effort, &mut numbers, say)?;
-        planted(&mut numbers, say)?;
+        crash_points(effort, &mut numbers, report)?;
+        planted(&mut numbers, report)?;
     }
     for (steps, coverage) in in_threads(|part, found| schedules(effort, part, found))? {
         numbers.steps += steps;
         numbers.coverage.add(&coverage);
     }
     numbers.schedules = effort.schedules.saturating_sub(effort.first);
-    say(&format!(
+    report(&format!(
         "{} random schedules of {} steps: every guarantee holds",
         numbers.schedules, numbers.steps
     ));
     let begun = AtomicUsize::new(0);
-    for (explored, coverage) in in_threads(|_, found| scopes(effort, &begun, found, say))?
+    for (explored, coverage) in in_threads(|_, found| scopes(effort, &begun, found, report))?
         .into_iter()
         .flatten()
     {
@@ -164,32 +202,35 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
     Err(format!("never reached: {}", missing.join(", ")))
 }
 
-fn crash_points(effort: &Effort, numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
-    let tried = crash::every_point().map_err(|difference| difference.story())?;
+fn crash_points(effort: &Effort, numbers: &mut RunNumbers, report: ReportProgress<'_>) -> Result<(), String> {
+    let tried = crash::every_point().map_err(|difference| difference.trace())?;
     (numbers.workloads, numbers.crash_points) = (tried.workloads, tried.points);
-    say(&format!(
-        "{} faults at requests of {} workloads: as if undisturbed",
+    report(&format!(
+        "{} faults at requests of {} workloads: the same outcome as without",
         tried.points, tried.workloads
     ));
     if effort.pairs {
         for workload in workloads::ALL {
-            let pairs = crash::every_pair(workload, &mut Mind::default());
-            numbers.pairs += pairs.map_err(|difference| difference.story())?;
+            let pairs = crash::every_pair(workload, &mut Decisions::default());
+            numbers.pairs += pairs.map_err(|difference| difference.trace())?;
         }
-        say(&format!("{} pairs of faults: as if undisturbed", numbers.pairs));
+        report(&format!(
+            "{} pairs of faults: the same outcome as without",
+            numbers.pairs
+        ));
     }
     Ok(())
 }
 
-/// Every planted bug is found, and by a guarantee that it breaks.
-fn planted(numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
+/// Finds each planted bug, by a guarantee that it breaks.
+fn planted(numbers: &mut RunNumbers, report: ReportProgress<'_>) -> Result<(), String> {
     let mut faults = Vec::new();
     for planted in Planted::ALL {
         let Some(found) = find(*planted) else {
             faults.push(format!("{planted:?} was not found: {}", planted.repeats()));
             continue;
         };
-        say(&format!(
+        report(&format!(
             "{planted:?}: seed {}: {} ({})",
             found.seed,
             found.broken,
@@ -204,18 +245,18 @@ fn planted(numbers: &mut Numbers, say: Say<'_>) -> Result<(), String> {
     }
 }
 
-/// The first schedule in which a planted bug breaks a guarantee that is named beside it.
+/// The first schedule in which a planted bug breaks one of its guarantees.
 pub(crate) fn find(planted: Planted) -> Option<Box<Failure>> {
-    let mut mind = Mind::with(Some(planted));
+    let mut decisions = Decisions::with(Some(planted));
     (0..PLANTED_SCHEDULES).find_map(|seed| {
-        let result = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut Log::default());
+        let result = schedule::run(seed, schedule::workload_of(seed), &mut decisions, &mut Log::default());
         result
             .err()
             .filter(|failure| planted.breaks().contains(&failure.broken.rule))
     })
 }
 
-/// Does a part of the work in each of so many threads, and lets each part know when one has found something.
+/// Runs the work in threads, and stops all of them at the first error.
 pub(super) fn in_threads<T: Send>(
     work: impl Fn(u64, &AtomicBool) -> Result<T, String> + Sync,
 ) -> Result<Vec<T>, String> {
@@ -231,36 +272,36 @@ pub(super) fn in_threads<T: Send>(
             .collect();
         let answers = threads.into_iter().map(|thread| thread.join());
         answers
-            .map(|answer| answer.unwrap_or_else(|_| Err("a part ended without an answer".to_owned())))
+            .map(|answer| answer.unwrap_or_else(|_| Err("a thread ended without a result".to_owned())))
             .collect()
     })
 }
 
-/// A part of the schedules, until one of any part breaks a guarantee.
+/// Every second schedule, until any thread finds a broken guarantee.
 fn schedules(effort: &Effort, part: u64, found: &AtomicBool) -> Result<(u64, Coverage), String> {
-    let mut mind = Mind::default();
+    let mut decisions = Decisions::default();
     let mut steps = 0;
     for seed in (effort.first + part..effort.schedules).step_by(STRIDE) {
         if found.load(Ordering::Relaxed) {
             break;
         }
         let mut log = Log::default();
-        let result = schedule::run(seed, schedule::workload_of(seed), &mut mind, &mut log);
+        let result = schedule::run(seed, schedule::workload_of(seed), &mut decisions, &mut log);
         result.map_err(|failure| {
-            let events = story::event(failure.seed, None, None).map_or_else(|why| why, |story| story.text);
-            format!("{events}again: make story SEED={}", failure.seed)
+            let text = trace(failure.seed, None, None).map_or_else(|why| why, |trace| trace.text);
+            format!("{text}trace: make story SEED={}", failure.seed)
         })?;
         steps += log.steps;
     }
-    Ok((steps, mind.coverage))
+    Ok((steps, decisions.coverage))
 }
 
-/// The scopes that nobody has begun yet, one after the other, until one of any part breaks a guarantee.
+/// Explores the next scopes, until any thread finds a broken guarantee.
 fn scopes(
     effort: &Effort,
     begun: &AtomicUsize,
     found: &AtomicBool,
-    say: Say<'_>,
+    report: ReportProgress<'_>,
 ) -> Result<Vec<(Explored, Coverage)>, String> {
     let mut all = Vec::new();
     while !found.load(Ordering::Relaxed) {
@@ -269,15 +310,15 @@ fn scopes(
         let Some(scope) = SCOPES.iter().cloned().chain(further).nth(next) else {
             break;
         };
-        let mut mind = Mind::default();
-        let explored = explore::explore(scope, effort.states, &mut mind).map_err(|path| path_words(&path))?;
-        say(&explored.to_string());
-        all.push((explored, mind.coverage));
+        let mut decisions = Decisions::default();
+        let explored = explore::explore(scope, effort.states, &mut decisions).map_err(|path| path_words(&path))?;
+        report(&explored.to_string());
+        all.push((explored, decisions.coverage));
     }
     Ok(all)
 }
 
-fn path_words(path: &Path) -> String {
+fn path_words(path: &StatePath) -> String {
     let steps: Vec<String> = path
         .steps
         .iter()
@@ -286,7 +327,7 @@ fn path_words(path: &Path) -> String {
     format!("{:?}\n{}\nBROKEN {}", path.scope, steps.join("\n"), path.broken)
 }
 
-impl fmt::Display for Numbers {
+impl fmt::Display for RunNumbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

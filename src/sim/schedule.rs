@@ -1,34 +1,35 @@
-//! Seeded schedules of everything that may happen, and the shortest part of one that still breaks a guarantee.
+//! Random schedules from a seed, and how a failing one is shortened.
 
-use super::api::Meddles;
-use super::inhabitants::people::Deed;
-use super::inhabitants::storage::Resizing;
+use super::actors::action::UserAction;
+use super::actors::storage::Resizing;
+use super::api::WebhookEdit;
+use super::decisions::Decisions;
 use super::log::Log;
-use super::mind::Mind;
-use super::objects::{ORDINALS, SLOTS, Target, Want};
-use super::watch::Kind;
+use super::objects::{ModelTarget, ORDINALS, SLOTS, Want};
+use super::step::{RequestFate, SimStep};
+use super::watch::WatchKind;
 use super::workload::Workload;
 use super::workloads;
-use super::world::{Fate, Step, World};
+use super::world::SimWorld;
 use crate::rollout::invariants::Broken;
 use crate::templates::UpdatePolicy;
 
-/// How many steps a schedule has.
+/// The steps of a schedule.
 pub(crate) const STEPS: usize = 200;
 
-/// SplitMix64. Its own, because a seed must mean the same with every version of every library.
+/// SplitMix64. Not a library, because a seed must mean the same with every version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(u64);
 
-/// A list of steps that breaks a guarantee.
+/// Steps that break a guarantee.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) seed: u64,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<SimStep>,
     pub(crate) broken: Broken,
 }
 
-/// SplitMix64.
+/// The increment of SplitMix64.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 const fn mixed(state: u64) -> u64 {
@@ -38,7 +39,7 @@ const fn mixed(state: u64) -> u64 {
 }
 
 impl Random {
-    /// The numbers of a seed. It is mixed first: otherwise those of the next seed would be the same, but for the first.
+    /// The numbers of a seed. The seed is mixed first; otherwise the sequences of two seeds in a row overlap.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(mixed(seed.wrapping_add(1).wrapping_mul(STEP)))
     }
@@ -76,63 +77,70 @@ pub(crate) fn workload_of(seed: u64) -> &'static Workload {
 ///
 /// # Errors
 /// [`Failure`] with the steps so far.
-pub(crate) fn run(seed: u64, workload: &Workload, mind: &mut Mind, log: &mut Log) -> Result<(), Box<Failure>> {
+pub(crate) fn run(
+    seed: u64,
+    workload: &Workload,
+    decisions: &mut Decisions,
+    log: &mut Log,
+) -> Result<(), Box<Failure>> {
     let mut random = Random::new(seed);
     let mut steps = Vec::with_capacity(STEPS);
-    let fail = |steps: &Vec<Step>, broken| {
+    let fail = |steps: &Vec<SimStep>, broken| {
         Box::new(Failure {
             seed,
             steps: steps.clone(),
             broken,
         })
     };
-    let mut world = start(seed, workload, mind, log).map_err(|broken| fail(&steps, broken))?;
+    let mut world = start(seed, workload, decisions, log).map_err(|broken| fail(&steps, broken))?;
     let mut script = workload.script.iter();
-    // What the workload is about happens sooner or later, and much else besides.
+    // The actions of the workload are spread over the schedule.
     let pace = STEPS / (workload.script.len() + 1);
     for number in 0..STEPS {
         let step = match script.as_slice().first() {
-            Some((_, deed)) if number > 0 && number % pace == 0 => {
+            Some((_, action)) if number > 0 && number % pace == 0 => {
                 script.next();
-                Step::Deed(*deed)
+                SimStep::User(*action)
             }
             _ => choose(&mut random, &world),
         };
         steps.push(step);
-        world.step(step, mind, log).map_err(|broken| fail(&steps, broken))?;
+        world
+            .step(step, decisions, log)
+            .map_err(|broken| fail(&steps, broken))?;
     }
-    world.end(mind, log).map_err(|broken| fail(&steps, broken))
+    world.end(decisions, log).map_err(|broken| fail(&steps, broken))
 }
 
-/// A workload before its schedule, in a cluster of one minor of Kubernetes or another.
-fn start(seed: u64, workload: &Workload, mind: &mut Mind, log: &mut Log) -> Result<World, Broken> {
-    let mut world = workload.start(mind, log)?;
+/// A workload before its schedule, in one of two minors of Kubernetes.
+fn start(seed: u64, workload: &Workload, decisions: &mut Decisions, log: &mut Log) -> Result<SimWorld, Broken> {
+    let mut world = workload.start(decisions, log)?;
     if (seed / workloads::ALL.len() as u64) & 1 == 1 {
         world.api.upgrade();
     }
     Ok(world)
 }
 
-/// Runs a list of steps of the schedule of a seed.
+/// Runs the steps of the schedule of a seed.
 ///
 /// # Errors
-/// [`Broken`] says which guarantee does not hold.
+/// [`Broken`] names the guarantee that does not hold.
 pub(crate) fn replay(
     seed: u64,
     workload: &Workload,
-    steps: &[Step],
-    mind: &mut Mind,
+    steps: &[SimStep],
+    decisions: &mut Decisions,
     log: &mut Log,
 ) -> Result<(), Broken> {
-    let mut world = start(seed, workload, mind, log)?;
+    let mut world = start(seed, workload, decisions, log)?;
     for step in steps {
-        world.step(*step, mind, log)?;
+        world.step(*step, decisions, log)?;
     }
-    world.end(mind, log)
+    world.end(decisions, log)
 }
 
-/// The shortest list that can be made of these steps by leaving some out, and still breaks the same guarantee.
-pub(crate) fn shrink(workload: &Workload, failure: &Failure, mind: &mut Mind) -> Failure {
+/// The shortest list of these steps that still breaks the same guarantee.
+pub(crate) fn shrink(workload: &Workload, failure: &Failure, decisions: &mut Decisions) -> Failure {
     let mut best = failure.clone();
     let mut chunk = best.steps.len().next_power_of_two() / 2;
     while chunk > 0 {
@@ -140,7 +148,7 @@ pub(crate) fn shrink(workload: &Workload, failure: &Failure, mind: &mut Mind) ->
         while at < best.steps.len() {
             let mut steps = best.steps.clone();
             steps.drain(at..(at + chunk).min(steps.len()));
-            match replay(failure.seed, workload, &steps, mind, &mut Log::default()) {
+            match replay(failure.seed, workload, &steps, decisions, &mut Log::default()) {
                 Err(broken) if broken.rule == failure.broken.rule => {
                     best = Failure {
                         seed: failure.seed,
@@ -156,18 +164,18 @@ pub(crate) fn shrink(workload: &Workload, failure: &Failure, mind: &mut Mind) ->
     best
 }
 
-/// What happens next. Most of the time it is something that comes to something.
-fn choose(random: &mut Random, world: &World) -> Step {
+/// The next step. Most of them have an effect.
+fn choose(random: &mut Random, world: &SimWorld) -> SimStep {
     let who = random.byte(if world.instances[1].alive { 2 } else { 1 });
     let instance = &world.instances[usize::from(who)];
     match random.below(100) {
-        0..30 if instance.reconcile.is_some() => Step::Send(who, fate(random)),
-        0..30 => Step::Reconcile(who),
-        30..48 => Step::Deliver(who, random.pick(&Kind::ALL)),
-        48..58 => Step::Sync,
-        58..63 => Step::Observe,
-        63..71 => Step::Kubelet(random.byte(ORDINALS)),
-        71..74 => Step::Provision(random.byte(SLOTS)),
+        0..30 if instance.reconcile.is_some() => SimStep::Send(who, fate(random)),
+        0..30 => SimStep::Reconcile(who),
+        30..48 => SimStep::Deliver(who, random.pick(&WatchKind::ALL)),
+        48..58 => SimStep::Sync,
+        58..63 => SimStep::Observe,
+        63..71 => SimStep::Kubelet(random.byte(ORDINALS)),
+        71..74 => SimStep::Provision(random.byte(SLOTS)),
         74..84 => {
             let how = [
                 Resizing::Begin,
@@ -176,30 +184,30 @@ fn choose(random: &mut Random, world: &World) -> Step {
                 Resizing::Finish,
                 Resizing::Partly,
             ];
-            Step::Resize(slot(random, world), random.pick(&how))
+            SimStep::Resize(slot(random, world), random.pick(&how))
         }
-        84 => Step::Collect,
-        85 => Step::Retry,
-        86..91 => Step::Tick(random.pick(&[1, 1, 2, 10, 301])),
-        91..96 => Step::Deed(deed(random, world)),
-        96 => Step::Crash(who),
-        97 => Step::Freeze,
-        98 => Step::TimeTravel(who),
-        _ if random.below(4) == 0 => Step::Start,
-        _ => Step::Clock(who, random.pick(&[-3600, 3600])),
+        84 => SimStep::Collect,
+        85 => SimStep::Retry,
+        86..91 => SimStep::Tick(random.pick(&[1, 1, 2, 10, 301])),
+        91..96 => SimStep::User(action(random, world)),
+        96 => SimStep::Crash(who),
+        97 => SimStep::Freeze,
+        98 => SimStep::TimeTravel(who),
+        _ if random.below(4) == 0 => SimStep::Start,
+        _ => SimStep::Clock(who, random.pick(&[-3600, 3600])),
     }
 }
 
-fn fate(random: &mut Random) -> Fate {
+fn fate(random: &mut Random) -> RequestFate {
     if random.below(8) > 0 {
-        Fate::Answered
+        RequestFate::Answered
     } else {
-        random.pick(&Fate::FAULTS)
+        random.pick(&RequestFate::FAULTS)
     }
 }
 
-/// A slot with a claim in it, if the first try finds one.
-fn slot(random: &mut Random, world: &World) -> u8 {
+/// The slot of a random claim; 0 if there is none.
+fn slot(random: &mut Random, world: &SimWorld) -> u8 {
     let there: Vec<usize> = (0..SLOTS).filter(|slot| world.api.claims[*slot].is_some()).collect();
     if there.is_empty() {
         0
@@ -208,24 +216,24 @@ fn slot(random: &mut Random, world: &World) -> u8 {
     }
 }
 
-fn deed(random: &mut Random, world: &World) -> Deed {
+fn action(random: &mut Random, world: &SimWorld) -> UserAction {
     let claim = slot(random, world);
     let ordinal = random.byte(3);
     match random.below(38) {
-        0..5 => Deed::Target(target(random, world)),
-        5 => Deed::Image(random.byte(4)),
-        6..9 => Deed::Both(target(random, world), random.byte(4)),
-        9 | 10 => Deed::Reapply,
-        11 | 12 => Deed::Scale(random.byte(ORDINALS + 1)),
-        13 => Deed::Partition(random.byte(3)),
-        14 => Deed::Pause(random.coin()),
-        15 => Deed::Policy(random.pick(&[None, Some(UpdatePolicy::InPlace), Some(UpdatePolicy::OnClaimDelete)])),
-        16 => Deed::Async(random.coin()),
-        17 => Deed::OnDelete(random.coin()),
-        18 => Deed::Withdraw,
+        0..5 => UserAction::Target(target(random, world)),
+        5 => UserAction::Image(random.byte(4)),
+        6..9 => UserAction::Both(target(random, world), random.byte(4)),
+        9 | 10 => UserAction::Reapply,
+        11 | 12 => UserAction::Scale(random.byte(ORDINALS + 1)),
+        13 => UserAction::Partition(random.byte(3)),
+        14 => UserAction::Pause(random.coin()),
+        15 => UserAction::Policy(random.pick(&[None, Some(UpdatePolicy::InPlace), Some(UpdatePolicy::OnClaimDelete)])),
+        16 => UserAction::Async(random.coin()),
+        17 => UserAction::OnDelete(random.coin()),
+        18 => UserAction::Withdraw,
         19 | 20 => {
             let request = world.api.claims[usize::from(claim)].map_or(1, |claim| claim.request);
-            Deed::Size(
+            UserAction::Size(
                 claim,
                 if random.below(4) == 0 {
                     request.saturating_sub(1)
@@ -234,47 +242,47 @@ fn deed(random: &mut Random, world: &World) -> Deed {
                 },
             )
         }
-        21 => Deed::Class(claim, 1 + random.byte(2)),
-        22 => Deed::DropLabel(claim),
-        23 => Deed::Select(claim, random.coin()),
-        24 => Deed::Own(claim, random.coin()),
-        25 => Deed::Mount(claim, random.coin()),
-        26 => Deed::DeleteClaim(claim),
-        27 | 28 => Deed::DeletePod(ordinal),
-        29 => Deed::FillDisk(ordinal),
-        30 => Deed::DeleteSet(random.coin()),
-        31 => Deed::CreateSet(3),
-        32 => Deed::Quota(random.pick(&[u8::MAX, 12, 8])),
+        21 => UserAction::Class(claim, 1 + random.byte(2)),
+        22 => UserAction::DropLabel(claim),
+        23 => UserAction::Select(claim, random.coin()),
+        24 => UserAction::Own(claim, random.coin()),
+        25 => UserAction::Mount(claim, random.coin()),
+        26 => UserAction::DeleteClaim(claim),
+        27 | 28 => UserAction::DeletePod(ordinal),
+        29 => UserAction::FillDisk(ordinal),
+        30 => UserAction::DeleteSet(random.coin()),
+        31 => UserAction::CreateSet(3),
+        32 => UserAction::Quota(random.pick(&[u8::MAX, 12, 8])),
         33 => random.pick(&[
-            Deed::Expandable(false),
-            Deed::Expandable(true),
-            Deed::Sibling(true),
-            Deed::Owned(random_coin(ordinal)),
+            UserAction::Expandable(false),
+            UserAction::Expandable(true),
+            UserAction::Sibling(true),
+            UserAction::Owned(random_coin(ordinal)),
         ]),
         34 => random.pick(&[
-            Deed::Limit(3),
-            Deed::Limit(u8::MAX),
-            Deed::BadClass(2),
-            Deed::BadClass(0),
+            UserAction::Limit(3),
+            UserAction::Limit(u8::MAX),
+            UserAction::BadClass(2),
+            UserAction::BadClass(0),
         ]),
-        35 => Deed::Drain(ordinal),
-        36 => Deed::Fail(ordinal),
+        35 => UserAction::Drain(ordinal),
+        36 => UserAction::Fail(ordinal),
         _ => random.pick(&[
-            Deed::Registered(false),
-            Deed::Registered(true),
-            Deed::Meddle(random_meddling(ordinal)),
-            Deed::Meddle(Meddles::No),
-            Deed::Forge(target_of(1)),
-            Deed::Replay,
+            UserAction::Registered(false),
+            UserAction::Registered(true),
+            UserAction::Webhook(random_webhook_edit(ordinal)),
+            UserAction::Webhook(WebhookEdit::No),
+            UserAction::Forge(target_of(1)),
+            UserAction::Replay,
         ]),
     }
 }
 
-const fn random_meddling(number: u8) -> Meddles {
+const fn random_webhook_edit(number: u8) -> WebhookEdit {
     match number {
-        0 => Meddles::Label,
-        1 => Meddles::Size,
-        _ => Meddles::Class,
+        0 => WebhookEdit::Label,
+        1 => WebhookEdit::Size,
+        _ => WebhookEdit::Class,
     }
 }
 
@@ -282,12 +290,12 @@ const fn random_coin(number: u8) -> bool {
     number & 1 == 0
 }
 
-fn target_of(size: u8) -> Target {
-    Target::of(&[Want::size(size)])
+fn target_of(size: u8) -> ModelTarget {
+    ModelTarget::of(&[Want::size(size)])
 }
 
-/// What was wished before, with something else in it.
-fn target(random: &mut Random, world: &World) -> Target {
+/// The templates of the manifest with a change.
+fn target(random: &mut Random, world: &SimWorld) -> ModelTarget {
     let mut target = world.manifest.0;
     let template = random.below(usize::from(target.templates));
     let want = &mut target.wants[template];

@@ -1,23 +1,27 @@
-//! From what is seen in the model to what the decision reads.
+//! The view of a controller as the snapshot that `plan` reads.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use super::api::Cause;
-use super::mind::Mind;
-use super::names::{SET, TEMPLATE, TIER, class, gi};
-use super::objects::{Claim, Lot, Modify, Owner, Pod, Resize, SLOTS, Set, Target, Uid, Want, place};
-use super::seen::{NOW, OTHER, Refused, SEEN, Seen, VERSION, WISHED};
+use super::controller_view::{ControllerView, NOW, OTHER, SEEN, STARTED, SeenDenial, VERSION};
+use super::names::{SET, TEMPLATE, TIER, claim_name, class, gi};
+use super::objects::{
+    ClaimObject, ClaimOwner, ModelTarget, ModifyState, PodHealth, PodObject, ResizeState, SLOTS, SetObject, Uid, Want,
+    place,
+};
+use super::texts::Texts;
+use super::write::DenialCause;
 use crate::api::Settings;
 use crate::claims;
 use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
+use crate::rollout::Refusal as DeniedWrite; // words: allowed
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
-use crate::rollout::{Budgets, PodView, Quotas, Refusal, SetView, Sibling, Snapshot};
+use crate::rollout::{Budgets, PodView, Quotas, SetView, Sibling, Snapshot};
 use crate::templates::rules::Shrink;
 use crate::templates::{MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, Sync, keys};
 
-/// The settings without and with `shrink: Recover`. There are millions of snapshots.
+/// The settings without and with `shrink: Recover`. They are shared by millions of snapshots.
 static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
     [Shrink::Deny, Shrink::Recover].map(|shrink| {
         Arc::new(Settings {
@@ -26,12 +30,6 @@ static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
         })
     })
 });
-
-/// The name of the claim in a slot.
-pub(crate) fn claim_name(slot: usize) -> String {
-    let (template, ordinal) = place(slot);
-    format!("{}-{SET}-{ordinal}", TEMPLATE[template])
-}
 
 fn pod_name(ordinal: usize) -> String {
     format!("{SET}-{ordinal}")
@@ -51,8 +49,8 @@ fn owner(kind: &str, uid: Uid) -> claims::Owner {
     }
 }
 
-/// What the decision reads.
-pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
+/// The snapshot of a view.
+pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
     let mut snapshot = Snapshot {
         now: NOW,
         settings: Arc::clone(&SETTINGS[usize::from(seen.recover)]),
@@ -60,14 +58,14 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
         write_refused: None,
         not_evicted: None,
         staged_at: None,
-        set: set_view(mind, &seen.set),
+        set: set_view(texts, &seen.set),
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),
         siblings: Vec::new(),
-        refusals: BTreeMap::new(),
+        refusals: BTreeMap::new(), // words: allowed
         quotas: quotas(seen.room),
         budgets: Budgets::default(),
-        previous: seen.previous.and_then(|says| mind.previous(says)),
+        previous: seen.previous.and_then(|content| texts.previous(content)),
     };
     if seen.sibling {
         snapshot.siblings.push(Sibling {
@@ -78,15 +76,15 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
     let staged = seen.set.staged_change().map(|change| change.target);
     let target = staged.unwrap_or(seen.set.spec.live);
     for (slot, claim) in seen.claims.iter().enumerate() {
-        // Only what the wish names is looked up.
+        // The controller reads only claims that the target names.
         let named = place(slot).0 < target.wants().len();
         let Some(claim) = claim.filter(|_| named) else {
             continue;
         };
-        let view = claim_view(mind, slot, &claim);
-        if let (Some(refusal), Some(target)) = (seen.refusals[slot], staged) {
-            let refusal = refusal_of(&refusal, mind.names.revision(&target));
-            snapshot.refusals.insert(view.uid.clone(), refusal);
+        let view = claim_view(texts, slot, &claim);
+        if let (Some(denial), Some(target)) = (seen.denials[slot], staged) {
+            let denial = denial_of(&denial, texts.names.revision(&target));
+            snapshot.refusals.insert(view.uid.clone(), denial); // words: allowed
         }
         snapshot.claims.insert(view.name.clone(), view);
     }
@@ -97,19 +95,19 @@ pub(crate) fn snapshot(mind: &mut Mind, seen: &Seen) -> Snapshot {
             snapshot.pods.insert(view.name.clone(), view);
         }
     }
-    for slot in (0..SLOTS).filter(|slot| seen.strangers & 1 << slot != 0) {
+    for slot in (0..SLOTS).filter(|slot| seen.foreign_mounts & 1 << slot != 0) {
         let name = format!("stranger-{slot}");
         let view = PodView {
             claims: vec![claim_name(slot)],
             controller: Some(owner("StatefulSet", 97)),
-            ..pod_view(0, &stranger(), 0)
+            ..pod_view(0, &foreign_pod(), 0)
         };
         snapshot.pods.insert(name.clone(), PodView { name, ..view });
     }
     snapshot
 }
 
-/// Of a quota only what it leaves is seen.
+/// A quota with the given room.
 fn quotas(room: Option<u8>) -> Quotas {
     let quota = room.map(|room| Quota {
         name: "storage".to_owned(),
@@ -120,23 +118,23 @@ fn quotas(room: Option<u8>) -> Quotas {
     Quotas::Known(quota.into_iter().collect())
 }
 
-fn refusal_of(refusal: &Refused, revision: Revision) -> Refusal {
-    let last = i64::try_from(NOW).unwrap_or(0) - i64::from(refusal.age);
-    Refusal {
+fn denial_of(denial: &SeenDenial, revision: Revision) -> DeniedWrite {
+    let last = i64::try_from(NOW).unwrap_or(0) - i64::from(denial.age);
+    DeniedWrite {
         revision,
-        resource_version: if refusal.same { VERSION } else { 0 }.to_string(),
-        cause: match refusal.cause {
-            Cause::Changed => Refusal::CHANGED_BY_OTHERS.to_owned(),
+        resource_version: if denial.same { VERSION } else { 0 }.to_string(),
+        cause: match denial.cause {
+            DenialCause::Changed => DeniedWrite::CHANGED_BY_OTHERS.to_owned(),
             cause => format!("{cause:?}"),
         },
-        message: format!("because of {:?}", refusal.cause),
-        attempts: refusal.attempts.into(),
+        message: format!("because of {:?}", denial.cause),
+        attempts: denial.attempts.into(),
         last: u64::try_from(last).unwrap_or(0),
     }
 }
 
-const fn stranger() -> Pod {
-    Pod {
+const fn foreign_pod() -> PodObject {
+    PodObject {
         uid: 99,
         version: VERSION,
         set: 0,
@@ -145,17 +143,17 @@ const fn stranger() -> Pod {
         terminating: false,
         full: 0,
         age: 1,
-        lot: Lot::Runs,
+        health: PodHealth::Running,
     }
 }
 
-fn set_view(mind: &mut Mind, set: &Set) -> SetView {
+fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
     let spec = &set.spec;
     let change = set.staged_change().map(|change| StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: change.phase(),
-        templates: mind.names.templates(&change.target),
+        templates: texts.names.templates(&change.target),
         uid: uid_text(SEEN),
         update_policy: change.policy,
     });
@@ -170,14 +168,14 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
         replicas: spec.replicas.into(),
         first_ordinal: 0,
         match_labels: Map::from_unsorted(vec![("app".to_owned(), SET.to_owned())]).unwrap_or_default(),
-        live: mind.names.templates(&spec.live),
+        live: texts.names.templates(&spec.live),
         staged: change,
         unreadable: None,
         update_policy: spec.policy,
         paused: spec.paused,
         partition: spec.partition.into(),
         ready: spec.ready.map(|(target, ordinal)| Ready {
-            revision: mind.names.revision(&target),
+            revision: texts.names.revision(&target),
             ordinal: ordinal.into(),
         }),
         sync: if spec.asynchronous { Sync::Async } else { Sync::LockStep },
@@ -201,7 +199,7 @@ fn set_view(mind: &mut Mind, set: &Set) -> SetView {
     }
 }
 
-fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
+fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Claim {
     let mut labels = Map::new();
     if claim.selected {
         labels.insert("app".to_owned(), SET.to_owned());
@@ -210,7 +208,7 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
         labels.insert(TIER.to_owned(), format!("t{}", claim.tier));
     }
     if let Some(target) = &claim.revision {
-        labels.insert(keys::REVISION.to_owned(), mind.names.revision(target).to_string());
+        labels.insert(keys::REVISION.to_owned(), texts.names.revision(target).to_string());
     }
     claims::Claim {
         name: claim_name(slot),
@@ -218,14 +216,14 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
         resource_version: claim.version.to_string(),
         labels,
         owners: match claim.owner {
-            Owner::Nobody => Vec::new(),
-            Owner::Set(uid) => vec![owner("StatefulSet", uid)],
-            Owner::Pod(uid) => vec![owner("Pod", uid)],
-            Owner::Stranger => vec![owner("Backup", 98)],
+            ClaimOwner::None => Vec::new(),
+            ClaimOwner::Set(uid) => vec![owner("StatefulSet", uid)],
+            ClaimOwner::Pod(uid) => vec![owner("Pod", uid)],
+            ClaimOwner::Other => vec![owner("Backup", 98)],
         },
         terminating: claim.terminating,
         bound: claim.bound,
-        spec: Arc::new(spec_of(mind, slot)),
+        spec: Arc::new(spec_of(texts, slot)),
         request: gi(claim.request),
         capacity: claim.bound.then(|| gi(claim.capacity)),
         size_is_ours: claim.our_size,
@@ -233,20 +231,20 @@ fn claim_view(mind: &mut Mind, slot: usize, claim: &Claim) -> claims::Claim {
         class_is_ours: claim.our_class.is_ours(),
         current_class: class(claim.current_class),
         resize: match claim.resize {
-            Resize::None => None,
-            Resize::Controller => Some(snapshot::Resize::ControllerInProgress),
-            Resize::ControllerInfeasible => Some(snapshot::Resize::ControllerInfeasible),
-            Resize::Node if claim.errors.node => Some(snapshot::Resize::NodeInProgress),
-            Resize::Node => Some(snapshot::Resize::NodePending),
+            ResizeState::None => None,
+            ResizeState::Controller => Some(snapshot::Resize::ControllerInProgress),
+            ResizeState::ControllerInfeasible => Some(snapshot::Resize::ControllerInfeasible),
+            ResizeState::Node if claim.errors.node => Some(snapshot::Resize::NodeInProgress),
+            ResizeState::Node => Some(snapshot::Resize::NodePending),
         },
         modify: match claim.modify {
-            Modify::None => None,
-            Modify::Pending => Some(snapshot::Modify::Pending),
-            Modify::InProgress => Some(snapshot::Modify::InProgress),
-            Modify::Infeasible => Some(snapshot::Modify::Infeasible),
+            ModifyState::None => None,
+            ModifyState::Pending => Some(snapshot::Modify::Pending),
+            ModifyState::InProgress => Some(snapshot::Modify::InProgress),
+            ModifyState::Infeasible => Some(snapshot::Modify::Infeasible),
         },
-        resizing: claim.resize == Resize::Controller,
-        file_system_resize_pending: (claim.resize == Resize::Node).then(String::new),
+        resizing: claim.resize == ResizeState::Controller,
+        file_system_resize_pending: (claim.resize == ResizeState::Node).then(String::new),
         troubles: claim.errors.kinds().map(trouble).collect(),
     }
 }
@@ -258,13 +256,13 @@ fn trouble(kind: &str) -> Trouble {
     }
 }
 
-/// What a claim holds that cannot change, as the template has it.
-fn spec_of(mind: &mut Mind, slot: usize) -> Map<Value> {
-    let target = Target::of(&[Want::size(1); 2]);
-    mind.names.templates(&target).swap_remove(place(slot).0).spec
+/// The fields of a claim that cannot change.
+fn spec_of(texts: &mut Texts, slot: usize) -> Map<Value> {
+    let target = ModelTarget::of(&[Want::size(1); 2]);
+    texts.names.templates(&target).swap_remove(place(slot).0).spec
 }
 
-fn pod_view(ordinal: usize, pod: &Pod, templates: usize) -> PodView {
+fn pod_view(ordinal: usize, pod: &PodObject, templates: usize) -> PodView {
     let claims = TEMPLATE
         .iter()
         .take(templates)
@@ -273,7 +271,7 @@ fn pod_view(ordinal: usize, pod: &Pod, templates: usize) -> PodView {
         name: pod_name(ordinal),
         uid: uid_text(pod.uid),
         controller: (pod.set != 0).then(|| owner("StatefulSet", pod.set)),
-        created: if pod.age > 0 { WISHED - 1 } else { NOW },
+        created: if pod.age > 0 { STARTED - 1 } else { NOW },
         deleted: pod.terminating.then_some(NOW + 30),
         unready: None,
         revision: format!("{SET}-{}", pod.image),

@@ -1,11 +1,11 @@
-//! A small part of the long run (`make sim`), in every run of the unit tests.
+//! A small part of `make sim`, in every run of the unit tests.
 
+use super::actors::action::UserAction;
 use super::crash;
-use super::explore::{Scope, explore};
-use super::inhabitants::people::Deed;
+use super::decisions::Decisions;
+use super::explore::{SearchScope, explore};
 use super::log::Log;
-use super::mind::Mind;
-use super::objects::{SLOTS, Target, Want};
+use super::objects::{ModelTarget, SLOTS, Want};
 use super::planted::Planted;
 use super::run;
 use super::schedule;
@@ -14,15 +14,15 @@ use super::workloads;
 use crate::rollout::invariants::{Tally, s12_writes};
 
 #[test]
-fn every_workload_reaches_its_wish_undisturbed() {
+fn undisturbed_workload_reaches_target() {
     for workload in workloads::ALL {
-        let world = workload.run(&mut Mind::default(), &mut Log::default());
+        let world = workload.run(&mut Decisions::default(), &mut Log::default());
         assert!(world.is_ok(), "{}: {:?}", workload.name, world.err());
     }
 }
 
 #[test]
-fn a_wish_takes_no_more_writes_than_it_must() {
+fn rollout_takes_minimal_writes() {
     for name in [
         "grow",
         "grow-two-templates",
@@ -34,7 +34,7 @@ fn a_wish_takes_no_more_writes_than_it_must() {
         let workload = Workload::named(name).expect("a workload");
         let mut log = Log::default();
         let world = workload
-            .run(&mut Mind::default(), &mut log)
+            .run(&mut Decisions::default(), &mut log)
             .expect("every guarantee holds");
         let replicas = u32::from(workload.replicas);
         let tally = Tally {
@@ -52,15 +52,15 @@ fn a_wish_takes_no_more_writes_than_it_must() {
 }
 
 #[test]
-fn any_fault_while_pods_wait_changes_nothing_in_the_end() {
+fn fault_while_pods_wait_keeps_outcome() {
     let workload = Workload::named("grow-with-image").expect("a workload");
-    let tried = crash::every_point_of(workload, &mut Mind::default());
+    let tried = crash::every_point_of(workload, &mut Decisions::default());
     assert!(tried.as_ref().is_ok_and(|points| *points > 90), "{tried:?}");
 }
 
-fn breaks_nothing(workload: &str, seed: u64, mind: &mut Mind) {
+fn hold_guarantees(workload: &str, seed: u64, decisions: &mut Decisions) {
     let named = Workload::named(workload).expect("a workload");
-    let broken = schedule::run(seed, named, mind, &mut Log::default()).err();
+    let broken = schedule::run(seed, named, decisions, &mut Log::default()).err();
     assert!(
         broken.is_none(),
         "make story SEED={seed} WORKLOAD={workload}: {broken:?}"
@@ -68,30 +68,30 @@ fn breaks_nothing(workload: &str, seed: u64, mind: &mut Mind) {
 }
 
 #[test]
-fn random_schedules_break_nothing() {
-    let mut mind = Mind::default();
-    (0..300).for_each(|seed| breaks_nothing(schedule::workload_of(seed).name, seed, &mut mind));
+fn random_schedules_hold_guarantees() {
+    let mut decisions = Decisions::default();
+    (0..300).for_each(|seed| hold_guarantees(schedule::workload_of(seed).name, seed, &mut decisions));
 }
 
-/// Each of them broke a guarantee, or was judged wrongly, for longer than a hundred thousand others.
+/// Each of them broke a guarantee, or was checked wrongly, although a hundred thousand others were fine.
 #[test]
-fn schedules_that_were_hard_to_find_break_nothing() {
+fn rare_schedules_hold_guarantees() {
     for (workload, seed) in [
         ("retention", 76_412),
         ("claim-deleted", 171_002),
         ("take-back", 1_892_876),
         ("first-consumer", 2_554_754),
-        ("set-made-anew", 2_850_110),
-        ("set-made-anew", 3_125_204),
+        ("set-created-again", 2_850_110),
+        ("set-created-again", 3_125_204),
         ("grow-with-image", 33_575),
-        ("parallel-with-one-refused", 19_762),
-        ("second-wish", 23_850),
+        ("parallel-with-one-foreign", 19_762),
+        ("second-target", 23_850),
         ("image-there-and-back", 75_608),
         ("image-there-and-back", 36_889),
-        ("record-of-another-set", 1_506_930),
-        ("record-of-another-set", 1_707_004),
+        ("staged-change-of-another-set", 1_506_930),
+        ("staged-change-of-another-set", 1_707_004),
         ("image-there-and-back", 1_715_756),
-        ("parallel-with-one-refused", 2_074_256),
+        ("parallel-with-one-foreign", 2_074_256),
         ("grow-two-templates", 4_506_564),
         ("give-up-on-the-way", 3_480_073),
         ("remount", 37_452),
@@ -99,39 +99,39 @@ fn schedules_that_were_hard_to_find_break_nothing() {
         ("grow-two-templates-with-image", 52_269),
         ("newcomers", 23_528),
         ("disk-full-and-image", 3023),
-        ("second-wish", 89_694),
+        ("second-target", 89_694),
         ("disk-fills-in-parallel", 66_099),
     ] {
-        breaks_nothing(workload, seed, &mut Mind::default());
+        hold_guarantees(workload, seed, &mut Decisions::default());
     }
 }
 
 #[test]
-fn from_every_state_of_a_small_scope_the_wish_is_reached() {
-    const TARGET: Target = Target {
+fn small_scope_every_state_reaches_target() {
+    const TARGET: ModelTarget = ModelTarget {
         wants: [Want::size(2), Want::size(0)],
         templates: 1,
     };
-    for (workload, deed, faults) in [
-        ("newcomers", Deed::Target(TARGET), 1),
+    for (workload, action, faults) in [
+        ("newcomers", UserAction::Target(TARGET), 1),
         // Pods are available some time after they are Ready.
-        ("min-ready", Deed::Both(TARGET, 1), 0),
+        ("min-ready", UserAction::Both(TARGET, 1), 0),
     ] {
-        let scope = Scope {
+        let scope = SearchScope {
             workload,
-            deeds: vec![deed].into(),
+            actions: vec![action].into(),
             faults,
             travels: 0,
             second: false,
         };
-        let explored = explore(scope, 100_000, &mut Mind::default()).expect("every guarantee holds");
+        let explored = explore(scope, 100_000, &mut Decisions::default()).expect("every guarantee holds");
         assert!(explored.exhausted && explored.states > 50, "{explored:?}");
     }
 }
 
-/// Those that come to light at once; `make sim` finds each.
+/// The bugs that are found quickly; `make sim` finds all.
 #[test]
-fn planted_bugs_are_found_by_a_guarantee_that_they_break() {
+fn planted_bug_is_found_by_its_guarantee() {
     for planted in [
         Planted::NoUid,
         Planted::NoVersion,
@@ -149,21 +149,21 @@ fn planted_bugs_are_found_by_a_guarantee_that_they_break() {
 }
 
 #[test]
-fn a_seed_tells_the_same_story_each_time() {
+fn seed_gives_same_trace() {
     let seed = run::find(Planted::LowestFirst).expect("a failure").seed;
-    let story = super::event(seed, None, Some("LowestFirst")).expect("a story");
-    assert_eq!(super::event(seed, None, Some("LowestFirst")), Ok(story.clone()));
-    assert!(story.broken.is_some_and(|broken| broken.starts_with("S6: ")));
-    assert_eq!(super::event(seed, None, None).expect("a story").broken, None);
+    let trace = super::trace(seed, None, Some("LowestFirst")).expect("a trace");
+    assert_eq!(super::trace(seed, None, Some("LowestFirst")), Ok(trace.clone()));
+    assert!(trace.broken.is_some_and(|broken| broken.starts_with("S6: ")));
+    assert_eq!(super::trace(seed, None, None).expect("a trace").broken, None);
     assert!(
-        super::event(7, Some("shrink"), None).is_err_and(|why| why.starts_with("expected one of the workloads grow, "))
+        super::trace(7, Some("shrink"), None).is_err_and(|why| why.starts_with("expected one of the workloads grow, "))
     );
 }
 
 #[test]
-fn document_shows_what_a_story_ends_with() {
-    let story = super::event(1, Some("grow"), None).expect("a story");
-    let last = story.text.lines().last().expect("a line");
+fn document_shows_last_line_of_trace() {
+    let trace = super::trace(1, Some("grow"), None).expect("a trace");
+    let last = trace.text.lines().last().expect("a line");
     let document = include_str!("../../docs/guarantees.md");
     assert!(
         document.contains(&format!("\n{last}\n")),

@@ -1,63 +1,63 @@
-//! What a controller sees: what was stored at some time, for each kind at another time.
+//! The view of a controller: each kind as it was stored at some time in the past.
 //!
-//! A watch delivers all that has happened to a kind at once. Because that may come at any step, a view may be as old as
-//! it likes (delay), may never show what was there for a while (coalescing, a change that nobody observes, a set that was
-//! deleted and made again), and kinds may overtake each other. A travel back in time is the only thing that needs the past.
+//! A watch delivers all changes of a kind at once. Because a delivery may come at any step, a view may be arbitrarily
+//! old (delay), may miss intermediate states (coalescing, unobserved changes, a set that was deleted and created
+//! again), and kinds may overtake each other. Only a read from an API server that is behind needs the past.
 
 use super::api::Api;
-use super::objects::{Claims, Pods, Report, Set};
+use super::objects::{ClaimsBySlot, PodsByOrdinal, ReportObject, SetObject};
 
-/// What is watched.
+/// The watched kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum WatchKind {
     Sets,
     Claims,
     Pods,
     Reports,
 }
 
-impl Kind {
-    /// Every kind.
+impl WatchKind {
+    /// All kinds.
     pub(crate) const ALL: [Self; 4] = [Self::Sets, Self::Claims, Self::Pods, Self::Reports];
 }
 
-/// What is seen.
+/// The view of a controller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Views {
-    pub(crate) set: Option<Set>,
-    /// Another set is seen beside ours.
+    pub(crate) set: Option<SetObject>,
+    /// A sibling exists.
     pub(crate) sibling: bool,
-    pub(crate) claims: Claims,
-    pub(crate) pods: Pods,
-    /// Pods of others are seen on these claims.
-    pub(crate) strangers: u16,
-    pub(crate) report: Option<Report>,
-    /// What the quota leaves, if there is one: read by whoever looks, and not watched.
+    pub(crate) claims: ClaimsBySlot,
+    pub(crate) pods: PodsByOrdinal,
+    /// Claims that foreign Pods mount, by slot.
+    pub(crate) foreign_mounts: u16,
+    pub(crate) report: Option<ReportObject>,
+    /// The Gi that the quota has left; read at each reconcile, and not watched.
     pub(crate) room: Option<u8>,
 }
 
 impl Views {
-    /// Everything, as it is.
+    /// The current objects.
     pub(crate) fn of(api: &Api) -> Self {
         Self {
             set: api.set,
             sibling: api.sibling,
             claims: api.claims.clone(),
             pods: api.pods.clone(),
-            strangers: api.strangers,
+            foreign_mounts: api.foreign_mounts,
             report: api.report,
             room: api.room(),
         }
     }
 
-    /// Brings one kind up to what is stored; true if that shows anything new.
-    pub(crate) fn deliver(&mut self, api: &Api, kind: Kind) -> bool {
+    /// Delivers one kind; true if that shows anything new.
+    pub(crate) fn deliver(&mut self, api: &Api, kind: WatchKind) -> bool {
         let before = self.clone();
         match kind {
-            Kind::Sets => (self.set, self.sibling) = (api.set, api.sibling),
-            Kind::Claims => self.claims = api.claims.clone(),
-            Kind::Pods => (self.pods, self.strangers) = (api.pods.clone(), api.strangers),
-            Kind::Reports => self.report = api.report,
+            WatchKind::Sets => (self.set, self.sibling) = (api.set, api.sibling),
+            WatchKind::Claims => self.claims = api.claims.clone(),
+            WatchKind::Pods => (self.pods, self.foreign_mounts) = (api.pods.clone(), api.foreign_mounts),
+            WatchKind::Reports => self.report = api.report,
         }
         before != *self
     }

@@ -1,113 +1,38 @@
-//! The whole model: what is stored, who lives there, and what may happen next.
+//! The whole model: the API server, the controllers, and the steps that change them.
 
 use std::sync::Arc;
 
+use super::actors::storage::Driver;
+use super::actors::{kubelet, statefulset, storage};
 use super::api::Api;
-use super::controller::Instance;
-use super::inhabitants::people::Deed;
-use super::inhabitants::storage::{Driver, Resizing};
-use super::inhabitants::{kubelet, people, statefulset, storage};
-use super::judge;
+use super::clock::advance;
+use super::controller::{Instance, NextReconcile};
+use super::decisions::Decisions;
+use super::invariant_adapter::{self, SceneFacts, target_in_force};
 use super::log::Log;
-use super::mind::Mind;
-use super::objects::{Age, Pods, Report, StagedChange, Target};
-use super::watch::{Kind, Views};
+use super::objects::{Age, ModelTarget, StagedAnnotation};
+use super::step::{INSTANCES, SimStep};
+use super::watch::{Views, WatchKind};
 use crate::rollout::invariants::{Broken, Ledger};
 
-/// How many controllers may be at work at once.
-pub(crate) const INSTANCES: usize = 2;
-
-/// Everything there is.
+/// The state of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct World {
+pub(crate) struct SimWorld {
     pub(crate) api: Api,
     pub(crate) instances: [Instance; INSTANCES],
-    /// What an API server shows that does not follow any more.
+    /// The view of an API server that is behind.
     pub(crate) past: Option<Arc<Views>>,
     pub(crate) driver: Driver,
-    /// What is in the user's repository: templates and image.
-    pub(crate) manifest: (Target, u8),
+    /// The manifest in the user's repository: templates and image.
+    pub(crate) manifest: (ModelTarget, u8),
     /// `shrink: Recover`, in the policy and in the controller.
     pub(crate) recover: bool,
     pub(crate) ledger: Ledger,
-    /// A record that somebody copied.
-    pub(crate) copied: Option<StagedChange>,
+    /// A staged change that a user copied.
+    pub(crate) copied: Option<StagedAnnotation>,
 }
 
-/// Something that happens. Where it cannot, nothing does, so that any part of a list of steps can be replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Step {
-    /// A watch shows a controller what is stored now.
-    Deliver(u8, Kind),
-    /// A controller begins to look.
-    Reconcile(u8),
-    /// A controller makes its next request.
-    Send(u8, Fate),
-    /// A controller ends, and begins anew: nothing is remembered, everything is listed.
-    Crash(u8),
-    /// Another controller is started.
-    Start,
-    /// One of the API servers stops following.
-    Freeze,
-    /// A controller reads from that one.
-    TimeTravel(u8),
-    /// The StatefulSet controller looks at Pods and claims: one write.
-    Sync,
-    /// The StatefulSet controller writes what it has observed.
-    Observe,
-    /// A pause of the StatefulSet controller is over.
-    Retry,
-    /// The kubelet does something for the Pod of an ordinal.
-    Kubelet(u8),
-    /// A volume is made for the claim in a slot.
-    Provision(u8),
-    /// The resizer does something for the claim in a slot.
-    Resize(u8, Resizing),
-    /// The garbage collector deletes one thing whose owner is gone.
-    Collect,
-    /// Time goes by.
-    Tick(Age),
-    /// The clock of a controller jumps.
-    Clock(u8, Age),
-    /// Somebody does something.
-    Deed(Deed),
-}
-
-/// What becomes of a request on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Fate {
-    /// It is answered.
-    Answered,
-    /// It is done, and the answer is lost.
-    ReplyLost,
-    /// It is not done, and there is no answer: time-out, 429, 5xx, a reset.
-    NeverSent,
-    /// 409, for another reason than the object.
-    Conflict,
-    /// 403 or 422: a webhook, the controller's own rights.
-    Refused,
-    /// 404
-    NotFound,
-    /// The controller ends before the request.
-    CrashBefore,
-    /// The controller ends after the request was done.
-    CrashAfter,
-}
-
-impl Fate {
-    /// Every fate but the usual one.
-    pub(crate) const FAULTS: [Self; 7] = [
-        Self::ReplyLost,
-        Self::NeverSent,
-        Self::Conflict,
-        Self::Refused,
-        Self::NotFound,
-        Self::CrashBefore,
-        Self::CrashAfter,
-    ];
-}
-
-impl World {
+impl SimWorld {
     /// An empty cluster with one controller.
     pub(crate) fn new() -> Self {
         let first = Instance {
@@ -119,63 +44,63 @@ impl World {
             instances: [first, Instance::default()],
             past: None,
             driver: Driver::default(),
-            manifest: (Target::default(), 0),
+            manifest: (ModelTarget::default(), 0),
             recover: false,
             ledger: Ledger::default(),
             copied: None,
         }
     }
 
-    /// Does a step; true if anything came of it.
+    /// Executes a step; true if it had an effect.
     ///
     /// # Errors
     /// [`Broken`] if a guarantee does not hold afterwards.
-    pub(crate) fn step(&mut self, step: Step, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
+    pub(crate) fn step(&mut self, step: SimStep, decisions: &mut Decisions, log: &mut Log) -> Result<bool, Broken> {
         let happened = match step {
-            Step::Deliver(who, kind) => self.deliver(who, kind, mind),
-            Step::Reconcile(who) => self.reconcile(who, mind, log)?,
-            Step::Send(who, fate) => return self.send(who, fate, mind, log),
-            Step::Crash(who) => self.restart(who),
-            Step::Start => !self.instances[1].alive && self.restart(1),
-            Step::Freeze => self.freeze(),
-            Step::TimeTravel(who) => self.travel(who),
-            Step::Sync => self.sync(mind, log)?,
-            Step::Observe => self.observe()?,
-            Step::Retry => self.api.asleep.take().is_some(),
-            Step::Kubelet(ordinal) => kubelet::step(&mut self.api, &self.driver, usize::from(ordinal)),
-            Step::Provision(slot) => storage::provision(&mut self.api, &self.driver, usize::from(slot)),
-            Step::Resize(slot, how) => storage::resize(&mut self.api, &self.driver, usize::from(slot), how),
-            Step::Collect => statefulset::collect(&mut self.api),
-            Step::Tick(seconds) => self.tick(seconds, log),
-            Step::Clock(who, seconds) => self.instances[usize::from(who)].jump(seconds),
-            Step::Deed(deed) => people::act(self, deed, mind, log),
+            SimStep::Deliver(who, kind) => self.deliver(who, kind, decisions),
+            SimStep::Reconcile(who) => self.reconcile(who, decisions, log)?,
+            SimStep::Send(who, fate) => return self.send(who, fate, decisions, log),
+            SimStep::Crash(who) => self.restart(who),
+            SimStep::Start => !self.instances[1].alive && self.restart(1),
+            SimStep::Freeze => self.freeze(),
+            SimStep::TimeTravel(who) => self.travel(who),
+            SimStep::Sync => self.sync(decisions, log)?,
+            SimStep::Observe => self.observe()?,
+            SimStep::Retry => self.api.backoff.take().is_some(),
+            SimStep::Kubelet(ordinal) => kubelet::step(&mut self.api, &self.driver, usize::from(ordinal)),
+            SimStep::Provision(slot) => storage::provision(&mut self.api, &self.driver, usize::from(slot)),
+            SimStep::Resize(slot, how) => storage::resize(&mut self.api, &self.driver, usize::from(slot), how),
+            SimStep::Collect => statefulset::collect(&mut self.api),
+            SimStep::Tick(seconds) => self.tick(seconds, log),
+            SimStep::Clock(who, seconds) => self.instances[usize::from(who)].jump(seconds),
+            SimStep::User(action) => self.act(action, decisions, log),
         };
         if happened {
-            judge::observe(self);
+            self.update_ledger();
             log.stepped(step);
         }
         Ok(happened)
     }
 
-    fn deliver(&mut self, who: u8, kind: Kind, mind: &Mind) -> bool {
+    fn deliver(&mut self, who: u8, kind: WatchKind, decisions: &Decisions) -> bool {
         let instance = &mut self.instances[usize::from(who)];
-        instance.alive && instance.hear(&self.api, kind, mind.planted())
+        instance.alive && instance.receive(&self.api, kind, decisions.planted())
     }
 
-    fn sync(&mut self, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
+    fn sync(&mut self, decisions: &mut Decisions, log: &mut Log) -> Result<bool, Broken> {
         let before = self.api.clone();
-        mind.cache(&self.instances[0].views);
-        let happened = statefulset::sync(&mut self.api, mind);
-        if let Some(asleep) = self.api.asleep.filter(|_| happened) {
-            log.line(|| format!("    denied: Pod {} waits", asleep.ordinal));
+        decisions.cache(&self.instances[0].views);
+        let happened = statefulset::sync(&mut self.api, decisions);
+        if let Some(backoff) = self.api.backoff.filter(|_| happened) {
+            log.line(|| format!("    denied: Pod {} waits", backoff.ordinal));
         }
-        judge::gate(&before, &self.api)?;
+        invariant_adapter::gate(&before, &self.api)?;
         Ok(happened)
     }
 
     fn observe(&mut self) -> Result<bool, Broken> {
         let happened = statefulset::observe(&mut self.api);
-        judge::tools(&self.api)?;
+        invariant_adapter::tools(&self.api)?;
         Ok(happened)
     }
 
@@ -190,13 +115,13 @@ impl World {
         true
     }
 
-    /// A new connection, to an API server that is behind. Memory is kept.
+    /// A new connection, to an API server that is behind. The memory is kept.
     fn travel(&mut self, who: u8) -> bool {
         let instance = &mut self.instances[usize::from(who)];
         match &self.past {
             Some(past) if instance.alive && instance.views != **past => {
                 instance.views = (**past).clone();
-                instance.requeue = super::controller::Requeue::Now;
+                instance.requeue = NextReconcile::Now;
                 true
             }
             _ => false,
@@ -205,35 +130,35 @@ impl World {
 
     fn tick(&mut self, seconds: Age, log: &mut Log) -> bool {
         log.now += u64::from(seconds.unsigned_abs());
-        self.api.sleep_on(seconds);
-        // Nobody writes when time goes by: what was seen grows older with what is.
-        older(&mut self.api.pods, &mut self.api.report, seconds);
+        self.api.pass_backoff(seconds);
+        // Ages grow without a write, so views age too.
+        advance(&mut self.api.pods, &mut self.api.report, seconds);
         if let Some(past) = &mut self.past {
             let past = Arc::make_mut(past);
-            older(&mut past.pods, &mut past.report, seconds);
+            advance(&mut past.pods, &mut past.report, seconds);
         }
         for instance in &mut self.instances {
             instance.tick(seconds);
         }
         true
     }
-}
 
-/// Pods and a report after so many seconds.
-pub(crate) fn older(pods: &mut Pods, report: &mut Option<Report>, seconds: Age) {
-    for pod in Arc::make_mut(pods).iter_mut().flatten() {
-        pod.ready = pod.ready.map(|age| grow(age, seconds));
-        pod.age = pod.age.saturating_add(seconds).min(OLDEST);
+    /// Shows the ledger what is stored now.
+    pub(crate) fn update_ledger(&mut self) {
+        let facts = self.facts();
+        self.ledger.observe(&facts.scene());
     }
-    if let Some(report) = report {
-        report.started = report.started.saturating_add(seconds).min(OLDEST);
+
+    /// Facts about the stored objects.
+    pub(crate) fn facts(&self) -> SceneFacts {
+        let refused = |slot: usize| {
+            let target = self.api.set.and_then(|set| target_in_force(&set, false));
+            let uid = self.api.claims[slot].map(|claim| claim.uid);
+            self.instances.iter().any(|instance| {
+                let denial = instance.memory.denials[slot];
+                denial.is_some_and(|denial| Some(denial.uid) == uid && Some(denial.revision) == target)
+            })
+        };
+        SceneFacts::of(&self.api, &refused)
     }
-}
-
-/// What is older is as old as this.
-pub(crate) const OLDEST: Age = 32_000;
-
-/// An age after so many seconds.
-pub(crate) fn grow(age: Age, seconds: Age) -> Age {
-    age.saturating_add(seconds).clamp(-4000, 4000)
 }

@@ -1,51 +1,51 @@
-//! What a controller remembers between two looks, as `controller::memory` does: replies, and refusals.
+//! The memory of a controller between two reconciles, as `controller::memory` has it: replies and denied applies.
 
 use std::sync::Arc;
 
-use crate::sim::api::{Apply, Cause};
-use crate::sim::objects::{Age, Claim, Report, SLOTS, Target, Uid, Version};
+use crate::sim::objects::{Age, ClaimObject, ModelTarget, ReportObject, SLOTS, Uid, Version};
+use crate::sim::write::{Apply, DenialCause};
 
-/// What is remembered of a set.
+/// The memory of a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Memory {
-    /// Which.
+pub(crate) struct InstanceMemory {
+    /// The uid of the set.
     pub(crate) of: Uid,
-    pub(crate) written: [Option<Claim>; SLOTS],
-    pub(crate) report: Option<Report>,
+    pub(crate) written: [Option<ClaimObject>; SLOTS],
+    pub(crate) report: Option<ReportObject>,
     /// A watch has shown the report.
     pub(crate) report_seen: bool,
     pub(crate) settled: Option<(Version, Version)>,
-    pub(crate) refusals: [Option<Refusal>; SLOTS],
+    pub(crate) denials: [Option<DeniedApply>; SLOTS],
     pub(crate) failures: u8,
 }
 
-/// An apply that was refused.
+/// An apply that was denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Refusal {
+pub(crate) struct DeniedApply {
     pub(crate) uid: Uid,
     pub(crate) version: Version,
-    pub(crate) revision: Target,
-    pub(crate) cause: Cause,
+    pub(crate) revision: ModelTarget,
+    pub(crate) cause: DenialCause,
     pub(crate) attempts: u8,
     pub(crate) age: Age,
 }
 
-impl Memory {
-    /// The apply was done, and this is what the claim looks like since.
-    pub(crate) fn applied(&mut self, slot: usize, claim: Claim) {
-        if self.refusals[slot].is_some_and(|refusal| refusal.uid == claim.uid) {
-            self.refusals[slot] = None;
+impl InstanceMemory {
+    /// Remembers the reply of an apply that succeeded.
+    pub(crate) fn applied(&mut self, slot: usize, claim: ClaimObject) {
+        if self.denials[slot].is_some_and(|denial| denial.uid == claim.uid) {
+            self.denials[slot] = None;
         }
         self.written[slot] = Some(claim);
     }
 
-    /// The apply was refused; or another claim was stored, of this version.
-    pub(crate) fn refused(&mut self, apply: &Apply, cause: Cause, stored: Option<Version>) {
+    /// Remembers a denied apply. If a webhook changed the claim, `stored` is the version that was stored.
+    pub(crate) fn refused(&mut self, apply: &Apply, cause: DenialCause, stored: Option<Version>) {
         let (uid, version) = (apply.uid.unwrap_or(0), stored.or(apply.version).unwrap_or(0));
-        let place = &mut self.refusals[usize::from(apply.slot)];
-        let before = place.filter(|refusal| refusal.uid == uid && refusal.revision == apply.revision);
-        let attempts = before.map_or(0, |refusal| refusal.attempts).saturating_add(1).min(12);
-        *place = Some(Refusal {
+        let place = &mut self.denials[usize::from(apply.slot)];
+        let before = place.filter(|denial| denial.uid == uid && denial.revision == apply.revision);
+        let attempts = before.map_or(0, |denial| denial.attempts).saturating_add(1).min(12);
+        *place = Some(DeniedApply {
             uid,
             version,
             revision: apply.revision,
@@ -55,29 +55,30 @@ impl Memory {
         });
     }
 
-    /// Nothing is left to do.
+    /// Remembers that nothing is left to do.
     pub(crate) fn settle(&mut self, set: Version, report: Version) {
         self.settled = Some((set, report));
         self.written = [None; SLOTS];
-        self.refusals = [None; SLOTS];
+        self.denials = [None; SLOTS];
     }
 
-    /// Brings what is seen up to what is known, and forgets what the watches have caught up with.
-    pub(crate) fn bring_up(&mut self, claims: &mut [Option<Claim>; SLOTS]) {
+    /// Replaces outdated claims by remembered replies, and forgets replies that the watch has shown.
+    pub(crate) fn overlay(&mut self, claims: &mut [Option<ClaimObject>; SLOTS]) {
         for (slot, seen) in claims.iter_mut().enumerate() {
-            let newer =
-                |written: &Claim| seen.is_some_and(|seen| seen.uid == written.uid && seen.version < written.version);
+            let newer = |written: &ClaimObject| {
+                seen.is_some_and(|seen| seen.uid == written.uid && seen.version < written.version)
+            };
             self.written[slot] = self.written[slot].filter(newer);
             if let Some(written) = self.written[slot] {
                 *seen = Some(written);
             }
-            let there = |refusal: &Refusal| seen.is_some_and(|seen| seen.uid == refusal.uid);
-            self.refusals[slot] = self.refusals[slot].filter(there);
+            let there = |denial: &DeniedApply| seen.is_some_and(|seen| seen.uid == denial.uid);
+            self.denials[slot] = self.denials[slot].filter(there);
         }
     }
 
-    /// The report as it is known: as the watch shows it, or as it was last written.
-    pub(crate) fn latest(memory: &mut Arc<Self>, seen: Option<Report>) -> Option<Report> {
+    /// The latest known report: from the watch, or as last written.
+    pub(crate) fn latest(memory: &mut Arc<Self>, seen: Option<ReportObject>) -> Option<ReportObject> {
         if seen.is_some() && !memory.report_seen {
             Arc::make_mut(memory).report_seen = true;
         }
@@ -86,7 +87,7 @@ impl Memory {
         };
         let behind = match seen {
             Some(seen) => seen.version < written.version,
-            // It was just made; or somebody has deleted it.
+            // It was just created, or a user has deleted it.
             None => !memory.report_seen,
         };
         if behind {

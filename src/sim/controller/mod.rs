@@ -1,26 +1,28 @@
-//! Our controller in the model: what `controller` does between the decision and the API server, step by step.
+//! Our controller in the model: the loop between the decision and the API server, step by step.
 //!
-//! The decision itself is the real one. What is modelled is the loop around it: one look works with the set as it was
-//! seen when the look began; it decides, makes its requests one after the other, and looks again when it has learnt
-//! something; at the end it reports.
+//! The decision is the real one. The model is the loop around it: a reconcile keeps the set that it started with,
+//! decides, sends its requests one after the other, decides again after each round that changed something, and
+//! reports at the end.
 
 pub(crate) mod memory;
 pub(crate) mod requests;
 
 use std::sync::Arc;
 
-use super::api::{Api, Write};
-use super::mind::{Decision, Mind};
-use super::objects::{Age, SLOTS, Set};
 use super::planted::Planted;
-use super::watch::{Kind, Views};
-use super::world::{OLDEST, grow, older};
-use memory::Memory;
+use crate::sim::api::Api;
+use crate::sim::clock::{OLDEST, advance, grow};
+use crate::sim::decisions::Decisions;
+use crate::sim::objects::{Age, SLOTS, SetObject};
+use crate::sim::plan_decision::PlanDecision;
+use crate::sim::watch::{Views, WatchKind};
+use crate::sim::write::Write;
+use memory::InstanceMemory;
 
-/// The most requests of one round: an apply for each claim, what is ready, the record, the report.
+/// The most requests of one round: an apply for each claim, `ready`, the staged change, the report.
 pub(crate) const REQUESTS: usize = 13;
 
-/// How many times a look may go round.
+/// The most rounds of one reconcile.
 const ROUNDS: u8 = 32;
 
 /// One controller.
@@ -28,51 +30,51 @@ const ROUNDS: u8 = 32;
 pub(crate) struct Instance {
     pub(crate) alive: bool,
     pub(crate) views: Views,
-    /// Claims and Pods are watched, because something is being rolled out.
+    /// Claims and Pods are watched, because a rollout is in progress.
     pub(crate) open: bool,
-    pub(crate) memory: Arc<Memory>,
+    pub(crate) memory: Arc<InstanceMemory>,
     pub(crate) reconcile: Option<Arc<Reconcile>>,
-    pub(crate) requeue: Requeue,
+    pub(crate) requeue: NextReconcile,
 }
 
-/// When a set is looked at again.
+/// The next reconcile of the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Requeue {
-    /// Now.
+pub(crate) enum NextReconcile {
+    /// At once.
     Now,
-    /// After so many seconds, or when something changes.
+    /// After so many seconds, or at the next change.
     After(Age),
-    /// When something changes.
+    /// At the next change.
     Never,
 }
 
-/// What came of the requests of a round.
+/// The outcome of the requests of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Acted {
+pub(crate) enum RoundOutcome {
     Nothing,
     Requeue,
     Overtaken,
 }
 
-/// A look that is not over.
+/// A reconcile in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reconcile {
-    /// The set as it was seen when the look began.
-    pub(crate) set: Set,
+    /// The set when the reconcile started.
+    pub(crate) set: SetObject,
     pub(crate) queue: [Option<Write>; REQUESTS],
     pub(crate) next: u8,
-    pub(crate) acted: Acted,
+    pub(crate) acted: RoundOutcome,
     pub(crate) rounds: u8,
-    /// The requests are done: what is left is to report.
+    /// Only the report is left.
     pub(crate) reporting: bool,
-    /// What is to be reported.
-    pub(crate) says: u32,
+    /// The number of the report.
+    pub(crate) content: u32,
     pub(crate) settled: bool,
     pub(crate) requeue: Option<Age>,
 }
 
 impl Reconcile {
-    /// True iff the rollout is over once its requests are done.
+    /// Whether the rollout is complete after these requests.
     pub(crate) fn ends(&self) -> bool {
         let ends = |write: &Write| matches!(write, Write::StagedChange { change: Some(change), .. } if change.complete);
         self.queue.iter().flatten().any(ends)
@@ -87,7 +89,7 @@ impl Default for Instance {
             open: false,
             memory: Arc::default(),
             reconcile: None,
-            requeue: Requeue::Never,
+            requeue: NextReconcile::Never,
         }
     }
 }
@@ -98,48 +100,52 @@ impl Instance {
         Self {
             alive: true,
             views: Views::of(api),
-            requeue: Requeue::Now,
+            requeue: NextReconcile::Now,
             ..Self::default()
         }
     }
 
-    /// A watch shows what is stored; true if that is anything new.
-    pub(crate) fn hear(&mut self, api: &Api, kind: Kind, planted: Option<Planted>) -> bool {
+    /// A watch event; true if it shows anything new.
+    pub(crate) fn receive(&mut self, api: &Api, kind: WatchKind, planted: Option<Planted>) -> bool {
         let news = self.views.deliver(api, kind);
         let concerns = match kind {
-            Kind::Sets | Kind::Reports => true,
-            Kind::Claims | Kind::Pods => self.open && planted != Some(Planted::Unobserved),
+            WatchKind::Sets | WatchKind::Reports => true,
+            WatchKind::Claims | WatchKind::Pods => self.open && planted != Some(Planted::Unobserved),
         };
         if news && concerns {
-            self.requeue = Requeue::Now;
+            self.requeue = NextReconcile::Now;
         }
         news
     }
 
     pub(crate) fn tick(&mut self, seconds: Age) {
-        if let Requeue::After(left) = self.requeue {
+        if let NextReconcile::After(left) = self.requeue {
             let left = left.saturating_sub(seconds);
-            self.requeue = if left <= 0 { Requeue::Now } else { Requeue::After(left) };
+            self.requeue = if left <= 0 {
+                NextReconcile::Now
+            } else {
+                NextReconcile::After(left)
+            };
         }
-        older(&mut self.views.pods, &mut self.views.report, seconds);
+        advance(&mut self.views.pods, &mut self.views.report, seconds);
         if let Some(report) = &mut Arc::make_mut(&mut self.memory).report {
             report.started = report.started.saturating_add(seconds).min(OLDEST);
         }
         self.jump(seconds);
     }
 
-    /// The clock goes on, or back. Timers do not follow it.
+    /// The clock jumps. Timers do not follow it.
     pub(crate) fn jump(&mut self, seconds: Age) -> bool {
-        if self.memory.refusals.iter().all(Option::is_none) {
+        if self.memory.denials.iter().all(Option::is_none) {
             return false;
         }
-        for refusal in Arc::make_mut(&mut self.memory).refusals.iter_mut().flatten() {
-            refusal.age = grow(refusal.age, seconds);
+        for denial in Arc::make_mut(&mut self.memory).denials.iter_mut().flatten() {
+            denial.age = grow(denial.age, seconds);
         }
         true
     }
 
-    /// Nothing is left to do, or nothing is known of the set.
+    /// Whether nothing is left to do, or the set is unknown.
     pub(crate) fn has_nothing_to_do(&mut self) -> bool {
         let Some(set) = self.views.set else {
             self.memory = Arc::default();
@@ -147,16 +153,16 @@ impl Instance {
             return true;
         };
         if self.memory.of != set.uid {
-            self.memory = Arc::new(Memory {
+            self.memory = Arc::new(InstanceMemory {
                 of: set.uid,
-                ..Memory::default()
+                ..InstanceMemory::default()
             });
         }
-        let report = Memory::latest(&mut self.memory, self.views.report);
+        let report = InstanceMemory::latest(&mut self.memory, self.views.report);
         if report.is_none() && set.staged_change().is_none() {
-            self.memory = Arc::new(Memory {
+            self.memory = Arc::new(InstanceMemory {
                 of: set.uid,
-                ..Memory::default()
+                ..InstanceMemory::default()
             });
             self.open = false;
             return true;
@@ -164,44 +170,50 @@ impl Instance {
         self.memory.settled == Some((set.version, report.map_or(0, |report| report.version)))
     }
 
-    /// Begins a look; true if there was anything to look at.
-    pub(crate) fn begin(&mut self, mind: &mut Mind, recover: bool) -> Option<Arc<Decision>> {
-        if !self.alive || self.reconcile.is_some() || self.requeue != Requeue::Now {
+    /// Starts a reconcile, if one is due.
+    pub(crate) fn begin(&mut self, decisions: &mut Decisions, recover: bool) -> Option<Arc<PlanDecision>> {
+        if !self.alive || self.reconcile.is_some() || self.requeue != NextReconcile::Now {
             return None;
         }
-        self.requeue = Requeue::Never;
+        self.requeue = NextReconcile::Never;
         if self.has_nothing_to_do() {
             return None;
         }
         let set = self.views.set?;
-        self.round(mind, set, 0, recover)
+        self.round(decisions, set, 0, recover)
     }
 
-    /// Decides anew, with the set as it was seen when the look began.
-    pub(crate) fn round(&mut self, mind: &mut Mind, set: Set, rounds: u8, recover: bool) -> Option<Arc<Decision>> {
+    /// Decides again, with the set that the reconcile started with.
+    pub(crate) fn round(
+        &mut self,
+        decisions: &mut Decisions,
+        set: SetObject,
+        rounds: u8,
+        recover: bool,
+    ) -> Option<Arc<PlanDecision>> {
         if rounds >= ROUNDS {
-            self.end(Requeue::Now);
+            self.end(NextReconcile::Now);
             return None;
         }
         let mut claims = *self.views.claims;
-        Arc::make_mut(&mut self.memory).bring_up(&mut claims);
-        let report = Memory::latest(&mut self.memory, self.views.report);
-        let (decision, writes) = mind.decide(&set, &claims, &self.views, &self.memory, report, recover);
-        // Claims that are only counted are not watched once they are.
+        Arc::make_mut(&mut self.memory).overlay(&mut claims);
+        let report = InstanceMemory::latest(&mut self.memory, self.views.report);
+        let (decision, writes) = decisions.decide(&set, &claims, &self.views, &self.memory, report, recover);
+        // Claims that are only counted are not watched afterwards.
         self.open = decision.rolls_out || !decision.settled;
         if !decision.rolls_out {
-            // Claims are not looked at, so nothing of them is known.
+            // Claims are not read, so nothing is known about them.
             let memory = Arc::make_mut(&mut self.memory);
-            (memory.written, memory.refusals) = ([None; SLOTS], [None; SLOTS]);
+            (memory.written, memory.denials) = ([None; SLOTS], [None; SLOTS]);
         }
-        let says = decision.says;
-        let known = report.is_some_and(|report| report.set == set.uid && report.says == says);
+        let content = decision.content;
+        let known = report.is_some_and(|report| report.set == set.uid && report.content == content);
         let mut queue = [None; REQUESTS];
         let begins = decision.begins && !known;
         let target = set.staged_change().map(|change| change.target);
         let first = begins.then_some(Write::Report {
             set: set.uid,
-            says,
+            content,
             target,
         });
         for (place, write) in queue.iter_mut().zip(first.into_iter().chain(writes)) {
@@ -211,20 +223,20 @@ impl Instance {
             set,
             queue,
             next: 0,
-            acted: Acted::Nothing,
+            acted: RoundOutcome::Nothing,
             rounds,
             reporting: false,
-            says,
+            content,
             settled: decision.settled,
             requeue: decision.requeue,
         }));
         if queue[0].is_none() {
-            self.report(known || mind.silent);
+            self.report(known || decisions.silent);
         }
         Some(decision)
     }
 
-    /// The requests of the last round are done: what is left is to report, if it is not known already.
+    /// All requests of the last round are sent: reports, unless the report is known already.
     pub(crate) fn report(&mut self, known: bool) {
         if known {
             self.settle();
@@ -238,14 +250,14 @@ impl Instance {
         let target = reconcile.set.staged_change().map(|change| change.target);
         reconcile.queue[0] = Some(Write::Report {
             set: reconcile.set.uid,
-            says: reconcile.says,
+            content: reconcile.content,
             target,
         });
         reconcile.next = 0;
         reconcile.reporting = true;
     }
 
-    /// The look is over, and went well.
+    /// The reconcile succeeded.
     pub(crate) fn settle(&mut self) {
         let Some(reconcile) = self.reconcile.take() else {
             return;
@@ -257,18 +269,18 @@ impl Instance {
             memory.settle(reconcile.set.version, report.map_or(0, |report| report.version));
             self.open = false;
         }
-        self.end(reconcile.requeue.map_or(Requeue::Never, Requeue::After));
+        self.end(reconcile.requeue.map_or(NextReconcile::Never, NextReconcile::After));
     }
 
-    /// The look is over. What came in the meantime is not forgotten.
-    pub(crate) fn end(&mut self, requeue: Requeue) {
+    /// The reconcile has ended. A change since its start is not lost.
+    pub(crate) fn end(&mut self, requeue: NextReconcile) {
         self.reconcile = None;
-        if self.requeue != Requeue::Now {
+        if self.requeue != NextReconcile::Now {
             self.requeue = requeue;
         }
     }
 
-    /// Whatever is left to do, it is not done before the set changes: a planted bug.
+    /// A planted bug: nothing more is done before the set changes.
     pub(crate) fn give_up(&mut self) {
         if let Some(reconcile) = &mut self.reconcile {
             Arc::make_mut(reconcile).settled = true;
@@ -277,17 +289,17 @@ impl Instance {
         self.settle();
     }
 
-    /// The look failed: it is repeated after a pause that doubles.
+    /// The reconcile failed: it is retried after an exponential backoff.
     pub(crate) fn fail(&mut self) {
         let memory = Arc::make_mut(&mut self.memory);
         memory.failures = memory.failures.saturating_add(1).min(10);
         let pause = 1_i16 << (memory.failures - 1).min(8);
         self.reconcile = None;
-        // A failure waits its turn, whatever has changed.
-        self.requeue = if self.requeue == Requeue::Now {
-            Requeue::Now
+        // A change does not shorten the backoff.
+        self.requeue = if self.requeue == NextReconcile::Now {
+            NextReconcile::Now
         } else {
-            Requeue::After(pause)
+            NextReconcile::After(pause)
         };
     }
 }

@@ -1,36 +1,43 @@
-//! The requests of a controller, what may become of each on its way, and what the controller makes of the answer.
+//! The requests of a controller, with the faults on their way, and how the controller handles the answers.
 
 use std::sync::Arc;
 
-use super::{Acted, Instance, Requeue};
+use super::{Instance, NextReconcile, RoundOutcome};
 use crate::rollout::invariants::Broken;
-use crate::sim::api::{Answer, Cause, Write};
-use crate::sim::judge;
+use crate::sim::decisions::Decisions;
+use crate::sim::invariant_adapter;
 use crate::sim::log::Log;
-use crate::sim::mind::Mind;
 use crate::sim::planted::Planted;
-use crate::sim::world::{Fate, Step, World};
+use crate::sim::step::{RequestFate, SimStep};
+use crate::sim::world::SimWorld;
+use crate::sim::write::{ApiAnswer, DenialCause, Write};
 
-impl World {
-    /// A controller begins to look.
-    pub(crate) fn reconcile(&mut self, who: u8, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
+impl SimWorld {
+    /// A controller starts a reconcile.
+    pub(crate) fn reconcile(&mut self, who: u8, decisions: &mut Decisions, log: &mut Log) -> Result<bool, Broken> {
         let instance = &mut self.instances[usize::from(who)];
-        let due = instance.alive && instance.reconcile.is_none() && instance.requeue == Requeue::Now;
+        let due = instance.alive && instance.reconcile.is_none() && instance.requeue == NextReconcile::Now;
         if due {
             instance.views.room = self.api.room();
         }
-        if let Some(decision) = instance.begin(mind, self.recover) {
-            log.decided(who, &decision, &instance.views, instance.views.set, mind);
+        if let Some(decision) = instance.begin(decisions, self.recover) {
+            log.decided(who, &decision, &instance.views, instance.views.set, decisions);
             if instance.reconcile.is_none() {
-                log.said(usize::from(who));
+                log.emitted(usize::from(who));
             }
             decision.judged.clone()?;
         }
         Ok(due)
     }
 
-    /// A controller makes its next request.
-    pub(crate) fn send(&mut self, who: u8, fate: Fate, mind: &mut Mind, log: &mut Log) -> Result<bool, Broken> {
+    /// A controller sends its next request.
+    pub(crate) fn send(
+        &mut self,
+        who: u8,
+        fate: RequestFate,
+        decisions: &mut Decisions,
+        log: &mut Log,
+    ) -> Result<bool, Broken> {
         let place = usize::from(who);
         let Some(reconcile) = self.instances[place].reconcile.clone() else {
             return Ok(false);
@@ -40,13 +47,13 @@ impl World {
         };
         let before = self.api.clone();
         let answer = match fate {
-            Fate::Answered | Fate::ReplyLost | Fate::CrashAfter => self.api.answer(&write),
-            Fate::NeverSent | Fate::CrashBefore => Answer::Unsure,
-            Fate::Conflict => Answer::Conflict,
-            Fate::NotFound => Answer::Gone,
-            Fate::Refused => Answer::Refused(Cause::Webhook),
+            RequestFate::Answered | RequestFate::ReplyLost | RequestFate::CrashAfter => self.api.answer(&write),
+            RequestFate::NeverSent | RequestFate::CrashBefore => ApiAnswer::Unsure,
+            RequestFate::Conflict => ApiAnswer::Conflict,
+            RequestFate::NotFound => ApiAnswer::NotFound,
+            RequestFate::Refused => ApiAnswer::Refused(DenialCause::Webhook),
         };
-        let judged = judge::request(
+        let judged = invariant_adapter::request(
             &before,
             &self.api,
             &self.ledger,
@@ -56,36 +63,36 @@ impl World {
             &reconcile.set,
         );
         log.sent(who, &write, fate, answer, &before, &self.api);
-        log.stepped(Step::Send(who, fate));
+        log.stepped(SimStep::Send(who, fate));
         judged?;
         match fate {
-            Fate::CrashBefore | Fate::CrashAfter => self.instances[place] = Instance::started(&self.api),
-            Fate::ReplyLost => self.hear_answer(place, &write, Answer::Unsure, mind, log)?,
-            _ => self.hear_answer(place, &write, answer, mind, log)?,
+            RequestFate::CrashBefore | RequestFate::CrashAfter => self.instances[place] = Instance::started(&self.api),
+            RequestFate::ReplyLost => self.handle_answer(place, &write, ApiAnswer::Unsure, decisions, log)?,
+            _ => self.handle_answer(place, &write, answer, decisions, log)?,
         }
-        judge::observe(self);
+        self.update_ledger();
         Ok(true)
     }
 
-    /// What the controller makes of the answer.
-    fn hear_answer(
+    /// Handles the answer to a write.
+    fn handle_answer(
         &mut self,
         place: usize,
         write: &Write,
-        answer: Answer,
-        mind: &mut Mind,
+        answer: ApiAnswer,
+        decisions: &mut Decisions,
         log: &mut Log,
     ) -> Result<(), Broken> {
         let recover = self.recover;
         let instance = &mut self.instances[place];
-        let planted = mind.planted();
+        let planted = decisions.planted();
         let acted = match (write, answer) {
-            (Write::Apply(apply), Answer::Done) => {
+            (Write::Apply(apply), ApiAnswer::Done) => {
                 let slot = usize::from(apply.slot);
                 let memory = Arc::make_mut(&mut instance.memory);
                 match self.api.claims[slot] {
                     Some(claim) if planted != Some(Planted::ReplyNotCompared) && !apply.is_in(&claim) => {
-                        memory.refused(apply, Cause::Changed, Some(claim.version));
+                        memory.refused(apply, DenialCause::Changed, Some(claim.version));
                     }
                     Some(claim) => {
                         let known = Planted::overlay(planted, &instance.views, slot, claim);
@@ -93,42 +100,45 @@ impl World {
                     }
                     None => {}
                 }
-                Acted::Requeue
+                RoundOutcome::Requeue
             }
-            (Write::Apply(apply), Answer::Refused(cause)) => {
+            (Write::Apply(apply), ApiAnswer::Refused(cause)) => {
                 Arc::make_mut(&mut instance.memory).refused(apply, cause, None);
-                Acted::Requeue
+                RoundOutcome::Requeue
             }
-            (Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. }, Answer::Conflict | Answer::Gone) => {
+            (
+                Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. },
+                ApiAnswer::Conflict | ApiAnswer::NotFound,
+            ) => {
                 if planted == Some(Planted::ConflictIsFinal) {
                     instance.give_up();
                     return Ok(());
                 }
-                Acted::Overtaken
+                RoundOutcome::Overtaken
             }
             (Write::Delete { .. } | Write::Partition { .. }, _)
-            | (Write::StagedChange { .. } | Write::Ready { .. }, Answer::Done) => Acted::Nothing,
-            (Write::Report { .. }, Answer::Done) => {
+            | (Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Done) => RoundOutcome::Nothing,
+            (Write::Report { .. }, ApiAnswer::Done) => {
                 Arc::make_mut(&mut instance.memory).report = self.api.report;
-                log.said(place);
-                Acted::Nothing
+                log.emitted(place);
+                RoundOutcome::Nothing
             }
             _ => {
                 instance.fail();
                 return Ok(());
             }
         };
-        instance.go_on(acted, place, mind, log, recover)
+        instance.proceed(acted, place, decisions, log, recover)
     }
 }
 
 impl Instance {
-    /// The next request; or the next round, the report, the end.
-    fn go_on(
+    /// Continues with the next request, the next round, the report, or the end.
+    fn proceed(
         &mut self,
-        acted: Acted,
+        acted: RoundOutcome,
         place: usize,
-        mind: &mut Mind,
+        decisions: &mut Decisions,
         log: &mut Log,
         recover: bool,
     ) -> Result<(), Broken> {
@@ -145,32 +155,32 @@ impl Instance {
         {
             return Ok(());
         }
-        let (set, rounds, says) = (reconcile.set, reconcile.rounds, reconcile.says);
+        let (set, rounds, content) = (reconcile.set, reconcile.rounds, reconcile.content);
         match (reconcile.acted, reconcile.reporting) {
             (_, true) => self.settle(),
-            (Acted::Overtaken, _) => self.end(Requeue::After(1)),
-            // The look at the set as it is then reports the end.
-            (Acted::Nothing, _) if reconcile.ends() => self.settle(),
-            (Acted::Nothing, _) => {
+            (RoundOutcome::Overtaken, _) => self.end(NextReconcile::After(1)),
+            // The next reconcile reports the completion.
+            (RoundOutcome::Nothing, _) if reconcile.ends() => self.settle(),
+            (RoundOutcome::Nothing, _) => {
                 let report = self.memory.report.or(self.views.report);
-                let known = report.is_some_and(|report| report.set == set.uid && report.says == says);
-                self.report(known || mind.silent);
+                let known = report.is_some_and(|report| report.set == set.uid && report.content == content);
+                self.report(known || decisions.silent);
                 if self.reconcile.is_none() {
-                    log.said(place);
+                    log.emitted(place);
                 }
             }
-            (Acted::Requeue, _) => {
+            (RoundOutcome::Requeue, _) => {
                 self.reconcile = None;
-                if let Some(decision) = self.round(mind, set, rounds + 1, recover) {
+                if let Some(decision) = self.round(decisions, set, rounds + 1, recover) {
                     log.decided(
                         u8::try_from(place).unwrap_or(0),
                         &decision,
                         &self.views,
                         Some(set),
-                        mind,
+                        decisions,
                     );
                     if self.reconcile.is_none() {
-                        log.said(place);
+                        log.emitted(place);
                     }
                     decision.judged.clone()?;
                 }

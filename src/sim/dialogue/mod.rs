@@ -1,33 +1,33 @@
-//! What the model and a real API server are both asked, and what is compared: so that the model is not a fancy.
+//! The model beside a real API server: both get the same requests, and the answers are compared.
 //!
-//! The end-to-end tests ask both the same random requests, request by request. What the real one answered is kept in
-//! `transcript.txt`; the unit tests ask the model all of it again.
+//! The end-to-end tests send the same random requests to both. The answers of the real API server are kept in
+//! `transcript.txt`; the unit tests send all of them to the model again.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `request` | the requests |
-//! | `words` | wishes as texts, and back |
-//! | `model` | the model as one that answers them |
-//! | `sight` | what is there, in words that mean the same on both sides |
-//! | `speak` | random requests from a seed |
-//! | `transcript` | what was asked and answered, as text |
+//! | `target_text` | targets as texts, and back |
+//! | `model` | executes requests in the model |
+//! | `observed` | the objects, as texts that both sides share |
+//! | `sequence` | random requests from a seed |
+//! | `transcript` | requests and answers as text |
 
 mod model;
+mod observed;
 mod request;
-mod sight;
-mod speak;
+mod sequence;
+mod target_text;
 mod transcript;
-mod words;
 
 pub use model::Model;
-pub use request::{Door, Edit, Holder, Request, Which};
-pub use sight::{ClaimSight, ReportSight, SetSight, Sights, Witness};
-pub use speak::sequence;
-pub use transcript::{Line, Part, Unreadable};
-pub use words::{target_of, templates};
+pub use observed::{ChangeTracker, ObservedClaim, ObservedObjects, ObservedReport, ObservedSet};
+pub use request::{Holder, ModelRequest, PolicyMode, SetEdit, WritePrecondition};
+pub use sequence::sequence;
+pub use target_text::{target_of, templates};
+pub use transcript::{TranscriptLine, TranscriptPart, Unreadable};
 
-pub use super::api::{Answer, Cause};
-pub use super::objects::{Modify, Resize, Target, Want};
+pub use super::objects::{ModelTarget, ModifyState, ResizeState, Want};
+pub use super::write::{ApiAnswer, DenialCause};
 
 #[cfg(test)]
 mod tests;

@@ -1,96 +1,99 @@
-//! The model as one that answers requests. Each goes where the simulation would send it.
+//! Executes requests in the model. Each request takes the way that it takes in the simulation.
 
-use super::request::{Door, Edit, Holder, Request, Which};
-use super::sight::{ClaimSight, ReportSight, SetSight, Sights};
-use super::{Answer, Modify, Resize, Target};
-use crate::sim::api::{Api, Apply, Write};
-use crate::sim::inhabitants::{kubelet, people, statefulset, storage};
-use crate::sim::mind::Mind;
-use crate::sim::names;
-use crate::sim::objects::{Claim, Owner, SLOTS, Set, Share, StagedChange, Uid, Version, place};
-use crate::sim::snapshot::claim_name;
-use crate::sim::world::World;
+use super::observed::{ObservedClaim, ObservedObjects, ObservedReport, ObservedSet};
+use super::request::{Holder, ModelRequest, PolicyMode, SetEdit, WritePrecondition};
+use super::{ApiAnswer, ModelTarget, ModifyState, ResizeState};
+use crate::sim::actors::{kubelet, statefulset, storage, users};
+use crate::sim::api::Api;
+use crate::sim::decisions::Decisions;
+use crate::sim::names::{self, claim_name};
+use crate::sim::objects::{ClaimObject, ClaimOwner, SLOTS, SetObject, Share, StagedAnnotation, Uid, Version, place};
+use crate::sim::world::SimWorld;
+use crate::sim::write::{Apply, Write};
 use crate::templates::UpdatePolicy;
 
 /// The model.
 #[derive(Debug)]
 pub struct Model {
-    pub(super) world: World,
-    mind: Mind,
+    pub(super) world: SimWorld,
+    decisions: Decisions,
 }
 
-/// No object has had it.
+/// No object has this uid.
 const NO_UID: Uid = Uid::MAX;
 const NO_VERSION: Version = Version::MAX;
 
 impl Model {
-    /// Nothing is there yet.
+    /// An empty cluster.
     #[must_use]
-    pub fn new(door: Door) -> Self {
-        let mut world = World::new();
-        world.api.policy = door != Door::Away;
-        world.recover = door == Door::Recover;
+    pub fn new(mode: PolicyMode) -> Self {
+        let mut world = SimWorld::new();
+        world.api.policy = mode != PolicyMode::Absent;
+        world.recover = mode == PolicyMode::Recover;
         Self {
             world,
-            mind: Mind::default(),
+            decisions: Decisions::default(),
         }
     }
 
-    /// The answer; nothing if there is nothing that it could be asked about.
-    pub fn ask(&mut self, request: &Request) -> Option<Answer> {
+    /// The answer, or `None` if the object of the request does not exist.
+    pub fn ask(&mut self, request: &ModelRequest) -> Option<ApiAnswer> {
         let api = &mut self.world.api;
         Some(match *request {
-            Request::Apply(..) | Request::StagedChange(..) | Request::Ready(..) | Request::Report(..) => {
+            ModelRequest::Apply(..)
+            | ModelRequest::StagedChange(..)
+            | ModelRequest::Ready(..)
+            | ModelRequest::Report(..) => {
                 let write = ours(api, request)?;
                 api.answer(&write)
             }
-            Request::Create(replicas, target) => {
+            ModelRequest::Create(replicas, target) => {
                 self.world.manifest = (target, 0);
-                people::create(&mut self.world, replicas)
+                users::create(&mut self.world, replicas)
             }
-            Request::Update(ref edits) => self.update(edits),
-            Request::Remove(orphan) => {
+            ModelRequest::Update(ref edits) => self.update(edits),
+            ModelRequest::Remove(orphan) => {
                 let there = api.set.is_some();
-                people::delete(api, orphan, &mut None);
-                if there { Answer::Done } else { Answer::Gone }
+                users::delete(api, orphan, &mut None);
+                if there { ApiAnswer::Done } else { ApiAnswer::NotFound }
             }
-            Request::Owned(owned) => self.own(owned),
-            Request::Observe => with_set(api, |set| {
+            ModelRequest::Owned(owned) => self.own(owned),
+            ModelRequest::Observe => with_set(api, |set| {
                 set.status.observed = true;
                 set.status.update = set.spec.image;
             }),
-            Request::Sibling(there) => {
+            ModelRequest::Sibling(there) => {
                 api.sibling = there;
-                Answer::Done
+                ApiAnswer::Done
             }
-            Request::Quota(quota) => {
+            ModelRequest::Quota(quota) => {
                 api.quota = quota;
-                Answer::Done
+                ApiAnswer::Done
             }
-            Request::Expandable(expandable) => {
+            ModelRequest::Expandable(expandable) => {
                 api.expandable = expandable;
-                Answer::Done
+                ApiAnswer::Done
             }
-            Request::NewClaim(slot) => return self.bear(slot.into()),
+            ModelRequest::NewClaim(slot) => return self.create_claim(slot.into()),
             _ => return with_claim(api, request),
         })
     }
 
-    fn update(&mut self, edits: &[Edit]) -> Answer {
+    fn update(&mut self, edits: &[SetEdit]) -> ApiAnswer {
         let uid = self.world.api.set.map_or(NO_UID, |set| set.uid);
-        people::update(&mut self.world, &mut self.mind, |spec| {
+        users::update(&mut self.world, &mut self.decisions, |spec| {
             for edit in edits {
                 match *edit {
-                    Edit::Replicas(replicas) => spec.replicas = replicas,
-                    Edit::Image(image) => spec.image = image,
-                    Edit::Templates(target) => spec.live = target,
-                    Edit::Partition(partition) => spec.partition = partition,
-                    Edit::Paused(paused) => spec.paused = paused,
-                    Edit::InPlace(policy) => spec.policy = policy.map(policy_of),
-                    Edit::Async(asynchronous) => spec.asynchronous = asynchronous,
-                    Edit::OnDelete(on_delete) => (spec.on_delete, spec.partition) = (on_delete, 0),
-                    Edit::Withdraw(target) => spec.withdraw = Some(target),
-                    Edit::Staged(target, mine) => {
+                    SetEdit::Replicas(replicas) => spec.replicas = replicas,
+                    SetEdit::Image(image) => spec.image = image,
+                    SetEdit::Templates(target) => spec.live = target,
+                    SetEdit::Partition(partition) => spec.partition = partition,
+                    SetEdit::Paused(paused) => spec.paused = paused,
+                    SetEdit::InPlace(policy) => spec.policy = policy.map(policy_of),
+                    SetEdit::Async(asynchronous) => spec.asynchronous = asynchronous,
+                    SetEdit::OnDelete(on_delete) => (spec.on_delete, spec.partition) = (on_delete, 0),
+                    SetEdit::Withdraw(target) => spec.withdraw = Some(target),
+                    SetEdit::Staged(target, mine) => {
                         let uid = if mine { uid } else { NO_UID };
                         spec.staged = Some(staged_change(target, false, uid));
                     }
@@ -99,57 +102,63 @@ impl Model {
         })
     }
 
-    /// A set that gets an owner, or loses it, goes through the policy as one that has none.
-    fn own(&mut self, owned: bool) -> Answer {
+    /// A change of the owner goes through the policy as a set without one.
+    fn own(&mut self, owned: bool) -> ApiAnswer {
         let stays = owned && self.world.api.set.is_some_and(|set| set.owned);
         if stays {
-            return Answer::Done;
+            return ApiAnswer::Done;
         }
         with_set(&mut self.world.api, |set| set.owned = false);
         match self.update(&[]) {
-            Answer::Done => with_set(&mut self.world.api, |set| set.owned = owned),
+            ApiAnswer::Done => with_set(&mut self.world.api, |set| set.owned = owned),
             denied => denied,
         }
     }
 
-    fn bear(&mut self, slot: usize) -> Option<Answer> {
+    fn create_claim(&mut self, slot: usize) -> Option<ApiAnswer> {
         let api = &mut self.world.api;
         let set = api.set?;
         let want = *set.spec.live.wants().get(place(slot).0)?;
         if api.claims[slot].is_some() {
-            return Some(Answer::Conflict);
+            return Some(ApiAnswer::Conflict);
         }
-        Some(statefulset::bear(api, &set, place(slot), want, &mut self.mind))
+        Some(statefulset::create_claim(
+            api,
+            &set,
+            place(slot),
+            want,
+            &mut self.decisions,
+        ))
     }
 
-    /// What is there.
+    /// The objects of the model, as texts.
     #[must_use]
-    pub fn sights(&self) -> Sights {
+    pub fn objects(&self) -> ObservedObjects {
         let api = &self.world.api;
-        let mut sights = Sights::new();
+        let mut objects = ObservedObjects::new();
         if let Some(set) = &api.set {
-            sights.insert(
+            objects.insert(
                 "set".to_owned(),
-                (identity(&set.uid, set.version), set_sight(set).to_string()),
+                (identity(&set.uid, set.version), observed_set(set).to_string()),
             );
         }
         if let Some(report) = &api.report {
-            let sight = ReportSight {
+            let observed = ObservedReport {
                 of_the_set: api.set.is_some_and(|set| set.uid == report.set),
-                says: report.says.to_string(),
+                content: report.content.to_string(),
             };
-            sights.insert(
+            objects.insert(
                 "report".to_owned(),
-                (identity(&"one", report.version), sight.to_string()),
+                (identity(&"one", report.version), observed.to_string()),
             );
         }
         for slot in 0..SLOTS {
             if let Some(claim) = &api.claims[slot] {
-                let words = claim_sight(api, claim).to_string();
-                sights.insert(claim_name(slot), (identity(&claim.uid, claim.version), words));
+                let words = observed_claim(api, claim).to_string();
+                objects.insert(claim_name(slot), (identity(&claim.uid, claim.version), words));
             }
         }
-        sights
+        objects
     }
 }
 
@@ -161,8 +170,8 @@ fn policy_of(in_place: bool) -> UpdatePolicy {
     }
 }
 
-fn staged_change(target: Target, complete: bool, uid: Uid) -> StagedChange {
-    StagedChange {
+fn staged_change(target: ModelTarget, complete: bool, uid: Uid) -> StagedAnnotation {
+    StagedAnnotation {
         target,
         complete,
         policy: UpdatePolicy::InPlace,
@@ -170,14 +179,14 @@ fn staged_change(target: Target, complete: bool, uid: Uid) -> StagedChange {
     }
 }
 
-/// A write of ours, as the controller of the simulation makes it.
-fn ours(api: &Api, request: &Request) -> Option<Write> {
-    let of_set = |uid: Option<Which>, version: Option<Which>| {
+/// A write of our controller.
+fn ours(api: &Api, request: &ModelRequest) -> Option<Write> {
+    let of_set = |uid: Option<WritePrecondition>, version: Option<WritePrecondition>| {
         let known = api.set.map(|set| (set.uid, set.version));
         named(uid, version, known)
     };
     Some(match *request {
-        Request::Apply(slot, uid, version, target, revision) => {
+        ModelRequest::Apply(slot, uid, version, target, revision) => {
             let claim = api.claims[usize::from(slot)];
             let (uid, version) = named(uid, version, claim.map(|claim| (claim.uid, claim.version)));
             let want = target.wants().first()?;
@@ -193,7 +202,7 @@ fn ours(api: &Api, request: &Request) -> Option<Write> {
                 taken_back: false,
             })
         }
-        Request::StagedChange(uid, version, target, complete) => {
+        ModelRequest::StagedChange(uid, version, target, complete) => {
             let (uid, version) = of_set(uid, version);
             let set = api.set.map_or(NO_UID, |set| set.uid);
             Write::StagedChange {
@@ -202,84 +211,100 @@ fn ours(api: &Api, request: &Request) -> Option<Write> {
                 change: Some(staged_change(target, complete, set)),
             }
         }
-        Request::Ready(uid, version, ready) => {
+        ModelRequest::Ready(uid, version, ready) => {
             let (uid, version) = of_set(uid, version);
             Write::Ready { uid, version, ready }
         }
-        Request::Report(target, says) => Write::Report {
+        ModelRequest::Report(target, content) => Write::Report {
             set: api.set?.uid,
-            says,
+            content,
             target: Some(target),
         },
         _ => return None,
     })
 }
 
-/// The uid and the version that are meant.
-fn named(uid: Option<Which>, version: Option<Which>, known: Option<(Uid, Version)>) -> (Option<Uid>, Option<Version>) {
+/// The named uid and version.
+fn named(
+    uid: Option<WritePrecondition>,
+    version: Option<WritePrecondition>,
+    known: Option<(Uid, Version)>,
+) -> (Option<Uid>, Option<Version>) {
     let known = known.unwrap_or((NO_UID, NO_VERSION));
-    let uid = uid.map(|which| if which == Which::Now { known.0 } else { NO_UID });
-    let version = version.map(|which| if which == Which::Now { known.1 } else { NO_VERSION });
+    let uid = uid.map(|which| {
+        if which == WritePrecondition::Now {
+            known.0
+        } else {
+            NO_UID
+        }
+    });
+    let version = version.map(|which| {
+        if which == WritePrecondition::Now {
+            known.1
+        } else {
+            NO_VERSION
+        }
+    });
     (uid, version)
 }
 
-fn with_set(api: &mut Api, edit: impl FnOnce(&mut Set)) -> Answer {
+fn with_set(api: &mut Api, edit: impl FnOnce(&mut SetObject)) -> ApiAnswer {
     if api.set.is_none() {
-        return Answer::Gone;
+        return ApiAnswer::NotFound;
     }
     api.edit_set(edit);
-    Answer::Done
+    ApiAnswer::Done
 }
 
-/// What others do with a claim.
-fn with_claim(api: &mut Api, request: &Request) -> Option<Answer> {
+/// A write to a claim by anyone else.
+fn with_claim(api: &mut Api, request: &ModelRequest) -> Option<ApiAnswer> {
     let set = api.set.map(|set| set.uid);
     Some(match *request {
-        Request::Bind(slot) => {
+        ModelRequest::Bind(slot) => {
             let bound = storage::provision(api, &storage::Driver::default(), slot.into());
-            return bound.then_some(Answer::Done);
+            return bound.then_some(ApiAnswer::Done);
         }
-        Request::Status(slot, capacity, class, resize, modify) => {
+        ModelRequest::Status(slot, capacity, class, resize, modify) => {
             api.claims[usize::from(slot)].filter(|claim| claim.bound)?;
             api.edit_claim(slot.into(), |claim| {
                 (claim.capacity, claim.current_class) = (capacity, class);
                 (claim.resize, claim.modify) = (resize, modify);
             });
-            Answer::Done
+            ApiAnswer::Done
         }
-        Request::Size(slot, size) => people::edit(api, slot, |claim| {
+        ModelRequest::Size(slot, size) => users::edit(api, slot, |claim| {
             (claim.request, claim.our_size) = (size, false);
         }),
-        Request::Class(slot, class) => people::edit(api, slot, |claim| {
+        ModelRequest::Class(slot, class) => users::edit(api, slot, |claim| {
             (claim.class, claim.our_class) = (class, Share::None);
         }),
-        Request::DropLabel(slot) => people::edit(api, slot, |claim| claim.revision = None),
-        Request::Select(slot, selected) => people::edit(api, slot, |claim| claim.selected = selected),
-        Request::Own(slot, holder) => {
+        ModelRequest::DropLabel(slot) => users::edit(api, slot, |claim| claim.revision = None),
+        ModelRequest::Select(slot, selected) => users::edit(api, slot, |claim| claim.selected = selected),
+        ModelRequest::Own(slot, holder) => {
             let owner = match holder {
-                Holder::Nobody => Owner::Nobody,
-                Holder::Set => Owner::Set(set?),
-                Holder::Stranger => Owner::Stranger,
+                Holder::Nobody => ClaimOwner::None,
+                Holder::Set => ClaimOwner::Set(set?),
+                Holder::Stranger => ClaimOwner::Other,
             };
-            people::edit(api, slot, |claim| claim.owner = owner)
+            users::edit(api, slot, |claim| claim.owner = owner)
         }
-        Request::Mount(slot, mounted) => {
+        ModelRequest::Mount(slot, mounted) => {
             let bit = 1 << slot;
-            api.strangers = if mounted {
-                api.strangers | bit
+            api.foreign_mounts = if mounted {
+                api.foreign_mounts | bit
             } else {
-                api.strangers & !bit
+                api.foreign_mounts & !bit
             };
-            Answer::Done
+            ApiAnswer::Done
         }
-        Request::Delete(slot) => {
+        ModelRequest::Delete(slot) => {
             let there = api.claims[usize::from(slot)].is_some();
             api.delete_claim(slot.into());
-            if there { Answer::Done } else { Answer::Gone }
+            if there { ApiAnswer::Done } else { ApiAnswer::NotFound }
         }
-        Request::Release(slot) => {
+        ModelRequest::Release(slot) => {
             let released = kubelet::release(api, slot.into());
-            return released.then_some(Answer::Done);
+            return released.then_some(ApiAnswer::Done);
         }
         _ => return None,
     })
@@ -289,10 +314,10 @@ fn identity(uid: &dyn ToString, version: Version) -> (String, String) {
     (uid.to_string(), version.to_string())
 }
 
-fn set_sight(set: &Set) -> SetSight {
+fn observed_set(set: &SetObject) -> ObservedSet {
     let spec = &set.spec;
     let word = |holds: bool, word: &str| holds.then(|| word.to_owned());
-    SetSight {
+    ObservedSet {
         replicas: spec.replicas.into(),
         image: spec.image.to_string(),
         live: spec.live.to_string(),
@@ -313,9 +338,9 @@ fn set_sight(set: &Set) -> SetSight {
     }
 }
 
-fn claim_sight(api: &Api, claim: &Claim) -> ClaimSight {
+fn observed_claim(api: &Api, claim: &ClaimObject) -> ObservedClaim {
     let lives = |uid| api.set.is_some_and(|set| set.uid == uid);
-    ClaimSight {
+    ObservedClaim {
         request: claim.request.to_string(),
         capacity: claim.bound.then(|| claim.capacity.to_string()),
         classes: [names::class(claim.class), names::class(claim.current_class)],
@@ -323,18 +348,18 @@ fn claim_sight(api: &Api, claim: &Claim) -> ClaimSight {
         selected: claim.selected,
         revision: claim.revision.map(|target| target.to_string()),
         owner: match claim.owner {
-            Owner::Nobody => None,
-            Owner::Set(uid) if lives(uid) => Some("set"),
+            ClaimOwner::None => None,
+            ClaimOwner::Set(uid) if lives(uid) => Some("set"),
             _ => Some("other"),
         },
         terminating: claim.terminating,
         ours: [claim.our_size, claim.our_class.is_ours(), claim.our_tier.is_ours()],
         resize: match claim.resize {
-            Resize::None => String::new(),
+            ResizeState::None => String::new(),
             resize => format!("{resize:?}"),
         },
         modify: match claim.modify {
-            Modify::None => String::new(),
+            ModifyState::None => String::new(),
             modify => format!("{modify:?}"),
         },
     }

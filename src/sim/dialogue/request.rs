@@ -1,49 +1,49 @@
-//! The requests.
+//! The requests that the model and a real API server get.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Modify, Resize, Target};
+use super::{ModelTarget, ModifyState, ResizeState};
 
-/// What stands between users and the set, for as long as a sequence lasts.
+/// How the policy is registered during a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Door {
-    /// The policy is not there.
-    Away,
-    /// The policy, as it is.
-    Refuse,
+pub enum PolicyMode {
+    /// No policy.
+    Absent,
+    /// The policy with `shrink: Deny`.
+    Deny,
     /// The policy with `shrink: Recover`.
     Recover,
 }
 
-/// Which uid or resourceVersion a write names.
+/// The uid or resourceVersion that a write names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Which {
-    /// That of the object as it is.
+pub enum WritePrecondition {
+    /// That of the existing object.
     Now,
-    /// Another.
+    /// A wrong one.
     Other,
 }
 
-/// Who owns a claim, as its controller.
+/// The controller that owns a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Holder {
-    /// Nobody.
+    /// None.
     Nobody,
     /// The set.
     Set,
-    /// Something else.
+    /// Any other.
     Stranger,
 }
 
 /// A change of the set by a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Edit {
+pub enum SetEdit {
     /// `spec.replicas`
     Replicas(u8),
-    /// What Pods run.
+    /// The image of the Pod template.
     Image(u8),
     /// `spec.volumeClaimTemplates`
-    Templates(Target),
+    Templates(ModelTarget),
     /// The partition of the update strategy.
     Partition(u8),
     /// The annotation `paused`.
@@ -54,60 +54,70 @@ pub enum Edit {
     Async(bool),
     /// The update strategy: `OnDelete`, or `RollingUpdate` with partition 0.
     OnDelete(bool),
-    /// The annotation `withdraw`: the revision of this wish.
-    Withdraw(Target),
-    /// The annotation `staged`: a record that no policy wrote, of this set or of another.
-    Staged(Target, bool),
+    /// The annotation `withdraw`: the revision of this target.
+    Withdraw(ModelTarget),
+    /// The annotation `staged`, not written by a policy: for this set, or for another.
+    Staged(ModelTarget, bool),
 }
 
-/// A request; claims are named by their slots.
+/// A request. Claims are named by slot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Request {
-    /// Our server-side apply on a claim: size, attributes class and label as in the wish's one template, and the revision of
-    /// the other wish.
-    Apply(u8, Option<Which>, Option<Which>, Target, Target),
-    /// Our record: of a wish, complete or not.
-    StagedChange(Option<Which>, Option<Which>, Target, bool),
-    /// Whose claims became ready: of a wish and an ordinal, or nobody's.
-    Ready(Option<Which>, Option<Which>, Option<(Target, u8)>),
-    /// Our report on a wish.
-    Report(Target, u32),
-    /// Somebody creates the set, with these replicas and templates.
-    Create(u8, Target),
-    /// Somebody changes the set.
-    Update(Vec<Edit>),
-    /// Somebody deletes the set; true: not what it owns.
+pub enum ModelRequest {
+    /// Our server-side apply on a claim: size, attributes class and label of the first target, and the revision of
+    /// the second.
+    Apply(
+        u8,
+        Option<WritePrecondition>,
+        Option<WritePrecondition>,
+        ModelTarget,
+        ModelTarget,
+    ),
+    /// Our staged change: target, and whether it is complete.
+    StagedChange(Option<WritePrecondition>, Option<WritePrecondition>, ModelTarget, bool),
+    /// Our annotation `ready`: target and ordinal, or none.
+    Ready(
+        Option<WritePrecondition>,
+        Option<WritePrecondition>,
+        Option<(ModelTarget, u8)>,
+    ),
+    /// Our report on a target.
+    Report(ModelTarget, u32),
+    /// A user creates the set with these replicas and templates.
+    Create(u8, ModelTarget),
+    /// A user updates the set.
+    Update(Vec<SetEdit>),
+    /// A user deletes the set; `true` orphans the dependents.
     Remove(bool),
-    /// An operator owns the set, or nobody.
+    /// Adds or removes an owner of the set.
     Owned(bool),
-    /// A set whose claims would have the same names comes or goes.
+    /// Creates or deletes a set whose claims have the same names.
     Sibling(bool),
-    /// The StatefulSet controller has observed the set.
+    /// The StatefulSet controller writes the status.
     Observe,
     /// The StatefulSet controller creates a claim.
     NewClaim(u8),
     /// A volume is bound to a claim.
     Bind(u8),
-    /// The resizer writes how far it is: capacity, attributes class, and what is going on.
-    Status(u8, u8, u8, Resize, Modify),
-    /// Somebody writes the size of a claim.
+    /// The resizer writes the status: capacity, attributes class, and the progress of both.
+    Status(u8, u8, u8, ResizeState, ModifyState),
+    /// A user changes the size of a claim.
     Size(u8, u8),
-    /// Somebody writes the attributes class of a claim.
+    /// A user changes the attributes class of a claim.
     Class(u8, u8),
-    /// Somebody takes our label from a claim.
+    /// A user removes our label.
     DropLabel(u8),
-    /// Somebody takes the selector's label from a claim, or puts it there.
+    /// A user adds or removes the selector's label.
     Select(u8, bool),
-    /// A claim gets another owner.
+    /// A user changes the owner of a claim.
     Own(u8, Holder),
-    /// A claim is in use, or not any more. Nobody is asked; it is remembered.
+    /// A claim is in use, or not. Nothing is sent; it is remembered.
     Mount(u8, bool),
-    /// Somebody deletes a claim.
+    /// A user deletes a claim.
     Delete(u8),
-    /// A claim that is being deleted and not in use is let go.
+    /// The finalizer of a terminating claim that is not in use is removed.
     Release(u8),
-    /// The Gi that all claims together may ask for; 255 is no quota.
+    /// The Gi that all claims together may request; 255 is no quota.
     Quota(u8),
-    /// Whether the StorageClass lets volumes grow.
+    /// `allowVolumeExpansion` of the StorageClass.
     Expandable(bool),
 }

@@ -1,13 +1,13 @@
-//! The model beside what a real API server answered.
+//! The model and the answers of a real API server.
 
-use super::{Part, Request, sequence};
+use super::{ModelRequest, TranscriptPart, sequence};
 
 /// Written by `RECORD=1 cargo test -p e2e-tests --test e2e model::`, from the answers of a real API server.
 const TRANSCRIPT: &str = include_str!("transcript.txt");
 
 #[test]
-fn the_model_answers_as_a_real_api_server_did() {
-    let parts = Part::read_all(TRANSCRIPT).expect("a transcript");
+fn model_gives_recorded_answers() {
+    let parts = TranscriptPart::read_all(TRANSCRIPT).expect("a transcript");
     let asked: usize = parts.iter().map(|part| part.lines.len()).sum();
     assert!(asked >= 2000, "only {asked} requests");
     for part in &parts {
@@ -23,24 +23,24 @@ fn the_model_answers_as_a_real_api_server_did() {
 }
 
 #[test]
-fn a_transcript_reads_back_as_it_is_written() {
-    let parts = Part::read_all(TRANSCRIPT).expect("a transcript");
-    let again: String = parts.iter().map(Part::to_string).collect();
+fn transcript_round_trips() {
+    let parts = TranscriptPart::read_all(TRANSCRIPT).expect("a transcript");
+    let again: String = parts.iter().map(TranscriptPart::to_string).collect();
     let without_remarks = TRANSCRIPT.lines().filter(|line| !line.starts_with('#'));
     assert!(without_remarks.eq(again.lines()));
-    let error = Part::read_all("seed 1 \"Away\"\n{\"Observe\"} => Done").expect_err("no request");
+    let error = TranscriptPart::read_all("seed 1 \"Away\"\n{\"Observe\"} => Done").expect_err("no request");
     assert_eq!(error.to_string(), "line 2: expected a request");
 }
 
 #[test]
-fn a_seed_says_the_same_each_time_and_another_something_else() {
+fn seed_determines_sequence() {
     assert_eq!(sequence(7), sequence(7));
     assert_ne!(sequence(7), sequence(8));
 }
 
-/// Every request there is comes up, and most of what is asked changes something.
+/// Every kind of request occurs.
 #[test]
-fn sequences_ask_everything() {
+fn sequences_contain_every_request() {
     let mut kinds = std::collections::BTreeSet::new();
     for seed in 0..60 {
         let (_, requests) = sequence(seed);
@@ -49,7 +49,9 @@ fn sequences_ask_everything() {
             text.split('(').next().unwrap_or_default().to_owned()
         }));
         assert!(
-            requests.iter().any(|request| matches!(request, Request::NewClaim(_))),
+            requests
+                .iter()
+                .any(|request| matches!(request, ModelRequest::NewClaim(_))),
             "{seed}"
         );
     }

@@ -1,30 +1,30 @@
-//! What was asked and what was answered, one line for each request: the request, the answer, and what had changed then.
+//! Requests and answers as text, one line each: the request, the answer, and the changes after it.
 
 use std::fmt;
 
-use super::{Door, Model, Request, Witness};
+use super::{ChangeTracker, Model, ModelRequest, PolicyMode};
 
-/// A sequence.
+/// A sequence with its answers.
 #[derive(Clone, Debug)]
-pub struct Part {
-    /// The seed that it was made from.
+pub struct TranscriptPart {
+    /// The seed of the sequence.
     pub seed: u64,
-    /// What stood between users and the set.
-    pub door: Door,
-    /// What was asked and answered.
-    pub lines: Vec<Line>,
+    /// How the policy was registered.
+    pub mode: PolicyMode,
+    /// Requests and answers.
+    pub lines: Vec<TranscriptLine>,
 }
 
-/// A request and what came of it.
+/// A request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// What was asked.
-    pub request: Request,
-    /// The answer in a word, and what had changed then.
-    pub came: Vec<String>,
+pub struct TranscriptLine {
+    /// The request.
+    pub request: ModelRequest,
+    /// The answer as a word, then the changes.
+    pub results: Vec<String>,
 }
 
-/// A text that is no transcript.
+/// The text is not a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: expected {expected}")]
 pub struct Unreadable {
@@ -32,34 +32,35 @@ pub struct Unreadable {
     expected: &'static str,
 }
 
-impl Line {
-    /// Asks the model; nothing if there is nothing that it could be asked about.
-    pub fn of(model: &mut Model, witness: &mut Witness, request: &Request) -> Option<Self> {
+impl TranscriptLine {
+    /// Sends a request to the model; `None` if the object of the request does not exist.
+    pub fn of(model: &mut Model, tracker: &mut ChangeTracker, request: &ModelRequest) -> Option<Self> {
         let answer = model.ask(request)?;
-        let mut came = vec![format!("{answer:?}")];
-        came.extend(witness.changes(model.sights()));
+        let mut results = vec![format!("{answer:?}")];
+        results.extend(tracker.changes(model.objects()));
         Some(Self {
             request: request.clone(),
-            came,
+            results,
         })
     }
 }
 
-impl Part {
-    /// Asks the model all of it: the first line that it answers in another way, and its own answer.
+impl TranscriptPart {
+    /// Sends all requests to the model. Returns the first line with another answer, and that answer.
     #[must_use]
     pub fn differs(&self) -> Option<(usize, Vec<String>)> {
-        let (mut model, mut witness) = (Model::new(self.door), Witness::default());
+        let (mut model, mut tracker) = (Model::new(self.mode), ChangeTracker::default());
         self.lines.iter().enumerate().find_map(|(number, line)| {
-            let ours = Line::of(&mut model, &mut witness, &line.request).map_or(Vec::new(), |line| line.came);
-            (ours != line.came).then_some((number, ours))
+            let ours =
+                TranscriptLine::of(&mut model, &mut tracker, &line.request).map_or(Vec::new(), |line| line.results);
+            (ours != line.results).then_some((number, ours))
         })
     }
 
-    /// Reads a transcript.
+    /// Parses a transcript.
     ///
     /// # Errors
-    /// [`Unreadable`] names the first line that is none.
+    /// [`Unreadable`] names the first line with a fault.
     pub fn read_all(text: &str) -> Result<Vec<Self>, Unreadable> {
         let mut parts: Vec<Self> = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
@@ -68,36 +69,36 @@ impl Part {
                 expected,
             };
             if let Some(head) = line.strip_prefix("seed ") {
-                let (seed, door) = head.split_once(' ').ok_or(expected("a seed and a door"))?;
+                let (seed, mode) = head.split_once(' ').ok_or(expected("a seed and a policy mode"))?;
                 parts.push(Self {
                     seed: seed.parse().map_err(|_| expected("a seed"))?,
-                    door: serde_json::from_str(door).map_err(|_| expected("a door"))?,
+                    mode: serde_json::from_str(mode).map_err(|_| expected("a policy mode"))?,
                     lines: Vec::new(),
                 });
                 continue;
             }
-            let (request, came) = line.split_once(" => ").ok_or(expected("a request and an answer"))?;
+            let (request, results) = line.split_once(" => ").ok_or(expected("a request and an answer"))?;
             let part = parts.last_mut().ok_or(expected("a seed first"))?;
-            part.lines.push(Line {
+            part.lines.push(TranscriptLine {
                 request: serde_json::from_str(request).map_err(|_| expected("a request"))?,
-                came: came.split("; ").map(str::to_owned).collect(),
+                results: results.split("; ").map(str::to_owned).collect(),
             });
         }
         Ok(parts)
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for TranscriptLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let request = serde_json::to_string(&self.request).map_err(|_| fmt::Error)?;
-        write!(f, "{request} => {}", self.came.join("; "))
+        write!(f, "{request} => {}", self.results.join("; "))
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for TranscriptPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let door = serde_json::to_string(&self.door).map_err(|_| fmt::Error)?;
-        writeln!(f, "seed {} {door}", self.seed)?;
+        let mode = serde_json::to_string(&self.mode).map_err(|_| fmt::Error)?;
+        writeln!(f, "seed {} {mode}", self.seed)?;
         for line in &self.lines {
             writeln!(f, "{line}")?;
         }

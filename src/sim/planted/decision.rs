@@ -1,15 +1,17 @@
-//! Bugs of decision two, and of what is sent.
+//! Bugs of `plan`, and of the requests.
 
 use super::Planted;
-use crate::sim::api::{Apply, Write};
-use crate::sim::mind::Decision;
-use crate::sim::objects::{Claim, ORDINALS, Owner, Resize, SLOTS, Share, StagedChange, Want, place, slot};
-use crate::sim::seen::{Refused, SEEN, Seen};
+use crate::sim::controller_view::{ControllerView, SEEN, SeenDenial};
+use crate::sim::objects::{
+    ClaimObject, ClaimOwner, ORDINALS, ResizeState, SLOTS, Share, StagedAnnotation, Want, place, slot,
+};
+use crate::sim::plan_decision::PlanDecision;
 use crate::sim::watch::Views;
+use crate::sim::write::{Apply, Write};
 
 impl Planted {
-    /// What is seen is bent.
-    pub(crate) fn sees(self, seen: &mut Seen) {
+    /// Changes the view of the decision.
+    pub(crate) fn sees(self, seen: &mut ControllerView) {
         let target = seen.set.staged_change().map(|change| change.target);
         let claims = seen.claims.iter_mut().flatten();
         match self {
@@ -23,8 +25,8 @@ impl Planted {
             }
             Self::IgnoresTerminating => claims.for_each(|claim| claim.terminating = false),
             Self::OwnerByName => {
-                claims.for_each(|claim| (claim.selected, claim.owner) = (true, Owner::Nobody));
-                (seen.strangers, seen.sibling) = (0, false);
+                claims.for_each(|claim| (claim.selected, claim.owner) = (true, ClaimOwner::None));
+                (seen.foreign_mounts, seen.sibling) = (0, false);
             }
             Self::StagedOfAnotherSet => {
                 if let Some(change) = &mut seen.set.spec.staged {
@@ -34,26 +36,26 @@ impl Planted {
             Self::OneStopsAll => seen.set.spec.parallel = false,
             Self::WaitsForCapacity => {
                 claims
-                    .filter(|claim| claim.resize == Resize::Node)
-                    .for_each(|claim| claim.resize = Resize::Controller);
+                    .filter(|claim| claim.resize == ResizeState::Node)
+                    .for_each(|claim| claim.resize = ResizeState::Controller);
             }
             Self::ErrorsBeforeStatuses | Self::TransientIsStalled => {
                 let hides = if self == Self::TransientIsStalled {
-                    Resize::Controller
+                    ResizeState::Controller
                 } else {
-                    Resize::Node
+                    ResizeState::Node
                 };
-                let fails = |claim: &&mut Claim| claim.resize == hides && claim.errors.kinds().next().is_some();
+                let fails = |claim: &&mut ClaimObject| claim.resize == hides && claim.errors.kinds().next().is_some();
                 claims
                     .filter(fails)
-                    .for_each(|claim| claim.resize = Resize::ControllerInfeasible);
+                    .for_each(|claim| claim.resize = ResizeState::ControllerInfeasible);
             }
             Self::LabelIsEnough => {
-                let dropped = |claim: &&mut Claim| target.is_some() && claim.revision == target && claim.our_size;
+                let dropped = |claim: &&mut ClaimObject| target.is_some() && claim.revision == target && claim.our_size;
                 claims.filter(dropped).for_each(|claim| claim.our_size = false);
             }
             Self::IgnoresQuota => seen.room = None,
-            Self::HotLoop => seen.refusals = [None::<Refused>; SLOTS],
+            Self::HotLoop => seen.denials = [None::<SeenDenial>; SLOTS],
             Self::SaysAgain => seen.previous = None,
             Self::DropsClass => claims.for_each(|claim| claim.our_class = Share::None),
             Self::StatusOfBefore => seen.set.status.observed = true,
@@ -63,8 +65,8 @@ impl Planted {
         }
     }
 
-    /// What is decided is bent.
-    pub(crate) fn decides(self, seen: &Seen, decision: &mut Decision) {
+    /// Changes the decision.
+    pub(crate) fn decides(self, seen: &ControllerView, decision: &mut PlanDecision) {
         let change = seen.set.staged_change().copied();
         match (self, change) {
             (Self::NoteBeforeGrowth, Some(change)) if change.complete => {
@@ -72,7 +74,7 @@ impl Planted {
                 (decision.settled, decision.requeue) = (true, None);
             }
             (Self::NoteBeforeGrowth, Some(change)) if decision.writes.iter().any(is_apply) => {
-                let note = StagedChange {
+                let note = StagedAnnotation {
                     complete: true,
                     ..change
                 };
@@ -92,13 +94,13 @@ impl Planted {
             (Self::BorrowsPartition, Some(change)) if !change.complete => decision.writes.extend(hold(seen)),
             (Self::DeletesOrphans, _) => decision.writes.extend(orphan(seen)),
             (Self::StagesAgain, Some(change)) if change.complete => decision.writes.push(write_staged(change)),
-            (_, Some(_)) => self.decides_as_we_did(seen, decision),
+            (_, Some(_)) => self.decides_as_before(seen, decision),
             _ => {}
         }
     }
 
-    /// What is decided is bent as our own decision once was, while something is wished.
-    fn decides_as_we_did(self, seen: &Seen, decision: &mut Decision) {
+    /// Changes the decision back to a previous bug of ours, during a rollout.
+    fn decides_as_before(self, seen: &ControllerView, decision: &mut PlanDecision) {
         match self {
             Self::UnreadyWaits if !seen.set.spec.parallel => {
                 keep_applies(decision, |ordinal| {
@@ -110,25 +112,25 @@ impl Planted {
                 keep_applies(decision, |ordinal| !above(ordinal).any(|above| unbound(slot(0, above))));
             }
             Self::ClockSetBack => {
-                let waits = |ordinal| seen.refusals[slot(0, ordinal)].is_some_and(|refused| refused.age < 0);
+                let waits = |ordinal| seen.denials[slot(0, ordinal)].is_some_and(|refused| refused.age < 0);
                 keep_applies(decision, |ordinal| !waits(ordinal));
             }
-            Self::RefusalOfOne if seen.set.spec.paused && seen.refusals.iter().any(Option::is_some) => {
-                decision.says += 1;
+            Self::RefusalOfOne if seen.set.spec.paused && seen.denials.iter().any(Option::is_some) => {
+                decision.content += 1;
             }
             _ => {}
         }
     }
 
-    /// The Pods of the replicas: whether each is Ready, if it is there.
-    fn pods(self, seen: &Seen) -> impl Iterator<Item = Option<bool>> + '_ {
+    /// Whether each Pod of the set is Ready; `None` if it is missing.
+    fn pods(self, seen: &ControllerView) -> impl Iterator<Item = Option<bool>> + '_ {
         let replicas = usize::from(seen.set.spec.replicas).min(ORDINALS);
         seen.pods[..replicas]
             .iter()
             .map(|pod| pod.map(|pod| pod.ready.is_some()))
     }
 
-    /// What is sent is bent.
+    /// Changes a request.
     pub(crate) fn sends(self, write: Write) -> Write {
         let Write::Apply(apply) = write else {
             return write;
@@ -154,10 +156,10 @@ impl Planted {
         })
     }
 
-    /// What is remembered of a reply is bent.
-    pub(crate) fn overlay(planted: Option<Self>, views: &Views, slot: usize, reply: Claim) -> Claim {
+    /// Changes the remembered reply.
+    pub(crate) fn overlay(planted: Option<Self>, views: &Views, slot: usize, reply: ClaimObject) -> ClaimObject {
         match (planted, views.claims[slot]) {
-            (Some(Self::OlderViewIsReady), Some(seen)) => Claim {
+            (Some(Self::OlderViewIsReady), Some(seen)) => ClaimObject {
                 revision: reply.revision,
                 version: reply.version,
                 ..seen
@@ -171,8 +173,8 @@ fn is_apply(write: &Write) -> bool {
     matches!(write, Write::Apply(_))
 }
 
-/// Only claims of such ordinals are written.
-fn keep_applies(decision: &mut Decision, keep: impl Fn(usize) -> bool) {
+/// Keeps only applies of such ordinals.
+fn keep_applies(decision: &mut PlanDecision, keep: impl Fn(usize) -> bool) {
     decision
         .writes
         .retain(|write| !matches!(write, Write::Apply(apply) if !keep(place(apply.slot.into()).1)));
@@ -182,16 +184,16 @@ fn above(ordinal: usize) -> std::ops::Range<usize> {
     ordinal + 1..ORDINALS
 }
 
-fn is_to_be_replaced(seen: &Seen, ordinal: usize) -> bool {
+fn is_to_be_replaced(seen: &ControllerView, ordinal: usize) -> bool {
     seen.pods[ordinal].is_some_and(|pod| !pod.terminating && pod.image != seen.set.status.update)
 }
 
-fn stop(decision: &mut Decision) {
+fn stop(decision: &mut PlanDecision) {
     decision.writes.clear();
     decision.requeue = None;
 }
 
-fn write_staged(change: StagedChange) -> Write {
+fn write_staged(change: StagedAnnotation) -> Write {
     Write::StagedChange {
         uid: Some(SEEN),
         version: Some(1),
@@ -199,8 +201,8 @@ fn write_staged(change: StagedChange) -> Write {
     }
 }
 
-/// Every apply that the wish still needs.
-fn due<'s>(seen: &'s Seen, change: &'s StagedChange) -> impl DoubleEndedIterator<Item = Apply> + 's {
+/// All applies that are left.
+fn due<'s>(seen: &'s ControllerView, change: &'s StagedAnnotation) -> impl DoubleEndedIterator<Item = Apply> + 's {
     (0..SLOTS).rev().filter_map(|slot| {
         let claim = seen.claims[slot]?;
         let want: Want = *change.target.wants().get(place(slot).0)?;
@@ -219,7 +221,7 @@ fn due<'s>(seen: &'s Seen, change: &'s StagedChange) -> impl DoubleEndedIterator
     })
 }
 
-fn lowest_first(seen: &Seen, change: &StagedChange, decision: &mut Decision) {
+fn lowest_first(seen: &ControllerView, change: &StagedAnnotation, decision: &mut PlanDecision) {
     if decision.writes.iter().any(is_apply) {
         decision.writes.retain(|write| !is_apply(write));
         let last = due(seen, change).min_by_key(|apply| place(apply.slot.into()).1);
@@ -227,8 +229,8 @@ fn lowest_first(seen: &Seen, change: &StagedChange, decision: &mut Decision) {
     }
 }
 
-/// No Pod is replaced.
-fn hold(seen: &Seen) -> Option<Write> {
+/// A partition that replaces no Pod.
+fn hold(seen: &ControllerView) -> Option<Write> {
     let to = seen.set.spec.replicas;
     let hold = Write::Partition {
         uid: Some(SEEN),
@@ -238,8 +240,8 @@ fn hold(seen: &Seen) -> Option<Write> {
     (seen.set.spec.partition < to && !seen.set.spec.on_delete).then_some(hold)
 }
 
-/// A claim whose Pod is not there.
-fn orphan(seen: &Seen) -> Option<Write> {
+/// The deletion of a claim without a Pod.
+fn orphan(seen: &ControllerView) -> Option<Write> {
     let slot = (0..SLOTS).find(|slot| {
         seen.pods[place(*slot).1].is_none() && seen.claims[*slot].is_some_and(|claim| !claim.terminating)
     })?;

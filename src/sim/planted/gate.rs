@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::Planted;
 use crate::sim::api::Api;
-use crate::sim::objects::{Lot, ORDINALS, Resize, TEMPLATES, slot};
+use crate::sim::objects::{ORDINALS, PodHealth, ResizeState, TEMPLATES, slot};
 use crate::sim::watch::Views;
 
 impl Planted {
-    /// What the gate is asked about the Pod of an ordinal is bent: what it reads.
+    /// Changes the objects that the gate reads about the Pod of an ordinal.
     pub(crate) fn asks(self, api: &Api, cached: Option<&Views>, ordinal: usize) -> Api {
         let mut api = api.clone();
         let cached = cached.filter(|views| views.set.map(|set| set.uid) == api.set.map(|set| set.uid));
@@ -27,15 +27,15 @@ impl Planted {
             }
         }
         if let (Self::GateKeepsDisrupted, Some(pod)) = (self, &mut Arc::make_mut(&mut api.pods)[ordinal]) {
-            pod.lot = Lot::Runs;
+            pod.health = PodHealth::Running;
         }
         let claims = Arc::make_mut(&mut api.claims);
         for template in 0..TEMPLATES {
             let place = slot(template, ordinal);
             match (self, &mut claims[place]) {
                 (Self::GateSeesOtherClaims, _) => claims[place] = claims[slot(template, (ordinal + 1) % ORDINALS)],
-                (Self::GateKeepsForNode, Some(claim)) if claim.resize == Resize::Node => {
-                    claim.resize = Resize::Controller;
+                (Self::GateKeepsForNode, Some(claim)) if claim.resize == ResizeState::Node => {
+                    claim.resize = ResizeState::Controller;
                 }
                 _ => {}
             }

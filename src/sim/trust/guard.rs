@@ -1,7 +1,7 @@
-//! The guard, judged as an API server judges it: the very expressions of `deploy/guard`, in CEL.
+//! The guard: the expressions of `deploy/guard`, evaluated with a CEL library as an API server does.
 //!
-//! As there: a policy whose `matchConditions` do not all hold says nothing, a validation that does not hold denies, and with
-//! `failurePolicy: Fail` so does whatever cannot be evaluated. What that leaves out is the types, which an API server checks before.
+//! A policy is skipped if one of its `matchConditions` is false. A validation that is false denies; with
+//! `failurePolicy: Fail` so does every error. Types are not checked, because an API server does that before.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -20,25 +20,25 @@ pub(super) const MANIFESTS: [(&str, &str); 3] = [
     ("controller.yaml", include_str!("../../../deploy/guard/controller.yaml")),
 ];
 
-/// What is in force.
-pub(crate) struct Guard {
+/// The policies of the guard.
+pub(crate) struct CelGuard {
     env: Arc<Env>,
-    policies: Vec<Policy>,
-    /// What was answered, by a fingerprint of all that the expressions see: most questions are put more than once.
+    policies: Vec<GuardPolicy>,
+    /// Answers by a fingerprint of all inputs: most questions come more than once.
     answers: Mutex<FxHashMap<u64, Option<String>>>,
 }
 
 /// A ValidatingAdmissionPolicy.
-struct Policy {
+struct GuardPolicy {
     name: String,
     rules: Value,
     conditions: Vec<Program>,
-    /// By the name that expressions know it under.
+    /// The name in expressions, and the expression.
     variables: Vec<(String, Program)>,
     validations: Vec<Program>,
 }
 
-/// Who asks the authorizer for what: `authorizer`, and what its functions return.
+/// A check of the authorizer: `authorizer`, and the results of its functions.
 #[derive(Clone, Debug, Default)]
 struct Ask([String; 3]);
 
@@ -58,14 +58,14 @@ pub(super) fn manifests() -> Result<Vec<Value>, String> {
     Ok(policies)
 }
 
-impl Guard {
-    /// What the policies say.
+impl CelGuard {
+    /// Compiles the policies.
     ///
     /// # Errors
-    /// The first expression that is none of CEL, and a `failurePolicy` that lets pass what cannot be evaluated.
+    /// The first invalid expression, or a `failurePolicy` other than `Fail`.
     pub(super) fn of(manifests: &[Value]) -> Result<Self, String> {
         let env = environment().map_err(|error| error.to_string())?;
-        let policies = manifests.iter().map(|manifest| Policy::of(manifest, &env));
+        let policies = manifests.iter().map(|manifest| GuardPolicy::of(manifest, &env));
         Ok(Self {
             policies: policies.collect::<Result<_, _>>()?,
             env: Arc::new(env),
@@ -73,7 +73,7 @@ impl Guard {
         })
     }
 
-    /// Why the request is denied, if it is: the policy, and the number of the validation.
+    /// The policy and the number of the validation that deny the request, if any does.
     pub(super) fn denial(&self, request: &Value, object: &Value, old: &Value) -> Option<String> {
         let mut hasher = DefaultHasher::new();
         (request, object, old).hash(&mut hasher);
@@ -98,7 +98,7 @@ impl Guard {
     }
 }
 
-impl Policy {
+impl GuardPolicy {
     fn of(manifest: &Value, env: &Env) -> Result<Self, String> {
         let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
         let spec = &manifest["spec"];
@@ -146,7 +146,7 @@ impl Policy {
         })
     }
 
-    /// The context holds what the request says.
+    /// The context contains the request.
     fn denial(&self, context: &Context<'_, '_>) -> Option<String> {
         let mut context = context.new_inner_scope();
         let mut failed = None;
@@ -161,7 +161,7 @@ impl Policy {
             return failed;
         }
         for (name, program) in &self.variables {
-            // An API server evaluates a variable where it is used: one that fails and is not used makes no difference.
+            // An API server evaluates variables lazily: an unused variable may fail.
             let value = Cel::resolve_val(program.expression(), &context).map(CowVal::into_owned);
             if let Ok(value) = value {
                 context.add_variable_as_val(name, value);
@@ -176,7 +176,7 @@ impl Policy {
     }
 }
 
-/// The language as API servers speak it, as far as the guard uses it.
+/// The CEL environment of an API server, as far as the guard uses it.
 fn environment() -> Result<Env, cel::DeclarationError> {
     let mut env = Env::stdlib();
     env.add_extension(extensions::strings)?;
@@ -188,7 +188,7 @@ fn environment() -> Result<Env, cel::DeclarationError> {
         };
         env.add_member_overload(name, name, ASK.to_owned(), vec![STRING_TYPE], op)?;
     }
-    // bob may do everything in his namespace but with PVCs: the verb makes no difference.
+    // bob may do everything in his namespace, except with PVCs: the verb makes no difference.
     env.add_member_overload("check", "check", ASK.to_owned(), vec![STRING_TYPE], |mut args| {
         Ok(args.remove(0))
     })?;
@@ -233,7 +233,7 @@ impl Val for Ask {
 
 impl StaticVal for Ask {}
 
-impl fmt::Debug for Guard {
+impl fmt::Debug for CelGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
             .entries(self.policies.iter().map(|policy| &policy.name))

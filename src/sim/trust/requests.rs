@@ -1,37 +1,37 @@
-//! What bob may send.
+//! bob's requests.
 
 use serde_json::{Value, json};
 
 use super::super::schedule::Random;
-use super::store::{self, REVISED, Store, template};
+use super::manifests::{self, REVISED, template};
 use crate::templates::{Phase, UpdatePolicy, keys};
 
-/// A request of bob's.
+/// A request of bob.
 #[derive(Clone, Debug)]
-pub(super) enum Request {
+pub(super) enum BobRequest {
     /// `kubectl delete`.
     Delete,
-    /// What is there is read, changed and sent; a StatefulSet that is not there is created.
+    /// Reads the StatefulSet, or creates it if it does not exist, and sends it with edits.
     Write {
-        /// `status`, or nothing.
+        /// `status`, or empty.
         subresource: &'static str,
         /// `options.fieldManager`
         manager: &'static str,
         dry_run: bool,
-        edits: Vec<Edit>,
+        edits: Vec<BobEdit>,
     },
 }
 
-/// A change of the object before it is sent.
+/// An edit of the object.
 #[derive(Clone, Debug)]
-pub(super) enum Edit {
-    /// An annotation gets a value, or goes.
+pub(super) enum BobEdit {
+    /// Sets or removes an annotation.
     Annotate(&'static str, Option<String>),
-    /// The owners.
+    /// Sets the owner references.
     Own(Value),
-    /// The templates.
+    /// Sets the templates.
     Templates(Value),
-    /// Anything else, by its JSON pointer.
+    /// Sets another field, by JSON pointer.
     Other(&'static str, Value),
 }
 
@@ -44,13 +44,13 @@ const POLICIES: [Option<&str>; 6] = [
     None,
 ];
 
-impl Request {
-    pub(super) fn random(random: &mut Random, store: &Store) -> Self {
+impl BobRequest {
+    pub(super) fn random(random: &mut Random, uid: &str) -> Self {
         if random.below(24) == 0 {
             return Self::Delete;
         }
         let subresource = if random.below(4) == 0 { "status" } else { "" };
-        let edits = (0..=random.below(3)).map(|_| Edit::random(random, store));
+        let edits = (0..=random.below(3)).map(|_| BobEdit::random(random, uid));
         Self::Write {
             subresource,
             edits: edits.collect(),
@@ -60,12 +60,12 @@ impl Request {
     }
 }
 
-impl Edit {
-    fn random(random: &mut Random, store: &Store) -> Self {
+impl BobEdit {
+    fn random(random: &mut Random, uid: &str) -> Self {
         let flag = |random: &mut Random, values: &[Option<&str>]| random.pick(values).map(str::to_owned);
         match random.below(12) {
             0..=2 => Self::Annotate(keys::UPDATE_POLICY, flag(random, &POLICIES)),
-            3..=4 => Self::Annotate(keys::STAGED, staged(random, store)),
+            3..=4 => Self::Annotate(keys::STAGED, staged(random, uid)),
             5..=6 => Self::Own(owners(random)),
             7 => Self::Templates(json!([template(random.pick(&["5Gi", "10Gi", "20Gi", "99Gi"]))])),
             8 => Self::Annotate(keys::PAUSED, flag(random, &[Some("true"), Some("false"), None])),
@@ -94,7 +94,7 @@ impl Edit {
         }
     }
 
-    /// Changes the object.
+    /// Edits the object.
     pub(super) fn apply(&self, object: &mut Value) {
         match self {
             Self::Annotate(key, Some(value)) => object["metadata"]["annotations"][key] = value.as_str().into(),
@@ -114,8 +114,8 @@ impl Edit {
     }
 }
 
-/// What bob may write in place of a staged change: one of his own, another of alice's, nothing, or none at all.
-fn staged(random: &mut Random, store: &Store) -> Option<String> {
+/// bob's value for the annotation `staged`: a change of his own, another of alice, an invalid one, or none.
+fn staged(random: &mut Random, uid: &str) -> Option<String> {
     let policy = random.pick(&[
         UpdatePolicy::InPlace,
         UpdatePolicy::InPlace,
@@ -126,8 +126,8 @@ fn staged(random: &mut Random, store: &Store) -> Option<String> {
     match random.below(6) {
         0 => None,
         1 => Some("{}".to_owned()),
-        2 => Some(store::staged_change(size, "of-another", policy, phase)),
-        _ => Some(store::staged_change(size, &store.uid(), policy, phase)),
+        2 => Some(manifests::staged_change(size, "of-another", policy, phase)),
+        _ => Some(manifests::staged_change(size, uid, policy, phase)),
     }
 }
 

@@ -1,35 +1,36 @@
-//! The long run of the search: with the policy alone, with the guard alone, and with both.
+//! The search in CI: with the policy, with the guard, and with both.
 
 use std::fmt;
 use std::time::Instant;
 
-use super::super::run::{Effort, PLANTED_SCHEDULES, STRIDE, Say, in_threads};
-use super::{Hole, Judges, Tried, play, search};
+use super::super::run::{Effort, PLANTED_SCHEDULES, ReportProgress, STRIDE, in_threads};
+use super::judges::{Hole, Judges};
+use super::{TrustTally, play, search};
 
-/// What was tried.
+/// The numbers of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Numbers {
-    /// With whom, and how many sequences.
+pub struct TrustNumbers {
+    /// The admission, and the number of sequences.
     searches: Vec<(&'static str, u64)>,
     seconds: u64,
 }
 
-/// Whoever has no rights on PVCs has none changed, and each way that was open once is found if it is open.
+/// Searches for a sequence that changes a PVC, and checks that each former hole is found.
 ///
 /// # Errors
-/// The story of the first sequence after which a PVC would change.
-pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
+/// The trace of the first sequence after which a PVC would change.
+pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<TrustNumbers, String> {
     let started = Instant::now();
-    let mut numbers = Numbers::default();
+    let mut numbers = TrustNumbers::default();
     if effort.first > 0 {
         return Ok(numbers);
     }
     for hole in [Hole::Status, Hole::Owner] {
         for judges in [Judges::policy(Some(hole)), Judges::guard(Some(hole))?] {
-            let found = |seed: &u64| play(*seed, &judges, &mut Tried::default()).is_err();
+            let found = |seed: &u64| play(*seed, &judges, &mut TrustTally::default()).is_err();
             let seed = (0..PLANTED_SCHEDULES).find(found);
             let seed = seed.ok_or_else(|| format!("{hole:?} of the {} was not found", judges.name))?;
-            say(&format!("{hole:?} of the {}: sequence {seed}: S18", judges.name));
+            report(&format!("{hole:?} of the {}: sequence {seed}: S18", judges.name));
         }
     }
     for (judges, sequences) in [
@@ -38,9 +39,9 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
         (Judges::both(None, None)?, effort.sequences),
     ] {
         let tried = in_threads(|part, found| search((part, sequences, STRIDE), &judges, found))?;
-        let sum = |of: fn(&Tried) -> u64| tried.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&TrustTally) -> u64| tried.iter().map(of).sum::<u64>();
         let sequences = sum(|tried| tried.sequences);
-        say(&format!(
+        report(&format!(
             "{}: {sequences} sequences of {} requests without rights on PVCs, {} stored, {} denied by the guard: no PVC changes",
             judges.name,
             sum(|tried| tried.requests),
@@ -53,7 +54,7 @@ pub fn prove(effort: &Effort, say: Say<'_>) -> Result<Numbers, String> {
     Ok(numbers)
 }
 
-impl fmt::Display for Numbers {
+impl fmt::Display for TrustNumbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let searches = self
             .searches

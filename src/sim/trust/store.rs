@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::super::schedule::Random;
-use super::requests::Request;
-use super::{Hole, Judges};
+use super::judges::{Hole, Judges};
+use super::manifests::{REVISED, staged_change, template};
+use super::requests::BobRequest;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
 use crate::claims::Owner;
@@ -13,10 +14,7 @@ use crate::rollout::target::Target;
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy, keys};
 use crate::wire;
 
-/// The revision of what alice staged.
-pub(super) const REVISED: &str = "m6mrc6cwlq";
-
-/// What administrators set.
+/// The settings of the policy.
 const SETTINGS: [&str; 6] = [
     "{}",
     r#"{"defaultUpdatePolicy":"InPlace"}"#,
@@ -28,26 +26,26 @@ const SETTINGS: [&str; 6] = [
 
 pub(super) struct Store {
     set: Option<Value>,
-    /// How many StatefulSets of the name there were: each has another uid.
+    /// The number of StatefulSets created so far: each has another uid.
     made: u32,
-    /// What alice has staged is to reach existing PVCs.
+    /// alice's staged change is rolled out to existing PVCs.
     rolls_out: bool,
     settings: Settings,
     text: &'static str,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// Stored, or deleted; or it would be, but for the dry run.
+pub(super) enum RequestOutcome {
+    /// Stored or deleted, or a dry run of that.
     Stored,
-    /// The API server itself would not have it.
+    /// The validation of the API server failed.
     Invalid,
-    /// By whom.
+    /// The name of the policy or guard that denied it.
     Denied(String),
 }
 
-/// bob may not, and there is nothing.
+/// The lookups of the policy: bob may not patch PVCs, and no other object exists.
 struct Bob;
 
 impl Lookups for Bob {
@@ -60,28 +58,8 @@ impl Lookups for Bob {
     }
 }
 
-/// A template of a size.
-pub(super) fn template(size: &str) -> Value {
-    json!({"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}})
-}
-
-/// A staged change.
-pub(super) fn staged_change(size: &str, uid: &str, update_policy: UpdatePolicy, phase: Phase) -> String {
-    let templates = ClaimTemplate::list_from_value(json!([template(size)])).unwrap_or_default();
-    let (by, manager, uid) = ("alice".to_owned(), "helm".to_owned(), uid.to_owned());
-    let change = StagedChange {
-        by,
-        manager,
-        phase,
-        templates,
-        uid,
-        update_policy,
-    };
-    change.write().unwrap_or_default()
-}
-
 impl Store {
-    /// A StatefulSet of alice's, for which she may have staged 20Gi.
+    /// A StatefulSet of alice, for which she may have staged 20Gi.
     pub(super) fn random(random: &mut Random) -> Self {
         let text = random.pick(&SETTINGS);
         let mut store = Self {
@@ -136,10 +114,10 @@ impl Store {
         self.set.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string)
     }
 
-    /// What became of it.
-    pub(super) fn send(&mut self, request: &Request, judges: &Judges) -> Outcome {
+    /// Sends a request.
+    pub(super) fn send(&mut self, request: &BobRequest, judges: &Judges) -> RequestOutcome {
         let old = self.set.clone();
-        let Request::Write {
+        let BobRequest::Write {
             subresource,
             manager,
             dry_run,
@@ -151,10 +129,10 @@ impl Store {
             if denial == Some(None) {
                 self.set = None;
             }
-            return denial.map_or(Outcome::Invalid, Outcome::of);
+            return denial.map_or(RequestOutcome::Invalid, RequestOutcome::of);
         };
         if old.is_none() && !subresource.is_empty() {
-            return Outcome::Invalid;
+            return RequestOutcome::Invalid;
         }
         let mut new = old.clone().unwrap_or_else(|| self.created());
         for edit in edits {
@@ -172,19 +150,19 @@ impl Store {
             _ => ask(self.text, request.clone(), old.as_ref(), new),
         };
         let Some(admitted) = admitted else {
-            return Outcome::Denied("the policy".to_owned());
+            return RequestOutcome::Denied("the policy".to_owned());
         };
         let Some(stored) = validated(old.as_ref(), admitted, subresource) else {
-            return Outcome::Invalid;
+            return RequestOutcome::Invalid;
         };
         let denial = judges.guard_denies(&request, &stored, old.as_ref().unwrap_or(&Value::Null));
         if denial.is_none() && !dry_run {
             self.set = Some(stored);
         }
-        Outcome::of(denial)
+        RequestOutcome::of(denial)
     }
 
-    /// What bob creates in place of one that was deleted.
+    /// The StatefulSet that bob creates after a deletion.
     fn created(&mut self) -> Value {
         self.made += 1;
         json!({
@@ -197,13 +175,13 @@ impl Store {
         })
     }
 
-    /// The revision that existing PVCs are brought to.
+    /// The revision that is rolled out to existing PVCs.
     fn desired(&self) -> Option<Revision> {
         let view = view(self.set.as_ref()?)?;
         Target::of(&view, &self.settings).ok().map(|target| target.revision)
     }
 
-    /// What would happen to PVCs that nobody with the right asked for.
+    /// A change of PVCs that alice did not ask for, if there is one.
     pub(super) fn broken(&self) -> Option<String> {
         if let Some(revision) = self.desired() {
             let is_alices = self.made == 1 && self.rolls_out && revision.as_str() == REVISED;
@@ -217,7 +195,7 @@ impl Store {
     }
 }
 
-impl Outcome {
+impl RequestOutcome {
     fn of(denial: Option<String>) -> Self {
         denial.map_or(Self::Stored, Self::Denied)
     }
@@ -227,7 +205,7 @@ fn is_owned(set: &Value) -> bool {
     set["metadata"]["ownerReferences"][0]["controller"] == true
 }
 
-/// A request of bob's, without the object.
+/// A request of bob, without the object.
 fn review((operation, subresource, manager, dry_run): (&str, &str, &str, bool)) -> Value {
     json!({
         "uid": "r", "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"},
@@ -237,7 +215,7 @@ fn review((operation, subresource, manager, dry_run): (&str, &str, &str, bool)) 
     })
 }
 
-/// The object as the policy lets it through.
+/// The object as the policy admits it; `None` if it denies.
 fn ask(settings: &str, mut request: Value, old: Option<&Value>, new: Value) -> Option<Value> {
     (request["oldObject"], request["object"]) = (json!(old), new);
     let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
@@ -251,9 +229,9 @@ fn ask(settings: &str, mut request: Value, old: Option<&Value>, new: Value) -> O
     })
 }
 
-/// What the API server stores: an update of the status leaves the spec as it was, one of the object its templates.
+/// The stored object: an update of the status keeps the spec, an update of the object must keep the templates.
 fn validated(old: Option<&Value>, mut new: Value, subresource: &str) -> Option<Value> {
-    // What is empty is not there, once it was read.
+    // Empty fields are dropped.
     if let Some(metadata) = new["metadata"].as_object_mut() {
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
             annotations.retain(|_, value| !value.is_null());
@@ -270,7 +248,7 @@ fn validated(old: Option<&Value>, mut new: Value, subresource: &str) -> Option<V
     (templates(old) == templates(&new) && new["metadata"]["uid"] == old["metadata"]["uid"]).then_some(new)
 }
 
-/// What the controller reads of it.
+/// The StatefulSet as the controller reads it.
 fn view(set: &Value) -> Option<SetView> {
     let metadata = &set["metadata"];
     let annotation = |key: &str| metadata["annotations"][key].as_str();

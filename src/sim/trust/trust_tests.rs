@@ -1,26 +1,27 @@
-//! The search finds what is there to be found.
+//! The search finds every hole, and nothing else.
 
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
-use super::guard::{self, Guard};
-use super::store::{REVISED, template};
-use super::{Hole, Judges, Tried, play, search};
+use super::guard::{self, CelGuard};
+use super::judges::{Hole, Judges};
+use super::manifests::{REVISED, template};
+use super::{TrustTally, play, search};
 use crate::templates::{ClaimTemplate, Revision};
 
 fn found(judges: &Judges) -> Option<String> {
-    (0..1_000).find_map(|seed| play(seed, judges, &mut Tried::default()).err())
+    (0..1_000).find_map(|seed| play(seed, judges, &mut TrustTally::default()).err())
 }
 
 #[test]
-fn s18_no_sequence_of_bobs_requests_changes_a_pvc() {
+fn s18_no_sequence_changes_a_pvc() {
     for judges in [
         Judges::policy(None),
         Judges::guard(None).expect("the guard"),
         Judges::both(None, None).expect("both"),
     ] {
-        let tried = search((0, 1_000, 1), &judges, &AtomicBool::new(false)).unwrap_or_else(|story| panic!("{story}"));
+        let tried = search((0, 1_000, 1), &judges, &AtomicBool::new(false)).unwrap_or_else(|trace| panic!("{trace}"));
         assert_eq!(tried.sequences, 1_000);
         assert!(tried.stored > 400 && tried.stored < tried.requests, "{tried:?}");
         assert_eq!(tried.guarded > 100, judges.guard.is_some(), "{tried:?}");
@@ -28,14 +29,14 @@ fn s18_no_sequence_of_bobs_requests_changes_a_pvc() {
 }
 
 #[test]
-fn s18_each_way_that_was_open_is_found_if_it_is_open() {
+fn s18_open_hole_is_found() {
     for hole in [Hole::Status, Hole::Owner] {
         for judges in [
             Judges::policy(Some(hole)),
             Judges::guard(Some(hole)).expect("the guard"),
         ] {
             assert!(
-                found(&judges).is_some_and(|story| story.contains("BROKEN S18")),
+                found(&judges).is_some_and(|trace| trace.contains("BROKEN S18")),
                 "{hole:?} {judges:?}"
             );
         }
@@ -43,7 +44,7 @@ fn s18_each_way_that_was_open_is_found_if_it_is_open() {
 }
 
 #[test]
-fn s18_a_way_that_is_open_in_one_is_closed_by_the_other() {
+fn s18_hole_in_one_is_closed_by_the_other() {
     for hole in [Hole::Status, Hole::Owner] {
         for (of_policy, of_guard) in [(Some(hole), None), (None, Some(hole))] {
             let judges = Judges::both(of_policy, of_guard).expect("both");
@@ -52,11 +53,11 @@ fn s18_a_way_that_is_open_in_one_is_closed_by_the_other() {
     }
 }
 
-/// A request about a StatefulSet of bob's, and what becomes of it.
+/// A request about a StatefulSet of bob, and its outcome.
 type Row = (&'static str, &'static str, Value, Value, Option<&'static str>);
 
 #[test]
-fn guard_in_the_model_denies_what_an_api_server_denies() {
+fn guard_in_model_denies_as_api_server() {
     let with = |annotations: Value| json!({"metadata": {"name": "web", "annotations": annotations}});
     let (staged, right, phase) = (
         json!({"claim-rollout.io/staged": "{}"}),
@@ -87,7 +88,7 @@ fn guard_in_the_model_denies_what_an_api_server_denies() {
         ("DELETE", "", finalizer.clone(), Value::Null, Some("validation 0")),
         ("DELETE", "", with(json!({})), Value::Null, None),
     ];
-    let guard = Guard::of(&guard::manifests().expect("manifests")).expect("the guard");
+    let guard = CelGuard::of(&guard::manifests().expect("manifests")).expect("the guard");
     for (operation, subresource, old, object, expected) in rows {
         let request = json!({
             "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"}, "subResource": subresource,
@@ -103,7 +104,7 @@ fn guard_in_the_model_denies_what_an_api_server_denies() {
 }
 
 #[test]
-fn guard_in_the_model_is_all_that_is_deployed() {
+fn guard_in_model_is_deployed_guard() {
     let kustomization: Value =
         serde_saphyr::from_str(include_str!("../../../deploy/guard/kustomization.yaml")).expect("YAML");
     let files: Vec<&str> = guard::MANIFESTS.iter().map(|(file, _)| *file).collect();
@@ -119,7 +120,7 @@ fn guard_in_the_model_is_all_that_is_deployed() {
 }
 
 #[test]
-fn the_revision_of_alices_wish_is_the_one_that_is_named() {
+fn staged_revision_of_alice_is_constant() {
     let templates = ClaimTemplate::list_from_value(json!([template("20Gi")])).expect("a template");
     assert_eq!(Revision::of(&templates).as_str(), REVISED);
 }

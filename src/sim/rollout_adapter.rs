@@ -1,23 +1,30 @@
-//! The adapter to decision two: from what a controller sees in the model to a [`Snapshot`], and from [`Action`]s back.
+//! The adapter to `plan`: from the view of a controller to a [`Snapshot`](crate::rollout::Snapshot), and from
+//! [`Action`]s back.
 //!
-//! Uids and versions are renamed on the way in: what is seen of one claim is the same question whatever its uid is. On the
-//! way out they are what they stood for, so a write of the decision for the wrong object is one in the model, too.
+//! Uids and versions are renamed on the way in, so that questions do not depend on them. On the way out they get
+//! their real values: a write for the wrong object stays one.
 
 use std::collections::BTreeMap;
 
-use super::api::{Apply, Write};
+use super::controller_view::{ControllerView, NOW, SEEN, STARTED, VERSION, claim_uid};
 use super::coverage::Coverage;
-use super::mind::{Decision, Mind};
-use super::names::{self, TIER, number, whole_gi};
-use super::objects::{Age, Claim, SLOTS, Set, StagedChange, Uid, Version};
+use super::names::{self, TIER, claim_name, number, whole_gi};
+use super::objects::{Age, ClaimObject, SLOTS, SetObject, StagedAnnotation, Uid, Version};
+use super::plan_decision::PlanDecision;
 use super::planted::Planted;
-use super::seen::{NOW, SEEN, Seen, VERSION, WISHED, claim_uid};
-use super::snapshot::{claim_name, snapshot};
+use super::snapshot::snapshot;
+use super::texts::Texts;
+use super::write::{Apply, Write};
 use crate::rollout::{self, Action, Progress, Reason, Target, plan};
 use crate::templates::{Phase, Revision};
 
-/// A write with the uids and versions that were seen.
-pub(crate) fn real(write: Write, set: &Set, claims: &[Option<Claim>; SLOTS], planted: Option<Planted>) -> Write {
+/// A write with real uids and versions.
+pub(crate) fn real(
+    write: Write,
+    set: &SetObject,
+    claims: &[Option<ClaimObject>; SLOTS],
+    planted: Option<Planted>,
+) -> Write {
     let of_set = |uid: Option<Uid>| uid.map(|uid| if uid == SEEN { set.uid } else { Uid::MAX });
     let set_version = |version: Option<Version>| version.map(|seen| if seen == VERSION { set.version } else { 0 });
     let write = match write {
@@ -38,7 +45,7 @@ pub(crate) fn real(write: Write, set: &Set, claims: &[Option<Claim>; SLOTS], pla
         Write::StagedChange { uid, version, change } => Write::StagedChange {
             uid: of_set(uid),
             version: set_version(version),
-            change: change.map(|change| StagedChange {
+            change: change.map(|change| StagedAnnotation {
                 uid: if change.uid == SEEN { set.uid } else { change.uid },
                 ..change
             }),
@@ -58,35 +65,35 @@ pub(crate) fn real(write: Write, set: &Set, claims: &[Option<Claim>; SLOTS], pla
     planted.map_or(write, |planted| planted.sends(write))
 }
 
-/// Asks `plan`.
-pub(crate) fn ask(mind: &mut Mind, seen: &Seen) -> Decision {
-    let snapshot = snapshot(mind, seen);
+/// Calls `plan`.
+pub(crate) fn ask(texts: &mut Texts, seen: &ControllerView, silent: bool) -> PlanDecision {
+    let snapshot = snapshot(texts, seen);
     let plan = plan(&snapshot);
     let mut coverage = Coverage::of(&snapshot, &plan);
     let mut writes = Vec::new();
-    let mut tells = Vec::new();
+    let mut events = Vec::new();
     for action in &plan.actions {
         coverage.acted(action);
         match action {
             Action::Event(event) => {
                 let slot = event.claim.as_ref().and_then(|(name, _)| slot_of(name));
-                let text = mind.number(event.message.clone(), || (blank(), event.message.clone()));
-                tells.push((event.reason, slot, text));
+                let text = texts.number(event.message.clone(), || (blank(), event.message.clone()));
+                events.push((event.reason, slot, text));
             }
-            action => writes.extend(write(mind, action)),
+            action => writes.extend(write(texts, action)),
         }
     }
-    let begins = tells.iter().any(|(reason, ..)| *reason == Reason::ClaimsStaged);
-    let says = if mind.silent { 0 } else { report(mind, &plan.progress) };
-    Decision {
+    let begins = events.iter().any(|(reason, ..)| *reason == Reason::ClaimsStaged);
+    let content = if silent { 0 } else { report(texts, &plan.progress) };
+    PlanDecision {
         writes,
-        tells,
-        says,
+        events,
+        content,
         requeue: plan
             .requeue_after
             .map(|requeue| Age::try_from(requeue).unwrap_or(Age::MAX)),
         settled: plan.settled,
-        begins: begins && !mind.silent,
+        begins: begins && !silent,
         stuck: stuck(&plan.progress),
         rolls_out: Target::of(&snapshot.set, &snapshot.settings).is_ok(),
         coverage,
@@ -110,8 +117,8 @@ fn blank() -> rollout::Previous {
     }
 }
 
-/// The number of a progress. What is known of it afterwards is what the ClaimRollout holds.
-fn report(mind: &mut Mind, progress: &Progress) -> u32 {
+/// The number of a report. The ClaimRollout keeps what the next decision reads of it.
+fn report(texts: &mut Texts, progress: &Progress) -> u32 {
     let known = |progress: &Progress| {
         let claims = progress.claims.iter().map(|claim| {
             let state = claim.state.as_str().to_owned();
@@ -119,7 +126,7 @@ fn report(mind: &mut Mind, progress: &Progress) -> u32 {
         });
         let previous = rollout::Previous {
             revision: progress.update_revision.clone(),
-            started: Some(WISHED),
+            started: Some(STARTED),
             claims: claims.collect(),
             moved: NOW,
             ready: progress.ready.reason.to_owned(),
@@ -131,12 +138,12 @@ fn report(mind: &mut Mind, progress: &Progress) -> u32 {
         let claims: Vec<String> = claims.collect();
         (previous, format!("{}; {}", progress.ready.reason, claims.join(", ")))
     };
-    // When it was first seen is kept beside it.
+    // The start time is kept beside the number.
     let timeless = Progress {
         started: 0,
         ..progress.clone()
     };
-    mind.number(format!("{timeless:?}"), || known(progress))
+    texts.number(format!("{timeless:?}"), || known(progress))
 }
 
 fn slot_of(name: &str) -> Option<u8> {
@@ -149,8 +156,8 @@ fn parse<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.trim_start_matches('u').parse().ok()
 }
 
-/// A write of the decision in the words of the model.
-fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
+/// An action as a write of the model.
+fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
     Some(match action {
         Action::ApplyClaim(apply) => Write::Apply(Apply {
             slot: slot_of(apply.name.as_str())?,
@@ -159,7 +166,7 @@ fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
             size: whole_gi(&apply.storage),
             class: number(apply.volume_attributes_class_name.as_deref(), "class-"),
             tier: number(apply.labels.get(TIER).map(String::as_str), "t"),
-            revision: mind.names.target(apply.revision.as_str())?,
+            revision: texts.names.target(apply.revision.as_str())?,
             others: u8::try_from(apply.labels.keys().filter(|key| *key != TIER).count() + apply.annotations.len())
                 .ok()?,
             taken_back: apply.taken_back.is_some(),
@@ -168,7 +175,7 @@ fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
             uid: parse(&set.set_uid),
             version: parse(&set.resource_version),
             change: match &set.change {
-                Some(change) => Some(StagedChange {
+                Some(change) => Some(StagedAnnotation {
                     target: names::target(&change.templates),
                     complete: change.phase == Phase::Complete,
                     policy: change.update_policy,
@@ -182,7 +189,7 @@ fn write(mind: &mut Mind, action: &Action) -> Option<Write> {
             version: parse(&set.resource_version),
             ready: match &set.ready {
                 Some(ready) => Some((
-                    mind.names.target(ready.revision.as_str())?,
+                    texts.names.target(ready.revision.as_str())?,
                     u8::try_from(ready.ordinal).ok()?,
                 )),
                 None => None,

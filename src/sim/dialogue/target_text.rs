@@ -1,26 +1,26 @@
-//! Wishes as short texts, and back: `3c1t2+4` is 3 Gi, class 1 and tier 2, and 4 Gi in the second template.
+//! Targets as short texts, and back: `3c1t2+4` is 3 Gi with class 1 and tier 2, and 4 Gi in the second template.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Target, Want};
+use super::{ModelTarget, Want};
 use crate::sim::names;
 use crate::templates::ClaimTemplate;
 
-/// `spec.volumeClaimTemplates` of a wish, as JSON.
+/// `spec.volumeClaimTemplates` of a target, as JSON.
 #[must_use]
-pub fn templates(target: &Target) -> String {
+pub fn templates(target: &ModelTarget) -> String {
     names::text(target)
 }
 
-/// The wish that templates are; whatever the model does not know is left out.
+/// The target of templates, without fields that the model does not have.
 #[must_use]
-pub fn target_of(templates: &[ClaimTemplate]) -> Target {
+pub fn target_of(templates: &[ClaimTemplate]) -> ModelTarget {
     names::target(templates)
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ModelTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, want) in self.wants().iter().enumerate() {
             let plus = if number == 0 { "" } else { "+" };
@@ -35,17 +35,17 @@ impl fmt::Display for Target {
     }
 }
 
-impl Serialize for Target {
+impl Serialize for ModelTarget {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Target {
+impl<'de> Deserialize<'de> for ModelTarget {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let wants: Option<Vec<Want>> = text.split('+').map(read).collect();
-        let wants = wants.ok_or_else(|| de::Error::custom(format!("expected a wish, but found {text}")))?;
+        let wants = wants.ok_or_else(|| de::Error::custom(format!("expected a target, but found {text}")))?;
         Ok(Self::of(&wants))
     }
 }
@@ -57,7 +57,7 @@ fn read(text: &str) -> Option<Want> {
     Some(Want { size, class, tier })
 }
 
-/// What is before a letter, and the number after it.
+/// The text before a letter, and the number after it.
 fn part(text: &str, letter: char) -> Option<(&str, u8)> {
     match text.split_once(letter) {
         Some((text, number)) => Some((text, number.parse().ok()?)),

@@ -1,79 +1,80 @@
-//! What is there, in words that mean the same on both sides: names of uids and resourceVersions differ, so it is told only
-//! which object has changed, and the how-manieth of its name it is.
+//! The objects as texts that both sides share. Uids and resourceVersions differ between the sides, so a text contains
+//! only which objects have changed, and a number for each object of the same name.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A StatefulSet.
 #[derive(Clone, Debug, Default)]
-pub struct SetSight {
+pub struct ObservedSet {
     /// `spec.replicas`
     pub replicas: u64,
-    /// What Pods run.
+    /// The image of the Pod template.
     pub image: String,
-    /// The templates.
+    /// `spec.volumeClaimTemplates`
     pub live: String,
-    /// The annotation `staged`, if it is a record of this set: wish, phase and policy.
+    /// A valid annotation `staged`: target, phase and policy.
     pub staged: Option<String>,
     /// The annotations `update-policy`, `paused`, `sync`, `ready` and `withdraw`.
     pub annotations: [Option<String>; 5],
-    /// The partition; nothing with `OnDelete`.
+    /// The partition; `None` with `OnDelete`.
     pub partition: Option<u64>,
-    /// Another controller owns it.
+    /// Another controller owns the set.
     pub owned: bool,
-    /// Its status is about its generation.
+    /// The status has observed the generation.
     pub observed: bool,
 }
 
-/// A claim.
+/// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Default)]
-pub struct ClaimSight {
-    /// What it asks for.
+pub struct ObservedClaim {
+    /// The requested size.
     pub request: String,
-    /// What it has; nothing before it is bound.
+    /// The capacity; `None` until the claim is bound.
     pub capacity: Option<String>,
-    /// The attributes class that it asks for, and the one that it has.
+    /// The requested and the current attributes class.
     pub classes: [Option<String>; 2],
     /// The label `tier`.
     pub tier: Option<String>,
-    /// The selector's label is there.
+    /// The claim has the selector's label.
     pub selected: bool,
-    /// Our label: the wish that it names.
+    /// The target that our label names.
     pub revision: Option<String>,
-    /// Who owns it: `set`, `other`.
+    /// The owner: `set` or `other`.
     pub owner: Option<&'static str>,
-    /// It is being deleted.
+    /// The claim has a deletionTimestamp.
     pub terminating: bool,
-    /// Fields that our field manager owns: the size alone, the class and the tier perhaps among others.
+    /// Fields that our field manager owns: the size (alone), the class and the tier (perhaps with others).
     pub ours: [bool; 3],
-    /// How far a resize has come.
+    /// The progress of a resize.
     pub resize: String,
-    /// How far a change of the attributes class has come.
+    /// The progress of a change of the attributes class.
     pub modify: String,
 }
 
 /// A ClaimRollout.
 #[derive(Clone, Debug, Default)]
-pub struct ReportSight {
-    /// It is about the set that is there.
+pub struct ObservedReport {
+    /// The ClaimRollout belongs to the existing set.
     pub of_the_set: bool,
-    /// What it says.
-    pub says: String,
+    /// The contents, as a number.
+    pub content: String,
 }
 
-/// All objects: by name what tells one from another and from what it was before, and what it is in words.
-pub type Sights = BTreeMap<String, ((String, String), String)>;
+/// All objects by name: uid, version and text.
+pub type ObservedObjects = BTreeMap<String, ((String, String), String)>;
 
-/// Remembers what was there, and tells what has changed since.
+/// Finds what has changed between two observations.
 #[derive(Clone, Debug, Default)]
-pub struct Witness {
+pub struct ChangeTracker {
     uids: BTreeMap<String, Vec<String>>,
-    last: Sights,
+    last: ObservedObjects,
 }
 
-impl Witness {
-    /// What has changed: one entry for each object that was written, came or went, and for what was changed without a write.
-    pub fn changes(&mut self, now: Sights) -> Vec<String> {
+impl ChangeTracker {
+    /// The changes since the previous call: one entry for each object that was written, created or deleted, and for
+    /// each that changed without a write.
+    pub fn changes(&mut self, now: ObservedObjects) -> Vec<String> {
         let mut changes = Vec::new();
         for (name, (identity, words)) in &now {
             let uid = &identity.0;
@@ -90,14 +91,14 @@ impl Witness {
                 _ => changes.push(format!("{name}#{number} {words}")),
             }
         }
-        let gone = self.last.keys().filter(|name| !now.contains_key(*name));
-        changes.extend(gone.map(|name| format!("{name} is gone")));
+        let deleted = self.last.keys().filter(|name| !now.contains_key(*name));
+        changes.extend(deleted.map(|name| format!("{name} is deleted")));
         self.last = now;
         changes
     }
 }
 
-/// Words one after the other, without those that are not there.
+/// Writes the fields that are present, separated by spaces.
 fn line(f: &mut fmt::Formatter<'_>, words: &[(&str, Option<String>)]) -> fmt::Result {
     let there = words.iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
     for (number, (key, value)) in there.enumerate() {
@@ -111,7 +112,7 @@ fn flag(holds: bool) -> Option<String> {
     holds.then(String::new)
 }
 
-impl fmt::Display for SetSight {
+impl fmt::Display for ObservedSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [policy, paused, sync, ready, withdraw] = self.annotations.clone();
         let words = [
@@ -132,7 +133,7 @@ impl fmt::Display for SetSight {
     }
 }
 
-impl fmt::Display for ClaimSight {
+impl fmt::Display for ObservedClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [wanted, current] = self.classes.clone();
         let ours: String = ["s", "c", "t"]
@@ -158,10 +159,10 @@ impl fmt::Display for ClaimSight {
     }
 }
 
-impl fmt::Display for ReportSight {
+impl fmt::Display for ObservedReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = [
-            ("says=", Some(self.says.clone())),
+            ("content=", Some(self.content.clone())),
             ("of another set", flag(!self.of_the_set)),
         ];
         line(f, &words)

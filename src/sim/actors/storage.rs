@@ -1,35 +1,35 @@
 //! The provisioner and the resizer of a CSI driver.
 
 use crate::sim::api::Api;
-use crate::sim::objects::{Claim, Modify, Resize, place};
+use crate::sim::objects::{ClaimObject, ModifyState, ResizeState, place};
 
-/// What the driver can do.
+/// The capabilities of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Driver {
-    /// The largest volume.
+    /// The largest volume, in Gi.
     pub(crate) limit: u8,
-    /// An attributes class that it does not know; zero is none.
+    /// An attributes class that the driver does not know; 0 is none.
     pub(crate) bad_class: u8,
-    /// The file system is grown by the node.
+    /// The node expands the file system.
     pub(crate) needs_node: bool,
-    /// It is grown only when the volume is mounted again.
+    /// The node expands the file system only at the next mount.
     pub(crate) needs_remount: bool,
     /// `volumeBindingMode: WaitForFirstConsumer`
     pub(crate) first_consumer: bool,
-    /// Each first attempt fails.
+    /// The first attempt of each change fails.
     pub(crate) fails_first: bool,
 }
 
-/// What the resizer does.
+/// One step of the resizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Resizing {
-    /// It takes notice.
+    /// It writes that it has started.
     Begin,
-    /// The driver fails, and will be asked again: `Internal`, or any other answer that is not infeasible.
+    /// The driver returns an error that is retried: `Internal`, or any other that is not infeasible.
     Fail,
-    /// It ends.
+    /// The change succeeds.
     Finish,
-    /// It gives a part of what is asked for.
+    /// A part of the change succeeds.
     Partly,
 }
 
@@ -46,7 +46,7 @@ impl Default for Driver {
     }
 }
 
-/// Makes a volume for a claim that has none.
+/// Binds a volume to a claim that has none.
 pub(crate) fn provision(api: &mut Api, driver: &Driver, slot: usize) -> bool {
     let consumer = api.pods[place(slot).1].is_some();
     let Some(claim) = api.claims[slot] else {
@@ -62,7 +62,7 @@ pub(crate) fn provision(api: &mut Api, driver: &Driver, slot: usize) -> bool {
     })
 }
 
-/// Does something for a claim that asks for more than it has, or for another class.
+/// One step for a claim that requests a larger size or another class.
 pub(crate) fn resize(api: &mut Api, driver: &Driver, slot: usize, how: Resizing) -> bool {
     let Some(claim) = api.claims[slot].filter(|claim| claim.bound) else {
         return false;
@@ -84,23 +84,23 @@ pub(crate) fn resize(api: &mut Api, driver: &Driver, slot: usize, how: Resizing)
         if wants_class {
             modify(claim, &driver, how(claim.errors.modify));
         } else {
-            (claim.modify, claim.errors.modify) = (Modify::None, false);
+            (claim.modify, claim.errors.modify) = (ModifyState::None, false);
         }
     })
 }
 
 /// `expand_and_recover.go` and `resize_status.go` of external-resizer.
-fn expand(claim: &mut Claim, driver: &Driver, how: Resizing, pod: bool) {
+fn expand(claim: &mut ClaimObject, driver: &Driver, how: Resizing, pod: bool) {
     match how {
         _ if claim.request > driver.limit => {
-            (claim.resize, claim.errors.controller) = (Resize::ControllerInfeasible, true);
+            (claim.resize, claim.errors.controller) = (ResizeState::ControllerInfeasible, true);
         }
-        // It is the node's turn.
-        Resizing::Begin | Resizing::Fail if claim.resize == Resize::Node => {}
-        Resizing::Begin => claim.resize = Resize::Controller,
-        Resizing::Fail => (claim.resize, claim.errors.controller) = (Resize::Controller, true),
-        // `markForPendingNodeExpansion` keeps the error of an attempt before.
-        Resizing::Finish if driver.needs_node && pod => claim.resize = Resize::Node,
+        // The node does the rest.
+        Resizing::Begin | Resizing::Fail if claim.resize == ResizeState::Node => {}
+        Resizing::Begin => claim.resize = ResizeState::Controller,
+        Resizing::Fail => (claim.resize, claim.errors.controller) = (ResizeState::Controller, true),
+        // `markForPendingNodeExpansion` keeps the error of the previous attempt.
+        Resizing::Finish if driver.needs_node && pod => claim.resize = ResizeState::Node,
         Resizing::Finish => claim.has_grown(),
         Resizing::Partly if claim.capacity + 1 < claim.request => claim.capacity += 1,
         Resizing::Partly => {}
@@ -108,14 +108,14 @@ fn expand(claim: &mut Claim, driver: &Driver, how: Resizing, pod: bool) {
 }
 
 /// `modify_status.go` of external-resizer.
-fn modify(claim: &mut Claim, driver: &Driver, how: Resizing) {
+fn modify(claim: &mut ClaimObject, driver: &Driver, how: Resizing) {
     match how {
-        _ if claim.class == driver.bad_class => (claim.modify, claim.errors.modify) = (Modify::Infeasible, true),
-        Resizing::Begin if claim.modify == Modify::None => claim.modify = Modify::Pending,
-        Resizing::Begin | Resizing::Partly => claim.modify = Modify::InProgress,
-        Resizing::Fail => (claim.modify, claim.errors.modify) = (Modify::InProgress, true),
+        _ if claim.class == driver.bad_class => (claim.modify, claim.errors.modify) = (ModifyState::Infeasible, true),
+        Resizing::Begin if claim.modify == ModifyState::None => claim.modify = ModifyState::Pending,
+        Resizing::Begin | Resizing::Partly => claim.modify = ModifyState::InProgress,
+        Resizing::Fail => (claim.modify, claim.errors.modify) = (ModifyState::InProgress, true),
         Resizing::Finish => {
-            (claim.current_class, claim.modify) = (claim.class, Modify::None);
+            (claim.current_class, claim.modify) = (claim.class, ModifyState::None);
             claim.errors.modify = false;
         }
     }

@@ -1,19 +1,19 @@
-//! What a namespace holds, in the words that both sides share.
+//! The objects of a namespace, as texts that both sides share.
 
 use anyhow::Context as _;
 use claim_rollout::controller::FIELD_MANAGER;
-use claim_rollout::sim::dialogue::{ClaimSight, ReportSight, SetSight, Sights, target_of};
+use claim_rollout::sim::dialogue::{ObservedClaim, ObservedObjects, ObservedReport, ObservedSet, target_of};
 use claim_rollout::templates::{ClaimTemplate, Quantity, Ready, StagedChange, keys};
 use serde_json::Value;
 
-use super::neighbourhood::PROBE;
 use super::real::Real;
+use super::surroundings::PROBE;
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// Whole Gi; whatever is none is told as it is.
+/// Whole Gi; any other size is returned unchanged.
 fn gi(value: &Value) -> Option<String> {
     let written = value.as_str()?;
     let quantity = written.parse::<Quantity>().ok()?;
@@ -25,7 +25,7 @@ fn gi(value: &Value) -> Option<String> {
     })
 }
 
-/// Whether our applies own a field, and whether nobody else does.
+/// Whether our applies own a field, and whether they own it alone.
 fn ours(object: &Value, field: &str) -> (bool, bool) {
     let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
     let owners = entries.filter(|entry| entry["fieldsV1"].pointer(field).is_some());
@@ -35,46 +35,46 @@ fn ours(object: &Value, field: &str) -> (bool, bool) {
 }
 
 impl Real<'_> {
-    /// Everything.
-    pub(super) async fn sights(&mut self) -> anyhow::Result<Sights> {
+    /// All objects.
+    pub(super) async fn objects(&mut self) -> anyhow::Result<ObservedObjects> {
         let (set, report, claims) = futures::try_join!(
             self.get("statefulsets", "web"),
             self.get("claimrollouts", "web"),
             self.claims()
         )?;
-        let mut sights = Sights::new();
+        let mut objects = ObservedObjects::new();
         let uid = set.as_ref().and_then(|set| text(&set["metadata"]["uid"]));
         if let Some(set) = &set {
             let words = self.set(set)?.to_string();
-            sights.insert("set".to_owned(), self.seen("set", set, words)?);
+            objects.insert("set".to_owned(), self.seen("set", set, words)?);
         }
         if let Some(report) = &report {
-            let sight = ReportSight {
+            let observed = ObservedReport {
                 of_the_set: text(&report["spec"]["setRef"]["uid"]) == uid,
-                says: text(&report["status"]["currentRevision"]).unwrap_or_default(),
+                content: text(&report["status"]["currentRevision"]).unwrap_or_default(),
             };
-            let ((_, version), words) = self.seen("report", report, sight.to_string())?;
-            sights.insert("report".to_owned(), (("one".to_owned(), version), words));
+            let ((_, version), words) = self.seen("report", report, observed.to_string())?;
+            objects.insert("report".to_owned(), (("one".to_owned(), version), words));
         }
         for claim in claims {
             let name = text(&claim["metadata"]["name"]).context("a name")?;
             if name != PROBE {
                 let words = self.sight_of(&claim, uid.as_deref())?.to_string();
                 let seen = self.seen(&name, &claim, words)?;
-                sights.insert(name, seen);
+                objects.insert(name, seen);
             }
         }
-        Ok(sights)
+        Ok(objects)
     }
 
-    /// An object in words, with what tells it from another and from what it was.
+    /// An object as text, with its uid and the number of its changes.
     fn seen(&mut self, name: &str, object: &Value, words: String) -> anyhow::Result<((String, String), String)> {
         let uid = text(&object["metadata"]["uid"]).context("a uid")?;
         let changes = self.changes(name, object, &words);
         Ok(((uid, changes.to_string()), words))
     }
 
-    fn set(&mut self, set: &Value) -> anyhow::Result<SetSight> {
+    fn set(&mut self, set: &Value) -> anyhow::Result<ObservedSet> {
         let annotation = |key: &str| text(&set["metadata"]["annotations"][key]);
         let spec = &set["spec"];
         let uid = text(&set["metadata"]["uid"]).context("a uid")?;
@@ -82,7 +82,7 @@ impl Real<'_> {
         let staged = annotation(keys::STAGED).map(|staged| self.staged_change(&staged, &uid));
         let strategy = &spec["updateStrategy"];
         let owners = set["metadata"]["ownerReferences"].as_array();
-        Ok(SetSight {
+        Ok(ObservedSet {
             replicas: spec["replicas"].as_u64().context("replicas")?,
             image: text(&spec["template"]["spec"]["containers"][0]["image"])
                 .context("an image")?
@@ -103,7 +103,7 @@ impl Real<'_> {
         })
     }
 
-    /// A record in words. Its revision is remembered: claims carry it.
+    /// A staged change as text. Its revision is remembered for the labels of claims.
     fn staged_change(&mut self, staged: &str, uid: &str) -> String {
         if let Ok(change) = StagedChange::read(staged, uid) {
             let target = target_of(&change.templates).to_string();
@@ -118,7 +118,7 @@ impl Real<'_> {
         }
     }
 
-    /// A wish and an ordinal, if it is written as our controller does.
+    /// The annotation `ready`, if it has the format of our controller.
     fn ready(&self, ready: &str) -> String {
         ready.parse().map_or_else(
             |_| ready.to_owned(),
@@ -126,7 +126,7 @@ impl Real<'_> {
         )
     }
 
-    /// The wish of a revision.
+    /// The target of a revision.
     fn target_of(&self, revision: &str) -> String {
         self.revisions
             .get(revision)
@@ -134,7 +134,7 @@ impl Real<'_> {
             .unwrap_or_else(|| revision.to_owned())
     }
 
-    fn sight_of(&self, claim: &Value, set: Option<&str>) -> anyhow::Result<ClaimSight> {
+    fn sight_of(&self, claim: &Value, set: Option<&str>) -> anyhow::Result<ObservedClaim> {
         let (metadata, spec, status) = (&claim["metadata"], &claim["spec"], &claim["status"]);
         let owner = metadata["ownerReferences"].as_array().and_then(|owners| owners.first());
         let field = |field: &str| ours(claim, field);
@@ -145,7 +145,7 @@ impl Real<'_> {
             Some("NodeResizePending") => "Node",
             Some(other) => other,
         };
-        Ok(ClaimSight {
+        Ok(ObservedClaim {
             request: gi(&spec["resources"]["requests"]["storage"]).context("a size")?,
             capacity: gi(&status["capacity"]["storage"]),
             classes: [

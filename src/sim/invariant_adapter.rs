@@ -1,9 +1,11 @@
-//! From the objects of the model to what the guarantees are about.
+//! The adapter to the invariants: facts about the objects of the model.
 
-use super::api::{Answer, Api, Cause, Meddles, Write};
-use super::objects::{Claim, Lot, ORDINALS, Owner, Resize, SLOTS, Set, Target, place, slot};
-use super::seen::Seen;
-use super::world::World;
+use super::api::{Api, WebhookEdit};
+use super::controller_view::ControllerView;
+use super::objects::{
+    ClaimObject, ClaimOwner, ModelTarget, ORDINALS, PodHealth, ResizeState, SLOTS, SetObject, Want, place, slot,
+};
+use super::write::{ApiAnswer, DenialCause, Write};
 use crate::rollout::invariants::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What, s1_never_smaller,
     s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s6_in_turn, s7_gate, s7_keeps_no_other, s8_once,
@@ -11,8 +13,8 @@ use crate::rollout::invariants::{
 };
 use crate::templates::UpdatePolicy;
 
-/// What there is, held where a [`Scene`] can borrow it.
-pub(crate) struct Facts {
+/// Facts, owned where a [`Scene`] can borrow them.
+pub(crate) struct SceneFacts {
     set: Option<SetFacts>,
     wanted: Vec<Wanted>,
     claims: Vec<ClaimFacts>,
@@ -20,8 +22,8 @@ pub(crate) struct Facts {
     room: Option<u64>,
 }
 
-/// A wish as a number; equal wishes have equal numbers.
-pub(crate) fn id(target: &Target) -> Id {
+/// A target as a number; equal targets have equal numbers.
+pub(crate) fn id(target: &ModelTarget) -> Id {
     let wants = target.wants.iter().flat_map(|want| [want.size, want.class, want.tier]);
     wants.fold(u64::from(target.templates), |id, part| id << 8 | u64::from(part))
 }
@@ -30,19 +32,19 @@ fn class(class: u8) -> Option<Id> {
     (class != 0).then(|| class.into())
 }
 
-/// The wish that is to be brought to claims, if one is: staged for this set, in force, and one that the policy allows.
-pub(crate) fn target_in_force(set: &Set, recover: bool) -> Option<Target> {
+/// The target that is rolled out: staged for this set, in force, and allowed by the policy.
+pub(crate) fn target_in_force(set: &SetObject, recover: bool) -> Option<ModelTarget> {
     let change = set.staged_change()?;
     let live = set.spec.live.wants();
-    let smaller = |(target, live): (&super::objects::Want, &super::objects::Want)| target.size < live.size;
+    let smaller = |(target, live): (&Want, &Want)| target.size < live.size;
     let sound = change.target.wants().len() == live.len() && !change.target.wants().iter().zip(live).any(smaller);
     let in_force = set.policy() == UpdatePolicy::InPlace && !set.owned && !set.terminating;
     let _ = recover;
     (sound && in_force).then_some(change.target)
 }
 
-impl Facts {
-    /// What is stored.
+impl SceneFacts {
+    /// Facts about the stored objects.
     pub(crate) fn of(api: &Api, refused: &dyn Fn(usize) -> bool) -> Self {
         let target = api.set.and_then(|set| target_in_force(&set, false));
         let wanted = target.or(api.set.map(|set| set.spec.live)).unwrap_or_default();
@@ -67,9 +69,9 @@ impl Facts {
                 ours: is_ours(api, slot),
                 mounted_by_another: is_mounted_by_another(api, slot),
                 ambiguous: template == 1 && api.sibling,
-                on_the_node: claim.resize == Resize::Node,
+                on_the_node: claim.resize == ResizeState::Node,
                 refused: refused(slot),
-                // What the driver said of an earlier wish does not count.
+                // An error about a previous target does not count.
                 stuck: if claim.is_at(target, template) {
                     claim.is_infeasible()
                 } else {
@@ -87,8 +89,8 @@ impl Facts {
                 going: pod.terminating,
                 ready: !pod.terminating && pod.ready.is_some(),
                 available: !pod.terminating && pod.ready.is_some_and(|age| age >= min_ready),
-                ended: pod.lot == Lot::Failed,
-                disrupted: pod.lot == Lot::Disrupted,
+                ended: pod.health == PodHealth::Failed,
+                disrupted: pod.health == PodHealth::Disrupted,
             })
         });
         Self {
@@ -107,7 +109,6 @@ impl Facts {
         }
     }
 
-    /// The scene.
     pub(crate) fn scene(&self) -> Scene<'_> {
         Scene {
             set: self.set,
@@ -119,14 +120,14 @@ impl Facts {
     }
 }
 
-/// What a claim is at. One of which an apply of ours was stored in part is at no wish.
-fn revision_of(claim: &Claim, template: usize) -> Option<Id> {
+/// The revision of a claim. A partly stored apply of ours has none of the targets.
+fn revision_of(claim: &ClaimObject, template: usize) -> Option<Id> {
     let revision = claim.revision?;
     let is_whole = claim.is_at(Some(revision), template);
     Some(if is_whole { id(&revision) } else { Id::MAX })
 }
 
-fn set_facts(set: &Set) -> SetFacts {
+fn set_facts(set: &SetObject) -> SetFacts {
     let change = set.staged_change();
     SetFacts {
         uid: set.uid.into(),
@@ -153,58 +154,37 @@ fn set_facts(set: &Set) -> SetFacts {
     }
 }
 
-/// The selector selects it, and no other controller owns it.
+/// The selector matches, and no other controller owns the claim.
 fn is_ours(api: &Api, slot: usize) -> bool {
     let (Some(claim), Some(set)) = (api.claims[slot], api.set) else {
         return false;
     };
     let pod = api.pods[place(slot).1];
     let owned = match claim.owner {
-        Owner::Nobody => true,
-        Owner::Set(uid) => uid == set.uid,
-        // A Pod that is gone, or another set's, is not seen at once.
-        Owner::Pod(uid) => pod.is_none_or(|pod| pod.uid == uid || pod.set == set.uid),
-        Owner::Stranger => false,
+        ClaimOwner::None => true,
+        ClaimOwner::Set(uid) => uid == set.uid,
+        // A deleted Pod, or a Pod of another set, is noticed later.
+        ClaimOwner::Pod(uid) => pod.is_none_or(|pod| pod.uid == uid || pod.set == set.uid),
+        ClaimOwner::Other => false,
     };
     claim.selected && owned
 }
 
-/// A Pod of another set mounts it.
+/// Whether a Pod of another set mounts the claim.
 fn is_mounted_by_another(api: &Api, slot: usize) -> bool {
     let pod = api.pods[place(slot).1];
     let anothers = pod.is_some_and(|pod| pod.set != 0 && api.set.is_none_or(|set| set.uid != pod.set));
-    api.strangers & 1 << slot != 0 || anothers
+    api.foreign_mounts & 1 << slot != 0 || anothers
 }
 
-/// Takes down what there is now.
-pub(crate) fn observe(world: &mut World) {
-    let facts = world.facts();
-    world.ledger.observe(&facts.scene());
-}
-
-impl World {
-    /// What there is now.
-    pub(crate) fn facts(&self) -> Facts {
-        let refused = |slot: usize| {
-            let target = self.api.set.and_then(|set| target_in_force(&set, false));
-            let uid = self.api.claims[slot].map(|claim| claim.uid);
-            self.instances.iter().any(|instance| {
-                let refusal = instance.memory.refusals[slot];
-                refusal.is_some_and(|refusal| Some(refusal.uid) == uid && Some(refusal.revision) == target)
-            })
-        };
-        Facts::of(&self.api, &refused)
-    }
-}
-
-/// Judges what the StatefulSet controller was let do to a Pod, and what not.
+/// Checks deletions of Pods by the StatefulSet controller, and denials of them.
 pub(crate) fn gate(before: &Api, after: &Api) -> Result<(), Broken> {
     if !before.policy {
         return Ok(());
     }
     let judge = |ordinal: usize, judge: fn(&Scene<'_>, u32) -> Result<(), Broken>| {
         judge(
-            &Facts::of(before, &|_| false).scene(),
+            &SceneFacts::of(before, &|_| false).scene(),
             u32::try_from(ordinal).unwrap_or(0),
         )
     };
@@ -212,19 +192,19 @@ pub(crate) fn gate(before: &Api, after: &Api) -> Result<(), Broken> {
     for ordinal in (0..ORDINALS).filter(|ordinal| is_going(after, *ordinal) && !is_going(before, *ordinal)) {
         judge(ordinal, s7_gate)?;
     }
-    match after.asleep.filter(|_| before.asleep.is_none()) {
-        Some(asleep) => judge(asleep.ordinal.into(), s7_keeps_no_other),
+    match after.backoff.filter(|_| before.backoff.is_none()) {
+        Some(backoff) => judge(backoff.ordinal.into(), s7_keeps_no_other),
         None => Ok(()),
     }
 }
 
-/// Judges what tools make of the status that the StatefulSet controller has written.
+/// Checks how tools read the status that the StatefulSet controller has written.
 pub(crate) fn tools(api: &Api) -> Result<(), Broken> {
-    s19_waits(&Facts::of(api, &|_| false).scene())
+    s19_waits(&SceneFacts::of(api, &|_| false).scene())
 }
 
-/// Judges the order of what was decided, by what was seen.
-pub(crate) fn order(seen: &Seen, writes: &[Write]) -> Result<(), Broken> {
+/// Checks the order of the decided writes, based on the view.
+pub(crate) fn order(seen: &ControllerView, writes: &[Write]) -> Result<(), Broken> {
     let mut applies = writes.iter().filter_map(|write| match write {
         Write::Apply(apply) => Some(place(apply.slot.into()).1),
         _ => None,
@@ -236,16 +216,16 @@ pub(crate) fn order(seen: &Seen, writes: &[Write]) -> Result<(), Broken> {
         set: Some(seen.set),
         claims: seen.claims.into(),
         pods: seen.pods.into(),
-        strangers: seen.strangers,
+        foreign_mounts: seen.foreign_mounts,
         sibling: seen.sibling,
         ..Api::new()
     };
-    let mut facts = Facts::of(&api, &|slot| seen.refusals[slot].is_some());
-    // What others made of an apply is stuck, whatever of it was stored.
+    let mut facts = SceneFacts::of(&api, &|slot| seen.denials[slot].is_some());
+    // A claim that others changed during an apply is stuck, whatever was stored.
     for claim in &mut facts.claims {
         let place = |number: u32| usize::try_from(number).unwrap_or(0);
-        let refusal = seen.refusals[slot(place(claim.template), place(claim.ordinal))];
-        claim.stuck |= refusal.is_some_and(|refusal| refusal.same && refusal.cause == Cause::Changed);
+        let denial = seen.denials[slot(place(claim.template), place(claim.ordinal))];
+        claim.stuck |= denial.is_some_and(|denial| denial.same && denial.cause == DenialCause::Changed);
     }
     facts.room = seen.room.map(u64::from);
     s13_fits(&facts.scene())?;
@@ -253,20 +233,20 @@ pub(crate) fn order(seen: &Seen, writes: &[Write]) -> Result<(), Broken> {
     ordinals.try_for_each(|ordinal| s6_in_turn(&facts.scene(), u32::try_from(ordinal).unwrap_or(0)))
 }
 
-/// Judges a request of ours by every guarantee about requests.
+/// Checks a request of ours against all guarantees about requests.
 pub(crate) fn request(
     before: &Api,
     after: &Api,
     ledger: &Ledger,
     write: &Write,
-    answer: Answer,
+    answer: ApiAnswer,
     recover: bool,
-    set: &Set,
+    set: &SetObject,
 ) -> Result<(), Broken> {
-    if answer != Answer::Done || matches!(write, Write::Report { .. }) {
+    if answer != ApiAnswer::Done || matches!(write, Write::Report { .. }) {
         return Ok(());
     }
-    let (was, is) = (Facts::of(before, &|_| false), Facts::of(after, &|_| false));
+    let (was, is) = (SceneFacts::of(before, &|_| false), SceneFacts::of(after, &|_| false));
     let (was, is) = (was.scene(), is.scene());
     let request = Request {
         set: Some(set.uid.into()),
@@ -279,7 +259,7 @@ pub(crate) fn request(
     s1_never_smaller(&request, &was, recover)?;
     s5_only_ours(&request, &was)?;
     ledger.s5_around(&request, &was)?;
-    // Whoever saw that others changed what was written tries again; that is not what S8 is about.
+    // A retry after others changed the claim does not break S8.
     let put_back = matches!(write, Write::Apply(apply) if before.put_back & 1 << apply.slot != 0);
     if !put_back {
         s8_once(&request, &was)?;
@@ -287,8 +267,8 @@ pub(crate) fn request(
     ledger.s9_asked_for(&request, &was)?;
     ledger.s6_order(&request, &was)?;
     s19_borrows_nothing(&was, &is)?;
-    // What a webhook takes back was not for nothing.
-    if before.meddles == Meddles::No {
+    // A write that a webhook takes back is not an empty one.
+    if before.webhook == WebhookEdit::No {
         s12_no_write_for_nothing(&request)?;
     }
     s9_not_stale(&request)

@@ -1,20 +1,20 @@
-//! One schedule in words: who did what, what the decision said, and which guarantee broke, if one did.
+//! The trace of one schedule: steps, decisions, requests, and the broken guarantee if there is one.
 
 use std::fmt::Write as _;
 
+use super::decisions::Decisions;
 use super::log::{self, Log};
-use super::mind::Mind;
 use super::planted::Planted;
 use super::schedule::{self, Failure};
 use super::workload::Workload;
 use super::workloads;
 
-/// A schedule in words.
+/// A trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Story {
-    /// Line by line.
+pub struct Trace {
+    /// The lines.
     pub text: String,
-    /// The guarantee that does not hold, and why; nothing if all hold.
+    /// The broken guarantee; `None` if all hold.
     pub broken: Option<String>,
 }
 
@@ -24,11 +24,11 @@ pub fn names() -> Vec<&'static str> {
     workloads::ALL.iter().map(|workload| workload.name).collect()
 }
 
-/// Tells the schedule of a seed; a failing one in the shortest form that still fails.
+/// The trace of the schedule of a seed. A failing schedule is shortened first.
 ///
 /// # Errors
-/// A line that says which names there are, if there is no such workload or no such planted bug.
-pub fn event(seed: u64, workload: Option<&str>, planted: Option<&str>) -> Result<Story, String> {
+/// A list of the known names, if the workload or the planted bug is unknown.
+pub fn trace(seed: u64, workload: Option<&str>, planted: Option<&str>) -> Result<Trace, String> {
     let workload = match workload {
         None => schedule::workload_of(seed),
         Some(name) => Workload::named(name)
@@ -44,23 +44,23 @@ pub fn event(seed: u64, workload: Option<&str>, planted: Option<&str>) -> Result
             )
         })?),
     };
-    let mut mind = Mind::with(planted);
-    let mut telling = Log::telling();
+    let mut decisions = Decisions::with(planted);
+    let mut tracing = Log::tracing();
     let mut text = String::new();
-    let result = schedule::run(seed, workload, &mut mind, &mut telling);
+    let result = schedule::run(seed, workload, &mut decisions, &mut tracing);
     let broken = match result {
         Ok(()) => {
-            lines(&mut text, &telling);
+            lines(&mut text, &tracing);
             let _ = writeln!(
                 text,
                 "every guarantee holds after {} steps and {} requests",
-                telling.steps, telling.requests
+                tracing.steps, tracing.requests
             );
             None
         }
-        Err(failure) => Some(retold(&mut text, workload, &failure, &mut mind)),
+        Err(failure) => Some(write_shrunk(&mut text, workload, &failure, &mut decisions)),
     };
-    Ok(Story { text, broken })
+    Ok(Trace { text, broken })
 }
 
 fn lines(text: &mut String, log: &Log) {
@@ -70,24 +70,24 @@ fn lines(text: &mut String, log: &Log) {
     }
 }
 
-/// The shortest part that still fails.
-fn retold(text: &mut String, workload: &Workload, failure: &Failure, mind: &mut Mind) -> String {
-    let shortest = schedule::shrink(workload, failure, mind);
-    let mut telling = Log::telling();
-    let broken = schedule::replay(shortest.seed, workload, &shortest.steps, mind, &mut telling)
+/// Appends the trace of the shortened schedule.
+fn write_shrunk(text: &mut String, workload: &Workload, failure: &Failure, decisions: &mut Decisions) -> String {
+    let shortest = schedule::shrink(workload, failure, decisions);
+    let mut tracing = Log::tracing();
+    let broken = schedule::replay(shortest.seed, workload, &shortest.steps, decisions, &mut tracing)
         .err()
         .unwrap_or(shortest.broken);
     let _ = writeln!(
         text,
-        "{} steps are left of {}:",
+        "{} of {} steps are left:",
         shortest.steps.len(),
         failure.steps.len()
     );
     for step in &shortest.steps {
         let _ = writeln!(text, "  {}", log::words(*step));
     }
-    text.push_str("the story:\n");
-    lines(text, &telling);
+    text.push_str("the trace:\n");
+    lines(text, &tracing);
     let _ = writeln!(text, "BROKEN {broken}");
     broken.to_string()
 }

@@ -1,24 +1,24 @@
-//! The kubelet, and the protection of claims that are in use.
+//! The kubelet, and the finalizer that protects claims in use.
 
-use super::storage::Driver;
+use crate::sim::actors::storage::Driver;
 use crate::sim::api::Api;
-use crate::sim::objects::{Lot, Resize, TEMPLATES, slot};
+use crate::sim::objects::{PodHealth, ResizeState, TEMPLATES, slot};
 
-/// Does one thing for the Pod of an ordinal; or lets go of claims that no Pod uses any more.
+/// One write for the Pod of an ordinal, or for the claims that it no longer uses.
 pub(crate) fn step(api: &mut Api, driver: &Driver, ordinal: usize) -> bool {
     let slots = (0..TEMPLATES).map(|template| slot(template, ordinal));
     let Some(pod) = api.pods[ordinal] else {
-        return let_go(api, ordinal);
+        return release_all(api, ordinal);
     };
     if pod.terminating {
         api.put_pod(ordinal, None);
         return true;
     }
-    match pod.lot {
-        Lot::Runs => {}
-        // Whoever takes it away deletes it.
-        Lot::Disrupted => return api.edit_pod(ordinal, |pod| pod.terminating = true),
-        Lot::Failed => return false,
+    match pod.health {
+        PodHealth::Running => {}
+        // The disruption controller deletes the Pod later.
+        PodHealth::Disrupted => return api.edit_pod(ordinal, |pod| pod.terminating = true),
+        PodHealth::Failed => return false,
     }
     let templates = api.set.map_or(TEMPLATES, |set| usize::from(set.spec.live.templates));
     let mut mounted = slots.take(templates).map(|slot| (slot, api.claims[slot]));
@@ -26,13 +26,13 @@ pub(crate) fn step(api: &mut Api, driver: &Driver, ordinal: usize) -> bool {
         return false;
     }
     for slot in (0..templates).map(|template| slot(template, ordinal)) {
-        // The file system is grown while it is mounted, or when it is mounted again.
+        // Some drivers expand the file system only at the next mount.
         let now = !driver.needs_remount || pod.ready.is_none();
         let grown = api.edit_claim(slot, |claim| {
             match claim.resize {
-                Resize::Node if now => claim.has_grown(),
-                // Every kubelet tries, and writes the driver's answer: `node_expander.go`.
-                Resize::Node => claim.errors.node = true,
+                ResizeState::Node if now => claim.has_grown(),
+                // Every kubelet tries, and writes the error of the driver: `node_expander.go`.
+                ResizeState::Node => claim.errors.node = true,
                 _ => {}
             }
         });
@@ -47,18 +47,18 @@ pub(crate) fn step(api: &mut Api, driver: &Driver, ordinal: usize) -> bool {
     false
 }
 
-/// A claim that is being deleted goes when no Pod uses it.
-fn let_go(api: &mut Api, ordinal: usize) -> bool {
+/// Releases a terminating claim that no Pod of the set uses.
+fn release_all(api: &mut Api, ordinal: usize) -> bool {
     let mut slots = (0..TEMPLATES).map(|template| slot(template, ordinal));
     slots.any(|slot| release(api, slot))
 }
 
-/// Lets go of one that no Pod of somebody else uses.
+/// Removes a terminating claim that no foreign Pod uses.
 pub(crate) fn release(api: &mut Api, slot: usize) -> bool {
-    let unused = api.strangers & 1 << slot == 0;
-    let goes = unused && api.claims[slot].is_some_and(|claim| claim.terminating);
-    if goes {
+    let unused = api.foreign_mounts & 1 << slot == 0;
+    let releases = unused && api.claims[slot].is_some_and(|claim| claim.terminating);
+    if releases {
         api.put_claim(slot, None);
     }
-    goes
+    releases
 }

@@ -1,5 +1,5 @@
-//! What is around sets and claims: a quota, a StorageClass, another set. An API server learns of the first two a moment
-//! later than it stores them, so they are waited for. What a quota has in use is counted here, as its controller does.
+//! Quota, StorageClass and sibling of a set. An API server notices a changed quota or class a moment later, so the
+//! test waits for that. The used part of a quota is computed here, as the quota controller does.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::real::{Body, Real, call};
 use crate::cluster::eventually;
 
-/// A claim that nobody is asked about but in dry runs.
+/// A claim for dry runs.
 pub(super) const PROBE: &str = "probe";
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a claim counts for in a quota, in Gi.
+/// The usage of a claim in a quota, in Gi.
 fn usage(claim: &Value) -> u64 {
     let gi = |value: &Value| {
         let quantity = value.as_str().and_then(|text| text.parse::<Quantity>().ok());
@@ -24,7 +24,7 @@ fn usage(claim: &Value) -> u64 {
 }
 
 impl Real<'_> {
-    /// Makes the claim that tells what the StorageClass allows.
+    /// Creates the claim that shows whether the StorageClass allows expansion.
     pub(super) async fn settle(&self) -> anyhow::Result<()> {
         let probe = self.claim(PROBE, "1Gi");
         self.must("POST", self.path("persistentvolumeclaims"), Body::Json(probe))
@@ -46,7 +46,7 @@ impl Real<'_> {
         })
     }
 
-    /// Sets the quota, or takes it away.
+    /// Sets or removes the quota.
     pub(super) async fn set_quota(&mut self, gi: u8) -> anyhow::Result<()> {
         let had = self.quota.take();
         let quotas = self.path("resourcequotas");
@@ -64,15 +64,15 @@ impl Real<'_> {
         self.count_for_quota(true).await
     }
 
-    /// Writes what is in use, as the controller of quotas does, if there is a quota and it is not known.
-    pub(super) async fn count_for_quota(&self, anew: bool) -> anyhow::Result<()> {
+    /// Writes the usage of the quota, as the quota controller does, if it has changed.
+    pub(super) async fn count_for_quota(&self, changed: bool) -> anyhow::Result<()> {
         let claims = self.claims().await?;
         let counted = claims.iter().filter(|claim| claim["metadata"]["name"] != PROBE);
         let used = format!("{}Gi", counted.map(usage).sum::<u64>());
         if let Some(gi) = self.quota {
             let quota = self.get("resourcequotas", "storage").await?.context("a quota")?;
             let known = quota["status"]["used"]["requests.storage"].as_str().unwrap_or_default();
-            if !anew && known.parse::<Quantity>().ok() == used.parse().ok() {
+            if !changed && known.parse::<Quantity>().ok() == used.parse().ok() {
                 return Ok(());
             }
             let status = json!({"status": {
@@ -81,7 +81,7 @@ impl Real<'_> {
             let path = format!("{}/storage/status", self.path("resourcequotas"));
             self.must("PATCH", path, Body::Merge(status)).await?;
         }
-        if !anew && self.quota.is_none() {
+        if !changed && self.quota.is_none() {
             return Ok(());
         }
         eventually("the API server to know the quota", PATIENCE, async || {
@@ -117,13 +117,13 @@ impl Real<'_> {
         eventually("the API server to know the class", PATIENCE, async || {
             let body = json!({"spec": {"resources": {"requests": {"storage": "2Gi"}}}});
             let reply = call(&self.clients.admin, "PATCH", &path, Body::Merge(body)).await?;
-            let refused = reply.is_err_and(|status| status.message.contains("support resize"));
-            Ok((refused != expandable).then_some(()))
+            let denied = reply.is_err_and(|status| status.message.contains("support resize"));
+            Ok((denied != expandable).then_some(()))
         })
         .await
     }
 
-    /// Makes the set whose claims would have the same names, or deletes it.
+    /// Creates or deletes the set whose claims have the same names.
     pub(super) async fn set_sibling(&self, there: bool) -> anyhow::Result<()> {
         let known = self.get("statefulsets", "a-web").await?.is_some();
         let sets = self.path("statefulsets");

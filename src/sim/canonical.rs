@@ -1,15 +1,18 @@
-//! States compared: uids have no meaning but equality, and versions none but the order of one object.
+//! Canonical states. Two states are equal if they differ only in the names of uids, and in versions that keep their
+//! order for each object.
 
 use std::sync::Arc;
 
-use super::api::Write;
-use super::controller::memory::Memory;
-use super::controller::{Instance, Requeue};
-use super::objects::{Age, Claims, ORDINALS, Owner, Pod, Pods, SLOTS, Set, StagedChange, Uid, Version};
+use super::controller::memory::InstanceMemory;
+use super::controller::{Instance, NextReconcile};
+use super::objects::{
+    Age, ClaimOwner, ClaimsBySlot, ORDINALS, PodObject, PodsByOrdinal, SLOTS, SetObject, StagedAnnotation, Uid, Version,
+};
 use super::watch::Views;
-use super::world::World;
+use super::world::SimWorld;
+use super::write::Write;
 
-/// What has a resourceVersion: claims by slot, Pods by ordinal, the set, the report.
+/// Everything with a resourceVersion: claims by slot, Pods by ordinal, the set, the report.
 const OBJECTS: usize = SLOTS + ORDINALS + 2;
 const SET: usize = SLOTS + ORDINALS;
 const REPORT: usize = SET + 1;
@@ -17,8 +20,8 @@ const REPORT: usize = SET + 1;
 type EachUid<'e> = &'e mut dyn FnMut(&mut Uid);
 type EachVersion<'e> = &'e mut dyn FnMut(usize, &mut Version);
 
-/// The same state with uids in the order in which they are met, and the versions of each object by rank.
-pub(crate) fn canonical(world: &World) -> World {
+/// The state with uids numbered in the order of first use, and versions replaced by their rank for each object.
+pub(crate) fn canonical(world: &SimWorld) -> SimWorld {
     let mut world = world.clone();
     (world.api.last_uid, world.api.last_version) = (0, 0);
     let mut uids: Vec<Uid> = vec![0];
@@ -45,31 +48,31 @@ pub(crate) fn canonical(world: &World) -> World {
     world
 }
 
-/// What does not matter in a small scope: how long ago something was, but for Pods that are Ready and not available yet, and
-/// how often it failed. A controller may look at any time.
-pub(crate) fn simplify(world: &mut World) {
+/// Drops what does not matter in a small scope: times, except of Pods that are Ready and not yet available, and
+/// numbers of failures. A controller may reconcile at any time.
+pub(crate) fn simplify(world: &mut SimWorld) {
     let longest = world.api.set.map_or(0, |set| set.min_ready());
     stop_clocks(&mut world.api.pods, longest);
-    if let Some(asleep) = &mut world.api.asleep {
-        asleep.age = 0;
+    if let Some(backoff) = &mut world.api.backoff {
+        backoff.age = 0;
     }
     for instance in world.instances.iter_mut().filter(|instance| instance.alive) {
-        instance.requeue = Requeue::Now;
+        instance.requeue = NextReconcile::Now;
         stop_clocks(&mut instance.views.pods, longest);
-        if instance.memory.failures > 0 || instance.memory.refusals.iter().any(Option::is_some) {
+        if instance.memory.failures > 0 || instance.memory.denials.iter().any(Option::is_some) {
             let memory = Arc::make_mut(&mut instance.memory);
             memory.failures = 0;
-            for refusal in memory.refusals.iter_mut().flatten() {
-                refusal.attempts = 1;
-                refusal.age = if refusal.age >= 1 { 301 } else { 0 };
+            for denial in memory.denials.iter_mut().flatten() {
+                denial.attempts = 1;
+                denial.age = if denial.age >= 1 { 301 } else { 0 };
             }
         }
     }
 }
 
-/// Pods are as old as each other, and Ready for no longer than is asked for.
-fn stop_clocks(pods: &mut Pods, longest: Age) {
-    let stopped = |pod: &Pod| (0, pod.ready.map(|age| age.clamp(0, longest)));
+/// Makes all Pods equally old, and Ready for at most `longest`.
+fn stop_clocks(pods: &mut PodsByOrdinal, longest: Age) {
+    let stopped = |pod: &PodObject| (0, pod.ready.map(|age| age.clamp(0, longest)));
     if pods.iter().flatten().any(|pod| (pod.age, pod.ready) != stopped(pod)) {
         for pod in Arc::make_mut(pods).iter_mut().flatten() {
             (pod.age, pod.ready) = stopped(pod);
@@ -77,7 +80,7 @@ fn stop_clocks(pods: &mut Pods, longest: Age) {
     }
 }
 
-impl World {
+impl SimWorld {
     fn uids(&mut self, each: EachUid<'_>) {
         set_uids(self.api.set.as_mut(), each);
         claim_uids(&mut self.api.claims, each);
@@ -124,10 +127,10 @@ impl Instance {
             .flatten()
             .for_each(|claim| each(&mut claim.uid));
         memory
-            .refusals
+            .denials
             .iter_mut()
             .flatten()
-            .for_each(|refusal| each(&mut refusal.uid));
+            .for_each(|denial| each(&mut denial.uid));
         if let Some(reconcile) = &mut self.reconcile {
             let reconcile = Arc::make_mut(reconcile);
             set_uids(Some(&mut reconcile.set), each);
@@ -171,12 +174,12 @@ impl Instance {
     }
 }
 
-fn memory_versions(memory: &mut Memory, each: EachVersion<'_>) {
+fn memory_versions(memory: &mut InstanceMemory, each: EachVersion<'_>) {
     for (slot, claim) in memory.written.iter_mut().enumerate() {
         claim.iter_mut().for_each(|claim| each(slot, &mut claim.version));
     }
-    for (slot, refusal) in memory.refusals.iter_mut().enumerate() {
-        refusal.iter_mut().for_each(|refusal| each(slot, &mut refusal.version));
+    for (slot, denial) in memory.denials.iter_mut().enumerate() {
+        denial.iter_mut().for_each(|denial| each(slot, &mut denial.version));
     }
     if let Some((set, report)) = &mut memory.settled {
         each(SET, set);
@@ -207,42 +210,42 @@ fn view_versions(views: &mut Views, each: EachVersion<'_>) {
     }
 }
 
-fn set_uids(set: Option<&mut Set>, each: EachUid<'_>) {
+fn set_uids(set: Option<&mut SetObject>, each: EachUid<'_>) {
     if let Some(set) = set {
         each(&mut set.uid);
         staged_uids(set.spec.staged.as_mut(), each);
     }
 }
 
-fn staged_uids(change: Option<&mut StagedChange>, each: EachUid<'_>) {
+fn staged_uids(change: Option<&mut StagedAnnotation>, each: EachUid<'_>) {
     if let Some(change) = change {
         each(&mut change.uid);
     }
 }
 
-fn claim_uids(claims: &mut Claims, each: EachUid<'_>) {
+fn claim_uids(claims: &mut ClaimsBySlot, each: EachUid<'_>) {
     for claim in Arc::make_mut(claims).iter_mut().flatten() {
         each(&mut claim.uid);
-        if let Owner::Set(uid) | Owner::Pod(uid) = &mut claim.owner {
+        if let ClaimOwner::Set(uid) | ClaimOwner::Pod(uid) = &mut claim.owner {
             each(uid);
         }
     }
 }
 
-fn claim_versions(claims: &mut Claims, each: EachVersion<'_>) {
+fn claim_versions(claims: &mut ClaimsBySlot, each: EachVersion<'_>) {
     for (slot, claim) in Arc::make_mut(claims).iter_mut().enumerate() {
         claim.iter_mut().for_each(|claim| each(slot, &mut claim.version));
     }
 }
 
-fn pod_uids(pods: &mut Pods, each: EachUid<'_>) {
+fn pod_uids(pods: &mut PodsByOrdinal, each: EachUid<'_>) {
     for pod in Arc::make_mut(pods).iter_mut().flatten() {
         each(&mut pod.uid);
         each(&mut pod.set);
     }
 }
 
-fn pod_versions(pods: &mut Pods, each: EachVersion<'_>) {
+fn pod_versions(pods: &mut PodsByOrdinal, each: EachVersion<'_>) {
     for (ordinal, pod) in Arc::make_mut(pods).iter_mut().enumerate() {
         pod.iter_mut().for_each(|pod| each(SLOTS + ordinal, &mut pod.version));
     }

@@ -1,0 +1,30 @@
+//! A decision of `plan` as the model knows it.
+
+use super::coverage::Coverage;
+use super::objects::Age;
+use super::write::Write;
+use crate::rollout::Reason;
+use crate::rollout::invariants::Broken;
+
+/// A decision of `plan`, translated for the model.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanDecision {
+    /// Uids and versions are those of the [`ControllerView`](super::controller_view::ControllerView).
+    pub(crate) writes: Vec<Write>,
+    /// Events: reason, claim, and the number of the message.
+    pub(crate) events: Vec<(Reason, Option<u8>, u32)>,
+    /// The number of the report.
+    pub(crate) content: u32,
+    pub(crate) requeue: Option<Age>,
+    pub(crate) settled: bool,
+    /// A new target: the report comes first.
+    pub(crate) begins: bool,
+    /// Stuck claims, by slot.
+    pub(crate) stuck: u16,
+    /// A target is rolled out, so claims and Pods are watched.
+    pub(crate) rolls_out: bool,
+    /// The coverage of the decision.
+    pub(crate) coverage: Coverage,
+    /// The checked order of the writes, based on the view.
+    pub(crate) judged: Result<(), Broken>,
+}

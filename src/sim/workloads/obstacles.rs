@@ -1,0 +1,326 @@
+//! Workloads with obstacles: quotas, drivers that fail, webhooks, full disks, deleted objects.
+
+use crate::sim::actors::action::UserAction;
+use crate::sim::api::WebhookEdit;
+use crate::sim::workload::Moment::{Now, Quiet, Written};
+use crate::sim::workload::{
+    ONE, TWO, Workload, first_consumer, node, one, parallel, remount, retention, since_1_37, two, two_at_a_time, with,
+    workload,
+};
+
+pub(super) const OBSTACLES: [Workload; 31] = [
+    workload(
+        "quota",
+        3,
+        ONE,
+        |world| world.api.quota = 5,
+        &[(Now, UserAction::Target(one(3))), (Quiet, UserAction::Quota(20))],
+    ),
+    workload(
+        "parallel-with-one-foreign",
+        3,
+        ONE,
+        parallel,
+        &[
+            (Now, UserAction::Select(2, false)),
+            (Now, UserAction::Target(one(3))),
+            (Quiet, UserAction::Select(2, true)),
+        ],
+    ),
+    workload(
+        "infeasible",
+        3,
+        ONE,
+        |world| world.driver.limit = 2,
+        &[(Now, UserAction::Target(one(3))), (Quiet, UserAction::Limit(9))],
+    ),
+    workload(
+        "each-first-attempt-fails",
+        3,
+        ONE,
+        |world| {
+            parallel(world);
+            world.driver.fails_first = true;
+        },
+        &[(Now, UserAction::Target(with(3, 1, 0)))],
+    ),
+    workload(
+        "fails-before-the-remount",
+        3,
+        ONE,
+        |world| {
+            remount(world);
+            world.driver.fails_first = true;
+        },
+        &[(Now, UserAction::FillDisk(0)), (Now, UserAction::Both(one(3), 1))],
+    ),
+    workload(
+        "label-is-taken-away",
+        3,
+        ONE,
+        parallel,
+        &[
+            (Now, UserAction::Webhook(WebhookEdit::Label)),
+            (Now, UserAction::Target(one(3))),
+            (Quiet, UserAction::Webhook(WebhookEdit::No)),
+        ],
+    ),
+    workload(
+        "size-is-put-back",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Webhook(WebhookEdit::Size)),
+            (Now, UserAction::Both(one(3), 1)),
+            (Quiet, UserAction::Webhook(WebhookEdit::No)),
+        ],
+    ),
+    workload(
+        "class-is-dropped",
+        2,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Webhook(WebhookEdit::Class)),
+            (Now, UserAction::Target(with(3, 1, 0))),
+            (Quiet, UserAction::Webhook(WebhookEdit::No)),
+            (Quiet, UserAction::Target(with(3, 2, 0))),
+        ],
+    ),
+    workload(
+        "take-back",
+        3,
+        ONE,
+        |world| (world.driver.limit, world.recover) = (3, true),
+        &[(Now, UserAction::Target(one(5))), (Quiet, UserAction::Target(one(3)))],
+    ),
+    workload(
+        "withdraw-and-take-back",
+        3,
+        ONE,
+        |world| (world.driver.limit, world.recover) = (3, true),
+        &[
+            (Now, UserAction::Target(one(5))),
+            (Quiet, UserAction::Withdraw),
+            (Quiet, UserAction::Target(one(3))),
+            (Written(5), UserAction::Withdraw),
+        ],
+    ),
+    workload(
+        "claim-deleted",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Target(one(3))),
+            (Written(1), UserAction::DeleteClaim(1)),
+            (Written(1), UserAction::DeletePod(1)),
+        ],
+    ),
+    workload(
+        "set-created-again",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Target(one(3))),
+            (Written(1), UserAction::DeleteSet(true)),
+            (Quiet, UserAction::CreateSet(3)),
+            (Quiet, UserAction::Target(one(4))),
+        ],
+    ),
+    workload(
+        "staged-change-of-another-set",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Target(one(3))),
+            (Written(1), UserAction::DeleteSet(true)),
+            (Quiet, UserAction::CreateSet(2)),
+            (Now, UserAction::Registered(false)),
+            (Now, UserAction::Replay),
+        ],
+    ),
+    workload(
+        "policy-away",
+        2,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Target(one(3))),
+            (Quiet, UserAction::Registered(false)),
+            (Quiet, UserAction::Scale(3)),
+            (Quiet, UserAction::Scale(4)),
+        ],
+    ),
+    workload(
+        "autoscaler",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Size(1, 5)),
+            (Now, UserAction::Target(one(3))),
+            (Written(1), UserAction::Size(2, 6)),
+            (Quiet, UserAction::Target(one(4))),
+        ],
+    ),
+    workload(
+        "disk-full",
+        3,
+        ONE,
+        |_| {},
+        &[(Now, UserAction::FillDisk(0)), (Now, UserAction::Target(one(3)))],
+    ),
+    workload(
+        "disk-full-and-image",
+        3,
+        ONE,
+        |_| {},
+        &[(Now, UserAction::FillDisk(0)), (Now, UserAction::Both(one(3), 1))],
+    ),
+    workload(
+        "disk-full-in-the-middle",
+        3,
+        ONE,
+        remount,
+        &[(Now, UserAction::FillDisk(1)), (Now, UserAction::Both(one(3), 1))],
+    ),
+    workload(
+        "disk-full-at-the-top",
+        3,
+        ONE,
+        since_1_37,
+        &[(Now, UserAction::FillDisk(2)), (Now, UserAction::Both(one(3), 1))],
+    ),
+    workload(
+        "disks-full",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::FillDisk(2)),
+            (Now, UserAction::FillDisk(0)),
+            (Now, UserAction::Both(one(3), 1)),
+        ],
+    ),
+    workload(
+        "disk-full-in-parallel",
+        3,
+        ONE,
+        |world| {
+            parallel(world);
+            since_1_37(world);
+        },
+        &[(Now, UserAction::FillDisk(0)), (Now, UserAction::Both(one(3), 1))],
+    ),
+    workload(
+        "disk-fills-in-parallel",
+        3,
+        ONE,
+        parallel,
+        &[
+            (Now, UserAction::Both(one(3), 1)),
+            (Written(1), UserAction::FillDisk(0)),
+        ],
+    ),
+    workload(
+        "paused",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Target(one(3))),
+            (Written(1), UserAction::Pause(true)),
+            (Quiet, UserAction::Pause(false)),
+        ],
+    ),
+    workload(
+        "paused-with-image",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Both(one(3), 1)),
+            (Written(1), UserAction::Pause(true)),
+            (Quiet, UserAction::Pause(false)),
+        ],
+    ),
+    workload(
+        "by-hand",
+        2,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::OnDelete(true)),
+            (Now, UserAction::Both(one(3), 1)),
+            (Quiet, UserAction::DeletePod(1)),
+            (Quiet, UserAction::DeletePod(0)),
+            (Quiet, UserAction::OnDelete(false)),
+        ],
+    ),
+    workload(
+        "retention",
+        3,
+        ONE,
+        retention,
+        &[
+            (Now, UserAction::Target(one(3))),
+            (Written(1), UserAction::Scale(2)),
+            (Quiet, UserAction::Scale(3)),
+        ],
+    ),
+    workload(
+        "names-collide",
+        2,
+        TWO,
+        |world| world.api.sibling = true,
+        &[
+            (Now, UserAction::Target(two(3, 4))),
+            (Quiet, UserAction::Sibling(false)),
+        ],
+    ),
+    workload(
+        "two-at-a-time",
+        3,
+        ONE,
+        two_at_a_time,
+        &[
+            (Now, UserAction::Both(one(3), 1)),
+            (Written(2), UserAction::Target(one(4))),
+        ],
+    ),
+    workload(
+        "first-consumer",
+        2,
+        ONE,
+        first_consumer,
+        &[(Now, UserAction::Target(one(3))), (Now, UserAction::Scale(4))],
+    ),
+    workload(
+        "no-volume",
+        3,
+        ONE,
+        parallel,
+        &[
+            (Now, UserAction::Limit(0)),
+            (Now, UserAction::DeleteClaim(2)),
+            (Now, UserAction::DeletePod(2)),
+            (Quiet, UserAction::Target(one(3))),
+        ],
+    ),
+    workload(
+        "image-there-and-back",
+        2,
+        ONE,
+        node,
+        &[
+            (Now, UserAction::Both(one(3), 1)),
+            (Now, UserAction::Image(0)),
+            (Now, UserAction::Both(one(4), 2)),
+            (Now, UserAction::Image(0)),
+        ],
+    ),
+];
