@@ -1,5 +1,5 @@
-//! An image and a size in one request: no Pod goes ahead of its claims. Who keeps Pods is the policy alone: no controller
-//! runs, so no claim changes.
+//! A new image and a new size in one request: no Pod is replaced before its PVCs are ready. No controller runs here, so
+//! only the policy keeps the Pods, and no PVC changes.
 
 use anyhow::ensure;
 use serde_json::Value;
@@ -18,7 +18,7 @@ fn phase(set: &Value) -> &Value {
     &set["metadata"]["annotations"]["claim-rollout.io/phase"]
 }
 
-/// Applies the image and the size; the dry run before says the same, and the warning is this one.
+/// Dry-runs the manifest with both changes, then applies it. Both requests print this warning.
 async fn apply_both(scene: &Scene<'_>, before: &str, warning: &str) -> anyhow::Result<()> {
     let both = both(before);
     let set = scene.settled().await?;
@@ -31,7 +31,7 @@ async fn apply_both(scene: &Scene<'_>, before: &str, warning: &str) -> anyhow::R
     Ok(())
 }
 
-/// Waits until this Pod is another one than it was, and returns all.
+/// Waits until the Pod of this ordinal is another one, and returns all Pods.
 async fn until_replaced(scene: &Scene<'_>, pods: &[Value], ordinal: usize) -> anyhow::Result<Vec<Value>> {
     let what = format!("Pod web-{ordinal} of {} to be replaced", scene.namespace);
     let now = eventually(&what, PATIENCE, async || {
@@ -75,7 +75,7 @@ pub(super) async fn an_image_and_a_size_in_one_apply_keep_every_pod_until_the_us
         set["spec"]["volumeClaimTemplates"] == before["spec"]["volumeClaimTemplates"],
         "{set:#}"
     );
-    // Whoever waits for the rollout is told the truth.
+    // Tools that wait for the rollout see that it is not done.
     ensure!(
         set["status"]["updateRevision"] != before["status"]["updateRevision"],
         "{set:#}"
@@ -97,7 +97,7 @@ pub(super) async fn an_image_and_a_size_in_one_apply_keep_every_pod_until_the_us
     they_go(scene, &served, &pods).await
 }
 
-/// Pods that need not wait go, down to the user's partition; what is staged stays.
+/// Pods that need not wait are replaced, down to the user's partition. The staged change stays.
 async fn they_go(scene: &Scene<'_>, served: &Served<'_>, pods: &[Value]) -> anyhow::Result<()> {
     let patch = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}"#;
     let asked = served.pods();

@@ -1,4 +1,4 @@
-//! Server-side apply goes back by what it applies; an update under the same name does not.
+//! A server-side apply of the live templates withdraws the staged change; an update by the same field manager does not.
 
 use anyhow::ensure;
 
@@ -7,7 +7,7 @@ use super::served::Policies;
 use crate::cluster::Output;
 use crate::scenarios::scene::{Scene, plain_manifest};
 
-/// Applies a set of this size and image as `ops`.
+/// Applies a StatefulSet of this size and image as the field manager `ops`.
 async fn apply(scene: &Scene<'_>, size: &str, image: u32) -> anyhow::Result<Output> {
     let set = plain_manifest(0, size).replace("example/main:1", &format!("example/main:{image}"));
     let arguments = [
@@ -27,7 +27,7 @@ pub(super) async fn an_apply_that_goes_back_withdraws_whatever_else_it_changes_a
     let scene = &stage.scene("going-back").await?;
     let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
     apply(scene, "1Gi", 1).await?;
-    // Managers are known by the second in which they wrote: most of these come within one.
+    // Managed fields have times in whole seconds, and most of these requests fall into one second.
     for image in 2..7 {
         apply(scene, "2Gi", image).await?;
         ensure!(!scene.staged_change().await?.is_null(), "nothing was staged");
@@ -38,7 +38,7 @@ pub(super) async fn an_apply_that_goes_back_withdraws_whatever_else_it_changes_a
         );
         ensure!(
             scene.staged_change().await?.is_null(),
-            "{image}: the record is still there"
+            "{image}: the staged change is still there"
         );
     }
 

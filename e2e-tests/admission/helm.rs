@@ -1,4 +1,4 @@
-//! Helm 4: releases whose templates grow, repeat, wait and go back; server-side, and client-side as Helm 3 does it.
+//! Helm 4: releases whose templates grow, repeat, wait and go back. Server-side, and client-side as Helm 3 does.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -11,19 +11,19 @@ use crate::scenarios::scene::{STAGED, Scene, are_as_written, staged_change, text
 
 const PHASE: &str = "claim-rollout.io/phase";
 
-/// A chart with a set `web`, whose template carries the version of the chart in a label.
+/// A chart with a StatefulSet `web`. A label of its template holds the version of the chart.
 const CHART: [(&str, &str); 3] = [
     ("Chart.yaml", include_str!("chart/Chart.yaml")),
     ("values.yaml", include_str!("chart/values.yaml")),
     ("templates/web.yaml", include_str!("chart/templates/web.yaml")),
 ];
-/// The version of the chart as it is stored.
+/// The version of the chart in the repository.
 pub(super) const VERSION: &str = "1.0.0";
 
 /// A release `web` in a namespace of its own.
 pub(super) struct Release<'a> {
     pub(super) scene: &'a Scene<'a>,
-    /// How it is written.
+    /// The flags that choose server-side or client-side apply.
     pub(super) way: &'static [&'static str],
 }
 
@@ -39,14 +39,14 @@ impl Release<'_> {
         self.scene.cluster.run("helm", &arguments, &[], "").await
     }
 
-    /// `helm upgrade --install` of a version of the chart with these values, which must succeed.
+    /// `helm upgrade --install` of this chart version with these values. Fails if Helm fails.
     async fn upgrade(&self, version: &str, values: &str) -> anyhow::Result<Output> {
         let output = self.upgraded(version, values, &[]).await?;
         ensure!(output.success, "{values}: {output:?}");
         Ok(output)
     }
 
-    /// The same, whatever becomes of it, with these further arguments.
+    /// The same with further arguments. Returns the output also if Helm fails.
     pub(super) async fn upgraded(&self, version: &str, values: &str, further: &[&str]) -> anyhow::Result<Output> {
         let folder = self
             .scene
@@ -68,7 +68,7 @@ impl Release<'_> {
         self.answered(&[&upgrade, self.way, further].concat()).await
     }
 
-    /// Makes it, and returns the set when all is quiet.
+    /// Installs the release, and returns the StatefulSet when the StatefulSet controller is done.
     async fn install(&self) -> anyhow::Result<Value> {
         let output = self.upgrade(VERSION, "size=1Gi").await?;
         ensure!(!said(&output, ""), "{output:?}");
@@ -76,12 +76,12 @@ impl Release<'_> {
     }
 }
 
-/// Whether the policy said this.
+/// Whether Helm prints this warning of the policy.
 pub(super) fn said(output: &Output, what: &str) -> bool {
     output.stderr.contains(&format!("claim-rollout: {what}"))
 }
 
-/// The annotations of this project.
+/// The annotations of claim-rollout.
 fn ours(set: &Value) -> Value {
     let annotations = set["metadata"]["annotations"].as_object().into_iter().flatten();
     let ours = annotations.filter(|(key, _)| key.starts_with("claim-rollout.io/"));
@@ -92,14 +92,14 @@ fn moved(before: &Value, after: &Value, key: &str) -> bool {
     before["metadata"][key] != after["metadata"][key]
 }
 
-/// What was staged went, and what stands beside it.
+/// Whether the staged change and its phase are removed.
 fn went(set: &Value) -> bool {
     [STAGED, PHASE, "claim-rollout.io/ready"]
         .iter()
         .all(|key| set["metadata"]["annotations"][key].is_null())
 }
 
-/// A growth, and the same twice more.
+/// The template grows. The same upgrade two more times changes nothing.
 async fn grows(release: &Release<'_>) -> anyhow::Result<()> {
     let before = release.install().await?;
     let output = release.upgrade(VERSION, "size=2Gi").await?;
@@ -115,7 +115,7 @@ async fn grows(release: &Release<'_>) -> anyhow::Result<()> {
     repeats(release, "size=2Gi").await
 }
 
-/// The same upgrade again changes nothing.
+/// Repeats the upgrade, which changes nothing.
 async fn repeats(release: &Release<'_>, values: &str) -> anyhow::Result<()> {
     let mut unmoved = Unmoved::from(release.scene.set().await?)?;
     for _ in 0..3 {
@@ -126,7 +126,7 @@ async fn repeats(release: &Release<'_>, values: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A new image during a rollout: no Pod goes before its claim.
+/// A new image during a rollout: no Pod is replaced before its PVC is ready.
 async fn waits(release: &Release<'_>) -> anyhow::Result<()> {
     let (scene, before) = (release.scene, release.scene.set().await?);
     let pods = scene.pods().await?;
@@ -208,8 +208,8 @@ pub(super) async fn helm_3_sends_a_growth_again_and_again_and_a_rollback_only_wh
     grows(&release).await?;
     waits(&release).await?;
     let before = scene.set().await?;
-    // Its patch says only what differs from the live set, and that has the old template: there is nothing to see of
-    // going back but the image.
+    // The patch of the rollback has only what differs from the live StatefulSet. The live template is the old one, so
+    // the patch shows no withdrawal, only the image.
     let output = release.helm(&["rollback", "web", "1"]).await?;
     ensure!(!said(&output, "withdrew"), "{output:?}");
     let back = scene.set().await?;

@@ -1,4 +1,4 @@
-//! Helm 4 where the policy denies, with everything that it calls force: no StatefulSet goes, and no Pod.
+//! Helm 4 where the policy denies, with every flag that forces: no StatefulSet and no Pod is deleted.
 
 use anyhow::ensure;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::helm::{Release, VERSION, said};
 use super::served::Policies;
 use crate::scenarios::scene::{staged_change, text};
 
-/// How Helm writes: by server-side apply, or by a patch that it makes, each as it is and forced.
+/// The ways in which Helm writes: server-side apply, or a patch that Helm computes; each with and without force.
 const WAYS: [&[&str]; 4] = [
     &["--server-side=true"],
     &["--server-side=true", "--force-conflicts"],
@@ -16,7 +16,7 @@ const WAYS: [&[&str]; 4] = [
     &["--server-side=false", "--force-replace"],
 ];
 
-/// A kind of denial: the values that lead to it, whoever sends them, and what the answer says.
+/// A kind of denial: the values that cause it, the user who sends them, and the message.
 const DENIED: [(&str, &[&str], &str); 9] = [
     ("size=2Gi,mode=ReadWriteMany", &[], "accessModes"),
     ("size=2Gi,class=other", &[], "storageClassName"),
@@ -56,7 +56,7 @@ pub(super) async fn an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced
             staged["templates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi",
             "{way:?}: {staged:#}"
         );
-        for (values, who, says) in DENIED {
+        for (values, who, message) in DENIED {
             let row = format!("{} {values} {}", way.join(" "), who.join(" "));
             let values = format!("retention=Delete,{values}");
             let answer = release.upgraded(VERSION, &values, who).await?;
@@ -64,7 +64,7 @@ pub(super) async fn an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced
                 !answer.success && answer.stderr.contains("denied the request"),
                 "{row}: {answer:?}"
             );
-            ensure!(said(&answer, "") && answer.stderr.contains(says), "{row}: {answer:?}");
+            ensure!(said(&answer, "") && answer.stderr.contains(message), "{row}: {answer:?}");
             let set = scene.set().await?;
             ensure!(
                 (text(&set["metadata"]["uid"]), scene.pods().await?) == before,

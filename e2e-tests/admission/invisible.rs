@@ -1,5 +1,6 @@
-//! Who changes no template sees nothing of the policy: the same requests to two sets, one with the policy called for
-//! every one of them and one without, give the same answers and leave the same objects.
+//! Users who change no template do not notice the policy. The same requests go to two StatefulSets: the policy is
+//! called for every request to the first, and for none to the second. Both get the same answers and end as the same
+//! object.
 
 use anyhow::{Context as _, ensure};
 use futures::try_join;
@@ -11,21 +12,21 @@ use super::shapes::{Shape, manifest, shapes};
 use crate::cluster::Output;
 use crate::scenarios::scene::{Scene, text};
 
-/// What a request did.
+/// The result of one request.
 #[derive(PartialEq)]
 struct Done {
     output: [String; 3],
-    /// Whether it stored something, and how far the generation went.
+    /// Whether the request stored something, and by how much the generation grew.
     steps: Value,
     set: Value,
 }
 
-/// What is a name, a number or a time of one object only.
+/// Removes names, numbers and times that differ between objects.
 fn anonymous(scene: &Scene<'_>, mut set: Value) -> anyhow::Result<Value> {
     for key in ["uid", "resourceVersion", "creationTimestamp"] {
         set["metadata"][key].take();
     }
-    // They are kept in the order of their times.
+    // Entries are sorted by time.
     if let Some(managers) = set["metadata"]["managedFields"].as_array_mut() {
         managers.iter_mut().for_each(|entry| entry["time"] = Value::Null);
         managers.sort_by_key(Value::to_string);
@@ -58,8 +59,8 @@ async fn send(scene: &Scene<'_>, shape: &Shape, node: &str) -> anyhow::Result<Do
     let uid = text(&before["metadata"]["uid"]);
     let said = |output: &str| unnamed(scene, output).replace(&uid, "UID");
     let (before, set) = (anonymous(scene, before)?, anonymous(scene, after)?);
-    // A request that changes nothing is stored if that puts its manager behind another in the order of their seconds: two
-    // sets that are written a moment apart can differ in that.
+    // A request that changes nothing is stored if it moves its manager behind another one in the order of seconds. Two
+    // StatefulSets that are written a moment apart can differ in that.
     let stored = moved && before != set;
     Ok(Done {
         output: [success.to_string(), said(&stdout), said(&stderr)],

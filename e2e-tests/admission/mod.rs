@@ -1,7 +1,8 @@
-//! What users and controllers do to sets and claims, and what the API server makes of it with the policy behind its
-//! webhooks: one file per behaviour. All stand side by side in one cluster, each with a policy-server of its own for its
-//! namespaces, so that what one is asked can be counted; `SCENARIO=verbs cargo test --test e2e admission` plays those
-//! with `verbs` in their names.
+//! What the API server makes of requests of users and controllers, with the policy behind its webhooks. One file per
+//! behaviour.
+//! All scenarios run side by side in one cluster. Each has its own namespaces and its own policy-server, so that a
+//! scenario can count the requests. `SCENARIO=verbs cargo test --test e2e admission` runs those with `verbs` in their
+//! names.
 
 mod gate;
 mod going_back;
@@ -46,12 +47,12 @@ impl Stage {
         })
     }
 
-    /// A fresh namespace.
+    /// Creates a namespace.
     async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
         Scene::new(&self.cluster, &self.client, namespace).await
     }
 
-    /// Fresh namespaces.
+    /// Creates namespaces.
     async fn scenes(&self, namespaces: &[&str]) -> anyhow::Result<Vec<Scene<'_>>> {
         futures::future::try_join_all(namespaces.iter().map(|namespace| self.scene(namespace))).await
     }

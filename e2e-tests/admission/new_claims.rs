@@ -1,4 +1,5 @@
-//! Claims of a set with a staged change are born as wished, if that is certain and somebody can be asked.
+//! PVCs of a StatefulSet with a staged change are created from the desired templates, if the StatefulSet is certain and
+//! can be read.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use super::served::Policies;
 use crate::cluster::{EXPANDABLE, eventually};
 use crate::scenarios::scene::{PATIENCE, Scene, manifest, text};
 
-/// Waits until a claim has all that it asks for.
+/// Waits until a PVC has everything that it asks for.
 async fn settled(scene: &Scene<'_>, name: &str) -> anyhow::Result<Value> {
     let what = format!("{name} in {}", scene.namespace);
     let claim = eventually(&what, PATIENCE, async || {
@@ -30,7 +31,7 @@ fn revision(claim: &Value) -> &Value {
 pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished_at_once(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let scene = &stage.scene("births").await?;
+    let scene = &stage.scene("new-claims").await?;
     let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
     scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
     scene.settled().await?;
@@ -64,7 +65,7 @@ pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished
     ensure!(served.claims() == asked + 1, "asked {} times", served.claims() - asked);
     ensure!(scene.claims().await?[0] == old[0], "the old claim was written");
 
-    // Whoever else makes a claim gets what he asks for, and the policy is not asked.
+    // A PVC that another user creates is not changed, and the policy is not called.
     let claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-2"},
         "spec": {
@@ -85,7 +86,7 @@ pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished
 pub(super) async fn without_the_policy_for_claims_a_claim_is_born_small_and_brought_to_the_wish(
     stage: &Stage,
 ) -> anyhow::Result<()> {
-    let mut scene = stage.scene("births-down").await?;
+    let mut scene = stage.scene("new-claims-down").await?;
     let _sets = Policies::of_sets(&[&scene])?.serve(stage).await?;
     let claims = Policies::of_claims(&[&scene])?.serve(stage).await?;
     scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
@@ -105,7 +106,7 @@ pub(super) async fn without_the_policy_for_claims_a_claim_is_born_small_and_brou
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-/// A set of none with one template.
+/// A StatefulSet without replicas, with one template.
 fn named(set: &str, template: &str, size: &str) -> String {
     let text = manifest(0, size).replace("name: web\n  annotations", &format!("name: \"{set}\"\n  annotations"));
     text.replace("{app: web}", &format!("{{app: set-{set}}}"))
@@ -113,9 +114,9 @@ fn named(set: &str, template: &str, size: &str) -> String {
 }
 
 pub(super) async fn a_claim_that_two_sets_could_have_is_left_as_it_is_born(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("births-ambiguous").await?;
+    let scene = &stage.scene("new-claims-ambiguous").await?;
     let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
-    // data-web-1-0 is the first claim of either; data-web-1 is web's alone.
+    // data-web-1-0 is the first PVC of `web-1` and of `1`; data-web-1 can only be of `web`.
     for (set, template) in [("web-1", "data"), ("1", "data-web"), ("web", "data")] {
         scene.done(&["apply", "-f", "-"], &named(set, template, "1Gi")).await?;
         let output = scene.done(&["apply", "-f", "-"], &named(set, template, "2Gi")).await?;
@@ -141,7 +142,7 @@ pub(super) async fn a_claim_that_two_sets_could_have_is_left_as_it_is_born(stage
     );
     ensure!(served.claims() == asked + 3, "asked {} times", served.claims() - asked);
 
-    // Without the other set nothing is ambiguous.
+    // Without the other StatefulSet the name is not ambiguous.
     scene.done(&["delete", "statefulset", "1"], "").await?;
     scene
         .done(&["scale", "statefulset", "web-1", "--replicas=2"], "")

@@ -1,4 +1,4 @@
-//! Wishes that claims cannot follow: what is said at admission, and what the API server says later.
+//! Targets that PVCs cannot reach: the message at admission, and the error of the API server later.
 
 use anyhow::ensure;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::served::Policies;
 use crate::cluster::eventually;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest, text};
 
-/// Makes a set of so many, with claims of this storage class.
+/// Creates a StatefulSet with this many replicas, and PVCs of this storage class.
 async fn make(scene: &Scene<'_>, replicas: u32, class: &str) -> anyhow::Result<()> {
     scene
         .done(&["apply", "-f", "-"], &of_class(replicas, "1Gi", class))
@@ -29,7 +29,7 @@ fn of_class(replicas: u32, size: &str, class: &str) -> String {
     manifest(replicas, size).replace("storageClassName: expandable", &format!("storageClassName: {class}"))
 }
 
-/// A growth is staged, and these lines are printed after the first.
+/// Stages a growth. The first request prints these warnings.
 async fn warned(scene: &Scene<'_>, manifest: &str, expected: &[&str]) -> anyhow::Result<()> {
     let output = scene.done(&["apply", "-f", "-"], manifest).await?;
     let lines: Vec<&str> = output.stderr.lines().collect();
@@ -96,7 +96,7 @@ pub(super) async fn a_quota_is_no_matter_of_admission_and_the_rollout_goes_on_wh
     make(&scene, 2, "expandable").await?;
     let pods = scene.pods().await?;
     scene.controller = Some(stage.controllers.start(&["--namespace", &scene.namespace]).await?);
-    // There is room for one of them.
+    // The quota has room for one of them.
     warned(&scene, &manifest(2, "2Gi"), &[]).await?;
     let before = scene.claims().await?;
     let stalled = scene.until_reported("a quota", |rollout| {

@@ -1,4 +1,4 @@
-//! What users do to a set besides changing its templates, on one with a staged change and on one without.
+//! Requests that change no template, to a StatefulSet with a staged change and to one without.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::scenarios::scene::{STAGED, Scene, manifest, plain_manifest, staged_ch
 
 const PHASE: &str = "claim-rollout.io/phase";
 
-/// What a request is about, and so what it must change.
+/// What a request changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum About {
     /// Only `metadata`.
@@ -18,7 +18,7 @@ enum About {
     Spec,
 }
 
-/// The requests, in this order. kubectl has no dry run for a restart; the patch before it is what it sends.
+/// The requests, in this order. kubectl has no dry run for a restart, so the patch that it sends comes before it.
 const REQUESTS: [(About, &[&str]); 8] = [
     (About::Metadata, &["label", "statefulset", "web", "team=storage"]),
     (
@@ -56,7 +56,7 @@ const REQUESTS: [(About, &[&str]); 8] = [
     ),
 ];
 
-/// One request, as a dry run and in earnest.
+/// Sends one request, first as a dry run.
 async fn send(scene: &Scene<'_>, about: About, arguments: &[&str]) -> anyhow::Result<()> {
     let before = scene.settled().await?;
     if arguments[0] != "rollout" {
@@ -82,7 +82,7 @@ async fn send(scene: &Scene<'_>, about: About, arguments: &[&str]) -> anyhow::Re
     Ok(())
 }
 
-/// All of them on one set, and at last its deletion.
+/// Sends all requests to one StatefulSet, and then deletes it.
 async fn live(scene: &Scene<'_>) -> anyhow::Result<()> {
     for (about, arguments) in REQUESTS {
         send(scene, about, arguments).await?;
@@ -125,7 +125,7 @@ pub(super) async fn scale_restart_and_delete_go_through_in_silence_and_leave_wha
         "the policy was asked about a set that does not concern it"
     );
 
-    // Existing claims stay as they are, so no Pod waits for one.
+    // Existing PVCs stay as they are, so no Pod waits for one.
     let set = |size: &str| manifest(1, size).replace("InPlace", "OnClaimDelete");
     staged.done(&["apply", "-f", "-"], &set("1Gi")).await?;
     staged.settled().await?;

@@ -1,4 +1,5 @@
-//! Claims that a request would delete by the set's own retention policy: named before they go, or kept.
+//! PVCs that a request would delete by the retention policy of the StatefulSet: the policy names them first, or denies
+//! the request.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -8,14 +9,14 @@ use super::served::{Policies, Served};
 use crate::cluster::{Output, eventually};
 use crate::scenarios::scene::{PATIENCE, Scene, are_as_written, plain_manifest};
 
-/// A set of two whose claims go with it, and with their replicas.
+/// A StatefulSet of two replicas whose PVCs are deleted with it, and with their replicas.
 async fn deleting_set(scene: &Scene<'_>) -> anyhow::Result<()> {
     let policy =
         "spec:\n  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Delete}\n  replicas:";
     let set = plain_manifest(2, "1Gi").replacen("spec:\n  replicas:", policy, 1);
     scene.done(&["apply", "-f", "-"], &set).await?;
     scene.settled().await?;
-    // The StatefulSet controller says by owners what is to go.
+    // The StatefulSet controller marks PVCs for deletion by owner references.
     let owned = eventually("the claims to be owned", PATIENCE, async || {
         let claims = scene.claims().await?;
         let owned = claims
@@ -26,7 +27,7 @@ async fn deleting_set(scene: &Scene<'_>) -> anyhow::Result<()> {
     owned.await
 }
 
-/// Waits until these claims are left.
+/// Waits until exactly these PVCs are left.
 async fn until_left(scene: &Scene<'_>, names: &[&str]) -> anyhow::Result<()> {
     let what = format!("{names:?} to be left in {}", scene.namespace);
     let left = eventually(&what, PATIENCE, async || {
@@ -44,7 +45,7 @@ fn line(why: &str, claims: &str) -> String {
     format!("claim-rollout: persistentVolumeClaimRetentionPolicy.{why}: Delete deletes {claims}")
 }
 
-/// A dry run says what the request will say, and changes nothing.
+/// The dry run prints the same warning as the request, and changes nothing.
 async fn warned(scene: &Scene<'_>, arguments: &[&str], expected: &str) -> anyhow::Result<()> {
     let before = scene.set().await?;
     let dry = scene.done(&[arguments, &["--dry-run=server"]].concat(), "").await?;
@@ -58,7 +59,7 @@ async fn warned(scene: &Scene<'_>, arguments: &[&str], expected: &str) -> anyhow
     Ok(())
 }
 
-/// As the HorizontalPodAutoscaler does it: a PUT of a Scale.
+/// What the HorizontalPodAutoscaler sends: a PUT of a Scale.
 async fn autoscaled_to_none(scene: &Scene<'_>) -> anyhow::Result<()> {
     let namespace = &scene.namespace;
     let scale = json!({
@@ -140,7 +141,7 @@ pub(super) async fn a_policy_that_changes_during_a_scale_down_concerns_the_repli
     let _served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
     scene.done(&["apply", "-f", "-"], &plain_manifest(2, "1Gi")).await?;
     scene.settled().await?;
-    // A Pod that does not end keeps the scale-down in progress.
+    // A Pod that does not terminate keeps the scale-down in progress.
     let finalizer = |list: &str| format!(r#"{{"metadata":{{"finalizers":{list}}}}}"#);
     scene
         .done(
@@ -199,7 +200,7 @@ async fn refused(scene: &Scene<'_>, served: &Served<'_>, arguments: &[&str], cla
 }
 
 pub(super) async fn where_they_are_to_be_kept_the_request_is_refused(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("retention-reject").await?;
+    let scene = &stage.scene("retention-deny").await?;
     let served = Policies::of_sets(&[scene])?.and_retention("Deny")?.serve(stage).await?;
     deleting_set(scene).await?;
     for (arguments, claims) in [
@@ -212,7 +213,7 @@ pub(super) async fn where_they_are_to_be_kept_the_request_is_refused(stage: &Sta
     ] {
         refused(scene, &served, arguments, claims).await?;
     }
-    // What the message says to do is done.
+    // Does what the message asks for.
     let keep = r#"{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Retain"}}}"#;
     scene.done(&["patch", "statefulset", "web", "-p", keep], "").await?;
     let output = scene.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;

@@ -1,4 +1,4 @@
-//! Two users: both may change sets, one of them claims as well.
+//! Two users: both may change StatefulSets, only alice may change PVCs.
 
 use anyhow::ensure;
 use serde_json::Value;
@@ -15,7 +15,7 @@ const SWITCH: [&str; 4] = [
     "claim-rollout.io/update-policy=InPlace",
 ];
 
-/// bob asks for something that reaches claims, and is refused; nothing is stored.
+/// bob sends a request that would change PVCs. The policy denies it, and nothing is stored.
 async fn refused(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<()> {
     let before = scene.set().await?;
     for dry in [&["--dry-run=server"][..], &[]] {
@@ -33,7 +33,7 @@ async fn refused(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::
     Ok(())
 }
 
-/// Somebody asks for something and is told this.
+/// A user sends a request, and kubectl prints this warning.
 async fn told(scene: &Scene<'_>, user: &str, arguments: &[&str], input: &str, expected: &str) -> anyhow::Result<Value> {
     let user = format!("--as={user}");
     let output = scene.done(&[arguments, &[&user]].concat(), input).await?;
@@ -52,7 +52,7 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
     let claims = scene.claims().await?;
     let apply = ["apply", "-f", "-"];
 
-    // The switch alone is a rollout of what the set has.
+    // The new update policy alone rolls out the staged change.
     refused(scene, &SWITCH, "").await?;
     let change = told(
         scene,
@@ -67,7 +67,7 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
         "{change:#}"
     );
 
-    // What somebody else wished is his to take back: that writes no claim.
+    // A user may withdraw what another user staged: that changes no PVC.
     let withdraw = |change: &Value| format!("claim-rollout.io/withdraw={}", text(&change["revision"]));
     let annotate = ["annotate", "statefulset", "web"];
     let back = withdraw(&change);
@@ -93,7 +93,7 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
     .await?;
     ensure!(gone.is_null(), "{gone:#}");
 
-    // What was staged without reaching claims reaches them by the switch.
+    // A change that was staged without reaching PVCs reaches them by the new update policy.
     let later = plain_manifest(1, "3Gi");
     refused(scene, &apply, &later).await?;
     let change = told(scene, "alice", &apply, &later, "existing claims stay as they are").await?;

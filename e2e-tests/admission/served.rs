@@ -1,4 +1,4 @@
-//! A policy-server of its own for some namespaces, with the shipped policy objects.
+//! A policy-server for some namespaces, with the shipped policy objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 use crate::scenarios::scene::Scene;
 
-/// The name that the StatefulSet controller writes under.
+/// The account of the StatefulSet controller.
 pub(super) const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
-/// How long the API server may take to learn of a registration, on a slow and busy machine.
+/// How long the API server may take to call a new webhook, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is served: which of the shipped objects, and what is changed in them.
+/// The shipped policy objects to serve, and the changes in them.
 pub(super) struct Policies {
     shipped: Vec<Shipped>,
     namespaces: Vec<String>,
@@ -25,7 +25,7 @@ pub(super) struct Policies {
 }
 
 impl Policies {
-    /// The shipped object for sets, for these scenes only.
+    /// The shipped object for StatefulSets, for these namespaces only.
     pub(super) fn of_sets(scenes: &[&Scene<'_>]) -> anyhow::Result<Self> {
         Ok(Self {
             shipped: vec![Shipped::sets()?],
@@ -34,26 +34,26 @@ impl Policies {
         })
     }
 
-    /// The shipped object for claims, for these scenes only.
+    /// The shipped object for PVCs, for these namespaces only.
     pub(super) fn of_claims(scenes: &[&Scene<'_>]) -> anyhow::Result<Self> {
         let mut policies = Self::of_sets(scenes)?.and_claims()?;
         policies.shipped.remove(0);
         Ok(policies)
     }
 
-    /// The shipped object for claims as well.
+    /// Adds the shipped object for PVCs.
     pub(super) fn and_claims(mut self) -> anyhow::Result<Self> {
         self.shipped.push(Shipped::claims()?);
         Ok(self)
     }
 
-    /// The shipped object for Pods as well.
+    /// Adds the shipped object for Pods.
     pub(super) fn and_pods(mut self) -> anyhow::Result<Self> {
         self.shipped.push(Shipped::pods()?);
         Ok(self)
     }
 
-    /// The shipped object for retention as well, with this setting.
+    /// Adds the shipped object for retention, with this setting.
     pub(super) fn and_retention(mut self, retention: &str) -> anyhow::Result<Self> {
         let mut shipped = Shipped::retention()?;
         shipped.spec["settings"]["retention"] = json!(retention);
@@ -61,19 +61,19 @@ impl Policies {
         Ok(self)
     }
 
-    /// With a setting of the first object.
+    /// Sets a setting of the first object.
     pub(super) fn with(mut self, setting: &str, value: &Value) -> Self {
         self.shipped[0].spec["settings"][setting] = value.clone();
         self
     }
 
-    /// Called for every request that the rules match.
+    /// Removes the matchConditions: the policy is called for every request that the rules match.
     pub(super) fn unconditionally(mut self) -> Self {
         self.unconditional = true;
         self
     }
 
-    /// Starts a policy-server with them, and returns when the API server calls each.
+    /// Starts a policy-server with these objects, and returns when the API server calls each of them.
     pub(super) async fn serve<'a>(self, stage: &'a Stage) -> anyhow::Result<Served<'a>> {
         let mut policies = Vec::new();
         let mut registrations = Vec::new();
@@ -119,7 +119,7 @@ fn probe(retention: &Value) -> Value {
     })
 }
 
-/// It runs.
+/// A running policy-server.
 pub(super) struct Served<'a> {
     stage: &'a Stage,
     host: PolicyHost,
@@ -128,22 +128,22 @@ pub(super) struct Served<'a> {
 }
 
 impl Served<'_> {
-    /// How many requests the policy for sets was asked about.
+    /// How many requests the policy for StatefulSets got.
     pub(super) fn sets(&self) -> u64 {
         self.asked("claim-rollout")
     }
 
-    /// How many requests the policy for claims was asked about.
+    /// How many requests the policy for PVCs got.
     pub(super) fn claims(&self) -> u64 {
         self.asked("claim-rollout-claims")
     }
 
-    /// How many requests the policy for Pods was asked about.
+    /// How many requests the policy for Pods got.
     pub(super) fn pods(&self) -> u64 {
         self.asked("claim-rollout-pods")
     }
 
-    /// How many requests the policy for retention was asked about.
+    /// How many requests the policy for retention got.
     pub(super) fn retention(&self) -> u64 {
         self.asked("claim-rollout-retention")
     }
@@ -152,7 +152,7 @@ impl Served<'_> {
         self.host.requests(&format!("{policy}.{}", self.namespace))
     }
 
-    /// Ends the policy-server, but leaves it registered: the API server calls it in vain.
+    /// Stops the policy-server but leaves its webhooks, which fail from now on.
     pub(super) async fn lose(self) -> anyhow::Result<()> {
         self.host.stop().await
     }
@@ -182,7 +182,7 @@ impl Served<'_> {
         Ok(())
     }
 
-    /// By a Pod of its own, whose owner is there so that the garbage collector leaves it alone; both go again.
+    /// Uses a Pod with an existing owner, so that the garbage collector does not delete it. Deletes both afterwards.
     async fn until_asked_about_a_pod(&self, policy: &str) -> anyhow::Result<()> {
         let set = probe(&Value::Null);
         self.kubectl(&["create", "-f", "-"], &set).await?;
@@ -205,7 +205,7 @@ impl Served<'_> {
                 "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "probe"}}],
             },
         });
-        // The service account of a namespace comes a moment after it.
+        // The service account of a new namespace appears a moment after the namespace.
         let created = eventually("a Pod to be created", PATIENCE, async || {
             Ok(self.kubectl(&["create", "-f", "-"], &pod).await.ok())
         });
@@ -217,7 +217,7 @@ impl Served<'_> {
         self.kubectl(&["delete", "statefulset", "probe"], &Value::Null).await
     }
 
-    /// Asks for something again and again, as a dry run, until the policy is asked about it.
+    /// Sends a request as a dry run until the policy is called for it.
     async fn until_asked(&self, policy: &str, arguments: &[&str], input: &Value) -> anyhow::Result<()> {
         let before = self.host.requests(policy);
         let what = format!("the API server to call {policy}");

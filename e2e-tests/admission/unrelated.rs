@@ -1,4 +1,4 @@
-//! Who does not change templates never meets the policy, and misses nothing when it is away.
+//! The policy is not called for requests that change no template, and its absence stops none of them.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::served::{Policies, Served};
 use crate::cluster::{EXPANDABLE, eventually};
 use crate::scenarios::scene::{PATIENCE, Scene, manifest, plain_manifest};
 
-/// What concerns nobody, about a set without a key of ours.
+/// Requests that do not concern the policy, for a StatefulSet without annotations of ours.
 const UNRELATED: [&[&str]; 8] = [
     &["set", "image", "statefulset/web", "main=example/main:2"],
     &["set", "env", "statefulset/web", "A=b"],
@@ -34,7 +34,7 @@ const UNRELATED: [&[&str]; 8] = [
     &["delete", "statefulset", "other"],
 ];
 
-/// A set of none besides.
+/// Another StatefulSet without replicas.
 fn other() -> String {
     plain_manifest(0, "1Gi").replacen("name: web", "name: other", 1)
 }
@@ -47,7 +47,7 @@ fn claim(name: &str) -> String {
     claim.to_string()
 }
 
-/// All of it in earnest, and what the controllers do about it.
+/// Sends all requests, and waits for what the controllers do.
 async fn live(scene: &Scene<'_>, claim_name: &str) -> anyhow::Result<()> {
     scene.done(&["create", "-f", "-"], &other()).await?;
     scene.done(&["create", "-f", "-"], &claim(claim_name)).await?;
@@ -70,7 +70,7 @@ fn counts(served: &Served<'_>) -> [u64; 3] {
     [served.sets(), served.claims(), served.retention()]
 }
 
-/// Waits until so many Pods are Ready and have claims.
+/// Waits until this many Pods are Ready and have PVCs.
 async fn until_born(scene: &Scene<'_>, set: &str, replicas: u32) -> anyhow::Result<()> {
     let what = format!("{replicas} replicas of {set}");
     let born = eventually(&what, PATIENCE, async || {
@@ -102,7 +102,7 @@ pub(super) async fn only_template_changes_and_staged_sets_miss_the_policy_when_i
 
     let [sets, claims, retention] = counts(&served);
     live(scene, "foreign-0").await?;
-    // The second replica was born; nothing else was asked about.
+    // The second replica has its PVC; the policy got no other request.
     ensure!(
         counts(&served) == [sets, claims + 1, retention],
         "{:?}",
@@ -148,7 +148,7 @@ async fn away(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
     }
     ensure!(objects().await? == before, "something was stored");
 
-    // A staged set can still be scaled, its claims are born, and it can be deleted.
+    // A StatefulSet with a staged change can still be scaled and deleted, and its PVCs are created.
     scene
         .done(&["scale", "statefulset", "staged", "--replicas=1"], "")
         .await?;

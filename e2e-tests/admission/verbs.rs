@@ -1,4 +1,4 @@
-//! Whatever verb a user chooses, the templates of a set go the same way.
+//! A template change is staged by every verb that a user can choose.
 
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
@@ -21,7 +21,7 @@ enum Verb {
     Edit,
 }
 
-/// Each with its namespace and the field manager that kubectl uses for it.
+/// Each verb with its namespace and the field manager that kubectl uses for it.
 const VERBS: [(Verb, &str, &str); 7] = [
     (Verb::Apply, "verbs-apply", "kubectl-client-side-apply"),
     (Verb::ServerSideApply, "verbs-server-side-apply", "kubectl"),
@@ -37,7 +37,7 @@ const GROWN: &str = "Warning: claim-rollout: staged data 1Gi -> 2Gi; existing cl
 const WITHDRAWN: &str =
     "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; claims that were updated already stay as they are\n";
 
-/// What a request asks for: a size, if it is about templates, and the value of a label.
+/// What a request changes: the size, if it changes the template, and the value of a label.
 #[derive(Clone, Copy, Debug)]
 struct Ask<'a> {
     size: Option<&'a str>,
@@ -45,7 +45,7 @@ struct Ask<'a> {
 }
 
 impl Verb {
-    /// Whether a request holds the whole set.
+    /// Whether a request contains the whole StatefulSet.
     fn is_whole(self) -> bool {
         matches!(self, Self::Apply | Self::ServerSideApply | Self::Replace)
     }
@@ -84,7 +84,7 @@ fn manifest(size: &str, note: &str) -> String {
     plain_manifest(1, size).replacen("  name: web\nspec:", &labelled, 1)
 }
 
-/// `kubectl edit`, with sed for an editor.
+/// `kubectl edit` with sed as the editor.
 async fn edit(scene: &Scene<'_>, ask: Ask<'_>) -> anyhow::Result<Output> {
     let size = ask
         .size
@@ -98,7 +98,7 @@ async fn edit(scene: &Scene<'_>, ask: Ask<'_>) -> anyhow::Result<Output> {
         .await
 }
 
-/// What a request did: what kubectl said, and the set before and after.
+/// The result of a request: the output of kubectl, and the StatefulSet before and after.
 struct Done {
     stderr: String,
     before: Value,
@@ -114,7 +114,7 @@ impl Done {
         &self.after["metadata"]["annotations"][STAGED]
     }
 
-    /// The templates, the generation and the rest of the spec stayed as they were.
+    /// Checks that the templates, the generation and the rest of the spec did not change.
     fn check_spec(&self) -> anyhow::Result<()> {
         ensure!(self.before["spec"] == self.after["spec"], "{:#}", self.after["spec"]);
         ensure!(!self.moved("generation"), "the generation moved");
@@ -122,8 +122,7 @@ impl Done {
     }
 }
 
-/// Sends a request twice: as a dry run, where kubectl can, and in earnest. The dry run must say the same, show the same
-/// and change nothing.
+/// Sends a request twice: first as a dry run, where kubectl can. The dry run prints the same and changes nothing.
 async fn send(scene: &Scene<'_>, verb: Verb, ask: Ask<'_>) -> anyhow::Result<Done> {
     let before = scene.settled().await?;
     let mut dry = None;
@@ -157,7 +156,7 @@ async fn send(scene: &Scene<'_>, verb: Verb, ask: Ask<'_>) -> anyhow::Result<Don
     })
 }
 
-/// An object without what is new after each write.
+/// The object without what every write changes.
 fn shape(mut object: Value) -> Value {
     object["metadata"]["resourceVersion"].take();
     object["metadata"]["managedFields"].take();
@@ -204,8 +203,8 @@ async fn a_growth(scene: &Scene<'_>, verb: Verb, manager: &str) -> anyhow::Resul
         "{staged:#}"
     );
 
-    // The same again says nothing. It writes nothing either, but that the API server may put the managers in another
-    // order, once: it sorts them by the second in which they wrote.
+    // The same request again prints nothing. It writes nothing either, except that the API server may reorder the
+    // managers once: it sorts them by the second in which they wrote.
     for (again, writes) in [(1, 1), (2, 0)] {
         let repeated = send(scene, verb, ask).await?;
         ensure!(
@@ -245,7 +244,7 @@ async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
         done.after
     );
 
-    // Who declares what he wants goes back by declaring it; others have to say so.
+    // A declarative verb withdraws by applying the old template; the others need the annotation `withdraw`.
     let back = Ask {
         size: Some("1Gi"),
         note: "c",

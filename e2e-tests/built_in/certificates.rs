@@ -1,4 +1,4 @@
-//! The certificate that the replicas share.
+//! The certificate that all replicas of the webhook share.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
@@ -18,7 +18,7 @@ async fn object(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<Value> 
     Ok(serde_json::from_str(&output.stdout)?)
 }
 
-/// How many authorities the Secret and each webhook of the configurations trust.
+/// How many certificate authorities the Secret and each webhook configuration trust.
 async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
     let count = |bundle: &Value| -> anyhow::Result<usize> {
         let bytes: k8s_openapi::ByteString = serde_json::from_value(bundle.clone())?;
@@ -34,7 +34,8 @@ async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
     Ok(counts)
 }
 
-/// Another replica takes what is there; one that begins when it is time makes another, and is trusted beside the first.
+/// A second replica uses the existing certificate. A replica that starts when the certificate is due makes a new one,
+/// which is trusted beside the first.
 pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: &Stage) -> anyhow::Result<()> {
     let cluster = &stage.cluster;
     ensure!(stage.server.made() == 1, "the first has made one");
@@ -59,7 +60,7 @@ pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: 
     ensure!(third.made() == 1, "the third has made none although it was time");
     ensure!(authorities(cluster).await? == [2; 5]);
 
-    // The first one still shows the certificate before.
+    // The first replica still shows the old certificate.
     lead_to(cluster, stage.server.address()).await?;
     until_asked(cluster).await?;
     ensure!(

@@ -1,4 +1,4 @@
-//! `deploy/webhook` says the same as the objects for Kubewarden.
+//! `deploy/webhook` has the same rules as the objects for Kubewarden.
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ fn each_webhook_says_what_its_policy_object_says() -> anyhow::Result<()> {
         for key in ["rules", "failurePolicy", "timeoutSeconds", "matchConditions"] {
             assert_eq!(webhook[key], policy.spec[key], "{}: {key}", policy.name);
         }
-        // The webhook writes the path: a manifest that had one would take the secret out of it each time it is applied.
+        // The webhook writes the path. A path in the manifest would remove the secret each time it is applied.
         let service = json!({"namespace": NAMESPACE, "name": "claim-rollout-webhook", "port": 443});
         assert_eq!(webhook["clientConfig"], json!({"service": service}), "{}", policy.name);
         assert_eq!(webhook["sideEffects"], "None", "{}", policy.name);

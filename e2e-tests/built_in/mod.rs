@@ -1,4 +1,5 @@
-//! `claim-rollout webhook`, as `deploy/webhook` installs it: the same policy without Kubewarden, asked by the API server.
+//! `claim-rollout webhook` as `deploy/webhook` installs it: the same policy without Kubewarden, called by the API
+//! server.
 
 mod certificates;
 mod manifests;
@@ -13,7 +14,7 @@ use crate::scenarios::scene::Scene;
 use server::ACCOUNT;
 pub(crate) use server::Server;
 
-/// What the plays share.
+/// What the scenarios share.
 struct Stage {
     cluster: Cluster,
     controllers: Controllers,
@@ -43,7 +44,7 @@ impl Stage {
         })
     }
 
-    /// A fresh namespace with a controller.
+    /// Creates a namespace with a controller.
     async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
         let mut scene = Scene::new(&self.cluster, &self.client, namespace).await?;
         scene.controller = Some(self.controllers.start(&["--namespace", namespace]).await?);

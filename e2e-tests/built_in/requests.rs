@@ -1,11 +1,11 @@
-//! What users ask for, and what becomes of it.
+//! Requests of users, and their results.
 
 use anyhow::ensure;
 
 use super::Stage;
 use crate::scenarios::scene::{Scene, manifest, text, with_class, with_image, with_spec};
 
-/// A set of so many replicas of 1Gi, all Ready.
+/// A StatefulSet with this many replicas of 1Gi, all Ready.
 async fn with_set<'a>(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Scene<'a>> {
     let scene = stage.scene(namespace).await?;
     scene.target(manifest).await?;
@@ -34,7 +34,7 @@ pub(super) async fn what_is_not_allowed_is_refused_and_says_why(stage: &Stage) -
             "{target}: {output:?}"
         );
     }
-    // What is looked up, too: a class of attributes that is not there may come.
+    // The webhook looks up objects too: the attributes class does not exist yet.
     let bronze = manifest(1, "1Gi").replace(
         "      storageClassName: expandable\n",
         "      storageClassName: expandable\n      volumeAttributesClassName: bronze\n",
@@ -64,7 +64,7 @@ pub(super) async fn who_may_not_change_claims_is_refused(stage: &Stage) -> anyho
 
 pub(super) async fn a_new_claim_gets_what_is_staged(stage: &Stage) -> anyhow::Result<()> {
     let of = |replicas, size: &str| manifest(replicas, size).replace("InPlace", "OnClaimDelete");
-    let scene = with_set(stage, "births", &of(1, "1Gi")).await?;
+    let scene = with_set(stage, "new-claims", &of(1, "1Gi")).await?;
     scene.target(&of(1, "2Gi")).await?;
     scene.target(&of(2, "2Gi")).await?;
     scene.until_ready(2).await?;
@@ -81,7 +81,7 @@ pub(super) async fn a_pod_is_replaced_when_its_claim_is_ready(stage: &Stage) -> 
     let scene = with_set(stage, "gate", &manifest(2, "1Gi")).await?;
     let pods = scene.pods().await?;
     let begun = scene.mark().await?;
-    // Paused, so that nobody is faster than the StatefulSet controller.
+    // Paused, so that the controller is not faster than the StatefulSet controller.
     let target = with_image(&manifest(2, "2Gi"), "2");
     let annotation = "claim-rollout.io/update-policy: InPlace";
     let paused = target.replace(

@@ -1,4 +1,4 @@
-//! A release from its installation to its end.
+//! A Helm release from install to uninstall.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::cluster::{Cluster, Options};
 use crate::installation::{Controllers, NAMESPACE};
 use crate::scenarios::scene::{Scene, manifest, with_image};
 
-/// A set whose Pods wait for claims that nobody brings up: the controller is not there.
+/// A StatefulSet whose Pods wait for PVCs: no controller runs that expands them.
 async fn waiting<'a>(
     cluster: &'a Cluster,
     client: &kube::Client,
@@ -25,7 +25,7 @@ async fn waiting<'a>(
     Ok(scene)
 }
 
-/// What is not the StatefulSet controller's.
+/// The parts of a StatefulSet that the StatefulSet controller does not write.
 fn users(set: &Value) -> Value {
     let metadata = &set["metadata"];
     json!([
@@ -37,7 +37,7 @@ fn users(set: &Value) -> Value {
     ])
 }
 
-/// Where the API server asks, and whom it trusts there.
+/// The address that the API server calls, and the certificates that it trusts there.
 async fn clients(cluster: &Cluster) -> anyhow::Result<Value> {
     let get = [
         "get",
@@ -114,7 +114,7 @@ async fn a_release_is_installed_upgraded_and_uninstalled_and_no_set_is_changed()
     ];
     ensure!(cluster.kubectl(&get, "").await?.stdout == "3");
 
-    // Its Service leads nowhere here, where nothing runs in Pods.
+    // No Pods run here, so the Service has no endpoint.
     server.stand_for_the_service(&cluster).await?;
     let scene = waiting(&cluster, &client, &controllers).await?;
     let (set, pods) = (scene.set().await?, scene.pods().await?);
@@ -129,7 +129,7 @@ async fn a_release_is_installed_upgraded_and_uninstalled_and_no_set_is_changed()
     nothing_is_left_but_the_definition(&cluster).await?;
     let after = scene.set().await?;
     ensure!(users(&after) == users(&set), "before: {set:#}; after: {after:#}");
-    // The set is Kubernetes' alone again: no Pod waits.
+    // Without the policy no Pod waits.
     scene.done(&["set", "env", "statefulset/web", "A=b"], "").await?;
     scene.settled().await?;
     let now = scene.pods().await?;

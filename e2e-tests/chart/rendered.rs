@@ -1,4 +1,4 @@
-//! What the chart renders.
+//! The objects that the chart renders.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::{folder, helm, render};
 use crate::cluster::{Cluster, Options, base64};
 use crate::policy_host::documents;
 
-/// By kind and name, without what a release adds.
+/// Objects by kind and name, without what a release adds.
 type Objects = BTreeMap<String, Value>;
 
-/// With this the objects for retention policies are rendered as `deploy/` has them.
+/// Renders the objects for retention policies as `deploy/` has them.
 const WARN: &str = "policy.settings.retention=Warn";
 
 /// Every switch that adds objects.
@@ -24,7 +24,7 @@ const EVERYTHING: [&str; 4] = [
     "dashboard.enabled=true",
 ];
 
-/// A NetworkPolicy, which needs to know from where API servers come.
+/// A NetworkPolicy, which needs the addresses of the API servers.
 const NETWORK: [&str; 2] = [
     "webhook.networkPolicy.enabled=true",
     "webhook.networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28",
@@ -41,7 +41,7 @@ fn by_name(objects: Vec<Value>) -> anyhow::Result<Objects> {
     Ok(by_name)
 }
 
-/// Takes away what a release adds, and what the chart says in another way: labels, and what values fill in.
+/// Removes what a release adds and what values fill in: labels, names, images.
 fn plain(object: &mut Value) {
     for label in [
         "app.kubernetes.io/instance",
@@ -84,7 +84,7 @@ async fn is_what_is_deployed(cluster: &Cluster, values: &[&str], files: &[&str])
     let mut rendered = by_name(render(cluster, values).await?)?;
     for (name, object) in &mut rendered {
         match name.as_str() {
-            // In `deploy/` only the object that is about it says so.
+            // In `deploy/` only the object for retention has the setting.
             "ClusterAdmissionPolicy claim-rollout"
             | "ClusterAdmissionPolicy claim-rollout-claims"
             | "ClusterAdmissionPolicy claim-rollout-pods" => {
@@ -109,7 +109,7 @@ async fn is_what_is_deployed(cluster: &Cluster, values: &[&str], files: &[&str])
     Ok(())
 }
 
-/// One document, whoever reads it.
+/// The policy and the controller get the same settings.
 async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyhow::Result<()> {
     let values = [
         "policy.settings.shrink=Recover",
@@ -148,7 +148,8 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
     Ok(())
 }
 
-/// Where no domain is reserved, policy and controller agree that none is: without the list several would be.
+/// An empty list of reserved domains reaches both the policy and the controller. Without the list, several domains are
+/// reserved.
 async fn a_list_of_nothing_is_no_missing_list(cluster: &Cluster) -> anyhow::Result<()> {
     let objects = by_name(render(cluster, &["policy.settings.reservedKeyPrefixes=[]"]).await?)?;
     let settings = json!({"reservedKeyPrefixes": []});
@@ -165,7 +166,7 @@ async fn a_list_of_nothing_is_no_missing_list(cluster: &Cluster) -> anyhow::Resu
     Ok(())
 }
 
-/// `Deny` holds also while nobody answers; without the setting nobody is asked.
+/// `Deny` renders `failurePolicy: Fail`. Without the setting there is no object for retention.
 async fn retention_decides_what_is_asked_and_whether_it_may_be_skipped(cluster: &Cluster) -> anyhow::Result<()> {
     for (setting, expected) in [("Off", None), ("Warn", Some("Ignore")), ("Deny", Some("Fail"))] {
         let value = format!("policy.settings.retention={setting}");
@@ -180,7 +181,7 @@ async fn retention_decides_what_is_asked_and_whether_it_may_be_skipped(cluster: 
     Ok(())
 }
 
-/// Without the gate nobody is asked about Pods; nothing else differs.
+/// Without the gate there is no object for Pods; nothing else differs.
 async fn without_the_gate_nobody_is_asked_about_pods(cluster: &Cluster) -> anyhow::Result<()> {
     let kubewarden = by_name(render(cluster, &[]).await?)?;
     let mut expected = kubewarden.clone();
@@ -205,7 +206,7 @@ async fn without_the_gate_nobody_is_asked_about_pods(cluster: &Cluster) -> anyho
     Ok(())
 }
 
-/// The controller looks there, has rights there, and the policy is called for it alone.
+/// The controller has rights in one namespace and watches only it, and the policy is called for it alone.
 async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::Result<()> {
     let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "team-a"}});
     let values = [WARN, "onlyNamespace=team-a"];
@@ -225,7 +226,7 @@ async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::
             .as_array()
             .is_some_and(|all| all.contains(&json!("--namespace=team-a")))
     );
-    // What is of the cluster and has a name that another release could have.
+    // Cluster-scoped objects with names that another release could have.
     let own = |name: &&String| {
         let is_of_cluster = ["ClusterRole", "ClusterAdmissionPolicy"]
             .iter()
@@ -244,8 +245,8 @@ async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::
     Ok(())
 }
 
-/// With a certificate that somebody else renews the webhook writes nothing, so it may not; what it would have written is
-/// rendered.
+/// With a certificate that somebody else renews the webhook has no right to write: the chart renders what the webhook
+/// would have written.
 async fn a_certificate_of_others_takes_rights_away(cluster: &Cluster) -> anyhow::Result<()> {
     let secret = "0123456789abcdef-012345678";
     let path = format!("webhook.path={secret}");
@@ -282,7 +283,7 @@ async fn a_certificate_of_others_takes_rights_away(cluster: &Cluster) -> anyhow:
     Ok(())
 }
 
-/// Who may reach the webhook, where that is said.
+/// A NetworkPolicy limits who reaches the webhook.
 async fn a_network_policy_lets_in_who_is_named(cluster: &Cluster) -> anyhow::Result<()> {
     let name = "NetworkPolicy claim-rollout-webhook";
     let off = by_name(render(cluster, &["admission=builtin"]).await?)?;
@@ -294,7 +295,7 @@ async fn a_network_policy_lets_in_who_is_named(cluster: &Cluster) -> anyhow::Res
     Ok(())
 }
 
-/// In another namespace the policy must know the account of the controller there.
+/// In another namespace the policy gets the account of the controller there.
 async fn another_namespace_is_told_to_the_policy(cluster: &Cluster) -> anyhow::Result<()> {
     let folder = folder();
     let folder = folder.to_str().context("a path in UTF-8")?;
@@ -317,7 +318,7 @@ async fn another_namespace_is_told_to_the_policy(cluster: &Cluster) -> anyhow::R
     Ok(())
 }
 
-/// What of the guard's expressions has this in it: names of policies, as they are rendered.
+/// The names of the guard's rendered policies with this text in an expression.
 fn guards_with<'a>(objects: &'a Objects, text: &str) -> Vec<&'a str> {
     let policies = objects.iter().filter(|(name, object)| {
         name.starts_with("ValidatingAdmissionPolicy ") && object["spec"].to_string().contains(text)
@@ -327,7 +328,7 @@ fn guards_with<'a>(objects: &'a Objects, text: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The guard follows the settings: the accounts, and who may ask for a change.
+/// The guard follows the settings: the accounts, and who may stage a change.
 async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
     let guard = [
         "claim-rollout-controller-persistentvolumeclaims",
@@ -339,7 +340,7 @@ async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
         "policy.settings.controllerAccounts={system:serviceaccount:storage:rollouts,system:serviceaccount:claim-rollout:claim-rollout-controller}",
     ];
     let objects = by_name(render(cluster, &accounts).await?)?;
-    // As JSON within JSON.
+    // JSON within JSON.
     let both = r#"request.userInfo.username in [\"system:serviceaccount:claim-rollout:claim-rollout-controller\",\"system:serviceaccount:storage:rollouts\"]"#;
     assert_eq!(guards_with(&objects, both), guard);
     let right = "!variables.isStaged ||";
@@ -362,7 +363,7 @@ async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A value, and what Helm says of it.
+/// A wrong value, and the error of Helm.
 const WRONG: [(&str, &str); 16] = [
     ("gate.enabled=maybe", "at '/gate/enabled': got string, want boolean"),
     ("guard.enabled=maybe", "at '/guard/enabled': got string, want boolean"),
@@ -441,7 +442,7 @@ async fn is_clean(cluster: &Cluster, values: &[&str]) -> anyhow::Result<()> {
         .await?;
     assert!(output.success, "{values:?}: {output:?}");
 
-    // What needs other operators is not known to this API server.
+    // The API server does not know the kinds of other operators.
     let known = |object: &Value| {
         let group = object["apiVersion"].as_str().unwrap_or_default();
         !group.starts_with("policies.kubewarden.io/") && !group.starts_with("monitoring.coreos.com/")
