@@ -1,4 +1,4 @@
-//! The control plane the other tests stand on is a real one: what claim-rollout relies on happens there by itself.
+//! The control plane under the tests behaves like a real one: these are the behaviours that claim-rollout relies on.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::cluster::{ATTRIBUTES_CLASSES, Cluster, Driver, EXPANDABLE, FIXED, ON_
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A StatefulSet `name` of three with a claim `data` of 1Gi each.
+/// A StatefulSet `name` of three replicas with a PVC `data` of 1Gi each.
 fn set(name: &str, class: &str) -> StatefulSet {
     serde_json::from_value(json!({
         "apiVersion": "apps/v1",
@@ -40,7 +40,7 @@ fn set(name: &str, class: &str) -> StatefulSet {
     .expect("a StatefulSet")
 }
 
-/// Creates the set and waits until its Pods are Ready.
+/// Creates the StatefulSet and waits until its Pods are Ready.
 async fn create_ready(client: &kube::Client, set: &StatefulSet) -> anyhow::Result<()> {
     let sets: Api<StatefulSet> = Api::default_namespaced(client.clone());
     let name = set.metadata.name.clone().unwrap_or_default();
@@ -52,7 +52,7 @@ async fn create_ready(client: &kube::Client, set: &StatefulSet) -> anyhow::Resul
     ready.await
 }
 
-/// Waits until the claim is as wanted.
+/// Waits for a state of the PVC.
 async fn wait_for(
     claims: &Api<PersistentVolumeClaim>,
     name: &str,
@@ -71,7 +71,7 @@ async fn resize(claims: &Api<PersistentVolumeClaim>, name: &str, size: &str) -> 
     claims.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await
 }
 
-/// Whether the volume behind the claim has this size.
+/// Whether the volume of the PVC has this size.
 fn has_capacity(claim: &PersistentVolumeClaim, size: &str) -> bool {
     let capacity = claim.status.as_ref().and_then(|status| status.capacity.as_ref());
     capacity
@@ -79,7 +79,7 @@ fn has_capacity(claim: &PersistentVolumeClaim, size: &str) -> bool {
         .is_some_and(|storage| storage.0 == size)
 }
 
-/// The HTTP status of a refusal.
+/// The HTTP status of an error.
 fn refusal<T: std::fmt::Debug>(result: kube::Result<T>) -> u16 {
     match result {
         Err(kube::Error::Api(status)) => status.code,
@@ -121,7 +121,7 @@ async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
         .await?;
     }
 
-    // The protection of claims in use, the garbage collector and kwok all have a part in this.
+    // The PVC protection, the garbage collector and kwok are all involved here.
     claims.delete("data-web-0", &DeleteParams::default()).await?;
     let pods: Api<Pod> = Api::default_namespaced(client.clone());
     let old = claims.get("data-web-0").await?.metadata.uid;
@@ -183,7 +183,7 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The largest volume of the driver is 4Gi, at first.
+/// The driver allows at most 4Gi, at first.
 async fn the_driver_refuses_until_it_does_not(
     cluster: &Cluster,
     claims: &Api<PersistentVolumeClaim>,
@@ -201,7 +201,7 @@ async fn the_driver_refuses_until_it_does_not(
     wait_for(
         claims,
         "data-web-0",
-        "the driver's refusal to be in the status",
+        "the error of the driver to be in the status",
         infeasible,
     )
     .await?;
@@ -226,7 +226,7 @@ async fn the_file_system_has_its_turn(cluster: &Cluster, claims: &Api<Persistent
     .await
 }
 
-/// What these users tried to write to claims: who, how, which, and what the API server answered.
+/// The writes of these users to PVCs: user, verb, name, HTTP status.
 async fn written_by(cluster: &Cluster, users: &[&str]) -> anyhow::Result<Vec<(String, String, String, u16)>> {
     let entries = cluster.audit().await?.into_iter();
     let theirs = entries

@@ -1,4 +1,4 @@
-//! What is written in the documents is there.
+//! The documents refer to things that exist.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// README.md, CONTRIBUTING.md, CHANGELOG.md, those in docs/ and examples/README.md.
+/// README.md, CONTRIBUTING.md, CHANGELOG.md, the files in docs/ and examples/README.md.
 fn documents() -> anyhow::Result<Vec<PathBuf>> {
     let mut all: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"]
         .map(|file| root().join(file))
@@ -55,7 +55,7 @@ fn every_document_is_listed_in_the_readme() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All of `src/` in one text, with strings that go over several lines in one.
+/// All of `src/` in one text, with multi-line strings joined.
 fn sources(folder: &Path, text: &mut String) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -68,14 +68,14 @@ fn sources(folder: &Path, text: &mut String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Words of Kubernetes' own.
+/// Words of Kubernetes.
 const NOT_OURS: [&str; 3] = [
     "field is immutable",
     "updates to statefulset spec for fields other than",
     "failed calling webhook",
 ];
 
-/// People search for what they see, so what stands there must be what they see.
+/// Users search for the text that they see, so a symptom must be the text of the program.
 #[test]
 fn every_symptom_is_in_the_words_of_the_program() -> anyhow::Result<()> {
     let mut program = String::new();
@@ -89,7 +89,7 @@ fn every_symptom_is_in_the_words_of_the_program() -> anyhow::Result<()> {
                 let part = part.trim_start_matches("; ");
                 assert!(
                     NOT_OURS.contains(&part) || program.contains(part),
-                    "nothing says {part:?}"
+                    "no source contains {part:?}"
                 );
                 count += 1;
             }

@@ -1,4 +1,4 @@
-//! Every file in `examples/` does what it says.
+//! Every file in `examples/` does what its comments promise.
 
 use std::path::Path;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn doubled(manifest: &str) -> anyhow::Result<String> {
 }
 
 impl<'a> Example<'a> {
-    /// Applies the example and waits until its three replicas are there.
+    /// Applies the example and waits until its three replicas run.
     async fn start(stage: &'a Stage, name: &'static str) -> anyhow::Result<Self> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.yaml"));
         let manifest = std::fs::read_to_string(path)?;
@@ -70,7 +70,7 @@ impl<'a> Example<'a> {
         Ok(())
     }
 
-    /// Waits until the claims have these capacities, and no others.
+    /// Waits until the PVCs have exactly these capacities.
     async fn until(&self, expected: &[(&str, &str)]) -> anyhow::Result<()> {
         let mut last = Vec::new();
         let grown = eventually("the capacities", PATIENCE, async || {
@@ -96,7 +96,7 @@ impl<'a> Example<'a> {
     /// Waits until the rollout is complete.
     async fn until_complete(&self) -> anyhow::Result<()> {
         let rollout = format!("claimrollout/{}", self.name);
-        // The controller makes it a moment after the apply.
+        // The controller creates the ClaimRollout a moment after the apply.
         for what in ["create", "condition=Ready"] {
             let wait = ["wait", &format!("--for={what}"), &rollout, "--timeout=120s"];
             self.scene.done(&wait, "").await?;
@@ -164,7 +164,7 @@ mod play {
 
     pub(super) async fn kafka_grows_although_one_broker_is_refused(stage: &Stage) -> anyhow::Result<()> {
         let example = Example::start(stage, "kafka").await?;
-        // Somebody else owns the claim of the last broker.
+        // Another controller owns the PVC of the last broker.
         let owner = "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Backup\",\"name\":\"b\",\
                      \"uid\":\"00000000-0000-0000-0000-000000000001\",\"controller\":true}]}}";
         example
@@ -183,7 +183,7 @@ mod play {
 
     pub(super) async fn elasticsearch_grows_node_by_node_as_pods_are_deleted(stage: &Stage) -> anyhow::Result<()> {
         let example = Example::start(stage, "elasticsearch").await?;
-        // Times are in whole seconds, and a Pod of the second of the wish counts as older.
+        // Times are in whole seconds. A Pod that is created in the second of the staged change counts as older.
         tokio::time::sleep(Duration::from_millis(1100)).await;
         example.double().await?;
         tokio::time::sleep(Duration::from_millis(1100)).await;

@@ -1,4 +1,4 @@
-//! What `docs/commands.md` shows is what the commands print.
+//! `docs/commands.md` shows what the commands print.
 
 use anyhow::Context as _;
 
@@ -7,15 +7,15 @@ use crate::book::Book;
 use crate::cluster::eventually;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
-/// The sections of the story that is played here; those after them have plays of their own.
+/// The sections that this scenario runs in order; the later sections have scenarios of their own.
 const STORY: [&str; 4] = [
     "## plan: what would happen",
     "## status: how far it is",
     "## The same with kubectl",
-    "## history, undo, withdraw: what was wished, and back",
+    "## history, undo, withdraw: what was asked for, and back",
 ];
 
-/// Types the next command, which must be this one, and compares what it prints.
+/// Runs the next command, which must be this one, and compares its output.
 async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Result<()> {
     let documented = book.expect(command)?;
     let words: Vec<&str> = command.split(' ').collect();
@@ -50,7 +50,7 @@ pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) ->
     types(&mut book, &scene, "kubectl describe sts web").await?;
 
     scene.done(&["apply", "-f", "web.yaml"], "").await?;
-    let stuck = eventually("the quota to be named, and the wish to be kept", PATIENCE, async || {
+    let stuck = eventually("the quota to be named, and the target to be kept", PATIENCE, async || {
         let exceeds = scene.rollout().await?["status"]["conditions"][2]["reason"] == "WouldExceedQuota";
         let targets = items(&run(&scene, &["history", "web", "-o", "json"], "").await?)?;
         Ok((exceeds && targets.last().is_some_and(|last| last["number"] == 2)).then_some(()))

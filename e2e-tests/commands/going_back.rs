@@ -14,7 +14,7 @@ async fn succeeds(scene: &Scene<'_>, arguments: &[&str]) -> anyhow::Result<Outpu
     Ok(output)
 }
 
-/// The size that each claim asks for.
+/// The size that each PVC asks for.
 async fn requests(scene: &Scene<'_>) -> anyhow::Result<Vec<Value>> {
     let claims = scene.claims().await?;
     let request = |claim: &Value| claim["spec"]["resources"]["requests"]["storage"].clone();
@@ -69,12 +69,12 @@ pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -
     Ok(())
 }
 
-/// The manifest of 2Gi with a label on its claims.
+/// The manifest of 2Gi with a label on its PVCs.
 fn labelled() -> String {
     manifest(3, "2Gi").replace("metadata: {name: data}", "metadata: {name: data, labels: {tier: a}}")
 }
 
-/// Numbers, users and changes of the history, once there are so many wishes.
+/// Numbers, users and changes of the history, once it has this many targets.
 async fn history(scene: &Scene<'_>, targets: usize) -> anyhow::Result<Vec<String>> {
     let mut last = Vec::new();
     let known = eventually("the history", PATIENCE, async || {
@@ -149,7 +149,7 @@ pub(super) async fn history_shows_each_wish_and_undo_goes_back_to_it(stage: &Sta
     ];
     ensure!(history(&scene, 3).await? == expected, "{:?}", history(&scene, 3).await?);
 
-    // What the set has cannot be asked for again: it is what is left when the staged change is dropped.
+    // The live templates cannot be a target of `undo`: dropping the staged change leads back to them.
     let output = succeeds(&scene, &["undo", "web", "--to-revision", "0"]).await?;
     ensure!(
         output.stdout.starts_with("statefulset.apps/web withdrew revision "),

@@ -1,5 +1,6 @@
-//! The commands of `claim-rollout` against a real cluster: what they say is compared with what happens. All plays stand side
-//! by side in one cluster; `SCENARIO=plans cargo test --test e2e commands` runs those with `plans` in their names.
+//! The commands of `claim-rollout` against a real cluster: their output is compared with what happens. All scenarios
+//! run side by side in one cluster; `SCENARIO=plans cargo test --test e2e commands` runs those with `plans` in their
+//! names.
 
 mod documented;
 mod files;
@@ -34,7 +35,7 @@ scenarios![Stage;
     going_back::a_smaller_wish_is_refused_and_explained,
 ];
 
-/// A fresh namespace with a controller, and in it a set of three replicas of 1Gi, all Ready.
+/// Creates a namespace with a controller and a StatefulSet of three replicas of 1Gi, all Ready.
 async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
     let scene = stage.scene(namespace).await?;
     scene.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
@@ -42,7 +43,7 @@ async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a
     Ok(scene)
 }
 
-/// `claim-rollout` in the namespace of the scene, as the administrator.
+/// `claim-rollout` in this namespace, as the administrator.
 pub(crate) async fn run(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
     let arguments = [arguments, &["--namespace", &scene.namespace]].concat();
     scene

@@ -1,4 +1,4 @@
-//! `plan`, and then what it is about.
+//! The output of `plan`, compared with the rollout that follows.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::cluster::{Output, eventually};
 use crate::installation::USER;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
-/// The plan of this manifest, as data.
+/// The plan of this manifest, as JSON.
 pub(super) async fn plan(scene: &Scene<'_>, manifest: &str) -> anyhow::Result<(Output, Value)> {
     let output = run(scene, &["plan", "-f", "-", "-o", "json"], manifest).await?;
     let mut plans = items(&output).with_context(|| format!("{output:?}"))?;
@@ -16,7 +16,7 @@ pub(super) async fn plan(scene: &Scene<'_>, manifest: &str) -> anyhow::Result<(O
     Ok((output, plans.remove(0)))
 }
 
-/// Names of claims in the order in which they would be written, with the sizes that they would get.
+/// The names and new sizes of PVCs, in the planned order.
 fn steps(plan: &Value) -> Vec<(String, String)> {
     let claims = plan["claims"].as_array().map_or(&[][..], Vec::as_slice);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -34,7 +34,7 @@ fn steps(plan: &Value) -> Vec<(String, String)> {
     steps.into_iter().map(|(_, name, size)| (name, size)).collect()
 }
 
-/// Names of claims in the order in which the controller wrote them.
+/// The names of PVCs, in the order in which the controller wrote them.
 async fn written(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     let mut writes = scene.writes_of(USER).await?;
     writes.retain(|entry| entry.resource == "persistentvolumeclaims" && entry.succeeded());
@@ -138,8 +138,8 @@ pub(super) async fn with_a_new_image_each_pod_is_replaced_after_its_claim_as_pla
     Ok(())
 }
 
-/// Applies a growth that was planned to be blocked at this claim, and waits until the API server has refused it in the
-/// words of the plan.
+/// Applies a growth whose plan is blocked at this PVC, and waits until the API server returns the error that the plan
+/// names.
 async fn refused_as_planned(scene: &Scene<'_>, new: &str, claim: &str) -> anyhow::Result<()> {
     let (output, planned) = plan(scene, new).await?;
     ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
@@ -174,7 +174,7 @@ async fn refused_as_planned(scene: &Scene<'_>, new: &str, claim: &str) -> anyhow
     Ok(())
 }
 
-/// A ResourceQuota with room for so much, of which the API server knows that so much is used.
+/// A ResourceQuota with this limit. The API server reports this usage.
 pub(super) async fn quota(scene: &Scene<'_>, hard: &str, used: &str) -> anyhow::Result<()> {
     let hard = format!("--hard=requests.storage={hard},expandable.storageclass.storage.k8s.io/requests.storage={hard}");
     scene.done(&["create", "quota", "storage", &hard], "").await?;
@@ -235,7 +235,7 @@ pub(super) async fn who_may_not_change_claims_reads_so_before_trying(stage: &Sta
         "planned\n{}\nbut was told\n{words}",
         planned.stdout
     );
-    // Cluster-wide classes are not his to read either: what is not known is said.
+    // The user cannot read cluster-scoped classes either. The plan states what it could not read.
     ensure!(
         planned.stdout.contains("Note: StorageClass: not checked ("),
         "{}",

@@ -1,4 +1,4 @@
-//! What `docs/commands.md` shows of the commands that are no part of its story.
+//! `docs/commands.md`: the commands that the scenario in `documented` does not run.
 
 use anyhow::Context as _;
 
@@ -10,7 +10,7 @@ use crate::scenarios::scene::{PATIENCE, Scene};
 const DOCUMENT: &str = "docs/commands.md";
 const REVIEW: &str = include_str!("../reviews/a-template-shrinks.json");
 
-/// Types the next command, which must be this one, and compares what it prints.
+/// Runs the next command, which must be this one, and compares its output.
 async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Result<()> {
     let documented = book.expect(command)?;
     let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();

@@ -14,8 +14,8 @@ pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_al
     let output = run(&scene, &["watch", "web"], "").await?;
     ensure!(output.code == Some(0) && output.stderr.is_empty(), "{output:?}");
     let lines: Vec<&str> = output.stdout.lines().collect();
-    // The highest ordinal first. What is said of claims is collected for a moment, what is said of Pods is not: which of the
-    // two came first is for the audit log to say.
+    // The highest ordinal first. Changes of PVCs are collected for a moment, changes of Pods are not, so the audit log
+    // decides which came first.
     let of_claims = [2, 1, 0].map(|ordinal| format!("watched/web data-web-{ordinal}: 2Gi -> 2Gi Done"));
     let of_pods =
         ["web-2: Pod waiting", "web-2: Pod updated", "web-1: Pod updated"].map(|line| format!("watched/web {line}"));

@@ -1,4 +1,4 @@
-//! The history of wishes, in ControllerRevisions.
+//! The history of targets, in ControllerRevisions.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use super::Stage;
 use crate::cluster::eventually;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest, text};
 
-/// A set whose selector matches whatever lacks a label, as our ControllerRevisions do, and which keeps three.
+/// A StatefulSet that keeps three revisions, and whose selector matches all objects without a certain label: our
+/// ControllerRevisions too.
 fn greedy(size: &str) -> String {
     let greedy = "selector:
     matchExpressions:
@@ -19,7 +20,8 @@ fn greedy(size: &str) -> String {
         .replace("spec:\n  replicas", "spec:\n  revisionHistoryLimit: 3\n  replicas")
 }
 
-/// Who a ControllerRevision belongs to, its number, and the storage in its templates; of the set's own the template's image.
+/// The owner of a ControllerRevision, its number, and the storage in its templates; for revisions of the StatefulSet
+/// the image of its Pod template.
 type Kept = (String, i64, Value);
 
 async fn kept(scene: &Scene<'_>) -> anyhow::Result<BTreeMap<String, Kept>> {
@@ -80,7 +82,7 @@ pub(super) async fn each_wish_is_kept_and_no_statefulset_takes_it_for_its_own(st
         "{annotations}"
     );
 
-    // A wish that was there before is the latest again, under a new number.
+    // A target that comes again gets a new number and is the latest.
     let tier = greedy("5Gi").replace("metadata: {name: data}", "metadata: {name: data, labels: {tier: a}}");
     for (manifest, number) in [(tier, 5), (greedy("5Gi"), 6)] {
         scene.done(&["apply", "-f", "-"], &manifest).await?;

@@ -1,4 +1,4 @@
-//! Why a claim takes long.
+//! Why a PVC takes long.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
@@ -7,14 +7,14 @@ use super::Stage;
 use crate::cluster::{Driver, eventually};
 use crate::scenarios::scene::{PATIENCE, condition, manifest, text};
 
-/// The driver is of all claims: this play stands alone.
+/// Changes the driver of all PVCs, so this scenario runs alone.
 pub(super) async fn what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout(
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let scene = stage.scene("inquire").await?;
     scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
     scene.until_ready(1).await?;
-    // It may pass: the resizer puts no condition on the claim.
+    // The resizer sets no condition on the PVC for an error that may pass.
     let driver = Driver {
         expand_error: Some("UNAVAILABLE"),
         ..Driver::default()
@@ -22,7 +22,7 @@ pub(super) async fn what_the_driver_says_of_a_claim_that_takes_long_is_in_the_ro
     stage.cluster.set_driver(&driver)?;
     scene.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
     let mut rollout = Value::Null;
-    let said = eventually("the rollout to say why", PATIENCE, async || {
+    let said = eventually("the rollout to report the cause", PATIENCE, async || {
         rollout = scene.rollout().await?;
         let message = text(&rollout["status"]["claims"][0]["message"]);
         Ok(message

@@ -10,7 +10,7 @@ use crate::installation::{Controller, NAMESPACE};
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
 const LEASE: &str = "claim-rollout-controller";
-/// What a Lease that nobody renews keeps others waiting.
+/// How long a Lease that nobody renews keeps other controllers waiting.
 const DURATION: Duration = Duration::from_secs(15);
 
 fn leads(controller: &Controller) -> anyhow::Result<bool> {
@@ -19,7 +19,7 @@ fn leads(controller: &Controller) -> anyhow::Result<bool> {
     Ok(metrics.lines().any(|line| line == "claim_rollout_leader 1"))
 }
 
-/// Waits until this one leads, and says for how long.
+/// Waits until this controller leads, and returns how long that took.
 async fn until_it_leads(controller: &Controller) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     let leading = eventually("a controller to lead", PATIENCE, async || {
@@ -42,7 +42,7 @@ pub(super) async fn one_of_two_works_and_the_other_takes_over_however_the_first_
     let start = async || stage.installation.start_controller(&elected).await;
     let mut first = start().await?;
     until_it_leads(&first).await?;
-    // It is ready, although it only waits: it can take over.
+    // A waiting controller is ready too: it can take over.
     let mut second = start().await?;
     ensure!(!leads(&second)?, "two lead");
     ensure!(!second.log().contains("the first lists"), "{}", second.log());
@@ -51,20 +51,20 @@ pub(super) async fn one_of_two_works_and_the_other_takes_over_however_the_first_
     grow(&scene, "2Gi").await?;
     ensure!(!second.log().contains("apply claim"), "{}", second.log());
 
-    // Asked to end, it gives the Lease back.
+    // A terminated controller releases the Lease.
     let status = first.terminate().await?;
     ensure!(status.success(), "{status}: {}", first.log());
     let waited = until_it_leads(&second).await?;
     ensure!(waited < DURATION / 2, "the next one waited for {waited:?}");
     grow(&scene, "3Gi").await?;
 
-    // Killed, it keeps the others waiting for as long as the Lease says, and no longer.
+    // A killed controller keeps the others waiting for the duration of the Lease, not longer.
     let third = start().await?;
     second.kill()?;
     until_it_leads(&third).await?;
     grow(&scene, "4Gi").await?;
 
-    // Who loses the Lease to somebody else stays up and waits for its turn.
+    // A controller that loses the Lease keeps running and waits for its turn.
     let taken = r#"{"spec":{"holderIdentity":"somebody","leaseDurationSeconds":3}}"#;
     let patch = [
         "patch",
@@ -91,7 +91,7 @@ pub(super) async fn one_of_two_works_and_the_other_takes_over_however_the_first_
     grow(&scene, "5Gi").await
 }
 
-/// Nobody has an API server meanwhile: this play stands alone.
+/// Stops the API server of all scenarios, so this scenario runs alone.
 pub(super) async fn an_api_server_that_is_away_is_waited_for(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::new(&stage.cluster, &stage.client, "away").await?;
     let elected = ["--namespace", "away", "--leader-elect", "--lease-namespace", NAMESPACE];
@@ -101,7 +101,7 @@ pub(super) async fn an_api_server_that_is_away_is_waited_for(stage: &Stage) -> a
     scene.until_ready(1).await?;
 
     stage.cluster.halt("kube-apiserver");
-    // Nobody knows who holds the Lease by then: it begins nothing.
+    // The holder of the Lease is unknown by then, so the controller starts nothing.
     let stepped_down = eventually("the controller to step down", PATIENCE, async || {
         ensure!(controller.get("/readyz")?.0 == 200, "{}", controller.log());
         Ok((!leads(&controller)?).then_some(()))

@@ -1,5 +1,5 @@
-//! The controller as a program in a cluster: what it keeps, what it waits for, who leads. All plays stand side by side in
-//! one cluster; `SCENARIO=history cargo test --test e2e controller` runs those with `history` in their names.
+//! The controller as a program in a cluster: what it keeps, what it waits for, who leads. All scenarios run side by
+//! side in one cluster; `SCENARIO=history cargo test --test e2e controller` runs those with `history` in their names.
 
 mod history;
 mod inquire;
@@ -32,7 +32,7 @@ async fn the_controller_as_a_program_does_what_its_operators_expect() -> anyhow:
     report
         .play_one("lease::an_api_server_that_is_away_is_waited_for", play)
         .await;
-    // Last: all that the others made the controllers do has been done, and their watches have ended with them.
+    // Runs last: by now the other controllers have used all rights, and their watches have ended.
     report
         .play_one(
             "rights::what_deploy_gives_is_what_is_used",

@@ -1,10 +1,10 @@
-//! What the controller may do, against what it does.
+//! The rights of the controller compared with its requests.
 
 use super::Stage;
 use crate::installation::ACCOUNT;
 use crate::rights::what_is_given_is_what_is_used;
 
-/// Rights that are needed although no request shows them, with the reason.
+/// Rights that no request shows, with the reason.
 const UNSEEN: [(&str, &str); 2] = [
     (
         "create claim-rollout.io/claimrollouts",

@@ -1,4 +1,4 @@
-//! Policy objects with other settings than the controller.
+//! Policy objects whose settings differ from those of the controller.
 
 use anyhow::ensure;
 

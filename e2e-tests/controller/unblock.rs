@@ -1,4 +1,4 @@
-//! What was refused is tried again when what stood in the way gives way.
+//! A PVC write that failed is retried when its obstacle is removed.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use crate::cluster::{DRIVER, eventually};
 use crate::installation::USER;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
-/// So many refusals make the next attempt wait for 16 seconds.
+/// After this many failures the next attempt waits for 16 seconds.
 const REFUSALS: usize = 5;
-/// What "at once" means on a machine that does all plays at the same time.
+/// The limit for "at once", on a machine that runs all scenarios at the same time.
 const AT_ONCE: Duration = Duration::from_secs(8);
 
-/// How often an apply on a claim was refused.
+/// How often an apply of a PVC failed.
 async fn refusals(scene: &Scene<'_>) -> anyhow::Result<usize> {
     let writes = scene.writes_of(USER).await?;
     let refused = |resource: &str, code| resource == "persistentvolumeclaims" && code == 403;
@@ -26,7 +26,7 @@ async fn refusals(scene: &Scene<'_>) -> anyhow::Result<usize> {
         .count())
 }
 
-/// The watches of the controller that are open, on these resources.
+/// The open watches of the controller on these resources.
 fn watches(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     let controller = scene.controller.as_ref();
     let metrics = controller.map_or(Ok((0, String::new())), |controller| controller.get("/metrics"))?;
@@ -46,7 +46,7 @@ fn watches(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
         .collect())
 }
 
-/// Waits for the backoff to be long, lifts the obstacle, and waits for the claim.
+/// Waits for a long backoff, removes the obstacle, and waits for the PVC.
 async fn lift(scene: &Scene<'_>, size: &str, obstacle: impl AsyncFnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let before = refusals(scene).await?;
     eventually("the apply to be refused again and again", PATIENCE, async || {
@@ -77,7 +77,7 @@ pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_al
     scene.until_ready(2).await?;
     ensure!(watches(&scene)?.is_empty(), "{:?}", watches(&scene)?);
 
-    // There is room when it begins, and none when the second claim is to follow.
+    // The quota has room at the start, and none when the second PVC is due.
     scene.partition(1).await?;
     scene.done(&["apply", "-f", "-"], &web("2Gi")).await?;
     let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
@@ -116,7 +116,7 @@ pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_al
             .await
             .map(drop)
     };
-    // The policy asks a dry run of the claim: the limit comes after it.
+    // The policy dry-runs an apply of the PVC at admission, so the limit comes later.
     scene
         .done(&["annotate", "statefulset", "web", "claim-rollout.io/paused=true"], "")
         .await?;

@@ -1,4 +1,4 @@
-//! Whether what was to be seen really happened.
+//! Checks that what the demo shows really happened.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +15,10 @@ use super::{LARGE, PATIENCE, Screen};
 use crate::cluster::{Cluster, eventually};
 use crate::installation::USER;
 
-/// The claims in the order of a rollout.
+/// The PVCs in the order of a rollout.
 const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
 
-/// The Pods, before anything happened: their uids by name.
+/// The uids of the Pods by name, before the change.
 pub(super) struct Before(BTreeMap<String, String>);
 
 impl Before {
@@ -32,23 +32,23 @@ impl Before {
     }
 }
 
-/// What happened to a claim.
+/// An event of a PVC.
 #[derive(Clone, Debug, PartialEq)]
 enum Happened {
-    /// The larger size was asked for.
+    /// The spec asks for the larger size.
     Asked(String),
-    /// The larger size was there.
+    /// The capacity is the larger size.
     Grown(String),
 }
 
-/// Sees in which order claims are written and grow.
+/// Observes in which order PVCs are written and grow.
 pub(super) struct Watch {
     seen: Arc<Mutex<Vec<Happened>>>,
     task: JoinHandle<()>,
 }
 
 impl Watch {
-    /// Begins, and returns when everything that happens from now on will be seen.
+    /// Starts the watch, and returns when it will see all later changes.
     pub(super) async fn begin(client: &kube::Client) -> anyhow::Result<Self> {
         let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
         let mut events = watcher(claims, watcher::Config::default()).boxed();
@@ -101,7 +101,7 @@ fn capacity(claim: &PersistentVolumeClaim) -> Option<&str> {
     Some(&claim.status.as_ref()?.capacity.as_ref()?.get("storage")?.0)
 }
 
-/// Checks it all, and says so line by line.
+/// Checks everything, and prints one line per check.
 pub(super) async fn check(
     cluster: &Cluster,
     client: &kube::Client,
@@ -155,7 +155,7 @@ pub(super) async fn check(
     Ok(())
 }
 
-/// What the watch saw; it may be a moment behind.
+/// The events of the watch, which may lag a moment.
 async fn in_full(watch: &Watch) -> Vec<Happened> {
     let all = eventually("the watch to see it all", PATIENCE / 10, async || {
         Ok(Some(watch.seen()).filter(|seen| seen.len() >= 2 * CLAIMS.len()))

@@ -1,9 +1,9 @@
-//! What `docs/commands.md` shows of the doctor.
+//! `docs/commands.md` shows what the doctor prints.
 
 use super::stage::Stage;
 use crate::book::Book;
 
-/// Types the next command, which must be this one, and compares what it prints.
+/// Runs the next command, which must be this one, and compares its output.
 async fn types(book: &mut Book, stage: &Stage, command: &str) -> anyhow::Result<()> {
     let documented = book.expect(command)?;
     let words: Vec<&str> = command.split(' ').skip(1).collect();
@@ -21,8 +21,8 @@ pub(super) async fn the_document_shows_what_the_doctor_says(stage: &mut Stage) -
     let unknown = ["annotate", "statefulset/web", "claim-rollout.io/sync=Sometimes"];
     stage.faults(&unknown, "").await?;
     types(&mut book, stage, "claim-rollout doctor").await?;
-    let heal = "kubectl annotate -n faults statefulset.apps/web claim-rollout.io/sync-";
-    types(&mut book, stage, heal).await?;
+    let fix = "kubectl annotate -n faults statefulset.apps/web claim-rollout.io/sync-";
+    types(&mut book, stage, fix).await?;
     types(&mut book, stage, "claim-rollout doctor").await?;
     book.end()
 }

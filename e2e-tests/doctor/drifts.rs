@@ -1,4 +1,4 @@
-//! What `drift` finds.
+//! The findings of `drift`.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn of_size(size: &str) -> Value {
     json!({"spec": {"resources": {"requests": {"storage": size}}}})
 }
 
-/// One row about the claim of the set.
+/// One row about the PVC of the StatefulSet.
 async fn one(stage: &Stage, field: &str, wanted: &str, found: &str, note: &str) -> anyhow::Result<()> {
     stage
         .differs(FAULTS, &[["data-web-0", field, wanted, found, note]])
@@ -25,7 +25,7 @@ async fn even(stage: &Stage) -> anyhow::Result<()> {
 }
 
 pub(super) async fn claims_that_differ_are_found(stage: &mut Stage) -> anyhow::Result<()> {
-    // Smaller, larger, and a volume that is behind.
+    // A smaller size, a larger size, and a volume that lags.
     stage.make_anew(FAULTS, &faulty("2Gi")).await?;
     one(stage, SIZE, "2Gi", "1Gi", "no rollout brings it up").await?;
     stage.edit_claim(&of_size("2Gi")).await?;
@@ -43,7 +43,7 @@ pub(super) async fn claims_that_differ_are_found(stage: &mut Stage) -> anyhow::R
     one(stage, "status.capacity.storage", "4Gi", "3Gi", "").await?;
     stage.cluster.set_driver(&Driver::default())?;
     even(stage).await?;
-    // Labels, annotations, and what cannot change.
+    // Labels, annotations, and fields that cannot change.
     let claim = "persistentvolumeclaim/data-web-0";
     stage.faults(&["label", claim, "tier-"], "").await?;
     one(stage, "metadata.labels[tier]", "gold", "-", "no rollout").await?;
@@ -148,7 +148,7 @@ pub(super) async fn what_is_staged_is_found(stage: &mut Stage) -> anyhow::Result
     let change = [
         "-",
         "metadata.annotations[claim-rollout.io/staged]",
-        "a record",
+        "a staged change",
         "something else",
         "expected ",
     ];
@@ -175,7 +175,7 @@ pub(super) async fn what_is_staged_is_found(stage: &mut Stage) -> anyhow::Result
         all.stderr == "looked at 2 StatefulSets: 1 with differences\n",
         "{all:?}"
     );
-    // What is staged and reached is no fault of the installation.
+    // A staged change that is reached is no fault.
     stage.until_healthy().await?;
     stage.make_anew(KEPT, &manifest(2, "2Gi")).await?;
     stage.until_even(&["-n", KEPT, "web"]).await?;

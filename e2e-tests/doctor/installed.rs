@@ -1,4 +1,4 @@
-//! What the doctor finds wrong with an installation.
+//! Faults of an installation that the doctor finds.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) async fn the_definition(stage: &mut Stage) -> anyhow::Result<()> {
 
 pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result<()> {
     let saved = stage.saved(CONFIGURATION).await?;
-    // What the command says is done here with the address in place of the Service.
+    // Does what the command of the finding does, with an address in place of the Service.
     for (operations, finding) in [
         (
             json!([{"op": "remove", "path": "/webhooks/0/matchConditions"}]),
@@ -73,7 +73,7 @@ pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result
     let untrusted = json!([{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]);
     stage.edit(CONFIGURATION, &untrusted).await?;
     stage.diagnosed(("Error", SETS)).await?;
-    // As a restart does.
+    // What a restart does.
     Server::begin(&stage.cluster).await?.terminate().await?;
     stage.until_healthy().await
 }
@@ -191,7 +191,7 @@ pub(super) async fn who_may_not_look_is_told(stage: &mut Stage) -> anyhow::Resul
     Ok(())
 }
 
-/// That of somebody without rights.
+/// The kubeconfig of a user without rights.
 fn kubeconfig(stage: &Stage) -> anyhow::Result<String> {
     Ok(stage.cluster.kubeconfig_for("bob", &[])?.display().to_string())
 }

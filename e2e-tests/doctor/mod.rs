@@ -1,5 +1,6 @@
-//! `claim-rollout doctor` and `drift` on an installation: silent while all is well, and with one finding for each fault that
-//! is planted, which goes away with what the finding says. They look at the whole cluster, so one fault comes after the other.
+//! `claim-rollout doctor` and `drift` on an installation: no finding while all is well, and one finding for each
+//! planted fault, which disappears after its fix. Both commands read the whole cluster, so the faults come one after
+//! the other.
 
 mod documented;
 mod drifts;
@@ -11,7 +12,7 @@ use stage::Stage;
 
 use crate::play::Report;
 
-/// Plays these in their order.
+/// Runs these scenarios in order.
 macro_rules! play {
     ($report:ident, $stage:ident; $($file:ident :: $name:ident),* $(,)?) => {
         $($report.play_one(concat!(stringify!($file), "::", stringify!($name)), $file::$name(&mut $stage)).await;)*

@@ -1,4 +1,4 @@
-//! What the doctor finds wrong with sets, their claims and their rollouts.
+//! Faults of StatefulSets, PVCs and rollouts that the doctor finds.
 
 use serde_json::json;
 
