@@ -1,5 +1,5 @@
-//! The policy host does to a policy what policy-server does. The guests here are a few lines of WebAssembly text, each
-//! with one habit.
+//! The policy host treats a policy as policy-server does. The guests are a few lines of WebAssembly text, each with one
+//! behaviour.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::policy_host::{
     Api, Capabilities, GetResource, Module, NoApi, Policy, PolicyHost, Resource, Runtime, Subject, run,
 };
 
-/// Adds one to a digit in its memory, and answers with it.
+/// Increments a digit in its memory, and returns it.
 const COUNTS: &str = r#"(module
   (import "wapc" "__guest_response" (func $respond (param i32 i32)))
   (memory (export "memory") 1)
@@ -22,12 +22,12 @@ const COUNTS: &str = r#"(module
     (call $respond (i32.const 0) (i32.const 1))
     (i32.const 1)))"#;
 
-/// Never comes to an end.
+/// Never ends.
 const SPINS: &str = r#"(module
   (memory (export "memory") 1)
   (func (export "__guest_call") (param i32 i32) (result i32) (loop (br 0)) (i32.const 0)))"#;
 
-/// Puts its payload to the host as `kubernetes/<operation>`, and answers with the response or the error.
+/// Calls the host with its payload as `kubernetes/<operation>`, and returns the response or the error.
 const ASKS: &str = r#"(module
   (import "wapc" "__guest_request" (func $request (param i32 i32)))
   (import "wapc" "__guest_response" (func $respond (param i32 i32)))
@@ -51,7 +51,7 @@ const ASKS: &str = r#"(module
         (call $respond (i32.const 65536) (call $error_length))))
     (i32.const 1)))"#;
 
-/// An API server that says what it was asked, and how often.
+/// An API server that returns the question and the number of calls.
 #[derive(Default)]
 struct Echo(AtomicU64);
 
@@ -233,7 +233,7 @@ fn the_wasm_gives_the_answer_of_the_native_code_byte_for_byte() {
         let wasm = run(&module, payload.as_bytes(), Capabilities::none()).expect("an answer");
         let answer: Value = serde_json::from_slice(&wasm).expect("JSON");
         assert_eq!(answer["accepted"], accepted, "{new} {settings}: {answer}");
-        // Only the reason why nobody could be asked differs: each host has its own.
+        // Only the reason why no lookup works differs: each host has its own.
         if new != "20Gi" || accepted {
             assert_eq!(
                 wasm,

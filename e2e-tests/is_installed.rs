@@ -1,4 +1,4 @@
-//! What `deploy/` installs is what the controller needs, and no more.
+//! `deploy/` installs exactly what the controller needs.
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn shipped() -> anyhow::Result<[Shipped; 4]> {
     ])
 }
 
-/// What policy-metadata.yml says of the module.
+/// The content of policy-metadata.yml.
 fn metadata() -> anyhow::Result<Value> {
     Ok(serde_saphyr::from_str(include_str!("../policy-metadata.yml"))?)
 }
@@ -91,7 +91,7 @@ fn an_object_that_fails_closed_or_changes_requests_is_the_one_that_must() -> any
     Ok(())
 }
 
-/// The plural of a kind, as the API server has it.
+/// The plural of a kind.
 fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     if kind.ends_with("ss") {
@@ -164,7 +164,7 @@ async fn the_controller_starts_with_the_rights_that_deploy_gives_and_has_no_othe
         assert_eq!(answer.stdout.trim(), expected, "{verb} {resource}: {}", answer.stderr);
     }
 
-    // What needs a container runtime or Kubewarden is not applied, but everything else of it is checked.
+    // Files that need a container runtime or Kubewarden are not applied, but the rest of them is checked.
     let team = cluster.kubectl(&["create", "namespace", "team-a"], "").await?;
     assert!(team.success, "{team:?}");
     for folder in ["controller", "guard", "namespaced"] {
@@ -187,7 +187,7 @@ async fn the_controller_starts_with_the_rights_that_deploy_gives_and_has_no_othe
     Ok(())
 }
 
-/// What `ldd` shows of a binary in the image that the Dockerfile ends with, distroless/cc: glibc and libgcc.
+/// The libraries in the image that the Dockerfile ends with, distroless/cc: glibc and libgcc, as `ldd` prints them.
 const LIBRARIES: [&str; 5] = ["linux-vdso", "ld-linux", "libc", "libm", "libgcc_s"];
 
 #[test]

@@ -1,6 +1,6 @@
-//! Reviews that nobody wrote: whole ones, made of parts that belong together, with what belongs elsewhere mixed in.
+//! Generated reviews: whole ones, made of parts that belong together, with some parts that do not.
 //!
-//! Whatever makes the choices decides the review: a seed in `reviews_generated.rs`, a coverage-guided fuzzer in `fuzz/`,
+//! The source of choices decides the review: a seed in `reviews_generated.rs`, or a coverage-guided fuzzer in `fuzz/`,
 //! which compiles this folder too.
 
 pub(crate) mod choices;
@@ -20,7 +20,7 @@ use edits::Scene;
 use set::{annotate, put};
 use words::{CONTROLLER, NAMESPACE, SET, TEXTS};
 
-/// A review, and what the cluster answers meanwhile.
+/// A review, and the cluster that answers its lookups.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) request: Value,
@@ -29,13 +29,13 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// What `validate` is called with.
+    /// The payload of `validate`.
     pub(crate) fn payload(&self) -> Value {
         json!({"request": self.request, "settings": self.settings})
     }
 }
 
-/// Any review. From a source that has run dry: an UPDATE that changes nothing.
+/// Any review. From an exhausted source: an UPDATE that changes nothing.
 pub(crate) fn case(choices: &mut dyn Choices) -> Case {
     let settings = settings::settings(choices);
     let mut old = set::set(choices);
@@ -78,7 +78,7 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
     }
 }
 
-/// Puts a wish into the set, sometimes a forged one, sometimes with what is written beside it.
+/// Adds a staged change to the StatefulSet, sometimes a forged one, sometimes with the annotations beside it.
 fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)> {
     if choices.one_in(3) {
         annotate(set, "claim-rollout.io/update-policy", "InPlace");
@@ -101,7 +101,7 @@ fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)>
     Some((templates, change))
 }
 
-/// Whose claims became ready: of the staged change, or of nothing.
+/// The annotation `ready`: of the staged change, or of another revision.
 fn ready(change: &str, choices: &mut dyn Choices) -> String {
     let change: Value = serde_json::from_str(change).unwrap_or_default();
     let revision = change["revision"].as_str().unwrap_or_default();
@@ -124,7 +124,7 @@ fn update(old: &Value, mut scene: Scene, choices: &mut dyn Choices) -> Value {
     request
 }
 
-/// The birth of a set, or the audit scanner looking at one that lives: nobody asks, nothing was there before.
+/// The creation of a StatefulSet, or an audit scan: without an old object.
 fn create(old: &Value, choices: &mut dyn Choices) -> Value {
     let mut scene = Scene {
         staged: None,
@@ -142,7 +142,7 @@ fn create(old: &Value, choices: &mut dyn Choices) -> Value {
     request
 }
 
-/// OpenKruise's kind.
+/// A StatefulSet of OpenKruise.
 fn kruise(old: &Value, scene: Scene, choices: &mut dyn Choices) -> Value {
     let mut request = update(old, scene, choices);
     put(&mut request, &["kind", "group"], json!("apps.kruise.io"));
@@ -160,7 +160,7 @@ fn kruise(old: &Value, scene: Scene, choices: &mut dyn Choices) -> Value {
     request
 }
 
-/// Operations and kinds that are somebody else's.
+/// Operations and kinds that do not concern the policy.
 fn other(old: &Value, choices: &mut dyn Choices) -> Value {
     let operation = *choices.pick(&["DELETE", "CONNECT", "PATCH", "UPDATE"]);
     let mut request = about_set(operation, choices);
@@ -174,7 +174,7 @@ fn other(old: &Value, choices: &mut dyn Choices) -> Value {
     request
 }
 
-/// A request about the set, without objects.
+/// A request about the StatefulSet, without objects.
 fn about_set(operation: &str, choices: &mut dyn Choices) -> Value {
     let kind = json!({"group": "apps", "version": "v1", "kind": "StatefulSet"});
     let users = ["alice", "alice", "alice", CONTROLLER, "robot", ""];

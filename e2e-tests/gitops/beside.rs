@@ -1,4 +1,4 @@
-//! What the document says beside its table.
+//! The statements of `docs/gitops.md` outside of its table.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use super::tools::{Sync, TERRAFORM};
 use crate::scenarios::scene::{STAGED, Scene, text};
 use crate::stage::Stage;
 
-/// A fresh namespace without a controller, and in it the set of 1Gi, as this request makes it.
+/// Creates a namespace without a controller, and in it the StatefulSet of 1Gi by this request.
 async fn scene<'a>(stage: &'a Stage, namespace: &str, sync: Sync) -> anyhow::Result<Scene<'a>> {
     let scene = Scene::new(&stage.cluster, &stage.client, namespace).await?;
     sync.send(&scene, &in_git("1Gi")?).await?;
@@ -28,7 +28,7 @@ async fn uid(scene: &Scene<'_>) -> anyhow::Result<String> {
     Ok(text(&scene.set().await?["metadata"]["uid"]))
 }
 
-/// `RespectIgnoreDifferences=true` beside `ignoreDifferences`: a change never arrives, and one that is staged is taken back.
+/// `RespectIgnoreDifferences=true` with `ignoreDifferences`: a change never arrives, and a staged one is withdrawn.
 pub(super) async fn argo_that_respects_ignored_differences_sends_the_old_templates(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -48,7 +48,8 @@ pub(super) async fn argo_that_respects_ignored_differences_sends_the_old_templat
     Ok(())
 }
 
-/// `Replace=true` is `kubectl replace`, which goes through and takes nothing back; with `Force=true` it deletes the set.
+/// `Replace=true` is `kubectl replace`, which succeeds and withdraws nothing. With `Force=true` it deletes the
+/// StatefulSet.
 pub(super) async fn argo_that_replaces_keeps_the_set_unless_it_is_forced(stage: &Stage) -> anyhow::Result<()> {
     let sync = Sync::ClientSide("argocd-controller");
     let scene = scene(stage, "argo-replacing", sync).await?;
@@ -70,7 +71,7 @@ pub(super) async fn argo_that_replaces_keeps_the_set_unless_it_is_forced(stage: 
     is_behind(&scene).await
 }
 
-/// The set is another one, with the large templates, and the claims are the small ones.
+/// The StatefulSet is a new one with the large templates, and the PVCs are the small ones.
 async fn is_behind(scene: &Scene<'_>) -> anyhow::Result<()> {
     let set = scene.set().await?;
     let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
@@ -84,7 +85,8 @@ async fn is_behind(scene: &Scene<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `--force`, `Force=true`, Flux's `force: true`: these delete the set where a request is answered 409 or 422. A denial is 403.
+/// `--force`, `Force=true`, Flux's `force: true`: these delete the StatefulSet when a request is answered with 409 or
+/// 422. A denial has 403.
 pub(super) async fn a_forced_apply_that_is_denied_keeps_the_set(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "forced", Sync::ClientSide("kubectl-client-side-apply")).await?;
     let before = (uid(&scene).await?, scene.pods().await?);
@@ -135,7 +137,7 @@ pub(super) async fn a_forced_apply_that_is_denied_keeps_the_set(stage: &Stage) -
     Ok(())
 }
 
-/// What `kubernetes_manifest` is answered is not what it planned, the first time and ever after.
+/// The answer to `kubernetes_manifest` is not the planned object, at the first apply and at all later ones.
 pub(super) async fn terraform_is_answered_something_else_than_it_planned(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "terraform-answered", TERRAFORM).await?;
     let large = in_git("2Gi")?;
@@ -151,7 +153,8 @@ pub(super) async fn terraform_is_answered_something_else_than_it_planned(stage: 
     Ok(())
 }
 
-/// With the templates in `computed_fields` the apply after the next one sends them as they are in the state: the old ones.
+/// With the templates in `computed_fields`, the apply after the next one sends the templates of the state: the old
+/// ones.
 pub(super) async fn terraform_that_has_the_templates_computed_takes_back_what_is_staged(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -166,8 +169,8 @@ pub(super) async fn terraform_that_has_the_templates_computed_takes_back_what_is
     Ok(())
 }
 
-/// `kubernetes_stateful_set_v1`: `patchStatefulSetSpec` makes no operation for templates, so nothing of it is sent; and a
-/// change by which it replaces the set deletes it with its Pods.
+/// `kubernetes_stateful_set_v1`: `patchStatefulSetSpec` makes no operation for templates, so none is sent. A change
+/// that replaces the StatefulSet deletes it with its Pods.
 pub(super) async fn terraform_with_its_own_resource_sends_no_templates_or_deletes_the_set(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -189,8 +192,9 @@ pub(super) async fn terraform_with_its_own_resource_sends_no_templates_or_delete
     is_behind(&scene).await
 }
 
-/// Pulumi with `ignoreChanges` for the templates sends the old ones with every other change. Who staged a change in the
-/// meantime owns them, so that is a conflict; with `pulumi.com/patchForce` it goes through, and what is staged stays.
+/// Pulumi with `ignoreChanges` for the templates sends the old ones with every other change. The user who staged a
+/// change owns them since, so that is a conflict. With `pulumi.com/patchForce` the request succeeds, and the staged
+/// change stays.
 pub(super) async fn pulumi_that_ignores_the_templates_leaves_what_somebody_else_staged(
     stage: &Stage,
 ) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
-//! What GitOps tools make of a change of templates. They are not run: here is sent what they send, to the real API server
-//! through the policy, and compared what they compare, by functions that are named after theirs. The table in `docs/gitops.md`
-//! is what comes of it. `SCENARIO=flux cargo test --test e2e gitops` plays the rows with `flux` in their names.
+//! GitOps tools and a change of templates. The tools do not run here: the tests send their requests to the real API
+//! server through the policy, and compare objects as the tools do, by functions that are named after those of the
+//! tools. The table in `docs/gitops.md` is the result. `SCENARIO=flux cargo test --test e2e gitops` runs the rows with
+//! `flux` in their names.
 
 mod argo;
 mod beside;
@@ -30,19 +31,19 @@ scenarios![Stage;
     beside::pulumi_that_ignores_the_templates_leaves_what_somebody_else_staged,
 ];
 
-/// The rows of the table of the document.
+/// The rows of the table in the document.
 fn rows() -> impl Iterator<Item = &'static str> {
     let table = DOCUMENT.lines().skip_while(|line| !line.starts_with("| tool |"));
     table.skip(2).take_while(|line| line.starts_with('|'))
 }
 
-/// The row of a tool in the document is what comes of its stories.
+/// Checks that the row of a tool in the document is the result of its scenario.
 async fn row_is_documented(stage: &Stage, tool: &Tool) -> anyhow::Result<()> {
     let [more, after, back] = story::cells(stage, tool).await?;
     let row = format!("| {} | {more} | {after} | {back} |", tool.name);
     ensure!(
         rows().any(|documented| documented == row),
-        "docs/gitops.md should say\n{row}"
+        "docs/gitops.md should contain\n{row}"
     );
     let shown = waiting::shows(stage, tool).await.context("while Pods wait")?;
     ensure!(

@@ -1,4 +1,4 @@
-//! A change of the templates from Git to the claims and back, as one tool sees it.
+//! A change of the templates from Git to the PVCs and back, as one tool shows it.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::scenarios::again::Unmoved;
 use crate::scenarios::scene::{Scene, are_as_written, manifest, staged_change};
 use crate::stage::Stage;
 
-/// The set `web` of two replicas as it stands in Git.
+/// The StatefulSet `web` of two replicas in Git.
 pub(super) fn in_git(size: &str) -> anyhow::Result<Value> {
     let mut manifest: Value = serde_saphyr::from_str(&manifest(2, size))?;
     manifest["spec"]["minReadySeconds"] = json!(1);
@@ -23,8 +23,8 @@ pub(super) fn with_image(mut manifest: Value, tag: u32) -> Value {
     manifest
 }
 
-/// The cells of the tool: what it shows when Git asks for more, when that is staged and when it is complete, and when Git goes
-/// back; between them it is synced, and once more, which moves nothing.
+/// The cells of a tool: what it shows when Git asks for more, when that is staged and complete, and when Git goes back.
+/// In between the tool syncs, and once more, which changes nothing.
 pub(super) async fn cells(stage: &Stage, tool: &Tool) -> anyhow::Result<[String; 3]> {
     let mut scene = Scene::new(&stage.cluster, &stage.client, tool.namespace).await?;
     let (small, large) = (in_git("1Gi")?, in_git("2Gi")?);
@@ -68,17 +68,17 @@ pub(super) async fn cells(stage: &Stage, tool: &Tool) -> anyhow::Result<[String;
     Ok([&more, &after, &back].map(cell))
 }
 
-/// It shows nothing where all is as in Git, and what somebody changes by hand.
+/// The tool shows nothing if everything is as in Git, and shows a change by hand.
 async fn is_neither_blind_nor_excited(tool: &Tool, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<()> {
     let wait = |seconds: u32| json!({"spec": {"minReadySeconds": seconds}}).to_string();
     for (seconds, expected) in [(1, &[][..]), (2, &["spec.minReadySeconds"]), (1, &[])] {
         let patch = wait(seconds);
         let arguments = ["patch", "statefulset/web", "--type=merge", "-p", &patch];
         scene.done(&arguments, "").await?;
-        // Whether Pods are available, which some tools show, follows.
+        // Some tools show whether Pods are available, which follows later.
         scene.settled().await?;
         let mut shown = tool.shows(scene, manifest, manifest).await?;
-        // A dry run that changes the spec counts it.
+        // A dry run that changes the spec increments the generation.
         shown.remove("metadata.generation");
         let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
         ensure!(
@@ -99,7 +99,7 @@ async fn again(tool: &Tool, scene: &Scene<'_>, manifest: &Value) -> anyhow::Resu
     Ok(())
 }
 
-/// Paths as the document writes them.
+/// Paths in the notation of the document.
 pub(super) fn cell(paths: &BTreeSet<String>) -> String {
     if paths.is_empty() {
         return "in sync".to_owned();

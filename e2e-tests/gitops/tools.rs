@@ -1,4 +1,4 @@
-//! What each tool sends, and what it shows: the rows of the table in `docs/gitops.md`.
+//! The requests and comparisons of each tool: the rows of the table in `docs/gitops.md`.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
@@ -14,7 +14,7 @@ use super::others::{diff_of_inputs, has_drifted, json_diff, plan};
 use super::paths::{differences, without};
 use crate::scenarios::scene::Scene;
 
-/// A row: the tool, where it is tried, and what it does.
+/// A row: the tool, its namespace in the test, and its methods.
 pub(super) struct Tool {
     /// The first cell.
     pub(super) name: &'static str,
@@ -23,16 +23,16 @@ pub(super) struct Tool {
     compare: Compare,
 }
 
-/// The request by which the cluster becomes what the manifest says, with its field manager.
+/// The request that applies the manifest, with its field manager.
 #[derive(Clone, Copy)]
 pub(super) enum Sync {
-    /// `kubectl apply`, which is also what Argo CD calls.
+    /// `kubectl apply`, which Argo CD also calls.
     ClientSide(&'static str),
-    /// Server-side apply; others' fields are taken over iff it is forced.
+    /// Server-side apply; `force` takes over fields of other managers.
     ServerSide { manager: &'static str, force: bool },
 }
 
-/// What is compared.
+/// What the tool compares.
 enum Compare {
     KubectlDiff,
     ThreeWay { ignored: &'static [&'static str] },
@@ -142,7 +142,7 @@ impl Sync {
         }
     }
 
-    /// Sends it; what the set is then.
+    /// Sends the request, and returns the StatefulSet.
     pub(super) async fn send(self, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<Value> {
         match self {
             Self::ClientSide(manager) => {
@@ -176,8 +176,8 @@ async fn apply(
 }
 
 impl Tool {
-    /// The paths at which it shows a difference between this manifest and the cluster; `last` is the manifest that was
-    /// synced last.
+    /// The paths at which the tool shows a difference between this manifest and the cluster. `last` is the manifest of
+    /// the last sync.
     pub(super) async fn shows(
         &self,
         scene: &Scene<'_>,
@@ -199,7 +199,8 @@ impl Tool {
         })
     }
 
-    /// What the program says itself, of the two objects that it writes into folders for `diff`: here they are printed.
+    /// The difference between the two objects that `kubectl diff` writes into folders for `diff`; here they are
+    /// printed.
     async fn kubectl_diff(&self, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<BTreeSet<String>> {
         let way = match self.sync {
             Sync::ClientSide(_) => &["--server-side=false"][..],

@@ -1,5 +1,5 @@
-//! A size and an image in one commit, and a partition that stands in Git: while Pods wait for their claims the tool shows what
-//! it shows otherwise, and can sync.
+//! A size and an image in one commit, and a partition in Git. While Pods wait for their PVCs the tool shows nothing
+//! special, and can sync.
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn quota(storage: &str) -> String {
     json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"}, "spec": spec}).to_string()
 }
 
-/// What the tool shows in the middle of the rollout, and at its end; a sync is no conflict.
+/// What the tool shows in the middle of the rollout, and at its end. A sync is no conflict.
 pub(super) async fn shows(stage: &Stage, tool: &Tool) -> anyhow::Result<[String; 2]> {
     let namespace = format!("{}-waiting", tool.namespace);
     let mut scene = Scene::new(&stage.cluster, &stage.client, &namespace).await?;
@@ -28,7 +28,7 @@ pub(super) async fn shows(stage: &Stage, tool: &Tool) -> anyhow::Result<[String;
     scene.settled().await?;
     let both = with_image(with_partition(in_git("2Gi")?), 2);
     tool.sync.send(&scene, &both).await?;
-    // A controller was here before, and wrote the first of the two claims when there was room. Now there is none.
+    // A previous controller wrote the first of the two PVCs when the quota had room. Now the quota has none.
     let revision = scene.staged_change().await?["revision"].take();
     let first = json!({
         "metadata": {"labels": {"claim-rollout.io/revision": revision}},

@@ -1,5 +1,5 @@
-//! The guard of `deploy/guard` on a real API server: for each of its rules, requests that are allowed and requests that are
-//! denied.
+//! The guard of `deploy/guard` on a real API server: for each of its rules, requests that are allowed and requests that
+//! are denied.
 
 mod stage;
 // A row is a line.
@@ -17,7 +17,7 @@ use stage::{GUARDED, Stage};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the API server has found in the types of the expressions.
+/// The warnings of the API server about the types in the expressions.
 async fn no_expression_is_warned_of(stage: &Stage) -> anyhow::Result<()> {
     let get = ["get", "validatingadmissionpolicies", "-o", "json"];
     let mut last = Value::Null;
@@ -36,7 +36,7 @@ async fn no_expression_is_warned_of(stage: &Stage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every answer that says no has the code 403: clients delete and re-create a StatefulSet on other codes.
+/// Every denial has the code 403: on other codes, clients delete and re-create a StatefulSet.
 async fn every_denial_is_403(stage: &Stage, denials: usize) -> anyhow::Result<()> {
     let asked = ["admin", "alice", "bob", USER];
     let mut entries = stage.cluster.audit().await?;
@@ -47,7 +47,7 @@ async fn every_denial_is_403(stage: &Stage, denials: usize) -> anyhow::Result<()
     Ok(())
 }
 
-/// Annotations of ours that are of other kinds.
+/// Annotations of ours on other kinds.
 const ELSEWHERE: [&str; 5] = ["revision", "by", "manager", "modified", "rollout-uid"];
 
 #[test]

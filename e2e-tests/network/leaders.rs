@@ -1,4 +1,5 @@
-//! Two controllers, and a leader that the network takes its Lease from: it writes nothing any more when the next one begins.
+//! Two controllers, and a leader that loses its Lease by the network: it stops writing before the next controller
+//! starts.
 
 use std::time::Duration;
 
@@ -14,12 +15,12 @@ use crate::cluster::{Entry, eventually};
 use crate::installation::{Controller, USER};
 use crate::scenarios::scene::PATIENCE;
 
-/// The leader may still be at work for so long when its Lease cannot be renewed any more.
+/// A leader that cannot renew its Lease may go on for this long.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// The next one begins after so long.
+/// The next leader starts after this time.
 const DURATION: Duration = Duration::from_secs(15);
 
-/// Something that happens again and again.
+/// A fault that happens again and again.
 const fn always(asked: super::asked::Asked, fault: Fault) -> Rule {
     Rule {
         to: Only(asked),
@@ -34,7 +35,7 @@ fn leads(controller: &Controller) -> anyhow::Result<bool> {
     Ok(metrics.lines().any(|line| line == "claim_rollout_leader 1"))
 }
 
-/// Two controllers, of which the first leads and has a network that misbehaves.
+/// Two controllers; the first leads and has a faulty network.
 struct Pair<'a> {
     trial: Trial<'a>,
     second: Controller,
@@ -63,7 +64,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Waits until the second one leads.
+    /// Waits until the second controller leads.
     async fn until_the_second_leads(&self) -> anyhow::Result<()> {
         let leading = eventually("the second one to lead", PATIENCE, async || {
             Ok(leads(&self.second)?.then_some(()))
@@ -71,7 +72,7 @@ impl<'a> Pair<'a> {
         leading.await.with_context(|| self.second.log())
     }
 
-    /// The same, and the first one knows that it does not.
+    /// Waits until the second controller leads, and the first one knows that it does not.
     async fn until_it_is_followed(&self) -> anyhow::Result<()> {
         let followed = self.until_the_second_leads();
         followed
@@ -89,11 +90,11 @@ impl<'a> Pair<'a> {
         self.trial.scene.controller.as_mut().context("a controller")
     }
 
-    /// The end: what anybody has written, the first one wrote before the second one did.
+    /// Checks the end: the first controller wrote nothing after the second one started.
     async fn ends(self) -> anyhow::Result<()> {
         self.trial.until_done().await?;
         self.trial.network.heal();
-        // Long enough for what the first one has kept to arrive.
+        // Long enough for delayed requests of the first controller to arrive.
         sleep(Duration::from_secs(2)).await;
         let context = || format!("{}\n{}", self.trial.scene.log(), self.second.log());
         self.trial.ends().await.with_context(context)?;
@@ -147,7 +148,7 @@ pub(super) async fn a_leader_that_reaches_nobody_any_more_is_followed_and_what_i
     pair.ends().await
 }
 
-/// A write that is under way when the Lease is lost does not arrive when somebody else leads.
+/// A write in progress when the Lease is lost does not arrive while another controller leads.
 pub(super) async fn a_write_that_is_late_is_given_up_with_the_lease(stage: &Stage) -> anyhow::Result<()> {
     let pair = Pair::begin(stage, "network-lease-late").await?;
     pair.trial.strike(always(Lease, Unheard));
@@ -159,7 +160,7 @@ pub(super) async fn a_write_that_is_late_is_given_up_with_the_lease(stage: &Stag
     pair.ends().await
 }
 
-/// It goes on where it was, with the answer to its last write and with what it was going to write after that.
+/// The stopped leader continues with the answer to its last write, and with the writes that it planned next.
 pub(super) async fn a_leader_that_was_halted_writes_nothing_when_it_goes_on(stage: &Stage) -> anyhow::Result<()> {
     let mut pair = Pair::begin(stage, "network-lease-halted").await?;
     pair.trial.strike(Rule {
@@ -176,7 +177,7 @@ pub(super) async fn a_leader_that_was_halted_writes_nothing_when_it_goes_on(stag
     pair.ends().await
 }
 
-/// One answer that does not come is no reason to give up a Lease that can be renewed.
+/// One missing answer is no reason to give up a Lease that can be renewed.
 pub(super) async fn a_leader_whose_renewal_is_never_answered_asks_again_and_goes_on(
     stage: &Stage,
 ) -> anyhow::Result<()> {

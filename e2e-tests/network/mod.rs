@@ -1,9 +1,9 @@
-//! The controller as a program over a network that misbehaves on purpose: both ends are real, the network between them is
-//! ours. Each play is one rollout of a set of three replicas whose size and image change in one apply, in a namespace of its
-//! own, by a controller of its own, through a proxy of its own; something goes wrong in the middle of it, and then no longer.
-//! Whatever it was, the end is that of a rollout which nothing happened to, and everything was written once.
+//! The controller as a program over a faulty network: both ends are real, the network between them is a proxy. Each
+//! scenario is one rollout of a StatefulSet of three replicas whose size and image change in one apply, with its own
+//! namespace, controller and proxy. Something fails in the middle, and then works again. The end is always that of an
+//! undisturbed rollout, and everything was written once.
 //!
-//! `SCENARIO=seed- cargo test --test e2e network` plays those with `seed-` in their names.
+//! `SCENARIO=seed- cargo test --test e2e network` runs those with `seed-` in their names.
 
 mod asked;
 mod leaders;
@@ -25,10 +25,10 @@ use crate::play::{Report, scenarios};
 use rows::ROWS;
 use trial::Stage;
 
-/// Long enough that something can go wrong during a rollout.
+/// Long enough that something can fail during a rollout.
 const EXPANSION_MILLIS: u64 = 1500;
 
-// Those that take long begin first.
+// The longest scenarios start first.
 scenarios![Stage;
     stays::pvcs_that_are_never_answered_are_told_and_each_is_tried,
     stays::rollout_whose_report_is_denied_for_ever_comes_to_its_end,
@@ -49,7 +49,7 @@ scenarios![Stage;
     outages::without_bookmarks_a_watch_that_ended_goes_on_where_it_was,
 ];
 
-/// All plays that stand side by side, by name.
+/// All scenarios that run side by side, by name.
 fn plays(stage: &Stage) -> anyhow::Result<Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>> {
     let scenarios = SCENARIOS
         .iter()

@@ -1,4 +1,4 @@
-//! Connections that are refused, reset, held up or forgotten, and watches that end, fall silent or come late.
+//! Connections that are refused, reset, delayed or lost, and watches that end, fall silent or lag.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use super::asked::Asked;
 use super::script::{Fault, Rule, To};
 use super::trial::{Stage, Trial};
 
-/// A request that is not answered is given up after this time.
+/// An unanswered request is given up after this time.
 const CALL: Duration = Duration::from_secs(15);
-/// A watch on which nothing comes is begun again after this time: a minute, and a few seconds.
+/// A silent watch is restarted after this time: a minute, and a few seconds.
 const SILENCE: Duration = Duration::from_secs(70);
-/// How long a look or a watch pauses at most after an outage of ten seconds.
+/// The longest pause of a reconcile or a watch after an outage of ten seconds.
 const PAUSE: Duration = Duration::from_secs(20);
-/// How many requests a second a controller of one set may make while the API server is away.
+/// How many requests a second a controller of one StatefulSet may make while the API server is away.
 const RESTLESS: f64 = 5.0;
 
-/// A rollout of which one claim has been written.
+/// A rollout in which one PVC has been written.
 async fn in_the_middle<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Trial<'a>> {
     let trial = Trial::begin(stage, namespace).await?;
     trial.roll_out().await?;
@@ -26,7 +26,7 @@ async fn in_the_middle<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<
     Ok(trial)
 }
 
-/// How many requests failed without an answer, as the controller itself counts them.
+/// How many requests got no answer, from the metrics of the controller.
 fn unanswered(trial: &Trial<'_>) -> anyhow::Result<u32> {
     let (_, metrics) = trial.controller()?.get("/metrics")?;
     let count = "claim_rollout_request_failures_total{cause=\"unanswered\"} ";
@@ -69,7 +69,7 @@ pub(super) async fn what_was_held_up_for_a_while_comes_and_harms_nothing(stage: 
     trial.heals(PAUSE).await.map(drop)
 }
 
-/// By then what is under way has been given up.
+/// Requests in progress have been given up by then.
 pub(super) async fn what_was_held_up_for_longer_than_anybody_waits_comes_and_harms_nothing(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -82,7 +82,7 @@ pub(super) async fn what_was_held_up_for_longer_than_anybody_waits_comes_and_har
 pub(super) async fn watches_that_fell_silent_with_their_connections_are_noticed(stage: &Stage) -> anyhow::Result<()> {
     let trial = in_the_middle(stage, "network-forgotten").await?;
     trial.network.wire.forget();
-    // What is asked next may find one forgotten connection after the other.
+    // The next requests may use one dead connection after the other.
     let done = trial.heals(SILENCE).await?;
     ensure!(done < SILENCE + PAUSE, "it took {done:?}\n{}", trial.scene.log());
     Ok(())
@@ -111,7 +111,7 @@ pub(super) async fn a_watch_that_ends_with_gone_is_begun_with_a_list(stage: &Sta
     trial.heals(PAUSE).await.map(drop)
 }
 
-/// Four watches ask for a list after about 1, 2, 4 and 8 seconds, or a little later, and not once a second.
+/// Four watches retry their list after about 1, 2, 4 and 8 seconds, or a little later, not once a second.
 pub(super) async fn a_list_that_fails_is_asked_for_less_and_less_often(stage: &Stage) -> anyhow::Result<()> {
     const OUTAGE: Duration = Duration::from_secs(15);
     let trial = in_the_middle(stage, "network-lists").await?;
@@ -141,7 +141,7 @@ pub(super) async fn without_bookmarks_a_watch_that_ended_goes_on_where_it_was(st
     trial.heals(PAUSE).await.map(drop)
 }
 
-/// What is written passes at once: the controller knows more than it sees.
+/// Writes pass at once, so the controller knows more than it sees.
 pub(super) async fn events_that_come_seconds_late_make_it_slow_and_nothing_else(stage: &Stage) -> anyhow::Result<()> {
     let trial = Trial::begin(stage, "network-late").await?;
     trial

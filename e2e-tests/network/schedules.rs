@@ -1,5 +1,5 @@
-//! Faults that nobody chose: a seed says which, when, and for how long. `SEED=7` plays one again, `NETWORK_SCHEDULES=100`
-//! as many as one has time for.
+//! Random faults: the seed decides which, when, and for how long. `SEED=7` repeats one schedule,
+//! `NETWORK_SCHEDULES=100` runs that many.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use super::trial::{Network, Stage, Trial};
 use crate::alike::Random;
 use crate::generated::choices::Choices;
 
-/// How many schedules are played if nobody says otherwise.
+/// The default number of schedules.
 const SCHEDULES: u64 = 4;
-/// How many things go wrong in each.
+/// The number of faults in each schedule.
 const STEPS: usize = 8;
-/// How long it may take until the controller goes on when nothing goes wrong any more: a silent watch and a pause.
+/// The longest time until the controller continues after the last fault: a silent watch and a pause.
 const WITHIN: Duration = Duration::from_secs(90);
 
-/// The seeds to play.
+/// The seeds to run.
 pub(super) fn seeds() -> anyhow::Result<std::ops::Range<u64>> {
     let number = |name: &'static str| {
         let text = std::env::var(name).ok();
@@ -32,7 +32,7 @@ pub(super) fn seeds() -> anyhow::Result<std::ops::Range<u64>> {
     Ok(first..first + count)
 }
 
-/// One thing that goes wrong.
+/// One fault.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Rule(Rule),
@@ -48,7 +48,7 @@ enum Step {
     Bookmarks,
 }
 
-/// What goes wrong, and how many milliseconds pass after it.
+/// A fault, and the pause after it in milliseconds.
 fn draw(choices: &mut dyn Choices) -> (Step, u64) {
     let step = match choices.below(16) {
         0 => Step::Refuse,
@@ -122,7 +122,7 @@ fn act(network: &Network, step: Step) {
     }
 }
 
-/// A rollout during which this schedule goes on.
+/// Runs a rollout with the faults of this schedule.
 pub(super) async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
     let mut random = Random(seed);
     let steps: Vec<_> = (0..STEPS).map(|_| draw(&mut random)).collect();
