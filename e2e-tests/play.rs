@@ -1,4 +1,4 @@
-//! Scenarios that share a cluster are played side by side; what came of each is told at once.
+//! Runs scenarios that share a cluster side by side, and prints each result at once.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -9,16 +9,16 @@ use futures::StreamExt as _;
 use futures::future::LocalBoxFuture;
 use futures::stream;
 
-/// How many scenarios are played at the same time: enough that none is waited for, and so few that a webhook has its time.
+/// How many scenarios run at the same time: enough that the cluster is busy, and so few that webhooks answer in time.
 const SIDE_BY_SIDE: usize = 10;
 
-/// What can be told of a scenario: its name, and how it goes.
+/// The name of a scenario, and its function.
 pub(crate) type Scenario<S> = (
     &'static str,
     for<'a> fn(&'a S) -> LocalBoxFuture<'a, anyhow::Result<()>>,
 );
 
-/// The list of scenarios of a stage.
+/// The list of scenarios of a cluster.
 macro_rules! scenarios {
     ($stage:ty; $($file:ident :: $name:ident),* $(,)?) => {
         const SCENARIOS: &[crate::play::Scenario<$stage>] = &[$((
@@ -29,16 +29,16 @@ macro_rules! scenarios {
 }
 pub(crate) use scenarios;
 
-/// What came of the scenarios.
+/// The results of scenarios.
 pub(crate) struct Report {
     begun: Instant,
-    /// Only scenarios with this in their names are played.
+    /// Only scenarios with this in their names run.
     only: String,
     failures: String,
 }
 
 impl Report {
-    /// The clock runs from here.
+    /// Starts the clock.
     pub(crate) fn new() -> Self {
         Self {
             begun: Instant::now(),
@@ -47,12 +47,12 @@ impl Report {
         }
     }
 
-    /// Tells how far it is.
+    /// Prints a line with the time.
     pub(crate) fn say(&self, what: &str) {
         println!("{:6.1} s  {what}", self.begun.elapsed().as_secs_f64());
     }
 
-    /// Plays the scenarios side by side.
+    /// Runs the scenarios side by side.
     pub(crate) async fn play<S>(&mut self, stage: &S, scenarios: &[Scenario<S>]) {
         let plays = scenarios
             .iter()
@@ -60,7 +60,7 @@ impl Report {
         self.play_all(plays.collect()).await;
     }
 
-    /// The same for plays that have been made of something else, by their names.
+    /// The same for futures, by their names.
     pub(crate) async fn play_all(&mut self, plays: Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>) {
         let chosen = plays.into_iter().filter(|(name, _)| name.contains(&self.only));
         let plays: Vec<_> = chosen
@@ -72,7 +72,7 @@ impl Report {
         }
     }
 
-    /// Plays one alone.
+    /// Runs one scenario alone.
     pub(crate) async fn play_one(&mut self, name: &str, scenario: impl Future<Output = anyhow::Result<()>>) {
         if name.contains(&self.only) {
             let result = AssertUnwindSafe(scenario).catch_unwind().await;
@@ -80,7 +80,7 @@ impl Report {
         }
     }
 
-    /// Says what came of one, and remembers a failure.
+    /// Prints the result of one scenario, and remembers a failure.
     fn add(&mut self, name: &str, result: std::thread::Result<anyhow::Result<()>>) {
         let failure = match result {
             Ok(Ok(())) => return self.say(&format!("ok      {name}")),
@@ -93,7 +93,7 @@ impl Report {
             .push_str(&format!("\n{name}: {failure}\nto play it again: {again}\n"));
     }
 
-    /// Fails if one of them did.
+    /// Fails if a scenario failed.
     pub(crate) fn end(self) -> anyhow::Result<()> {
         ensure!(self.failures.is_empty(), "\n{}", self.failures);
         Ok(())

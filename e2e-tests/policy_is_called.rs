@@ -1,4 +1,4 @@
-//! A real API server calls the policy in its host, and does what it says.
+//! A real API server calls the policy in its host, and obeys its answer.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, EXPANDABLE, Options, Output};
 use crate::host_is_faithful::policy;
 use crate::policy_host::{KubeApi, PolicyHost, Shipped};
 
-/// A set of none, so that nothing but the API server has to do with it.
+/// A StatefulSet without replicas, so that only the API server acts.
 fn set(name: &str) -> Value {
     json!({
         "apiVersion": "apps/v1",
@@ -46,7 +46,7 @@ async fn resize(cluster: &Cluster, user: &[&str], size: &str) -> anyhow::Result<
     cluster.kubectl(&arguments, "").await
 }
 
-/// Who may edit sets but no claims is refused, because the policy asks.
+/// A user who may edit StatefulSets but no PVCs is denied, because the policy asks the API server.
 async fn a_stranger_is_refused(cluster: &Cluster) -> anyhow::Result<()> {
     let role = [
         "create",
@@ -110,7 +110,7 @@ async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what
     assert_eq!(live, "1Gi", "the live template is as it was");
     let change = now["metadata"]["annotations"]["claim-rollout.io/staged"]
         .as_str()
-        .context("a record")?;
+        .context("a staged change")?;
     assert!(change.contains(r#""storage":"2Gi""#), "{change}");
 
     let smaller = resize(&cluster, &[], "512Mi").await?;

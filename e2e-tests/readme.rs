@@ -1,4 +1,4 @@
-//! What README.md shows is what is printed: the demo, the live tree, and the commands of "See how far it is".
+//! README.md shows what is printed: the demo, the live tree, and the commands of "See how far it is".
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,13 @@ use crate::demo::{self, FAREWELL, Screen};
 use crate::shell::typed;
 
 const DOCUMENT: &str = "README.md";
-/// The minor whose words are shown.
+/// The minor version whose messages are shown.
 const MINOR: u32 = 37;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The live tree, on a terminal.
 const WATCH: &str = "COLUMNS=80 script --quiet --return --command 'claim-rollout status web --watch' /dev/null";
-/// The commands of "See how far it is", and what each says in the cluster of the demo when another change was applied.
+/// The commands of "See how far it is", and a part of what each prints in the demo cluster after another change was
+/// applied.
 const SAID: [(&str, &str); 8] = [
     ("claim-rollout plan -f web.yaml", "the change would be staged"),
     ("claim-rollout status web --watch", "3/3 replicas, Complete"),
@@ -27,14 +28,14 @@ const SAID: [(&str, &str); 8] = [
     ("kubectl wait --for=condition=Ready claimrollout/web", "condition met\n"),
 ];
 
-/// The block of "See it" that begins so.
+/// The block of "See it" that begins with this text.
 fn shown<'a>(readme: &'a str, begin: &str) -> anyhow::Result<&'a str> {
     let see = section(readme, "## See it").context("expected a heading, but found none")?;
     let found = blocks(see, "text").into_iter().find(|block| block.starts_with(begin));
     found.with_context(|| format!("expected a block that begins with {begin:?}, but found none"))
 }
 
-/// Everything that a terminal was sent while the tree was drawn on it.
+/// All bytes that the terminal got while the tree was drawn.
 async fn drawn(cluster: &Cluster) -> anyhow::Result<String> {
     let staged = "jsonpath={.metadata.annotations.claim-rollout\\.io/staged}";
     let desired = eventually("the change to be staged", PATIENCE, async || {
@@ -47,7 +48,7 @@ async fn drawn(cluster: &Cluster) -> anyhow::Result<String> {
     Ok(output.stdout)
 }
 
-/// What stood there each time that it was drawn, without its colours: it is cleared before it is drawn again.
+/// The content of each drawn frame, without colours. The terminal is cleared before each frame.
 fn frames(drawn: &str) -> Vec<String> {
     let frames = drawn.split("\x1b[0J");
     frames.map(plain).collect()
@@ -62,7 +63,7 @@ fn plain(text: &str) -> String {
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// The words, with a sign for every time.
+/// The words, with a placeholder for every time.
 fn words(text: &str) -> Vec<&str> {
     let is_time = |word: &&str| word.parse::<f64>().is_ok() && word.contains('.');
     let word = |word| if is_time(&word) { "TIME" } else { word };
@@ -75,7 +76,7 @@ fn apart(text: &str) -> (Vec<&str>, String) {
     (lines, rest.join("\n"))
 }
 
-/// What is said of a rollout before the controller begins, and from then on.
+/// The lines before the controller starts, and those after.
 fn from_its_beginning<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
     let last = lines
         .iter()
@@ -83,14 +84,15 @@ fn from_its_beginning<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]
     lines.split_at(last.map_or(0, |last| last + 1))
 }
 
-/// A claim that was written, and is not as large yet: whether the driver is seen to have begun is the driver's affair.
+/// A PVC that was written and is not large yet: the resizer may report the start of the expansion or not.
 fn as_begun(text: &str) -> String {
     let text = text.replace(" Applied capacity ", " Expanding capacity ");
     text.replace(" is Applied: capacity ", " is Expanding: capacity ")
 }
 
-/// True iff all of `shown` was printed, of each claim and of the set in this order. Changes are told in flocks, so there may be
-/// more: moments that pass. Of the time before the controller begins nothing is seen by who looks later.
+/// True iff all of `shown` was printed, in this order for each PVC and for the StatefulSet. Changes are printed in
+/// groups, so there may be more lines for passing states. A late reader does not see the time before the controller
+/// starts.
 fn is_told(shown: &[&str], printed: &[&str]) -> bool {
     let subject = |line: &str| line.split_once(": ").map(|(subject, _)| subject.to_owned());
     let in_order = |shown: &[&str], printed: &[&str]| {
@@ -110,13 +112,13 @@ fn is_told(shown: &[&str], printed: &[&str]) -> bool {
         && printed.iter().all(|line| shown.contains(line) || passes(line))
 }
 
-/// A moment that passes: changes of two seconds are told together.
+/// A passing state: changes within two seconds are printed together.
 fn passes(line: &str) -> bool {
     let moments = [" Pending", " Expanding ", " replicas, Reconciling"];
     moments.iter().any(|moment| line.contains(moment))
 }
 
-/// True iff what people come here with, which stands at the top, is how the API server refused the change.
+/// True iff the error at the top of README.md, which users search for, is the error of the API server.
 fn is_refused(readme: &str, printed: &str) -> bool {
     let printed = words(printed).join(" ");
     let refused = blocks(readme, "text").into_iter().nth(1).unwrap_or_default();
@@ -169,19 +171,19 @@ async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Resul
         "{DOCUMENT} should show:\n{}",
         lines.join("\n")
     );
-    // Each minor refuses in its own words.
+    // The error text depends on the minor version.
     if cluster.minor() == MINOR {
         ensure!(words(&rest) == words(&shown_rest), "{DOCUMENT} should show:\n{printed}");
         ensure!(
             is_refused(&readme, &rest),
-            "{DOCUMENT} should say how it is refused:\n{rest}"
+            "{DOCUMENT} should show the error of the API server:\n{rest}"
         );
     } else {
         println!("the rest of the demo is not compared: {DOCUMENT} shows what 1.{MINOR} prints");
     }
 
     let (frames, frame) = (frames(&drawn), shown(&readme, "default/web")?);
-    // Another state is as wide as it is.
+    // The width of the drawing depends on the state.
     let begun = |drawn: &str| as_begun(&words(drawn).join(" "));
     let is_shown =
         |drawn: &String| drawn == frame || drawn.contains(" Applied ") && begun(drawn) == words(frame).join(" ");

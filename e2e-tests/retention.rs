@@ -1,4 +1,4 @@
-//! What is foretold of claims under a retention policy is what Kubernetes does to them.
+//! The policy forecasts which PVCs a retention policy deletes; Kubernetes deletes exactly those.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Long enough for the controllers to do what they should not.
 const MOMENT: Duration = Duration::from_secs(3);
 
-/// A set of two replicas to which something happens.
+/// A StatefulSet of two replicas, and what happens to it.
 struct Case {
     name: String,
     policy: [&'static str; 2],
@@ -28,13 +28,13 @@ struct Case {
     other: Other,
 }
 
-/// Who else owns the claim of the second replica.
+/// Another owner of the PVC of the second replica.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Other {
     Nobody,
-    /// Somebody who does not manage it.
+    /// An owner that is no controller.
     Owner,
-    /// Somebody who does.
+    /// A controller.
     Controller,
 }
 
@@ -96,7 +96,7 @@ impl Case {
         }))?)
     }
 
-    /// Lets it happen.
+    /// Makes it happen.
     async fn happen(&self, sets: &Api<StatefulSet>) -> anyhow::Result<()> {
         let parameters = match self.event {
             Event::ScaleDown => {
@@ -112,7 +112,7 @@ impl Case {
     }
 }
 
-/// What the API server knows.
+/// Objects in the API server.
 struct Scene {
     sets: Api<StatefulSet>,
     pods: Api<Pod>,
@@ -132,7 +132,7 @@ impl Scene {
         Ok(owners.collect())
     }
 
-    /// The fate of the two claims of a set, once the StatefulSet controller has nothing to correct.
+    /// The forecast for the two PVCs of a StatefulSet, once the StatefulSet controller has nothing to correct.
     async fn foretell(&self, case: &Case) -> anyhow::Result<Vec<(String, Fate)>> {
         let uid = self.sets.get(&case.name).await?.metadata.uid.context("a uid")?;
         let all = self.claims().await?;
@@ -178,7 +178,7 @@ fn owner(owner: &OwnerReference) -> Owner {
     }
 }
 
-/// Makes the sets, and gives somebody else the claims that are to have another owner, too.
+/// Creates the StatefulSets, and adds another owner to the PVCs that need one.
 async fn prepare(scene: &Scene, client: &kube::Client, cases: &[Case]) -> anyhow::Result<()> {
     for case in cases {
         scene.sets.create(&PostParams::default(), &case.set()?).await?;
@@ -199,7 +199,7 @@ async fn prepare(scene: &Scene, client: &kube::Client, cases: &[Case]) -> anyhow
         }
         let name = format!("data-{}-1", case.name);
         let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": uid, "controller": case.other == Other::Controller});
-        // Two controllers are one too many for the API server: another one takes the place of the set.
+        // The API server allows only one controller, so another controller replaces the StatefulSet as the owner.
         let mut owners: Vec<Value> = Vec::new();
         if case.other == Other::Owner {
             let claim = scene.claims.get(&name).await?.metadata;

@@ -1,8 +1,4 @@
-//! Asks a real API server the questions that `reviews/` holds, and writes down how it puts them to the policy:
-//!
-//! ```text
-//! cargo run --example playground -- capture && UPDATE_EXPECTED=1 cargo test --test e2e reviews
-//! ```
+//! Sends the requests in `reviews/` to a real API server, and records the reviews that it sends to the policy:
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +10,9 @@ use serde_json::{Value, json};
 use crate::cluster::{Cluster, Options, eventually};
 use crate::policy_host::{KubeApi, PolicyHost, Runtime, Shipped};
 
-/// Where the reviews are.
+/// The folder of the reviews.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e-tests/reviews");
-/// The manifest of a set `web` with two templates.
+/// The manifest of a StatefulSet `web` with two templates.
 const MANIFEST: &str = include_str!("reviews/web.yaml");
 const CONTROLLER: [&str; 2] = [
     "--as=system:serviceaccount:claim-rollout:claim-rollout-controller",
@@ -32,12 +28,12 @@ struct Capture {
 }
 
 impl Capture {
-    /// Runs kubectl on the set, and writes down what the policy was asked meanwhile.
+    /// Runs kubectl on the StatefulSet, and writes the review of the request.
     async fn say(&self, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
         self.say_to("sets", sentence, arguments, input).await
     }
 
-    /// The same of another policy object.
+    /// The same for another policy object.
     async fn say_to(&self, policy: &str, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
         let before = self.host.requests(policy);
         let output = self
@@ -58,21 +54,21 @@ impl Capture {
         Ok(())
     }
 
-    /// A change of `web` that is not stored.
+    /// A dry-run patch of `web`.
     async fn try_patch(&self, sentence: &str, kind: &str, patch: &Value, who: &[&str]) -> anyhow::Result<()> {
         let patch = patch.to_string();
         let arguments = ["patch", "statefulset", "web", kind, "-p", &patch, "--dry-run=server"];
         self.say(sentence, &[&arguments, who].concat(), "").await
     }
 
-    /// A change of the first template of `web` that is not stored.
+    /// A dry-run change of the first template of `web`.
     async fn try_template(&self, sentence: &str, path: &str, value: Value) -> anyhow::Result<()> {
         let path = format!("/spec/volumeClaimTemplates/0/{path}");
         let patch = json!([{"op": "add", "path": path, "value": value}]);
         self.try_patch(sentence, "--type=json", &patch, &[]).await
     }
 
-    /// A Pod is deleted, or not: nothing is stored.
+    /// Dry-run deletions of Pods.
     async fn deletions(&self) -> anyhow::Result<()> {
         let ready = [
             "wait",
@@ -242,7 +238,7 @@ impl Capture {
     }
 }
 
-/// Lets `sam` write sets, but no claims.
+/// Lets `sam` write StatefulSets, but no PVCs.
 async fn let_sam(cluster: &Cluster) -> anyhow::Result<()> {
     let role = [
         "create",

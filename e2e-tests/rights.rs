@@ -1,4 +1,4 @@
-//! What an account may do by the files of `deploy/`, against what it does.
+//! The rights that `deploy/` gives to an account, compared with the requests of the account.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::cluster::{Cluster, Entry, eventually};
 use crate::policy_host::documents;
 use crate::scenarios::scene::text;
 
-/// Watches are logged when they end, which is a moment after their owner did.
+/// A watch is logged when it ends, a moment after its client.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Verb and resource of everything that the rules of a role allow.
@@ -29,7 +29,7 @@ fn allowed(role: &Value) -> BTreeSet<String> {
     allowed
 }
 
-/// Everything that this account is given in this file of `deploy/`.
+/// All rights of this account in this file of `deploy/`.
 fn granted(file: &str, account: &str) -> anyhow::Result<BTreeSet<String>> {
     let objects = documents(file)?;
     let bound = objects.iter().filter(|object| {
@@ -56,8 +56,8 @@ fn right(entry: &Entry) -> String {
     format!("{} {}/{resource}", entry.verb, entry.group)
 }
 
-/// Everything that the account is given was used by now, and nothing else; `unseen` are rights that are needed although no
-/// request shows them, each with the reason.
+/// Checks that the account used all of its rights by now, and no others. `unseen` are rights that no request shows,
+/// each with the reason.
 pub(crate) async fn what_is_given_is_what_is_used(
     cluster: &Cluster,
     file: &str,
@@ -76,7 +76,7 @@ pub(crate) async fn what_is_given_is_what_is_used(
         used.clear();
         for entry in ours {
             let right = right(entry);
-            // An API server that has just begun refuses for a moment what its rules allow.
+            // An API server that has just started denies for a moment what its rules allow.
             ensure!(
                 !entry.forbidden || expected.contains(&right),
                 "it has no right to {entry:?}"

@@ -1,4 +1,4 @@
-//! What goes wrong and stays so: it is told, and whatever does not need it goes on.
+//! Faults that stay: the controller reports them, and everything that does not need the failing part goes on.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use super::trial::{CLAIMS, Stage, Trial};
 use crate::cluster::eventually;
 use crate::scenarios::scene::{condition, manifest, with_spec};
 
-/// How soon somebody is told of a PVC that is not answered.
+/// How soon a PVC whose writes get no answer is reported.
 const TOLD: Duration = Duration::from_secs(90);
-/// By then what was refused so often is tried again.
+/// The longest pause before a retry after so many failures.
 const RETRIED: Duration = Duration::from_secs(70);
 
 fn for_ever(asked: Asked, code: u16) -> Rule {
@@ -24,7 +24,7 @@ fn for_ever(asked: Asked, code: u16) -> Rule {
     }
 }
 
-/// The CRD is gone, a quota on ClaimRollouts is used up, a right is missing.
+/// The CRD does not exist, a quota on ClaimRollouts is used up, or a right is missing.
 pub(super) async fn rollout_whose_report_is_denied_for_ever_comes_to_its_end(stage: &Stage) -> anyhow::Result<()> {
     let trial = Trial::begin(stage, "network-unreported").await?;
     trial.strike(for_ever(Asked::Target, 403));
@@ -44,7 +44,7 @@ pub(super) async fn rollout_whose_report_is_denied_for_ever_comes_to_its_end(sta
     trial.until_done().await
 }
 
-/// Somebody's webhook for PVCs is away: the API server answers 500.
+/// The webhook of another project for PVCs is away: the API server answers with 500.
 pub(super) async fn pvcs_that_are_never_answered_are_told_and_each_is_tried(stage: &Stage) -> anyhow::Result<()> {
     let trial = Trial::begin(stage, "network-unanswered").await?;
     let scene = &trial.scene;

@@ -1,4 +1,4 @@
-//! The answer of a watch, passed on event by event, or wrongly.
+//! Passes on the answer of a watch event by event, with faults.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,7 +19,7 @@ const HALF: &[u8] = br#"{"type":"MODIFIED","object":{"kind":"#;
 /// A day: as good as never.
 const NEVER: Duration = Duration::from_secs(86_400);
 
-/// Passes on the answer of a watch, and does to it what is said.
+/// Passes on the answer of a watch with the faults of the script.
 pub(super) fn pass<E>(
     upstream: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     said: watch::Receiver<Streams>,
@@ -64,7 +64,7 @@ async fn pump<E>(
         tokio::select! {
             read = upstream.next(), if open => match read {
                 Some(Ok(bytes)) => lines.take(&bytes),
-                // What the API server cuts off is cut off here.
+                // A stream that the API server cuts off is cut off here.
                 Some(Err(_)) => return drop(events.send(Err(io::ErrorKind::ConnectionReset.into())).await),
                 None => open = false,
             },
@@ -82,11 +82,11 @@ async fn pump<E>(
     }
 }
 
-/// Bytes become lines.
+/// Splits bytes into lines.
 #[derive(Default)]
 struct Lines {
     rest: Vec<u8>,
-    /// With the time at which each came.
+    /// With the time of arrival.
     whole: VecDeque<(Instant, Bytes)>,
 }
 

@@ -1,4 +1,4 @@
-//! A rollout over a network that misbehaves: how it begins, and what has to be true at its end whatever went wrong.
+//! A rollout over a faulty network: its start, and the invariants at its end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::cluster::{Cluster, eventually};
 use crate::installation::{ACCOUNT, Controller, NAMESPACE};
 use crate::scenarios::scene::{PATIENCE, Scene, condition, manifest, with_image};
 
-/// The claims of the set, in the order in which they are to grow.
+/// The PVCs of the StatefulSet, in the order of the rollout.
 pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
-/// So many lines a second a controller may log on the average, whatever happens.
+/// The most log lines per second of a controller, on average.
 const TALKATIVE: f64 = 20.0;
 
-/// What is different each time, or no matter.
+/// Fields that differ each time or do not matter.
 const OWN: [&str; 11] = [
     "uid",
     "resourceVersion",
@@ -36,7 +36,7 @@ const OWN: [&str; 11] = [
     "at",
 ];
 
-/// What the plays share.
+/// What the scenarios share.
 pub(super) struct Stage {
     pub(super) house: crate::stage::Stage,
     undisturbed: OnceCell<Value>,
@@ -50,7 +50,7 @@ impl Stage {
         }
     }
 
-    /// What there is at the end of a rollout that nothing happens to.
+    /// The objects at the end of an undisturbed rollout.
     async fn undisturbed(&self) -> anyhow::Result<&Value> {
         let play = async || {
             let trial = Trial::begin(self, "network-undisturbed").await?;
@@ -67,13 +67,13 @@ impl Stage {
 pub(super) struct Network {
     pub(super) script: Arc<Script>,
     pub(super) wire: Wire,
-    /// What the controller at this end reads.
+    /// The kubeconfig of the controller at this end.
     pub(super) kubeconfig: PathBuf,
     _proxy: Proxy,
 }
 
 impl Network {
-    /// A network with nothing wrong. In the audit log, who uses it has this name.
+    /// A network without faults. The audit log shows this name as the user agent.
     pub(super) async fn start(cluster: &Cluster, name: &str) -> anyhow::Result<Self> {
         let script = Arc::new(Script::new());
         let proxy = Proxy::start(cluster, name, Arc::clone(&script))?;
@@ -87,28 +87,29 @@ impl Network {
         })
     }
 
-    /// Nothing goes wrong any more.
+    /// Removes all faults.
     pub(super) fn heal(&self) {
         self.script.clear();
         self.wire.mend();
     }
 }
 
-/// What is asked of admission has no rows here: those reads would be struck in place of others.
+/// Without the checks of admission: the rows have no rules for their reads, so the faults of other reads would hit
+/// them.
 pub(super) const ASKS_NO_MORE: &str = "--allow-without-policy";
 
-/// A namespace with a set of three replicas, and a controller at the far end of a network.
+/// A namespace with a StatefulSet of three replicas, and a controller at the far end of a network.
 pub(super) struct Trial<'a> {
     pub(super) stage: &'a Stage,
     pub(super) scene: Scene<'a>,
     pub(super) network: Network,
-    /// What was written before does not count.
+    /// Previous writes do not count.
     mark: usize,
     begun: Instant,
 }
 
 impl<'a> Trial<'a> {
-    /// A fresh one, at rest.
+    /// A new trial before its rollout.
     pub(super) async fn begin(stage: &'a Stage, namespace: &str) -> anyhow::Result<Self> {
         Self::begin_with(stage, namespace, &[]).await
     }
@@ -117,7 +118,7 @@ impl<'a> Trial<'a> {
     pub(super) async fn begin_with(stage: &'a Stage, namespace: &str, extra: &[&str]) -> anyhow::Result<Self> {
         let house = &stage.house;
         let mut scene = Scene::new(&house.cluster, &house.client, namespace).await?;
-        // An answer that was lost is as if somebody else had reported.
+        // After a lost answer, the controller may report the same again.
         scene.exceptions.reported_twice = true;
         if !extra.is_empty() {
             may_hold_a_lease(&scene).await?;
@@ -146,7 +147,7 @@ impl<'a> Trial<'a> {
         self.scene.target(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
     }
 
-    /// Waits until the controller has asked for so much since its start.
+    /// Waits until the controller has sent this many requests of this kind since its start.
     pub(super) async fn until_asked(&self, asked: Asked, count: usize) -> anyhow::Result<()> {
         let what = format!("{count} requests: {asked:?}");
         let waited = eventually(&what, PATIENCE, async || {
@@ -155,12 +156,12 @@ impl<'a> Trial<'a> {
         waited.await.with_context(|| self.scene.log())
     }
 
-    /// From now on this goes wrong.
+    /// Injects a fault from now on.
     pub(super) fn strike(&self, rule: Rule) {
         self.network.script.add(rule);
     }
 
-    /// Waits until so many requests have been struck.
+    /// Waits until this many requests had a fault.
     pub(super) async fn until_struck(&self, times: u32) -> anyhow::Result<()> {
         let what = format!("{times} faults");
         let waited = eventually(&what, PATIENCE, async || {
@@ -173,7 +174,7 @@ impl<'a> Trial<'a> {
         self.scene.controller.as_ref().context("a controller")
     }
 
-    /// Whatever the network does, nothing that a restart would heal is wrong.
+    /// Whatever the network does, the controller is never in a state that needs a restart.
     pub(super) fn is_well(&self) -> anyhow::Result<()> {
         for path in ["/healthz", "/readyz", "/metrics"] {
             let (code, body) = self.controller()?.get(path)?;
@@ -182,7 +183,8 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// Takes the faults away, and checks the end: the controller goes on `within` this time. How long it took to be done.
+    /// Removes all faults and checks the end: the controller continues within this time. Returns how long the rest of
+    /// the rollout took.
     pub(super) async fn heals(&self, within: Duration) -> anyhow::Result<Duration> {
         self.is_well()?;
         let before = self.moves();
@@ -201,7 +203,7 @@ impl<'a> Trial<'a> {
         Ok(done)
     }
 
-    /// What the controller has asked the API server to store.
+    /// How many writes the controller has sent.
     fn moves(&self) -> usize {
         let moves = [
             Asked::Claim,
@@ -218,7 +220,7 @@ impl<'a> Trial<'a> {
             && condition(&self.scene.rollout().await?, "Ready") == "True")
     }
 
-    /// Waits until everything is as wished.
+    /// Waits until the rollout is complete.
     pub(super) async fn until_done(&self) -> anyhow::Result<()> {
         self.scene.until_complete(3, "2Gi").await?;
         self.scene.settled().await.map(drop)
@@ -243,14 +245,14 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// What was written is what a rollout takes, each in its turn, and every promise was kept.
+    /// Checks that each write of a rollout happened once and in order, and that every invariant holds.
     async fn keeps_its_promises(&self) -> anyhow::Result<()> {
         let written = self.scene.writes_since(self.mark).await?;
         written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
         written.is_a_rollout(&CLAIMS, 3).with_context(|| self.scene.log())
     }
 
-    /// What there is, but for what is different each time.
+    /// The objects, without fields that differ each time.
     async fn essence(&self) -> anyhow::Result<Value> {
         let mut set = self.scene.set().await?;
         let rollout = self.scene.rollout().await?;
@@ -266,7 +268,7 @@ impl<'a> Trial<'a> {
             strip(&mut part);
             part
         };
-        // Some conditions of a claim, such as that nobody uses it, come when they come.
+        // Some conditions of a PVC, such as that no Pod uses it, appear at any time.
         let claims = claims.iter().map(|claim| {
             let mut part = part(claim);
             let status = part["status"].take();
@@ -280,7 +282,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Drops what is different each time.
+/// Removes fields that differ each time.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -292,7 +294,7 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// Lets controllers agree in this namespace who leads.
+/// Gives the controllers the right to use a Lease in this namespace.
 async fn may_hold_a_lease(scene: &Scene<'_>) -> anyhow::Result<()> {
     let account = format!("--serviceaccount={NAMESPACE}:{ACCOUNT}");
     for arguments in [

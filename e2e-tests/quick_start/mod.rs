@@ -1,5 +1,5 @@
-//! `docs/quick-start.md`, typed word for word into a real cluster: each road into one of its own. What cannot be done there as
-//! it is typed stands in [`stands::STANDS`].
+//! `docs/quick-start.md`, typed word for word into a real cluster: a cluster for each way to install.
+//! [`stands::STANDS`] lists the commands that cannot be run here as they are.
 
 pub(crate) mod kubewarden;
 mod road;
@@ -15,15 +15,15 @@ use stands::STANDS;
 
 const DOCUMENT: &str = "docs/quick-start.md";
 const WAY_BACK: &str = "docs/uninstall.md";
-/// What everybody does first, and last.
+/// The sections that all users follow, first and last.
 const FIRST: &str = "## 1. Build";
 const LAST: &str = "## 3. Make volumes larger";
-/// The roads between them.
+/// The ways to install, in between.
 const WITH_KUBEWARDEN: &str = "## 2. Install, with Kubewarden";
 const WITHOUT_KUBEWARDEN: &str = "## 2. Install, without Kubewarden";
 const WITH_HELM: &str = "## 2. Install, with Helm";
 
-/// Types everything on a road, and what stands at the beginning of the way back.
+/// Runs all commands of a way to install, and the first ones of the uninstall.
 async fn walk(install: &str, kubewarden: Kubewarden) -> anyhow::Result<()> {
     let way = Book::under(&[FIRST, install, LAST], DOCUMENT)?;
     let way_back = Book::under(&["## Uninstall"], WAY_BACK)?;
@@ -74,7 +74,7 @@ fn every_command_stands_on_a_road_and_what_stands_for_one_is_for_one_of_them() -
     Ok(())
 }
 
-/// The sections of README.md that show how it is installed.
+/// The sections of README.md that show the installation.
 const INSTALL: [&str; 3] = [
     "## Install it on your cluster",
     "### With Helm",

@@ -1,4 +1,4 @@
-//! A user on the way through the document.
+//! A user who follows the document.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -16,14 +16,15 @@ use crate::installation::{ACCOUNT, AS_IN_A_POD, Controller, Controllers, NAMESPA
 use crate::policy_host::{PolicyHost, deployed};
 use crate::shell::typed;
 
-/// How long a volume takes to grow: long enough that somebody can look meanwhile.
+/// How long a volume takes to grow: long enough to watch it.
 const EXPANSION_MILLIS: u64 = 3000;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long it takes at most until a moment has come that is shown.
+/// How long a passing state that the document shows may take to appear.
 const MOMENT: Duration = Duration::from_secs(20);
 const RECHECK: Duration = Duration::from_millis(100);
 
-/// A cluster with nothing of ours in it, the clone of the user, and what runs beside the cluster in place of Pods.
+/// A cluster without claim-rollout, the clone of the user, and the programs that run beside the cluster in place of
+/// Pods.
 pub(super) struct Road {
     cluster: Cluster,
     clone: PathBuf,
@@ -33,7 +34,7 @@ pub(super) struct Road {
 }
 
 impl Road {
-    /// In a cluster in which Kubewarden is installed, or not.
+    /// A new cluster, with or without Kubewarden.
     pub(super) async fn begin(with_kubewarden: Kubewarden) -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
         if let Kubewarden::IsThere = with_kubewarden {
@@ -48,7 +49,7 @@ impl Road {
         })
     }
 
-    /// Types a command, or does what [`STANDS`] says of it. What is printed.
+    /// Runs a command, or does what [`STANDS`] lists for it. Returns the output.
     pub(super) async fn types(&mut self, command: &Command) -> anyhow::Result<String> {
         match STANDS
             .iter()
@@ -129,7 +130,7 @@ impl Road {
         leads.await
     }
 
-    /// Ends it after a success.
+    /// Stops everything after a success.
     pub(super) async fn end(mut self) -> anyhow::Result<()> {
         drop(self.controller.take());
         drop(self.webhook.take());
@@ -141,7 +142,7 @@ impl Road {
     }
 }
 
-/// Whether the cluster has it.
+/// Whether the cluster has Kubewarden.
 #[derive(Clone, Copy)]
 pub(super) enum Kubewarden {
     IsThere,

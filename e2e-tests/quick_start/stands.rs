@@ -1,4 +1,5 @@
-//! What cannot be done here as the document says, what is done instead, and why. Everything else is typed as it stands there.
+//! The commands that cannot be run here as the document shows them, what is done instead, and why. All others are typed
+//! word for word.
 
 /// A command of the document, word for word.
 pub(super) struct Stand {
@@ -7,33 +8,33 @@ pub(super) struct Stand {
     pub(super) why: &'static str,
 }
 
-/// How what is typed and what is done are related.
+/// What is done with a command.
 #[derive(Clone, Copy)]
 pub(super) enum How {
-    /// It is not typed. This is done, and nothing is printed.
+    /// Not run. This is done instead, and nothing is printed.
     Instead(Deed),
-    /// It is typed, and then this is done.
+    /// Run, and then this is done.
     And(Deed),
-    /// It is typed again and again until it prints what the document shows: a moment that passes.
+    /// Run again and again until the output is that of the document: a passing state.
     Until,
 }
 
-/// What is done.
+/// What is done instead.
 #[derive(Clone, Copy)]
 pub(super) enum Deed {
     Nothing,
-    /// The folder of the user gets what is in this tree.
+    /// Copies this tree into the folder of the user.
     CopyTheTree,
-    /// The binary of this test is where a release build would be.
+    /// Links the binary of this test to the path of a release build.
     LinkTheBinary,
-    /// The controller runs beside the cluster, under the ServiceAccount of its Deployment; what Kubewarden makes of the policy
-    /// objects is made of them here.
+    /// Runs the controller beside the cluster, under the ServiceAccount of its Deployment, and does what Kubewarden
+    /// makes of the policy objects.
     BesideKubewarden,
-    /// The same controller, and the webhook under its own ServiceAccount, with the API server led to it.
+    /// Runs the same controller, and the webhook under its own ServiceAccount, with the API server led to it.
     BesideTheWebhook,
 }
 
-const NO_KUBELET: &str = "nothing pulls an image here: that the Pods of the Deployments run is only said of them";
+const NO_KUBELET: &str = "nothing pulls an image here, so the Pods of the Deployments are only reported as running";
 
 /// The table.
 pub(super) const STANDS: [Stand; 7] = [
