@@ -1,4 +1,4 @@
-//! A cluster with claim-rollout in it, which plays share: each has a namespace and a controller of its own.
+//! A cluster with claim-rollout for several scenarios: each has its own namespace and controller.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::cluster::{Cluster, Options};
 use crate::installation::Installation;
 use crate::scenarios::scene::Scene;
 
-/// What the plays share.
+/// What the scenarios share.
 pub(crate) struct Stage {
     pub(crate) cluster: Cluster,
     pub(crate) installation: Installation,
@@ -14,7 +14,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Starts the cluster, with the policy in it and without a controller.
+    /// Starts the cluster, with the policy and without a controller.
     pub(crate) async fn build(options: Options) -> anyhow::Result<Self> {
         let cluster = Cluster::start(options).await?;
         Ok(Self {
@@ -24,14 +24,14 @@ impl Stage {
         })
     }
 
-    /// A fresh namespace with a controller.
+    /// Creates a namespace with a controller.
     pub(crate) async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
         let mut scene = Scene::new(&self.cluster, &self.client, namespace).await?;
         scene.controller = Some(self.installation.start_controller(&["--namespace", namespace]).await?);
         Ok(scene)
     }
 
-    /// Ends it after a success.
+    /// Stops everything after a success.
     pub(crate) async fn strike(self) -> anyhow::Result<()> {
         self.installation.stop().await?;
         self.cluster.stop();

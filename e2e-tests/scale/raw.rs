@@ -1,7 +1,7 @@
-//! The writes of a rollout without a controller: what nobody can do without.
+//! The writes of a rollout without a controller.
 //!
-//! It decides nothing, checks nothing and remembers nothing. It knows what to write and in which order, and waits for a
-//! claim as the controller does: by a watch.
+//! The loop decides nothing, checks nothing and remembers nothing. It knows the writes and their order, and waits for a
+//! PVC by a watch, as the controller does.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,26 +23,26 @@ use tokio::sync::{Semaphore, watch};
 use super::fleet::{CONCURRENCY, Fleet, Member};
 use super::{PATIENCE, Writes};
 
-/// The capacities of claims, by namespace and name, and that there are new ones.
+/// The capacities of PVCs by namespace and name, with a notification of changes.
 #[derive(Clone)]
 struct Capacities {
     known: Arc<Mutex<HashMap<String, String>>>,
     changes: watch::Receiver<()>,
 }
 
-/// What every set needs.
+/// What all StatefulSets share.
 struct Bare<'a> {
     client: &'a Client,
     size: &'a str,
-    /// As many calls at the same time as the controller makes.
+    /// As many concurrent calls as the controller makes.
     calls: Semaphore,
     capacities: Capacities,
-    /// For one set.
+    /// The number of reports for one StatefulSet.
     reports: usize,
     events: usize,
 }
 
-/// Writes this size to all claims, with as many writes of the other kinds as the controller made: how long that took.
+/// Writes this size to all PVCs, with as many other writes as the controller made. Returns how long that took.
 pub(super) async fn roll(client: &Client, fleet: &Fleet, size: &str, writes: &Writes) -> anyhow::Result<Duration> {
     let (tell, changes) = watch::channel(());
     let capacities = Capacities {
@@ -60,7 +60,7 @@ pub(super) async fn roll(client: &Client, fleet: &Fleet, size: &str, writes: &Wr
         size,
         calls: Semaphore::new(CONCURRENCY),
         capacities,
-        // To the nearest: a part of a write cannot be made.
+        // Rounded: a write cannot be divided.
         reports: (writes.reports + sets / 2) / sets,
         events: (writes.events + sets / 2) / sets,
     };
@@ -100,7 +100,7 @@ impl Bare<'_> {
         for (done, ordinal) in (0..replicas).rev().enumerate() {
             let name = format!("data-{}-{ordinal}", member.name);
             self.apply(member, &name, &revision).await?;
-            // What the controller reports, spread over the replicas.
+            // The reports of the controller, spread over the replicas.
             let share = |all: usize| all * (done + 1) / replicas as usize;
             while events < share(self.events) {
                 events += 1;
@@ -149,7 +149,7 @@ impl Bare<'_> {
             .with_context(|| format!("waited in vain for {claim}"))?
     }
 
-    /// The ClaimRollout is there since the controller made it.
+    /// The controller has created the ClaimRollout before.
     async fn report(&self, member: &Member, number: usize) -> anyhow::Result<()> {
         let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &member.namespace);
         let patch: Patch<Value> =

@@ -1,4 +1,4 @@
-//! The policy is taken away in the middle of a rollout, and comes back.
+//! The policy is removed in the middle of a rollout, and installed again.
 
 use anyhow::{Context as _, ensure};
 use claim_rollout::templates::StagedChange;
@@ -8,7 +8,7 @@ use super::scene::{PATIENCE, STAGED, Scene, Stage, condition, manifest, text};
 use super::served::Served;
 use crate::cluster::eventually;
 
-/// Writes the record as anybody can who may edit the set.
+/// Writes the staged change, as anybody can who may edit the StatefulSet.
 async fn forge(scene: &Scene<'_>, change: &str) -> anyhow::Result<()> {
     let annotation = format!("{STAGED}={change}");
     scene
@@ -17,7 +17,7 @@ async fn forge(scene: &Scene<'_>, change: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The guard judges every namespace but this one.
+/// Excludes this namespace from the guard.
 async fn without_the_guard(scene: &Scene<'_>) -> anyhow::Result<()> {
     let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [scene.namespace]});
     let spec = json!({"matchResources": {"namespaceSelector": {"matchExpressions": [others]}}});
@@ -34,7 +34,7 @@ async fn without_the_guard(scene: &Scene<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Changes something that means nothing until the ClaimRollout has this reason in its condition Stalled.
+/// Makes unrelated changes until the condition Stalled of the ClaimRollout has this reason.
 async fn until_stalled(scene: &Scene<'_>, reason: &str) -> anyhow::Result<Value> {
     let mut count = 0;
     let stalled = eventually(reason, PATIENCE, async || {
@@ -61,11 +61,12 @@ pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_i
     held.with_context(|| scene.log())?;
     served.go().await?;
 
-    // The same again is what it is on a stock cluster.
+    // The same apply again has the result of a stock cluster.
     let again = scene.kubectl(&["apply", "-f", "-"], &manifest(3, "2Gi")).await?;
-    // Which of the two denials it is depends on the minor.
+    // Which of the two errors it is depends on the minor version.
     ensure!(!again.success && again.stderr.contains("is invalid: spec"), "{again:?}");
-    // It is noticed within some seconds, in which the rest would be done; what is done is not looked at any more.
+    // The controller notices within some seconds, in which it would do the rest. It does not reconcile a complete
+    // rollout any more.
     let paused = "claim-rollout.io/paused";
     scene
         .done(&["annotate", "statefulset", "web", &format!("{paused}=true")], "")
@@ -79,7 +80,7 @@ pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_i
     let why = text(&rollout["status"]["conditions"][2]["message"]);
     ensure!(why.contains("--allow-without-policy"), "{why}");
 
-    // Whatever anybody writes now: no PVC is touched.
+    // Whatever anybody writes now: no PVC is written.
     let begun = scene.mark().await?;
     let honest = text(&scene.set().await?["metadata"]["annotations"][STAGED]);
     let uid = text(&scene.set().await?["metadata"]["uid"]);
@@ -104,7 +105,7 @@ pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_i
     Ok(())
 }
 
-/// The guard alone: what goes on is what somebody with the right has staged, and nobody else makes it anything else.
+/// With the guard alone, a change that a user with the right has staged is rolled out, and nobody else can change it.
 pub(super) async fn where_the_guard_judges_the_rollout_goes_on_without_the_policy(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-guarded", 3).await?;
     let served = Served::start(stage, &scene, &json!({})).await?;

@@ -1,4 +1,4 @@
-//! `sync: Async`: Pods roll by themselves.
+//! `sync: Async`: Pods do not wait for their PVCs.
 
 use anyhow::ensure;
 

@@ -1,4 +1,4 @@
-//! `minReadySeconds`: a Pod counts when it has been Ready for so long.
+//! `minReadySeconds`: a Pod is available when it has been Ready for that long.
 
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ pub(super) async fn the_next_claims_wait_until_a_new_pod_is_available_and_claims
     written.is_a_rollout(&["data-web-1", "data-web-0"], 2)?;
     let (_, ran) = written.replaced("web-1", written.applied("data-web-1")?)?;
     let pause = seconds_between(&written, ran, written.applied("data-web-0")?)?;
-    // The time of readiness is known to the second.
+    // The time of readiness has whole seconds.
     ensure!(pause > (SECONDS - 1) as f64, "it waited {pause} s");
 
     let begun = scene.mark().await?;

@@ -1,4 +1,4 @@
-//! Other things that users do to a set while its claims are on their way.
+//! Other requests of users for a StatefulSet during its rollout.
 
 use anyhow::ensure;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::scene::{PATIENCE, Scene, Stage, condition, staged_change, text};
 use crate::cluster::eventually;
 
-/// The record without its phase: what a user wished for.
+/// The staged change without its phase.
 async fn target(scene: &Scene<'_>) -> anyhow::Result<Value> {
     let mut change = staged_change(&scene.set().await?)?;
     change["phase"].take();
@@ -44,7 +44,7 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
     scene.until_complete(3, "2Gi").await?;
     ensure!(target(&scene).await? == desired, "{:#}", scene.staged_change().await?);
 
-    // After the end: the new claim is born as wished, and there is nothing left to do.
+    // After the end: a new PVC is created from the desired template, and nothing is left to do.
     let before = scene.writes_since(0).await?;
     scene.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
     scene.until_ready(4).await?;
@@ -54,11 +54,11 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
         (&after.claims, after.changes) == (&before.count().claims, 1),
         "{after:?}"
     );
-    // The third was born during the rollout.
+    // The third PVC was created during the rollout.
     before.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-/// Somebody gave it more than the wish does.
+/// A user has made the PVC larger than the target.
 pub(super) async fn a_claim_that_is_larger_than_the_wish_keeps_its_size(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "larger", 2).await?;
     let begun = scene.mark().await?;

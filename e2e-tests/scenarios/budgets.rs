@@ -1,4 +1,4 @@
-//! What storage classes allow: so many PVCs in motion at a time, and so many modifications of each in a day.
+//! Budgets of storage classes: the PVCs in motion at a time, and the modifications of each PVC per day.
 
 use std::time::{Duration, SystemTime};
 
@@ -79,7 +79,8 @@ pub(super) async fn a_pvc_that_was_modified_often_enough_waits_until_a_day_has_p
         reason = "what is noted is compared with the time of the controller"
     )]
     let now = SystemTime::now();
-    // One of two modifications is older than a day, the other will be in a while: long enough to be seen to wait.
+    // One of two modifications is more than a day old. The other one will be soon, but late enough that the rollout is
+    // seen to wait.
     let (older, old) = (
         in_words(now - DAY - DAY)?,
         in_words(now - DAY + Duration::from_secs(25))?,

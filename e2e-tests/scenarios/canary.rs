@@ -1,4 +1,4 @@
-//! A partition: what is below it is left alone until it is lowered.
+//! A partition: the ordinals below it are left alone until it is lowered.
 
 use anyhow::ensure;
 

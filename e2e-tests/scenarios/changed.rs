@@ -1,5 +1,5 @@
-//! A webhook changes what the controller writes to claims, as one does that knows no label but its own, or an API server in
-//! which a feature is off.
+//! A webhook changes the controller's writes to PVCs: as a webhook does that allows only its own labels, or an API
+//! server without a feature.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::scene::{PATIENCE, Scene, Stage, condition, manifest, text};
 use crate::cluster::{base64, eventually};
 use crate::installation::USER;
 
-/// What becomes of a claim, given what it was before.
+/// The change of a PVC, given its previous state.
 type Change = fn(&mut Value, &Value);
 
 const REVISION: &str = "claim-rollout.io/revision";
@@ -34,7 +34,7 @@ impl Engine for Meddler {
     }
 }
 
-/// Has the API server show a webhook every update of a claim of `web` in this namespace.
+/// Makes the API server call a webhook for every update of a PVC of `web` in this namespace.
 async fn meddle(scene: &Scene<'_>, change: Change) -> anyhow::Result<Running> {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
     let identity = Identity {
@@ -68,7 +68,7 @@ async fn meddle(scene: &Scene<'_>, change: Change) -> anyhow::Result<Running> {
     Ok(running)
 }
 
-/// The webhook goes.
+/// Removes the webhook.
 async fn leave_alone(scene: &Scene<'_>, running: Running) -> anyhow::Result<()> {
     let webhook = ["delete", "mutatingwebhookconfiguration", &scene.namespace];
     scene.done(&webhook, "").await?;
@@ -77,9 +77,9 @@ async fn leave_alone(scene: &Scene<'_>, running: Running) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Waits until the API server asks the webhook, or asks it no more: it marks what it was asked about.
+/// Waits until the API server calls the webhook, or calls it no more: the webhook marks the PVCs that it sees.
 async fn called(scene: &Scene<'_>, called: bool) -> anyhow::Result<()> {
-    // What kubectl prints of a label is not what came back.
+    // kubectl prints the label that it sent, not the stored one.
     let probe = r#"{"metadata": {"labels": {"probe": "1"}}}"#;
     let probe = [
         "patch",
@@ -99,7 +99,7 @@ async fn called(scene: &Scene<'_>, called: bool) -> anyhow::Result<()> {
     noticed.await
 }
 
-/// Every webhook takes the mark of [`called`] away.
+/// The labels of a PVC, without the mark of [`called`].
 fn labels(claim: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
     let labels = claim["metadata"]["labels"].as_object_mut()?;
     labels.remove("probe");
@@ -124,14 +124,14 @@ fn without_a_class(claim: &mut Value, _: &Value) {
     }
 }
 
-/// How often the controller has written this claim.
+/// How often the controller has written this PVC.
 async fn patches(scene: &Scene<'_>, claim: &str) -> anyhow::Result<usize> {
     let writes = scene.writes_of(USER).await?;
     let of_claim = |entry: &&crate::cluster::Entry| entry.name == claim && entry.resource == "persistentvolumeclaims";
     Ok(writes.iter().filter(of_claim).count())
 }
 
-/// Waits until the rollout stalls because of what came back, and returns what is said of it.
+/// Waits until the rollout stalls because of the changed PVC, and returns the message.
 async fn until_changed(scene: &Scene<'_>) -> anyhow::Result<String> {
     let is_changed = |rollout: &Value| {
         let first = &rollout["status"]["claims"][0];
@@ -172,7 +172,7 @@ pub(super) async fn a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody
     complete.await?;
     tokio::time::sleep(Duration::from_secs(30)).await;
     let written = patches(&scene, "data-web-1").await? - before;
-    // In a minute, and in however long the other one took.
+    // In one minute, plus the time of the other PVC.
     ensure!((1..=12).contains(&written), "{written} writes of data-web-1");
     let below = patches(&scene, "data-web-0").await?;
     ensure!(below == 0, "{below} writes of the claim after it");
@@ -182,8 +182,8 @@ pub(super) async fn a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody
     scene.until_claims_complete(2, 4, "2Gi").await
 }
 
-/// The label is there and something else of the same apply is not: neither this controller nor the next one takes the claim
-/// for done.
+/// The label is stored but another field of the same apply is not: neither this controller nor the next one counts the
+/// PVC as updated.
 async fn never_done(
     stage: &Stage,
     namespace: &str,

@@ -1,4 +1,5 @@
-//! What the gate costs: a look-up for a Pod with claims of a set with nothing staged, and nothing at all for any other Pod.
+//! The cost of the gate: one lookup for a Pod with PVCs of a StatefulSet without a staged change, and no call for any
+//! other Pod.
 
 use anyhow::ensure;
 use serde_json::json;
@@ -16,7 +17,7 @@ async fn delete(scene: &Scene<'_>, pod: &str) -> anyhow::Result<()> {
     scene.done(&arguments, "").await.map(drop)
 }
 
-/// What the policy has looked up here.
+/// The lookups of the policy in this namespace.
 async fn lookups(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     let requests = scene.cluster.requests().await?.into_iter();
     let ours = requests.filter(|entry| entry.user == POLICY_SERVER && entry.namespace == scene.namespace);
@@ -50,7 +51,7 @@ pub(super) async fn one_lookup_where_nothing_is_staged_and_no_call_without_claim
     ensure!(lookups(&scene).await?.len() == seen, "{:?}", lookups(&scene).await?);
 
     delete(&scene, "web-0").await?;
-    // API servers ask once or twice for one deletion.
+    // An API server calls once or twice for one deletion.
     let calls = served.pods() - asked;
     ensure!((1..=2).contains(&calls), "the policy was asked {calls} times");
     let found = lookups(&scene).await?;

@@ -1,4 +1,4 @@
-//! Claims that vanish while somebody decides about them.
+//! PVCs that are deleted while the controller decides about them.
 
 use anyhow::{Context as _, ensure};
 use serde_json::json;
@@ -19,7 +19,7 @@ pub(super) async fn a_claim_that_is_deleted_between_read_and_write_is_never_made
         .until_held(&scene.namespace)
         .await
         .with_context(|| scene.log())?;
-    // The controller has decided, and its write is under way.
+    // The controller has decided, and its write is in progress.
     scene.done(&["delete", "pvc/data-web-1", "--wait=false"], "").await?;
     scene.done(&["delete", "pod/web-1", "--wait=false"], "").await?;
     let made = eventually("another claim", PATIENCE, async || {
@@ -34,7 +34,7 @@ pub(super) async fn a_claim_that_is_deleted_between_read_and_write_is_never_made
     let writes = scene.writes_of(USER).await?;
     let claims = writes.iter().filter(|entry| entry.resource == "persistentvolumeclaims");
     let claims: Vec<_> = claims.map(|entry| (entry.name.as_str(), entry.code)).collect();
-    // What was decided for the old claim found another one, or none; the new one is born as wished.
+    // The write for the old PVC found another one, or none. The new PVC is created from the desired template.
     let expected = [("data-web-2", 200), ("data-web-1", 409), ("data-web-0", 200)];
     ensure!(claims == expected, "{claims:?}");
     scene.writes_since(0).await?;
@@ -70,7 +70,7 @@ pub(super) async fn an_apply_with_the_uid_of_another_claim_is_refused_by_the_api
         "-f",
         "-",
     ];
-    // The first is there, but another one; the second is not there any more.
+    // The first PVC exists with another uid; the second does not exist.
     let another = "metadata.uid: Invalid value: \"00000000-0000-4000-8000-000000000000\": field is immutable";
     let gone =
         "uid mismatch: the provided object specified uid 00000000-0000-4000-8000-000000000000, and no existing object";

@@ -1,11 +1,11 @@
-//! The user gives up in the middle.
+//! The user stops the rollout in the middle.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::scene::{Scene, Stage, manifest, text, with_image};
 
-/// A set of three whose image and size change, with the write of this claim held.
+/// A StatefulSet of three whose image and size change; the write of this PVC is held.
 async fn in_the_middle<'a>(stage: &'a Stage, namespace: &str, claim: &str) -> anyhow::Result<Scene<'a>> {
     let scene = Scene::with_set(stage, namespace, 3).await?;
     stage.barriers.hold_claim(namespace, claim);
@@ -23,7 +23,7 @@ async fn sizes(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     Ok(sizes.map(text).collect())
 }
 
-/// True iff so many replicas and updated ones are reported, and so many claims to lag.
+/// True iff the ClaimRollout reports this many replicas and updated ones, and this number of lagging PVCs.
 fn lags(rollout: &Value, [replicas, updated]: [i64; 2], lag: &str) -> bool {
     let status = &rollout["status"];
     let counted = status["replicas"] == replicas && status["updatedReplicas"] == updated;
@@ -59,7 +59,7 @@ pub(super) async fn a_switch_to_on_claim_delete_opens_the_gate_with_the_controll
         .await?;
     let asked = sizes(&scene).await?;
     ensure!(asked == ["1Gi"; 3], "a claim was written: {asked:?}");
-    // Claims that are created from now on are counted when they are there.
+    // A PVC is counted as soon as it exists.
     scene.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
     scene
         .until_reported("a newcomer", |rollout| lags(rollout, [4, 1], "3 of 4 PVCs"))
@@ -92,7 +92,7 @@ pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_cl
         })
         .await?;
     scene.until_told("ClaimRolloutWithdrawn").await?;
-    // Of the second the write was under way: it may have been made, or have been overtaken by the claim's Pod.
+    // The write of the second PVC was in progress: it was stored, or overtaken by the Pod of the PVC.
     let sizes = sizes(&scene).await?;
     ensure!(sizes[0] == "1Gi" && sizes[2] == "2Gi", "{sizes:?}");
     let count = scene.writes_since(0).await?.count();

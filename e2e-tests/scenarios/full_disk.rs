@@ -1,4 +1,4 @@
-//! A Pod that is not Ready because its disk is full, and a size and an image in one apply: the rollout ends.
+//! A Pod is not Ready because its disk is full, and a size and an image change in one apply: the rollout ends.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn pod(scene: &Scene<'_>, name: &str) -> anyhow::Result<Value> {
     Ok(serde_json::from_str(&output.stdout).unwrap_or_default())
 }
 
-/// There is room again when the claim has grown: the very Pod that is there is Ready then.
+/// The disk has room again when the PVC has grown: the same Pod becomes Ready.
 async fn recovers(scene: &Scene<'_>, ordinal: usize, uid: &str) -> anyhow::Result<()> {
     let what = format!("data-web-{ordinal} to grow");
     let grown = eventually(&what, PATIENCE, async || {
@@ -27,7 +27,7 @@ async fn recovers(scene: &Scene<'_>, ordinal: usize, uid: &str) -> anyhow::Resul
     let name = format!("web-{ordinal}");
     if text(&pod(scene, &name).await?["metadata"]["uid"]) == uid {
         let annotation = format!("{NOT_READY}-");
-        // The StatefulSet controller may delete it at this very moment.
+        // The StatefulSet controller may delete the Pod at this moment.
         scene.kubectl(&["annotate", "pod", &name, &annotation], "").await?;
     }
     Ok(())
@@ -58,7 +58,7 @@ async fn ends(stage: &Stage, namespace: &str, management: &str, ordinal: usize) 
         count.claims.first() == Some(&first) && count.claims.len() == 3,
         "{count:?}"
     );
-    // Where one is not Ready its Pod may be asked for beside the highest.
+    // If a Pod is not Ready, the controller may ask for that Pod besides the highest one.
     ensure!(count.changes == 1 && count.nudges <= 6, "{count:?}");
     Ok(())
 }
@@ -72,7 +72,7 @@ pub(super) async fn at_any_ordinal_of_ordered_pods_the_rollout_ends(stage: &Stag
     futures::future::try_join_all(all).await.map(drop)
 }
 
-/// Since 1.37 a Pod that is not available uses `maxUnavailable` up, so that no other is replaced before it.
+/// Since 1.37 an unavailable Pod uses `maxUnavailable` up, so no other Pod is replaced first.
 pub(super) async fn of_the_lowest_of_parallel_pods_the_rollout_ends(stage: &Stage) -> anyhow::Result<()> {
     let rollout = ends(stage, "full-disk-parallel", "Parallel", 0);
     let ended = tokio::time::timeout(Duration::from_secs(300), rollout).await;

@@ -1,4 +1,4 @@
-//! Templates grow, and the claims follow.
+//! Templates grow, and the PVCs follow.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,8 @@ pub(super) async fn a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_
         "the generation moved"
     );
 
-    // The second wish came when the first was with the second claim: it begins anew, and the third one never saw the first.
+    // The second target came while the second PVC was written for the first: the rollout starts anew, and the third PVC
+    // never gets the first target.
     let count = scene.writes_since(0).await?.count();
     let expected = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
     ensure!(count.claims == expected && count.changes == 1, "{count:?}");

@@ -1,4 +1,4 @@
-//! `claim-rollout.io/max-in-motion`: the claims of several replicas are in motion at the same time.
+//! `claim-rollout.io/max-in-motion`: the PVCs of several replicas are in motion at the same time.
 
 use anyhow::ensure;
 
@@ -7,7 +7,7 @@ use super::written::Written;
 
 const CLAIMS: [&str; 4] = ["data-web-3", "data-web-2", "data-web-1", "data-web-0"];
 
-/// How many claims were on their way at the same time, at the most: written, and not yet what was asked for.
+/// The highest number of PVCs in motion at the same time: written and not yet ready.
 fn most_in_motion(written: &Written) -> anyhow::Result<usize> {
     let mut steps = Vec::new();
     for claim in CLAIMS {

@@ -1,4 +1,4 @@
-//! The driver says no.
+//! The driver returns an error.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::cluster::Driver;
 
 const GIB: u64 = 1 << 30;
 
-/// Wishes for more than volumes of at most 2Gi can be, and sees that the driver's answer reaches the user.
+/// Asks for more than the driver's maximum of 2Gi, and waits until the user sees the error of the driver.
 async fn too_much(scene: &Scene<'_>) -> anyhow::Result<()> {
     scene.target(&of(scene, "5Gi")).await?;
     let rollout = scene.until_reported("the driver's answer", is_infeasible).await?;
@@ -26,7 +26,7 @@ async fn too_much(scene: &Scene<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A set of two whose volumes behave like this, and a controller with these arguments.
+/// A StatefulSet of two with volumes of this behaviour, and a controller with these arguments.
 async fn scene<'a>(stage: &'a Stage, name: &str, driver: &Driver, extra: &[&str]) -> anyhow::Result<Scene<'a>> {
     let mut scene = Scene::new(&stage.cluster, &stage.client, name).await?;
     scene.make_class(driver, true).await?;
@@ -36,7 +36,7 @@ async fn scene<'a>(stage: &'a Stage, name: &str, driver: &Driver, extra: &[&str]
     Ok(scene)
 }
 
-/// A file with the settings that the policy of that scene has.
+/// A file with the settings of the policy in that namespace.
 fn recover(stage: &Stage) -> anyhow::Result<String> {
     let file = stage.cluster.folder().join("recover.yaml");
     std::fs::write(&file, "shrink: Recover\n")?;
@@ -78,7 +78,7 @@ pub(super) async fn when_the_driver_can_after_all_the_rollout_goes_on_and_nothin
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-/// The smaller wish is above what each claim has, and below what the first one was asked for.
+/// The smaller size is above the capacity of each PVC, and below the size that the first PVC asked for.
 pub(super) async fn under_recover_a_smaller_wish_takes_back_a_growth_that_was_never_reached(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -103,14 +103,14 @@ pub(super) async fn under_recover_a_smaller_wish_takes_back_a_growth_that_was_ne
         .collect();
     ensure!(requests == [&json!("2Gi"), &json!("2Gi")], "{requests:?}");
 
-    // What has been reached is never taken back.
+    // A size that was reached is never lowered.
     let smaller = scene.kubectl(&["apply", "-f", "-"], &of(&scene, "1536Mi")).await?;
     ensure!(!smaller.success && smaller.stderr.contains("data"), "{smaller:?}");
     Ok(())
 }
 
-/// Of three claims the highest has reached the wish when the driver can no more, the next has not, and the lowest was not
-/// written. The API server takes no size but one above the capacity.
+/// Of three PVCs the highest has reached the target when the driver starts to fail; the next has not, and the lowest
+/// was not written. The API server accepts only sizes above the capacity.
 pub(super) async fn under_recover_a_withdrawal_takes_back_what_was_not_reached(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::new(&stage.cluster, &stage.client, "stopped-taken-back").await?;
     scene.make_class(&at_most(8), true).await?;
@@ -154,7 +154,7 @@ pub(super) async fn under_recover_a_withdrawal_takes_back_what_was_not_reached(s
     Ok(())
 }
 
-/// The volume is in use: the resizer asks again when no Pod uses it.
+/// The volume is in use: the resizer tries again when no Pod uses it.
 pub(super) async fn a_driver_that_tries_again_and_again_stalls_nothing_and_is_quoted_once(
     stage: &Stage,
 ) -> anyhow::Result<()> {

@@ -1,7 +1,8 @@
 //! SIGKILL after each single write of a rollout.
 //!
-//! The gate lets the first k writes pass and holds the next one until the controller is dead, so each k is hit exactly. How often the status is
-//! written depends on what is seen together: a rollout that needs no k + 1 writes is killed at its end.
+//! The barrier lets the first k writes pass and holds the next one until the controller is killed, so each k is hit
+//! exactly. The number of status writes depends on timing: a controller whose rollout needs no write k + 1 is killed at
+//! the end.
 
 use anyhow::{Context as _, ensure};
 
@@ -11,8 +12,8 @@ use crate::cluster::eventually;
 
 const REPLICAS: u32 = 2;
 
-/// A rollout in a namespace of its own; after `limit` writes the controller is killed and another one started. How many
-/// writes passed in all.
+/// A rollout in a namespace of its own. After `limit` writes the controller is killed and another one started. Returns
+/// how many writes passed in all.
 async fn roll_out(stage: &Stage, namespace: &str, limit: Option<usize>) -> anyhow::Result<usize> {
     let mut scene = Scene::with_set(stage, namespace, REPLICAS).await?;
     let pods = scene.pods().await?;
@@ -42,7 +43,7 @@ async fn roll_out(stage: &Stage, namespace: &str, limit: Option<usize>) -> anyho
     Ok(stage.barriers.passed(namespace))
 }
 
-/// Each was written once, whoever did it, and nothing else happened.
+/// Checks that each PVC was written once, by either controller, and that nothing else happened.
 fn check(written: &Written) -> anyhow::Result<()> {
     let count = written.count();
     let expected = Count {
@@ -60,7 +61,7 @@ pub(super) async fn a_controller_killed_after_any_write_is_followed_by_one_that_
     stage: &Stage,
 ) -> anyhow::Result<()> {
     let writes = roll_out(stage, "stopped-unharmed", None).await?;
-    // The ClaimRollout, two claims, the record, and a status at the beginning, in between and at the end.
+    // The ClaimRollout, two PVCs, the staged change, and a status at the start, in between and at the end.
     ensure!((7..=12).contains(&writes), "{writes} writes");
     let namespaces: Vec<String> = (0..writes).map(|limit| format!("stopped-killed-{limit}")).collect();
     let all = namespaces.iter().enumerate().map(|(limit, namespace)| async move {

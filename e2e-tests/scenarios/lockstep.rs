@@ -1,4 +1,4 @@
-//! The image changes with the size: the claims of a replica come first, then its Pod, then the next replica.
+//! Image and size change together: first the PVCs of a replica, then its Pod, then the next replica.
 
 use anyhow::ensure;
 

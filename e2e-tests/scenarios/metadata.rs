@@ -9,7 +9,7 @@ pub(super) async fn labels_and_annotations_come_change_and_go_with_the_wishes(st
     let of = |keys: &str| manifest(2, "1Gi").replace("{name: data}\n", &format!("{{name: data{keys}}}\n"));
     let scene = Scene::with(stage, "metadata", &of("")).await?;
     let pods = scene.pods().await?;
-    // What others put there stays.
+    // Labels and annotations of other writers stay.
     scene
         .done(&["label", "pvc", "data-web-1", "data-web-0", "team=storage"], "")
         .await?;

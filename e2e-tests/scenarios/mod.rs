@@ -1,6 +1,6 @@
-//! What a user sees of claim-rollout on a real cluster, one file per subject. All stand side by side in one cluster, each
-//! in a namespace of its own with a controller of its own; `SCENARIO=grow cargo test --test e2e scenarios` runs those
-//! with `grow` in their names.
+//! claim-rollout on a real cluster, as users see it: one file per subject. All scenarios run side by side in one
+//! cluster, each in its own namespace with its own controller; `SCENARIO=grow cargo test --test e2e scenarios` runs
+//! those with `grow` in their names.
 
 mod absent;
 pub(crate) mod again;
@@ -133,7 +133,7 @@ scenarios![Stage;
     undone::a_controller_whose_account_is_not_named_stalls_and_says_so,
 ];
 
-/// Long enough that something can happen during a rollout.
+/// Long enough that something else can happen during a rollout.
 const EXPANSION_MILLIS: u64 = 400;
 
 /// A cluster with everything that the scenarios share.
@@ -158,7 +158,7 @@ async fn what_users_do_to_sets_goes_as_they_are_told() -> anyhow::Result<()> {
     let (stage, served) = build().await?;
     report.say("the cluster is up");
     report.play(&stage, SCENARIOS).await;
-    // Alone and last: it takes the policy away from all of them.
+    // Alone and last, because it removes the policy.
     let Stage {
         cluster,
         installation,

@@ -1,4 +1,4 @@
-//! The last part of an expansion is the node's: the file system.
+//! The last part of an expansion is done by the node: the file system.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::scene::{PATIENCE, Scene, Stage, condition, manifest, text, with_class, with_image};
 use crate::cluster::{Driver, eventually};
 
-/// A set of two whose volumes wait for the node.
+/// A StatefulSet of two whose volumes wait for the node.
 async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
     let mut scene = Scene::new(&stage.cluster, &stage.client, namespace).await?;
     let driver = Driver {
@@ -20,12 +20,12 @@ async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a
     Ok(scene)
 }
 
-/// The first claim that is not done waits for the node.
+/// True iff the first PVC that is not done waits for the node.
 fn waits_for_node(claim: &str) -> impl Fn(&Value) -> bool {
     is(claim, "NodeExpanding", "FileSystemResizePending")
 }
 
-/// The first claim that is not done is in this state, for this reason.
+/// True iff the first PVC that is not done has this state and reason.
 fn is(claim: &str, state: &str, reason: &str) -> impl Fn(&Value) -> bool {
     let expected = [claim, state, reason].map(|word| json!(word));
     move |rollout| {
@@ -59,7 +59,8 @@ pub(super) async fn a_claim_whose_file_system_has_not_grown_keeps_the_next_one_w
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-/// Some drivers finish only when the volume is mounted again: to wait for that before the Pod goes would be for ever.
+/// Some drivers finish only when the volume is mounted again, so waiting for that before the Pod is replaced would
+/// never end.
 pub(super) async fn where_pods_are_replaced_anyway_the_pod_goes_first_and_the_next_claim_waits_for_the_node(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -82,7 +83,8 @@ pub(super) async fn where_pods_are_replaced_anyway_the_pod_goes_first_and_the_ne
     written.is_a_rollout(&["data-web-1", "data-web-0"], 2)
 }
 
-/// Waits until the first claim that is not done is so, and says this; as the condition does, unless it names the Pod.
+/// Waits until the first PVC that is not done has this state and message. The condition has the same message, unless it
+/// names the Pod.
 async fn quotes(scene: &Scene<'_>, is_so: impl Fn(&Value) -> bool, words: &str) -> anyhow::Result<()> {
     let rollout = scene.until_reported(words, is_so).await?;
     let status = &rollout["status"];
@@ -95,8 +97,8 @@ async fn quotes(scene: &Scene<'_>, is_so: impl Fn(&Value) -> bool, words: &str) 
     Ok(())
 }
 
-/// Every kubelet says that it failed where the volume has to be mounted anew, and the resizer keeps an error that it got over:
-/// neither is the driver's last word.
+/// Every kubelet reports a failure if the volume must be mounted again, and the resizer keeps a resolved error: neither
+/// is the final error of the driver.
 pub(super) async fn errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_nothing(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -139,7 +141,8 @@ pub(super) async fn errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_n
     Ok(())
 }
 
-/// A driver that grows the file system only when the volume is mounted again, and a user who wants the Pods evicted for it.
+/// A driver that grows the file system only when the volume is mounted again, and a user who wants the Pods evicted for
+/// that.
 pub(super) async fn a_pod_is_evicted_when_its_node_has_not_grown_the_file_system(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "node-evicted").await?;
     let rights = crate::policy_host::documents("evict-pods.yaml")?;

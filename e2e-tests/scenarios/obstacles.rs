@@ -1,4 +1,4 @@
-//! The API server says no: the rollout stops there, says why, and goes on when it may.
+//! The API server returns an error: the rollout stops there, reports why, and goes on when the obstacle is removed.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use super::scene::{PATIENCE, Scene, Stage, condition, manifest, text, with_class, with_spec};
 use crate::cluster::{Driver, FIXED, eventually};
 
-/// The message of `Stalled`, if the API server refused a claim.
+/// The message of `Stalled`, if the API server returned an error for a PVC.
 fn refusal(rollout: &Value) -> Option<String> {
     let stalled = &rollout["status"]["conditions"][2];
     (condition(rollout, "Stalled") == "True" && stalled["reason"] == "ClaimRefused").then(|| text(&stalled["message"]))
 }
 
-/// Waits until a claim is refused, which is told once on the set, and returns why.
+/// Waits until the API server returns an error for a PVC, which the controller reports once on the StatefulSet. Returns
+/// the error.
 async fn until_refused(scene: &Scene<'_>) -> anyhow::Result<String> {
     let rollout = scene
         .until_reported("a refusal", |rollout| refusal(rollout).is_some())
@@ -25,7 +26,7 @@ async fn until_refused(scene: &Scene<'_>) -> anyhow::Result<String> {
     refusal(&rollout).context("a refusal")
 }
 
-/// A refusal is repeated with growing pauses, and told once.
+/// A failed write is retried with growing pauses, and reported once.
 async fn told_once(scene: &Scene<'_>, reason: &str) -> anyhow::Result<()> {
     let events = scene.events().await?;
     ensure!(events.get(reason) == Some(&1), "{events:?}");
@@ -78,7 +79,7 @@ pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
     scene.target(&quota("6Gi")).await?;
     scene.until_quota("used", "3Gi").await?;
-    // Two of them follow; then the room that the third would need is taken away.
+    // Two PVCs follow; then another PVC takes the room that the third would need.
     scene.partition(1).await?;
     scene.apply(3, "2Gi").await?;
     let two = |rollout: &Value| rollout["status"]["readyReplicas"] == 2;
@@ -96,7 +97,7 @@ pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one
         count.claims == ["data-web-2", "data-web-1"] && count.changes == 0,
         "{count:?}"
     );
-    // After 1, 2, 4 and 8 seconds; the next time would be in 16.
+    // After 1, 2, 4 and 8 seconds; the next retry would come after 16.
     let again = eventually("another try", PATIENCE, async || {
         let written = scene.writes_since(begun).await?;
         Ok((written.refused().len() > 4).then_some(()))
@@ -145,7 +146,7 @@ pub(super) async fn a_class_that_is_made_expandable_later_lets_the_rollout_go_on
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-/// A set of three whose second claim somebody has made before, from a class that cannot grow.
+/// A StatefulSet of three whose second PVC existed before, of a class that cannot grow.
 async fn with_a_fixed_claim<'a>(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Scene<'a>> {
     let mut scene = Scene::new(&stage.cluster, &stage.client, namespace).await?;
     let claim = json!({

@@ -1,4 +1,4 @@
-//! `updateStrategy: OnDelete`: Pods are deleted by hand, and claims follow them.
+//! `updateStrategy: OnDelete`: Pods are deleted by hand, and their PVCs follow.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(super) async fn a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_bef
         let count = scene.writes_since(begun).await?.count();
         ensure!(count.claims == so_far && count.changes == 0, "{count:?}");
         if so_far.is_empty() {
-            // A Pod made in the second in which the wish was first seen could be an older one.
+            // A Pod that is created in the second in which the staged change was first seen could be an older one.
             tokio::time::sleep(Duration::from_millis(1100)).await;
         }
         scene.done(&["delete", "pod", &format!("web-{ordinal}")], "").await?;
@@ -47,7 +47,7 @@ pub(super) async fn what_was_deleted_by_hand_counts_although_nobody_has_seen_it(
             rollout["status"]["conditions"][1]["reason"] == "OnDelete"
         })
         .await?;
-    // The report is lost, and the next controller sees the change for the first time when the Pods are there again.
+    // The ClaimRollout is lost, and the next controller first sees the change when the Pods exist again.
     scene.controller = None;
     tokio::time::sleep(Duration::from_millis(1100)).await;
     scene.done(&["delete", "pod", "web-2", "web-0"], "").await?;

@@ -1,4 +1,4 @@
-//! A set that is not like the others: ordinals from 5, two templates, a selector without `matchLabels`.
+//! An unusual StatefulSet: ordinals from 5, two templates, a selector without `matchLabels`.
 
 use super::scene::{Scene, Stage, manifest, with_image, with_spec};
 

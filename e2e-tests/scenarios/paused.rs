@@ -1,4 +1,4 @@
-//! `paused: "true"`: nothing is begun.
+//! `paused: "true"`: nothing new starts.
 
 use anyhow::{Context as _, ensure};
 
@@ -27,7 +27,7 @@ pub(super) async fn a_paused_rollout_ends_what_is_under_way_and_goes_on_when_it_
         waiting[0]["name"] == "data-web-0" && waiting[0]["reason"] == "Paused" && waiting[1].is_null(),
         "{rollout:#}"
     );
-    // Whatever happens beside it.
+    // Unrelated changes.
     scene.done(&["label", "pvc", "data-web-0", "team=storage"], "").await?;
     scene.done(&["label", "statefulset", "web", "team=storage"], "").await?;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;

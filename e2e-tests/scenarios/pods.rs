@@ -1,4 +1,4 @@
-//! Pods that go for other reasons than to be replaced, while the gate is closed: each goes.
+//! Pods that are deleted for other reasons than replacement, while the gate is closed: each is deleted.
 
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::scene::{PATIENCE, Scene, Stage, manifest, text, with_image};
 use crate::cluster::eventually;
 
-/// A set of three whose Pods wait: the write of the highest claim is stopped on its way.
+/// A StatefulSet of three whose Pods wait: the write of the highest PVC is held.
 async fn waiting<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
     let scene = Scene::with_set(stage, namespace, 3).await?;
     stage.barriers.hold_claim(namespace, "data-web-2");
@@ -90,8 +90,8 @@ pub(super) async fn that_failed_or_are_disrupted_go(stage: &Stage) -> anyhow::Re
     until_another(&scene, "web-0", &before).await?;
     scene.until_ready(3).await?;
 
-    // As the taint manager does before it deletes. Here it is the StatefulSet controller that does, which asks for web-2 whenever
-    // that changes. Without a time the disruption controller takes the condition back at once: as of before two minutes ago.
+    // What the taint manager does before it deletes. Here the StatefulSet controller deletes web-2 at each change of
+    // the Pod. The disruption controller removes a condition without a time at once, so its time is two minutes ago.
     let before = uid(&scene, "web-2").await?;
     #[allow(clippy::disallowed_methods, reason = "the taint manager has a clock")]
     let now = Timestamp::now();
@@ -105,7 +105,7 @@ pub(super) async fn that_failed_or_are_disrupted_go(stage: &Stage) -> anyhow::Re
     ends(stage, &scene, 3).await
 }
 
-/// Nobody but the StatefulSet controller waits, under whichever account it works.
+/// Only the StatefulSet controller is denied, under each of its accounts.
 pub(super) async fn wait_for_either_account_and_for_nobody_else(stage: &Stage) -> anyhow::Result<()> {
     let scene = waiting(stage, "stopped-accounts").await?;
     for (user, denied) in [

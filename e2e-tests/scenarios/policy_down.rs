@@ -1,4 +1,4 @@
-//! The policy-server is away, its webhook is not.
+//! The policy-server is away, but its webhook is registered.
 
 use anyhow::ensure;
 
@@ -6,7 +6,7 @@ use super::scene::{Scene, plain_manifest, text};
 use crate::cluster::Cluster;
 use crate::installation::{Installation, USER};
 
-/// `failurePolicy: Fail` puts nobody at risk who does not change templates.
+/// `failurePolicy: Fail` affects only users who change templates.
 pub(super) async fn without_the_policy_unrelated_updates_pass(
     cluster: &Cluster,
     installation: Installation,

@@ -1,4 +1,4 @@
-//! A quota is in the way, and somebody else's use of it goes up and down all the time.
+//! A quota blocks the rollout, while the usage of another user goes up and down.
 
 use anyhow::{Context as _, ensure};
 use k8s_openapi::jiff::Timestamp;
@@ -8,7 +8,7 @@ use super::scene::{PATIENCE, Scene, Stage, manifest, with_partition};
 use crate::cluster::eventually;
 use crate::installation::USER;
 
-/// So many refusals: the pauses between them are 1, 2, 4 and 8 seconds long.
+/// The number of failed writes: the pauses between them are 1, 2, 4 and 8 seconds.
 const REFUSALS: usize = 5;
 
 fn quota(storage: &str) -> String {
@@ -17,7 +17,7 @@ fn quota(storage: &str) -> String {
         .to_string()
 }
 
-/// What somebody else has here: a claim, and a Pod that takes ephemeral storage of its node.
+/// The objects of another user: a PVC, and a Pod with ephemeral storage.
 fn others() -> String {
     let claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "other"},
@@ -35,7 +35,7 @@ fn others() -> String {
     json!({"apiVersion": "v1", "kind": "List", "items": [claim, pod]}).to_string()
 }
 
-/// Waits until so much is used.
+/// Waits until the quota reports this usage.
 async fn until_used(scene: &Scene<'_>, storage: &str, ephemeral: &str) -> anyhow::Result<()> {
     let mut last = Value::Null;
     let used = eventually("the quota to count", PATIENCE, async || {
@@ -49,7 +49,7 @@ async fn until_used(scene: &Scene<'_>, storage: &str, ephemeral: &str) -> anyhow
     used.await.with_context(|| format!("{last} are used"))
 }
 
-/// When applies of the claim were refused.
+/// The times at which applies of the PVC failed.
 async fn refusals(scene: &Scene<'_>, claim: &str) -> anyhow::Result<Vec<Timestamp>> {
     let writes = scene.writes_of(USER).await?;
     let refused = writes.iter().filter(|entry| entry.name == claim && entry.code == 403);
@@ -65,7 +65,7 @@ pub(super) async fn use_that_goes_up_and_down_makes_nobody_try_more_often_or_tel
     scene
         .until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;
-    // With the claim of somebody else or without it: another 1Gi is too much.
+    // With or without the other PVC, another 1Gi is too much.
     scene.target(&quota("3500Mi")).await?;
     until_used(&scene, "3Gi", "0").await?;
     let lowered = r#"{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}"#;

@@ -1,4 +1,4 @@
-//! What cannot change is refused, and nothing happens.
+//! A change of an immutable field is denied, and nothing happens.
 
 use anyhow::ensure;
 use serde_json::{Value, json};

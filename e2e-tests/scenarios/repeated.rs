@@ -25,7 +25,7 @@ pub(super) async fn the_same_manifest_again_writes_nothing(stage: &Stage) -> any
         unmoved.still(send(&["apply", "-f", "-"]).await?)?;
     }
     let server_side = &["apply", "--server-side", "--force-conflicts", "-f", "-"];
-    // The first one takes the fields from who had them.
+    // The first request takes the fields over from their managers.
     let taken = send(server_side).await?;
     for path in ["/spec", "/status", "/metadata/generation"] {
         ensure!(taken.pointer(path) == before.pointer(path), "{path}: {taken:#}");

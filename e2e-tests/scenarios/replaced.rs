@@ -1,4 +1,4 @@
-//! Pods and sets that go while their claims are on their way, and others of the same name that come.
+//! Pods and StatefulSets that are deleted during a rollout, and successors of the same name.
 
 use anyhow::{Context as _, ensure};
 use serde_json::json;
@@ -25,7 +25,7 @@ pub(super) async fn a_pod_that_is_deleted_in_the_middle_comes_back_and_changes_n
     written.is_a_rollout(&claims, 0)
 }
 
-/// The driver refuses until it is told otherwise: the rollout waits in the middle.
+/// The driver fails until the test changes it: the rollout waits in the middle.
 pub(super) async fn a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the_next_one_of_its_name(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -56,7 +56,7 @@ pub(super) async fn a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the
     scene.target(&of("2Gi")).await?;
     let set = scene.settled().await?;
     ensure!(scene.pods().await? == pods, "Pods restarted");
-    // The ClaimRollout of the old set goes with it, or is the new one's.
+    // The ClaimRollout of the old StatefulSet is deleted with it, or belongs to the new one.
     scene
         .until_reported("the new set", |rollout| {
             rollout.is_null() || rollout["spec"]["setRef"]["uid"] == set["metadata"]["uid"]
@@ -66,7 +66,7 @@ pub(super) async fn a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the
     let mut objects = written.ours().map(|entry| entry.resource.as_str());
     ensure!(
         !objects.any(|resource| resource == "persistentvolumeclaims" || resource == "statefulsets"),
-        "nobody wished anything: {:?}",
+        "nothing was staged: {:?}",
         written.count()
     );
     let sizes = scene.claims().await?;
@@ -76,7 +76,7 @@ pub(super) async fn a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the
         .collect();
     ensure!(sizes == [&json!("1Gi"), &json!("1Gi"), &json!("2Gi")], "{sizes:?}");
 
-    // Its own wish is for all of them.
+    // The next staged change applies to all PVCs.
     let begun = scene.mark().await?;
     scene.target(&of("3Gi")).await?;
     scene.until_complete(3, "3Gi").await?;

@@ -1,4 +1,4 @@
-//! Who may change templates.
+//! The rights that a template change needs.
 
 use anyhow::ensure;
 
@@ -14,7 +14,7 @@ pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &S
 
     carol_may_nothing(&scene, &grown).await?;
 
-    // bob may change sets, but not claims.
+    // bob may change StatefulSets, but not PVCs.
     let output = scene.kubectl(&[&apply[..], &["--as=bob"]].concat(), &grown).await?;
     let sentence = "user bob cannot patch persistentvolumeclaims in namespace rights, and a change of volumeClaimTemplates \
                     changes them; grant that (ClusterRole edit has it), or set authority: TrustSetEditors in the policy's settings";
@@ -30,7 +30,7 @@ pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &S
     let codes: Vec<u16> = scene.writes_of("bob").await?.iter().map(|entry| entry.code).collect();
     ensure!(codes == [403], "{codes:?}");
     ensure!(scene.writes_of(USER).await?.is_empty(), "something was rolled out");
-    // What does not concern claims is his.
+    // bob may change what does not concern PVCs.
     scene
         .done(
             &["annotate", "statefulset", "web", "example.com/by=bob", "--as=bob"],
@@ -50,7 +50,7 @@ pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &S
     written.is_a_rollout(&["data-web-0"], 0)
 }
 
-/// The API server says so itself, and the policy is not asked.
+/// The API server itself denies the request, and the policy is not called.
 async fn carol_may_nothing(scene: &Scene<'_>, grown: &str) -> anyhow::Result<()> {
     let asked = scene
         .kubectl(&["auth", "can-i", "patch", "statefulsets", "--as=carol"], "")

@@ -1,10 +1,10 @@
-//! The set is scaled while its claims are on their way; up is in `beside`.
+//! The StatefulSet is scaled during its rollout; for scaling up see `beside`.
 
 use anyhow::{Context as _, ensure};
 
 use super::scene::{Scene, Stage, condition};
 
-/// A set of three, two of which are at the wish, or about to be, when it is scaled to so many.
+/// A StatefulSet of three that is scaled to this number of replicas, when two of them are updated or about to be.
 async fn scaled_in_the_middle<'a>(stage: &'a Stage, namespace: &str, replicas: &str) -> anyhow::Result<Scene<'a>> {
     let scene = Scene::with_set(stage, namespace, 3).await?;
     stage.barriers.hold_claim(namespace, "data-web-1");
@@ -57,7 +57,7 @@ pub(super) async fn without_replicas_it_is_complete_and_the_rest_follows_when_th
     scene.until_ready(3).await?;
     scene.until_complete(3, "2Gi").await?;
     let again = scene.writes_since(0).await?.count();
-    // Of the second and the third a write may have been under way: each was made once, before or after.
+    // The write of the second and the third PVC may have been in progress: each was made once, before or after.
     let mut claims = again.claims.clone();
     claims.sort();
     let expected = ["data-web-0", "data-web-1", "data-web-2"];

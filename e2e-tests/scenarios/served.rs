@@ -1,4 +1,4 @@
-//! A policy-server of its own for one of the namespaces that the shared one leaves alone.
+//! A policy-server for one of the namespaces that the shared policy-server excludes.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::cluster::eventually;
 use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
-/// The namespaces that the shared policy-server is not called for.
+/// The namespaces for which the shared policy-server is not called.
 pub(super) const APART: [&str; 8] = [
     "recover",
     "stopped-taken-back",
@@ -22,16 +22,16 @@ pub(super) const APART: [&str; 8] = [
     "gate-cost",
 ];
 
-/// It runs.
+/// A running policy-server.
 pub(super) struct Served<'a> {
     scene: &'a Scene<'a>,
     host: PolicyHost,
-    /// That of sets is the last.
+    /// The policy for StatefulSets is the last.
     registrations: Vec<Registration>,
 }
 
 impl<'a> Served<'a> {
-    /// Serves the shipped policies with these settings, for a scene in which there is a set.
+    /// Serves the shipped policies with these settings, for a namespace with a StatefulSet.
     pub(super) async fn start(stage: &Stage, scene: &'a Scene<'a>, settings: &Value) -> anyhow::Result<Self> {
         let mut policies = Vec::new();
         let mut registrations = Vec::new();
@@ -52,7 +52,7 @@ impl<'a> Served<'a> {
         Ok(served)
     }
 
-    /// How many deletions of Pods the policy was asked about.
+    /// For how many deletions of Pods the policy was called.
     pub(super) fn pods(&self) -> u64 {
         self.host.requests(self.registrations[1].policy())
     }
@@ -65,7 +65,7 @@ impl<'a> Served<'a> {
         self.until_called(true).await
     }
 
-    /// Takes the webhooks away, as somebody does who uninstalls the policy, and returns when the API server has noticed.
+    /// Removes the webhooks, as an uninstall does, and returns when the API server has noticed.
     pub(super) async fn go(&self) -> anyhow::Result<()> {
         for registration in &self.registrations {
             self.host.unregister(&self.scene.client, registration).await?;
@@ -73,7 +73,7 @@ impl<'a> Served<'a> {
         self.until_called(false).await
     }
 
-    /// All were registered at the same time, so what holds of the last holds of all.
+    /// All were registered at the same time, so the state of the last one is the state of all.
     async fn until_called(&self, called: bool) -> anyhow::Result<()> {
         let Some(sets) = self.registrations.last() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a StatefulSet costs whose rollout is complete.
+//! The cost of a StatefulSet whose rollout is complete.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::installation::USER;
 /// Long enough for a change to be seen, and for a watch that ended to be logged.
 const A_WHILE: Duration = Duration::from_secs(1);
 
-/// How often PVCs and Pods were listed here by the controller, and how many watches on them have ended.
+/// How often the controller listed PVCs and Pods here, and how many of its watches on them have ended.
 async fn reads(scene: &Scene<'_>) -> anyhow::Result<(usize, usize)> {
     let requests = scene.cluster.requests().await?;
     let ours = requests
@@ -22,7 +22,7 @@ async fn reads(scene: &Scene<'_>) -> anyhow::Result<(usize, usize)> {
     Ok((count("list"), count("watch")))
 }
 
-/// Somebody writes the status of the set, this number, which only goes up.
+/// Writes this number into the status of the StatefulSet. The number only grows.
 async fn write_status(scene: &Scene<'_>, counts: RangeInclusive<u32>) -> anyhow::Result<()> {
     for count in counts {
         let patch = format!(r#"{{"status": {{"collisionCount": {count}}}}}"#);
@@ -53,13 +53,13 @@ pub(super) async fn a_status_change_after_the_end_reads_no_claim_and_no_pod(stag
     write_status(&scene, 1..=5).await?;
     let (again, _) = reads(&scene).await?;
     ensure!(again == listed, "listed {} times after the end", again - listed);
-    // The next rollout of a series is under the same watches.
+    // The next rollout in a row uses the same watches.
     scene.apply(1, "3Gi").await?;
     scene.until_complete(1, "3Gi").await?;
     let (again, _) = reads(&scene).await?;
     ensure!(again == listed, "listed {} times for the next rollout", again - listed);
 
-    // Another controller knows from the ClaimRollout that nothing is left to do.
+    // Another controller reads in the ClaimRollout that nothing is left to do.
     scene.controller = None;
     tokio::time::sleep(A_WHILE).await;
     let before = reads(&scene).await?;
@@ -73,7 +73,7 @@ pub(super) async fn a_status_change_after_the_end_reads_no_claim_and_no_pod(stag
         "expected (lists, watches) {before:?}, but found {after:?}"
     );
 
-    // It looks when there is a reason to.
+    // The controller reads when there is a reason.
     scene.start_controller(stage, &[]).await?;
     scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     scene

@@ -1,16 +1,17 @@
-//! Tools that wait, while Pods wait for their claims: none says *done*, and nothing of the user's is borrowed.
+//! Tools that wait, while Pods wait for their PVCs: no tool reports *done*, and no field of the user is changed.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::scene::{Scene, Stage, manifest, with_image, with_partition};
 
-/// What a number of the status, or of the spec, is.
+/// A number in the status or in the spec.
 fn number(value: &Value) -> i64 {
     value.as_i64().unwrap_or_default()
 }
 
-/// `stsConditions` and the check of the generation before it, of kstatus: sigs.k8s.io/cli-utils v0.37, `pkg/kstatus/status`.
+/// `stsConditions` and the check of the generation before it, of kstatus: sigs.k8s.io/cli-utils v0.37,
+/// `pkg/kstatus/status`.
 fn is_current(set: &Value) -> bool {
     let (spec, status) = (&set["spec"], &set["status"]);
     if number(&status["observedGeneration"]) != number(&set["metadata"]["generation"]) {

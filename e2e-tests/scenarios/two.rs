@@ -31,7 +31,7 @@ pub(super) async fn two_controllers_at_once_write_what_one_would(stage: &Stage) 
     Ok(())
 }
 
-/// The Lease keeps the other one waiting for fifteen seconds.
+/// The Lease keeps the other controller waiting for fifteen seconds.
 pub(super) async fn a_leader_that_is_killed_in_the_middle_is_followed_by_the_other(
     stage: &Stage,
 ) -> anyhow::Result<()> {

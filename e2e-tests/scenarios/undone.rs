@@ -1,4 +1,4 @@
-//! The policy does not know the controller, and puts back what it writes.
+//! The policy does not know the account of the controller, and reverts its writes.
 
 use anyhow::ensure;
 use serde_json::json;
@@ -23,7 +23,7 @@ pub(super) async fn a_controller_whose_account_is_not_named_stalls_and_says_so(s
     let claims = scene.writes_since(0).await?.count().claims;
     ensure!(claims == ["data-web-1", "data-web-0"], "{claims:?}");
 
-    // Every change of the StatefulSet is looked at, and none of them makes it write again.
+    // The controller reconciles after every change of the StatefulSet, and never writes again.
     let begun = scene.mark().await?;
     for count in 0..20 {
         let note = format!("note={count}");

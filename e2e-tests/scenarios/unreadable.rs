@@ -1,4 +1,4 @@
-//! A newer version has staged a change, and an older controller is there still, or again: what cannot be read is not absent.
+//! A newer version has staged a change, and an older controller runs: an unreadable staged change is not an absent one.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(super) async fn what_a_newer_version_staged_is_neither_rolled_out_nor_withdr
     ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
     scene.until_told("ClaimRolloutStalled").await?;
 
-    // All that would let the rest follow, and another controller.
+    // Everything that would let the rest follow, and another controller.
     let lowered = r#"{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}"#;
     scene
         .done(&["patch", "statefulset", "web", "--patch", lowered], "")

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::scene::{PATIENCE, Scene, Stage, condition, manifest, with_image};
 use crate::cluster::eventually;
 
-/// Says of a Pod whether its application is ready: `=false` or `-`.
+/// Sets whether the application of a Pod is ready: `=false` or `-`.
 async fn make_ready(scene: &Scene<'_>, pod: &str, ready: &str) -> anyhow::Result<()> {
     let annotation = format!("e2e.claim-rollout.io/ready{ready}");
     scene
@@ -27,7 +27,7 @@ async fn until_unready(scene: &Scene<'_>, pod: &str, image: &str) -> anyhow::Res
     unready.await.with_context(|| format!("{last:#}"))
 }
 
-/// Its disk may be full: it is exactly the one whose claim must grow.
+/// The disk of the Pod may be full, so its own PVC must grow.
 pub(super) async fn a_pod_that_never_becomes_ready_keeps_no_claim_from_growing(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "unready", 3).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
@@ -59,7 +59,7 @@ pub(super) async fn a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is(st
         until_unready(&scene, pod, "example/main:2").await?;
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         let count = scene.writes_since(begun).await?.count();
-        // With the last claim it is complete, whatever its Pod does.
+        // With the last PVC the rollout is complete, whatever the Pod does.
         ensure!(
             count.claims == so_far && count.changes == so_far.len() - 1,
             "{pod}: {count:?}"
@@ -73,8 +73,8 @@ pub(super) async fn a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is(st
     written.is_a_rollout(&["data-web-1", "data-web-0"], 2)
 }
 
-/// Kubernetes replaces no Pod while a lower one is not Ready (`OrderedReady`), and that one may need its claim to grow: it is
-/// the first.
+/// Kubernetes replaces no Pod while a lower one is not Ready (`OrderedReady`), and the lower one may need a larger PVC:
+/// so that PVC comes first.
 pub(super) async fn a_pod_that_keeps_others_from_being_replaced_has_its_claim_grown_first(
     stage: &Stage,
 ) -> anyhow::Result<()> {
@@ -92,7 +92,7 @@ pub(super) async fn a_pod_that_keeps_others_from_being_replaced_has_its_claim_gr
     let count = scene.writes_since(begun).await?.count();
     ensure!(count.claims == ["data-web-0", "data-web-2"], "{count:?}");
     ensure!(scene.pods().await? == pods, "Kubernetes replaced a Pod");
-    // There is space again.
+    // The disk has space again.
     make_ready(&scene, "web-0", "-").await?;
     scene.until_complete(3, "2Gi").await?;
     scene.settled().await?;

@@ -1,4 +1,4 @@
-//! Waiting for what a [`Scene`] comes to.
+//! Waiting for states of a [`Scene`].
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ impl Scene<'_> {
         ready.await.with_context(|| format!("the last status was {last}"))
     }
 
-    /// Waits until the StatefulSet controller has nothing to do with the set any more, and returns it.
+    /// Waits until the StatefulSet controller has nothing left to do for the StatefulSet, and returns it.
     pub(crate) async fn settled(&self) -> anyhow::Result<Value> {
         let mut last = Value::Null;
         let what = format!("the set of {} to settle", self.namespace);
@@ -38,12 +38,13 @@ impl Scene<'_> {
         settled.await.with_context(|| format!("the last status was {last}"))
     }
 
-    /// Waits until the controller says that all claims of a set with one template have this size, and checks that they have.
+    /// Waits until the controller reports that all PVCs of a StatefulSet with one template have this size, and checks
+    /// the PVCs.
     pub(crate) async fn until_complete(&self, replicas: usize, size: &str) -> anyhow::Result<()> {
         self.until_claims_complete(replicas, replicas, size).await
     }
 
-    /// The same for a set with so many claims.
+    /// The same for a StatefulSet with this many PVCs.
     pub(crate) async fn until_claims_complete(&self, replicas: usize, count: usize, size: &str) -> anyhow::Result<()> {
         let mut seen = Value::Null;
         let what = format!("{} to be complete", self.namespace);
@@ -74,7 +75,7 @@ impl Scene<'_> {
         Ok(())
     }
 
-    /// Waits until the ClaimRollout says so, and returns it.
+    /// Waits until the ClaimRollout matches, and returns it.
     pub(crate) async fn until_reported(&self, what: &str, says: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
         let mut last = Value::Null;
         let reported = eventually(what, PATIENCE, async || {
@@ -85,8 +86,8 @@ impl Scene<'_> {
         reported.with_context(|| format!("{}: the last was {:#}\n{}", self.namespace, last["status"], self.log()))
     }
 
-    /// Waits until so many Pods are at the set's update revision, and all are Ready. A status from before the last change of
-    /// the set says nothing.
+    /// Waits until this many Pods have the update revision and all Pods are Ready. A status that is older than the last
+    /// change of the StatefulSet does not count.
     pub(crate) async fn until_updated(&self, replicas: usize) -> anyhow::Result<()> {
         let mut last = Value::Null;
         let what = format!("{replicas} updated Pods of {}", self.namespace);
@@ -100,7 +101,7 @@ impl Scene<'_> {
         updated.await.with_context(|| format!("the last status was {last}"))
     }
 
-    /// Waits until an Event with this reason regards the set.
+    /// Waits until an Event with this reason regards the StatefulSet.
     pub(crate) async fn until_told(&self, reason: &str) -> anyhow::Result<()> {
         let told = eventually(reason, PATIENCE / 4, async || {
             Ok(self.events().await?.contains_key(reason).then_some(()))
@@ -108,7 +109,7 @@ impl Scene<'_> {
         told.await.with_context(|| self.log())
     }
 
-    /// Waits until the StatefulSet controller says that it may not delete this Pod yet, and returns what it was told.
+    /// Waits until the StatefulSet controller reports that it may not delete this Pod yet, and returns the message.
     pub(crate) async fn until_denied(&self, pod: &str) -> anyhow::Result<String> {
         let what = format!("the deletion of {pod} to be denied");
         let denied = eventually(&what, PATIENCE, async || {

@@ -1,4 +1,5 @@
-//! A rollout with an image, and the controller, the policy, or both are away: no Pod runs ahead without need, and none is lost.
+//! A rollout with an image while the controller, the policy, or both are away: no Pod runs ahead without need, and none
+//! is lost.
 
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use super::served::Served;
 use crate::cluster::eventually;
 use crate::commands::run;
 
-/// Longer than the StatefulSet controller pauses at first.
+/// Longer than the first pauses of the StatefulSet controller.
 const AWAY: Duration = Duration::from_secs(60);
 
-/// What the Pods run, in the order of their names.
+/// The images of the Pods, sorted by name.
 async fn images(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     let output = scene.done(&["get", "pods", "-o", "json"], "").await?;
     let pods: Value = serde_json::from_str(&output.stdout)?;
@@ -27,7 +28,7 @@ async fn images(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     Ok(pods.iter().map(image).collect())
 }
 
-/// The write of the highest claim is stopped on its way, so that its Pod waits; then the controller is killed.
+/// Holds the write of the highest PVC, so that its Pod waits; then kills the controller.
 async fn in_the_middle(stage: &Stage, scene: &mut Scene<'_>) -> anyhow::Result<()> {
     stage.barriers.hold_claim(&scene.namespace, "data-web-2");
     scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
@@ -45,7 +46,7 @@ pub(super) async fn the_controller_no_pod_runs_ahead_and_none_is_lost(stage: &St
     in_the_middle(stage, &mut scene).await?;
     let why = scene.until_denied("web-2").await?;
     ensure!(why.contains("data-web-2 is not yet at revision"), "{why}");
-    // Somebody drains the node of one of them: it comes back at once, as what is asked for.
+    // A user drains the node of a Pod: the Pod is created again at once, with the new image.
     scene.done(&["delete", "pod", "web-0"], "").await?;
     tokio::time::sleep(AWAY).await;
     scene.until_ready(3).await?;
@@ -76,16 +77,16 @@ pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> an
     let ran = images(&scene).await?;
     ensure!(ran == ["example/main:2"; 3], "{ran:?}");
     stage.barriers.open(&scene.namespace);
-    // The guard is there, so what was staged is believed.
+    // The guard is installed, so the controller trusts the staged change.
     scene.until_complete(3, "2Gi").await?;
     scene.controller = None;
     Ok(())
 }
 
-/// A withdrawal that nobody hears is taken off again, or it would be heard at some later edit.
+/// A withdrawal that reaches no policy is removed again, or a later edit would execute it.
 async fn nothing_is_withdrawn(scene: &Scene<'_>) -> anyhow::Result<()> {
     let revision = scene.staged_change().await?["revision"].clone();
-    // The status of the StatefulSet is written in between, again and again.
+    // The status of the StatefulSet is written meanwhile, again and again.
     let answered = eventually("an answer", PATIENCE, async || {
         let output = run(scene, &["withdraw", "web"], "").await?;
         Ok((!output.stderr.contains("has been modified")).then_some(output))
@@ -102,7 +103,7 @@ async fn nothing_is_withdrawn(scene: &Scene<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Any event is enough for the StatefulSet controller to ask again. It may have done so by itself, and come down to this Pod.
+/// Any event makes the StatefulSet controller try again. It may have done so by itself, and reached this Pod.
 async fn have_it_ask_again(scene: &Scene<'_>) -> anyhow::Result<()> {
     let output = scene
         .kubectl(&["annotate", "pod", "web-0", "example.com/note=hello"], "")

@@ -1,4 +1,4 @@
-//! What kubectl says of a rollout, in the middle and at the end.
+//! The output of kubectl in the middle and at the end of a rollout.
 
 use anyhow::{Context as _, ensure};
 
@@ -14,7 +14,7 @@ async fn table(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     Ok(output.stdout.lines().map(line).collect())
 }
 
-/// What `kubectl describe` says that our controller said: type, reason and message of each Event.
+/// The Events of our controller in `kubectl describe`: type, reason and message of each.
 async fn described(scene: &Scene<'_>, kind: &str, name: &str) -> anyhow::Result<Vec<String>> {
     let output = scene.done(&["describe", kind, name], "").await?;
     let (_, events) = output.stdout.split_once("\nEvents:").context("Events")?;
@@ -76,7 +76,7 @@ pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: 
         updated("data-web-2"),
         format!("Normal ClaimsStaged: revision {revision}: 3 claims of data follow, highest ordinal first"),
     ];
-    // What was said in the same second is in any order; the barrier stood for longer.
+    // Events of the same second are in any order; the barrier held for longer.
     let place = |line: &String| of_set.iter().position(|said| said == line);
     let (before, after) = ([&expected[7], &expected[6]], [&expected[3], &expected[4]]);
     let sorted = before
@@ -94,7 +94,7 @@ pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: 
     the_next_wish_is_waited_for_by_its_revision(&scene).await
 }
 
-/// Right after another wish the answer may still be that to the last one, so its revision comes first.
+/// Right after another change the conditions may still be those of the last one, so the wait is for the revision first.
 async fn the_next_wish_is_waited_for_by_its_revision(scene: &Scene<'_>) -> anyhow::Result<()> {
     scene.target(&with_image(&manifest(3, "3Gi"), "2")).await?;
     let revision = text(&scene.staged_change().await?["revision"]);
