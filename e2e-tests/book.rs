@@ -170,7 +170,7 @@ fn is_age(word: &str) -> bool {
 }
 
 #[test]
-fn a_command_is_read_to_its_end_and_what_it_prints_is_compared_but_for_ages() {
+fn command_is_read_whole_and_output_compared_without_ages() {
     let text =
         "# A\n```console\n$ cat > a <<'END'\n$ no command\nEND\n$ a \\\n    b\nNAME   AGE\nweb    1m2s\n$ c\n```\n";
     let [here, long, silent] = commands(text).try_into().expect("three commands");

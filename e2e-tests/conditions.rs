@@ -330,7 +330,7 @@ fn many() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
+async fn policies_get_only_requests_that_concern_them() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     until_there_is_an_account(&cluster).await?;
     cluster.halt("kube-controller-manager");

@@ -80,15 +80,15 @@ fn has_capacity(claim: &PersistentVolumeClaim, size: &str) -> bool {
 }
 
 /// The HTTP status of an error.
-fn refusal<T: std::fmt::Debug>(result: kube::Result<T>) -> u16 {
+fn error_code<T: std::fmt::Debug>(result: kube::Result<T>) -> u16 {
     match result {
         Err(kube::Error::Api(status)) => status.code,
-        other => panic!("not a refusal: {other:?}"),
+        other => panic!("not an error: {other:?}"),
     }
 }
 
 #[tokio::test]
-async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
+async fn claims_are_bound_grow_and_change_class() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
@@ -140,7 +140,7 @@ async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
 const GI: u64 = 1 << 30;
 
 #[tokio::test]
-async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> {
+async fn errors_come_from_the_same_programs_as_in_production() -> anyhow::Result<()> {
     let driver = Driver {
         maximum_bytes: 4 * GI,
         ..Driver::default()
@@ -154,13 +154,13 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
 
     create_ready(&client, &set("stiff", FIXED)).await?;
-    assert_eq!(refusal(resize(&claims, "data-stiff-0", "2Gi").await), 403);
+    assert_eq!(error_code(resize(&claims, "data-stiff-0", "2Gi").await), 403);
     create_ready(&client, &set("web", ON_FIRST_USE)).await?;
-    the_driver_refuses_until_it_does_not(&cluster, &claims).await?;
-    the_file_system_has_its_turn(&cluster, &claims).await?;
+    driver_fails_until_its_limit_is_raised(&cluster, &claims).await?;
+    file_system_expansion_is_left_to_the_node(&cluster, &claims).await?;
 
     let alice = Api::<PersistentVolumeClaim>::default_namespaced(cluster.client_for("alice", &[]).await?);
-    assert_eq!(refusal(resize(&alice, "data-web-2", "2Gi").await), 403);
+    assert_eq!(error_code(resize(&alice, "data-web-2", "2Gi").await), 403);
     let refused = cluster.kubectl(&["--as=carol", "delete", "pvc/data-web-2"], "").await?;
     assert!(!refused.success);
     assert!(
@@ -184,7 +184,7 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
 }
 
 /// The driver allows at most 4Gi, at first.
-async fn the_driver_refuses_until_it_does_not(
+async fn driver_fails_until_its_limit_is_raised(
     cluster: &Cluster,
     claims: &Api<PersistentVolumeClaim>,
 ) -> anyhow::Result<()> {
@@ -213,7 +213,10 @@ async fn the_driver_refuses_until_it_does_not(
 }
 
 /// The driver leaves the end of the expansion to the kubelet.
-async fn the_file_system_has_its_turn(cluster: &Cluster, claims: &Api<PersistentVolumeClaim>) -> anyhow::Result<()> {
+async fn file_system_expansion_is_left_to_the_node(
+    cluster: &Cluster,
+    claims: &Api<PersistentVolumeClaim>,
+) -> anyhow::Result<()> {
     cluster.set_driver(&Driver {
         node_expansion_required: true,
         ..Driver::default()
@@ -238,7 +241,7 @@ async fn written_by(cluster: &Cluster, users: &[&str]) -> anyhow::Result<Vec<(St
 }
 
 #[tokio::test]
-async fn two_stand_side_by_side_and_one_survives_its_api_server() -> anyhow::Result<()> {
+async fn two_clusters_run_side_by_side_one_survives_its_api_server() -> anyhow::Result<()> {
     let (one, other) = tokio::try_join!(Cluster::start(Options::default()), Cluster::start(Options::default()))?;
     let client = one.client().await?;
     create_ready(&client, &set("web", EXPANDABLE)).await?;

@@ -12,11 +12,11 @@ use crate::scenarios::scene::{Scene, text};
 use crate::stage::Stage;
 
 scenarios![Stage;
-    play::postgresql_grows_under_its_pods,
+    play::postgresql_grows_without_pod_restart,
     play::cassandra_grows_both_volumes_of_a_replica_together,
-    play::etcd_grows_the_last_member_first_and_the_others_when_the_partition_is_lowered,
-    play::kafka_grows_although_one_broker_is_refused,
-    play::elasticsearch_grows_node_by_node_as_pods_are_deleted,
+    play::etcd_grows_last_member_first_others_after_partition_lowered,
+    play::kafka_grows_although_one_broker_fails,
+    play::elasticsearch_grows_as_its_pods_are_deleted,
 ];
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -65,8 +65,8 @@ impl<'a> Example<'a> {
     }
 
     async fn double(&self) -> anyhow::Result<()> {
-        let told = self.scene.target(&doubled(&self.manifest)?).await?.stderr;
-        ensure!(told.contains("Warning: claim-rollout: staged "), "{told}");
+        let warning = self.scene.target(&doubled(&self.manifest)?).await?.stderr;
+        ensure!(warning.contains("Warning: claim-rollout: staged "), "{warning}");
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl<'a> Example<'a> {
 mod play {
     use super::*;
 
-    pub(super) async fn postgresql_grows_under_its_pods(stage: &Stage) -> anyhow::Result<()> {
+    pub(super) async fn postgresql_grows_without_pod_restart(stage: &Stage) -> anyhow::Result<()> {
         let example = Example::start(stage, "postgresql").await?;
         let pods = example.scene.pods().await?;
         example.double().await?;
@@ -142,7 +142,7 @@ mod play {
         Ok(())
     }
 
-    pub(super) async fn etcd_grows_the_last_member_first_and_the_others_when_the_partition_is_lowered(
+    pub(super) async fn etcd_grows_last_member_first_others_after_partition_lowered(
         stage: &Stage,
     ) -> anyhow::Result<()> {
         let example = Example::start(stage, "etcd").await?;
@@ -162,7 +162,7 @@ mod play {
             .await
     }
 
-    pub(super) async fn kafka_grows_although_one_broker_is_refused(stage: &Stage) -> anyhow::Result<()> {
+    pub(super) async fn kafka_grows_although_one_broker_fails(stage: &Stage) -> anyhow::Result<()> {
         let example = Example::start(stage, "kafka").await?;
         // Another controller owns the PVC of the last broker.
         let owner = "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Backup\",\"name\":\"b\",\
@@ -181,7 +181,7 @@ mod play {
             .await
     }
 
-    pub(super) async fn elasticsearch_grows_node_by_node_as_pods_are_deleted(stage: &Stage) -> anyhow::Result<()> {
+    pub(super) async fn elasticsearch_grows_as_its_pods_are_deleted(stage: &Stage) -> anyhow::Result<()> {
         let example = Example::start(stage, "elasticsearch").await?;
         // Times are in whole seconds. A Pod that is created in the second of the staged change counts as older.
         tokio::time::sleep(Duration::from_millis(1100)).await;
@@ -207,7 +207,7 @@ mod play {
 }
 
 #[test]
-fn every_example_is_listed_and_played() -> anyhow::Result<()> {
+fn every_example_is_listed_and_run() -> anyhow::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let list = std::fs::read_to_string(folder.join("README.md"))?;
     let mut count = 0;
@@ -229,10 +229,10 @@ fn every_example_is_listed_and_played() -> anyhow::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn each_example_does_what_it_says() -> anyhow::Result<()> {
+async fn each_example_does_what_its_comments_promise() -> anyhow::Result<()> {
     let mut report = Report::new();
     let stage = Stage::build(Options::default()).await?;
-    report.say("the cluster is up");
+    report.print("the cluster is up");
     report.play(&stage, SCENARIOS).await;
     report.end()?;
     stage.strike().await

@@ -203,7 +203,7 @@ fn wrong(error: &wasmtime::Error) -> anyhow::Error {
 }
 
 #[test]
-fn a_call_takes_at_most_four_times_its_input_and_a_page_whatever_the_input_is_full_of() -> anyhow::Result<()> {
+fn call_takes_at_most_four_times_its_input_and_a_page() -> anyhow::Result<()> {
     let guest = Guest::new()?;
     let mut report = Vec::new();
     for filling in FILLINGS {

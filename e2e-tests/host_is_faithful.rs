@@ -120,7 +120,7 @@ fn every_call_gets_a_fresh_instance() {
 }
 
 #[test]
-fn a_guest_that_does_not_end_is_interrupted_after_two_ticks() {
+fn endless_guest_is_interrupted_after_two_ticks() {
     let module = module(SPINS);
     let error = run(&module, b"", Capabilities::none()).expect_err("no answer");
     assert_eq!(
@@ -130,7 +130,7 @@ fn a_guest_that_does_not_end_is_interrupted_after_two_ticks() {
 }
 
 #[test]
-fn what_is_not_granted_is_refused_in_the_words_of_policy_server() {
+fn missing_grant_fails_with_the_text_of_policy_server() {
     let denied = |path| {
         format!("Policy has not been granted access to the '{path}' host capability. The violation has been reported.")
     };
@@ -154,7 +154,7 @@ fn what_is_not_granted_is_refused_in_the_words_of_policy_server() {
 }
 
 #[test]
-fn what_is_granted_is_answered_by_the_api_server() {
+fn granted_lookup_is_answered_by_the_api_server() {
     for granted in ["*", "kubernetes/*", "kubernetes/can_i"] {
         assert_eq!(ask(&[granted], &[], "can_i", &can_i("alice")), r#"{"allowed":true}"#);
         assert_eq!(ask(&[granted], &[], "can_i", &can_i("bob")), r#"{"allowed":false}"#);
@@ -168,7 +168,7 @@ fn what_is_granted_is_answered_by_the_api_server() {
 }
 
 #[test]
-fn an_answer_is_remembered_unless_the_policy_says_no() {
+fn answer_is_cached_unless_the_policy_disables_it() {
     let pods = vec![Resource {
         api_version: "v1".to_owned(),
         kind: "Pod".to_owned(),
@@ -189,7 +189,7 @@ fn an_answer_is_remembered_unless_the_policy_says_no() {
 }
 
 #[tokio::test]
-async fn a_policy_with_invalid_settings_keeps_the_host_from_starting() {
+async fn invalid_settings_keep_the_host_from_starting() {
     let policy = Policy::new("sets", &policy(), json!({"mode": "Sideways"}));
     let error = PolicyHost::start(vec![policy], Arc::new(NoApi))
         .await
@@ -202,7 +202,7 @@ async fn a_policy_with_invalid_settings_keeps_the_host_from_starting() {
 }
 
 #[test]
-fn the_wasm_gives_the_answer_of_the_native_code_byte_for_byte() {
+fn wasm_answers_like_native_code_byte_for_byte() {
     let module = policy();
     let set = |size: &str| {
         let template = json!({

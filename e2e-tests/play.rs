@@ -48,7 +48,7 @@ impl Report {
     }
 
     /// Prints a line with the time.
-    pub(crate) fn say(&self, what: &str) {
+    pub(crate) fn print(&self, what: &str) {
         println!("{:6.1} s  {what}", self.begun.elapsed().as_secs_f64());
     }
 
@@ -83,11 +83,11 @@ impl Report {
     /// Prints the result of one scenario, and remembers a failure.
     fn add(&mut self, name: &str, result: std::thread::Result<anyhow::Result<()>>) {
         let failure = match result {
-            Ok(Ok(())) => return self.say(&format!("ok      {name}")),
+            Ok(Ok(())) => return self.print(&format!("ok      {name}")),
             Ok(Err(error)) => format!("{error:#}"),
             Err(_) => "it panicked, see above".to_owned(),
         };
-        self.say(&format!("FAILED  {name}"));
+        self.print(&format!("FAILED  {name}"));
         let again = format!("SCENARIO={name} cargo test --test e2e");
         self.failures
             .push_str(&format!("\n{name}: {failure}\nto play it again: {again}\n"));

@@ -1,4 +1,9 @@
 //! A real control plane with claim-rollout in it, in the foreground, for a tour or for experiments:
+//!
+//! ```text
+//! cargo run --example playground -- demo
+//! cargo run --example playground -- up --k8s 1.34
+//! ```
 
 mod cluster;
 mod demo;

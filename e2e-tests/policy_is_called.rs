@@ -73,7 +73,7 @@ async fn a_stranger_is_refused(cluster: &Cluster) -> anyhow::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what_it_says() -> anyhow::Result<()> {
+async fn api_server_calls_policy_for_its_requests_and_obeys() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let sets: Api<StatefulSet> = Api::namespaced(client.clone(), "default");

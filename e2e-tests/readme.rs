@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const WATCH: &str = "COLUMNS=80 script --quiet --return --command 'claim-rollout status web --watch' /dev/null";
 /// The commands of "See how far it is", and a part of what each prints in the demo cluster after another change was
 /// applied.
-const SAID: [(&str, &str); 8] = [
+const PRINTED: [(&str, &str); 8] = [
     ("claim-rollout plan -f web.yaml", "the change would be staged"),
     ("claim-rollout status web --watch", "3/3 replicas, Complete"),
     ("claim-rollout history web", "label tier none -> gold"),
@@ -93,7 +93,7 @@ fn as_begun(text: &str) -> String {
 /// True iff all of `shown` was printed, in this order for each PVC and for the StatefulSet. Changes are printed in
 /// groups, so there may be more lines for passing states. A late reader does not see the time before the controller
 /// starts.
-fn is_told(shown: &[&str], printed: &[&str]) -> bool {
+fn is_printed(shown: &[&str], printed: &[&str]) -> bool {
     let subject = |line: &str| line.split_once(": ").map(|(subject, _)| subject.to_owned());
     let in_order = |shown: &[&str], printed: &[&str]| {
         shown.iter().all(|line| {
@@ -126,7 +126,7 @@ fn is_refused(readme: &str, printed: &str) -> bool {
     refused.contains("is invalid") && parts.all(|part| printed.contains(&part))
 }
 
-async fn every_command_says_what_it_is_for(cluster: &Cluster) -> anyhow::Result<()> {
+async fn every_command_prints_its_part(cluster: &Cluster) -> anyhow::Result<()> {
     let file = cluster.folder().join("web.yaml");
     let labelled = std::fs::read_to_string(&file)?.replace(
         "    - metadata:\n        name: data\n",
@@ -134,7 +134,7 @@ async fn every_command_says_what_it_is_for(cluster: &Cluster) -> anyhow::Result<
     );
     std::fs::write(&file, labelled)?;
     let mut book = Book::under(&["## See how far it is"], DOCUMENT)?;
-    for (command, said) in SAID {
+    for (command, part) in PRINTED {
         let documented = book.next().with_context(|| format!("expected {command}"))?;
         let (line, _) = documented.typed.split_once('#').unwrap_or((&documented.typed, ""));
         ensure!(line.trim_end() == command, "expected {command}, but found {line}");
@@ -142,7 +142,7 @@ async fn every_command_says_what_it_is_for(cluster: &Cluster) -> anyhow::Result<
         let answered = eventually("its answer", PATIENCE, async || {
             let output = typed(cluster, cluster.folder(), &documented.typed).await?;
             last = output.stdout;
-            Ok((output.success && last.contains(said)).then_some(()))
+            Ok((output.success && last.contains(part)).then_some(()))
         });
         answered.await.with_context(|| format!("$ {command}\n{last}"))?;
         if command.contains(" plan ") {
@@ -154,7 +154,7 @@ async fn every_command_says_what_it_is_for(cluster: &Cluster) -> anyhow::Result<
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Result<()> {
+async fn demo_live_tree_and_commands_match_the_readme() -> anyhow::Result<()> {
     let readme = text(DOCUMENT)?;
     let begin = Instant::now();
     let cluster = Cluster::start(demo::options(Options::default().minor)).await?;
@@ -167,7 +167,7 @@ async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Resul
     let printed = as_begun(&(paper + FAREWELL + "\n"));
     let ((lines, rest), (shown_lines, shown_rest)) = (apart(&printed), apart(shown(&readme, "Kubernetes v")?));
     ensure!(
-        is_told(&shown_lines, &lines),
+        is_printed(&shown_lines, &lines),
         "{DOCUMENT} should show:\n{}",
         lines.join("\n")
     );
@@ -193,7 +193,7 @@ async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Resul
         frames.join("\n")
     );
 
-    every_command_says_what_it_is_for(&cluster).await?;
+    every_command_prints_its_part(&cluster).await?;
     let (installation, controller) = kept;
     drop(controller);
     installation.stop().await?;
@@ -202,22 +202,22 @@ async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Resul
 }
 
 #[test]
-fn a_rollout_that_is_told_otherwise_is_noticed() -> anyhow::Result<()> {
+fn differing_rollout_output_is_noticed() -> anyhow::Result<()> {
     let readme = text(DOCUMENT)?;
     let (shown, _) = apart(shown(&readme, "Kubernetes v")?);
-    assert!(is_told(&shown, &shown));
+    assert!(is_printed(&shown, &shown));
     let (before, rest) = from_its_beginning(&shown);
-    assert!(before.len() > 1 && is_told(&shown, rest), "{before:?}");
+    assert!(before.len() > 1 && is_printed(&shown, rest), "{before:?}");
     for place in (0..rest.len()).filter(|place| !passes(rest[*place])) {
         let mut without = rest.to_vec();
         without.remove(place);
-        assert!(!is_told(&shown, &without), "{}", rest[place]);
+        assert!(!is_printed(&shown, &without), "{}", rest[place]);
     }
     let more = [rest, &["default/web data-web-0: 10Gi -> 20Gi Refused"]].concat();
-    assert!(!is_told(&shown, &more));
+    assert!(!is_printed(&shown, &more));
     let applied = shown.join("\n").replace("Expanding", "Applied");
-    assert!(!is_told(&shown, &apart(&applied).0) && is_told(&shown, &apart(&as_begun(&applied)).0));
+    assert!(!is_printed(&shown, &apart(&applied).0) && is_printed(&shown, &apart(&as_begun(&applied)).0));
     let late = [&before[1..], rest].concat();
-    assert!(!is_told(&shown, &late), "{}", before[0]);
+    assert!(!is_printed(&shown, &late), "{}", before[0]);
     Ok(())
 }

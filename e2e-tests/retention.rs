@@ -213,7 +213,7 @@ async fn prepare(scene: &Scene, client: &kube::Client, cases: &[Case]) -> anyhow
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn claims_go_and_stay_as_foretold() -> anyhow::Result<()> {
+async fn claims_are_deleted_and_kept_as_forecast() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let scene = Scene {
@@ -243,10 +243,10 @@ async fn claims_go_and_stay_as_foretold() -> anyhow::Result<()> {
         case.happen(&scene.sets).await?;
     }
     let names = async || Ok::<_, anyhow::Error>(scene.claims().await?.into_keys().collect::<BTreeSet<_>>());
-    let gone = eventually("the claims to go", PATIENCE, async || {
+    let deleted = eventually("the claims to go", PATIENCE, async || {
         Ok((names().await? == stay).then_some(()))
     });
-    if gone.await.is_err() {
+    if deleted.await.is_err() {
         assert_eq!(names().await?, stay);
     }
     tokio::time::sleep(MOMENT).await;

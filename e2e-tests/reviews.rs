@@ -250,7 +250,7 @@ fn fault(module: &Module, fixture: &Fixture) -> anyhow::Result<Option<String>> {
 }
 
 #[test]
-fn every_review_is_answered_as_expected_by_the_policy_and_by_the_native_code_alike() -> anyhow::Result<()> {
+fn every_review_answered_as_expected_by_wasm_and_native_code() -> anyhow::Result<()> {
     let module = policy();
     let fixtures = fixtures()?;
     ensure!(fixtures.len() >= 20, "only {} reviews", fixtures.len());

@@ -48,7 +48,7 @@ fn host(cluster: Cluster) -> Capabilities {
 }
 
 #[test]
-fn generated_reviews_are_answered_alike_by_the_policy_and_by_the_native_code() -> anyhow::Result<()> {
+fn generated_reviews_answered_alike_by_wasm_and_native_code() -> anyhow::Result<()> {
     let tally = ask_both("reviews_generated", ("GENERATED", GENERATED), |random| {
         let case = case(random);
         Question {

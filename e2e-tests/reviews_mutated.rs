@@ -169,7 +169,7 @@ fn damaged(fixtures: &[Fixture], random: &mut dyn Choices) -> (usize, Vec<u8>) {
 }
 
 #[test]
-fn damaged_reviews_are_answered_alike_by_the_policy_and_by_the_native_code() -> anyhow::Result<()> {
+fn mutated_reviews_answered_alike_by_wasm_and_native_code() -> anyhow::Result<()> {
     let fixtures = fixtures()?;
     let tally = ask_both("reviews_mutated", ("MUTATIONS", MUTATIONS), |random| {
         let (index, payload) = damaged(&fixtures, random);

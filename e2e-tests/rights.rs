@@ -58,7 +58,7 @@ fn right(entry: &Entry) -> String {
 
 /// Checks that the account used all of its rights by now, and no others. `unseen` are rights that no request shows,
 /// each with the reason.
-pub(crate) async fn what_is_given_is_what_is_used(
+pub(crate) async fn granted_rights_are_the_used_rights(
     cluster: &Cluster,
     file: &str,
     account: &str,

@@ -41,9 +41,7 @@ async fn until_replaced(scene: &Scene<'_>, pods: &[Value], ordinal: usize) -> an
     now.await
 }
 
-pub(super) async fn an_image_and_a_size_in_one_apply_keep_every_pod_until_the_user_lets_them_go(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("gate").await?;
     let served = Policies::of_sets(&[scene])?.and_pods()?.serve(stage).await?;
     let manifest = manifest(2, "1Gi");
@@ -122,7 +120,7 @@ async fn they_go(scene: &Scene<'_>, served: &Served<'_>, pods: &[Value]) -> anyh
     Ok(())
 }
 
-pub(super) async fn where_pods_need_not_wait_they_go_at_once(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn pods_that_need_not_wait_are_replaced_at_once(stage: &Stage) -> anyhow::Result<()> {
     let names = ["gate-async", "gate-lazy"];
     let scenes = stage.scenes(&names).await?;
     let all: Vec<&Scene<'_>> = scenes.iter().collect();

@@ -21,9 +21,7 @@ async fn apply(scene: &Scene<'_>, size: &str, image: u32) -> anyhow::Result<Outp
     scene.done(&arguments, &set).await
 }
 
-pub(super) async fn an_apply_that_goes_back_withdraws_whatever_else_it_changes_and_an_update_by_its_manager_does_not(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn apply_of_live_templates_withdraws_and_update_does_not(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("going-back").await?;
     let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
     apply(scene, "1Gi", 1).await?;

@@ -71,13 +71,13 @@ impl Release<'_> {
     /// Installs the release, and returns the StatefulSet when the StatefulSet controller is done.
     async fn install(&self) -> anyhow::Result<Value> {
         let output = self.upgrade(VERSION, "size=1Gi").await?;
-        ensure!(!said(&output, ""), "{output:?}");
+        ensure!(!warns(&output, ""), "{output:?}");
         self.scene.settled().await
     }
 }
 
 /// Whether Helm prints this warning of the policy.
-pub(super) fn said(output: &Output, what: &str) -> bool {
+pub(super) fn warns(output: &Output, what: &str) -> bool {
     output.stderr.contains(&format!("claim-rollout: {what}"))
 }
 
@@ -104,7 +104,7 @@ async fn grows(release: &Release<'_>) -> anyhow::Result<()> {
     let before = release.install().await?;
     let output = release.upgrade(VERSION, "size=2Gi").await?;
     ensure!(
-        said(&output, "staged data 1Gi -> 2Gi; 2 claims will be updated in place"),
+        warns(&output, "staged data 1Gi -> 2Gi; 2 claims will be updated in place"),
         "{output:?}"
     );
     let grown = release.scene.set().await?;
@@ -120,7 +120,7 @@ async fn repeats(release: &Release<'_>, values: &str) -> anyhow::Result<()> {
     let mut unmoved = Unmoved::from(release.scene.set().await?)?;
     for _ in 0..3 {
         let output = release.upgrade(VERSION, values).await?;
-        ensure!(!said(&output, ""), "{output:?}");
+        ensure!(!warns(&output, ""), "{output:?}");
         unmoved.still(release.scene.set().await?)?;
     }
     Ok(())
@@ -131,7 +131,7 @@ async fn waits(release: &Release<'_>) -> anyhow::Result<()> {
     let (scene, before) = (release.scene, release.scene.set().await?);
     let pods = scene.pods().await?;
     let output = release.upgrade(VERSION, "size=2Gi,image=example/main:2").await?;
-    ensure!(!said(&output, ""), "{output:?}");
+    ensure!(!warns(&output, ""), "{output:?}");
     let why = scene.until_denied("web-1").await?;
     ensure!(why.contains("Pod web-1 is replaced when it is ready"), "{why}");
     let set = scene.set().await?;
@@ -152,9 +152,7 @@ async fn waits(release: &Release<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_it_back(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn helm_upgrade_is_staged_pods_wait_and_rollback_withdraws(stage: &Stage) -> anyhow::Result<()> {
     let (scene, scene_of_chart) = (&stage.scene("helm").await?, &stage.scene("helm-chart").await?);
     let _served = Policies::of_sets(&[scene, scene_of_chart])?
         .and_pods()?
@@ -166,7 +164,7 @@ pub(super) async fn an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_
     waits(&release).await?;
     let (pods, claims) = (scene.pods().await?, scene.claims().await?);
     let output = release.helm(&["rollback", "web", "1"]).await?;
-    ensure!(said(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
+    ensure!(warns(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
     let installed = scene.settled().await?;
     ensure!(went(&installed), "{installed:#}");
     ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
@@ -182,7 +180,7 @@ pub(super) async fn an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_
     let before = release.install().await?;
     let output = release.upgrade("1.0.1", "size=1Gi").await?;
     ensure!(
-        said(
+        warns(
             &output,
             "staged data label helm.sh/chart web-1.0.0 -> web-1.0.1; 2 claims"
         ),
@@ -196,9 +194,7 @@ pub(super) async fn an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_
     Ok(())
 }
 
-pub(super) async fn helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn helm_3_repeats_growth_and_rolls_back_only_with_other_changes(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("helm-client-side").await?;
     let _served = Policies::of_sets(&[scene])?.and_pods()?.serve(stage).await?;
     let release = Release {
@@ -211,7 +207,7 @@ pub(super) async fn helm_3_sends_a_growth_again_and_again_and_a_rollback_only_wh
     // The patch of the rollback has only what differs from the live StatefulSet. The live template is the old one, so
     // the patch shows no withdrawal, only the image.
     let output = release.helm(&["rollback", "web", "1"]).await?;
-    ensure!(!said(&output, "withdrew"), "{output:?}");
+    ensure!(!warns(&output, "withdrew"), "{output:?}");
     let back = scene.set().await?;
     ensure!(
         back["metadata"]["annotations"] == before["metadata"]["annotations"],
@@ -220,15 +216,13 @@ pub(super) async fn helm_3_sends_a_growth_again_and_again_and_a_rollback_only_wh
     let revision = text(&staged_change(&back)?["revision"]);
     let annotation = format!("claim-rollout.io/withdraw={revision}");
     let output = scene.done(&["annotate", "statefulset", "web", &annotation], "").await?;
-    ensure!(said(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
+    ensure!(warns(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
     let after = scene.settled().await?;
     ensure!(went(&after), "{after:#}");
     Ok(())
 }
 
-pub(super) async fn the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn chart_version_in_template_is_ignored_if_so_set(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("helm-ignore").await?;
     let policies = Policies::of_sets(&[scene])?.with("metadataOnlyChanges", &json!("Ignore"));
     let _served = policies.serve(stage).await?;
@@ -239,7 +233,7 @@ pub(super) async fn the_version_of_a_chart_in_a_template_is_ignored_where_that_i
     let before = release.install().await?;
     let output = release.upgrade("1.0.1", "size=1Gi").await?;
     let ignored = "ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)";
-    ensure!(said(&output, ignored), "{output:?}");
+    ensure!(warns(&output, ignored), "{output:?}");
     let after = scene.set().await?;
     ensure!(
         staged_change(&after)?.is_null() && after["spec"] == before["spec"],
@@ -250,7 +244,7 @@ pub(super) async fn the_version_of_a_chart_in_a_template_is_ignored_where_that_i
 
     let output = release.upgrade("1.0.2", "size=2Gi").await?;
     ensure!(
-        said(&output, ignored) && said(&output, "staged data 1Gi -> 2Gi; 2 claims"),
+        warns(&output, ignored) && warns(&output, "staged data 1Gi -> 2Gi; 2 claims"),
         "{output:?}"
     );
     let target = staged_change(&scene.set().await?)?["templates"][0].clone();

@@ -4,7 +4,7 @@ use anyhow::ensure;
 use serde_json::json;
 
 use super::Stage;
-use super::helm::{Release, VERSION, said};
+use super::helm::{Release, VERSION, warns};
 use super::served::Policies;
 use crate::scenarios::scene::{staged_change, text};
 
@@ -29,7 +29,7 @@ const DENIED: [(&str, &[&str], &str); 9] = [
     ("size=2Gi,replicas=1", &[], "data-web-1"),
 ];
 
-pub(super) async fn an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("helm-denied").await?;
     let policies = Policies::of_sets(&[scene])?
         .with("maxStorage", &json!({"*": "4Gi"}))
@@ -64,7 +64,10 @@ pub(super) async fn an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced
                 !answer.success && answer.stderr.contains("denied the request"),
                 "{row}: {answer:?}"
             );
-            ensure!(said(&answer, "") && answer.stderr.contains(message), "{row}: {answer:?}");
+            ensure!(
+                warns(&answer, "") && answer.stderr.contains(message),
+                "{row}: {answer:?}"
+            );
             let set = scene.set().await?;
             ensure!(
                 (text(&set["metadata"]["uid"]), scene.pods().await?) == before,

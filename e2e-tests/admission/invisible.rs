@@ -57,21 +57,19 @@ async fn send(scene: &Scene<'_>, shape: &Shape, node: &str) -> anyhow::Result<Do
     let generation = |set: &Value| set["metadata"]["generation"].as_u64().unwrap_or_default();
     let steps = generation(&after) - generation(&before);
     let uid = text(&before["metadata"]["uid"]);
-    let said = |output: &str| unnamed(scene, output).replace(&uid, "UID");
+    let anonymous_text = |output: &str| unnamed(scene, output).replace(&uid, "UID");
     let (before, set) = (anonymous(scene, before)?, anonymous(scene, after)?);
     // A request that changes nothing is stored if it moves its manager behind another one in the order of seconds. Two
     // StatefulSets that are written a moment apart can differ in that.
     let stored = moved && before != set;
     Ok(Done {
-        output: [success.to_string(), said(&stdout), said(&stderr)],
+        output: [success.to_string(), anonymous_text(&stdout), anonymous_text(&stderr)],
         steps: json!([stored, steps]),
         set,
     })
 }
 
-pub(super) async fn nothing_differs_from_a_cluster_without_the_policy_while_no_template_changes(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn unchanged_templates_same_results_as_without_the_policy(stage: &Stage) -> anyhow::Result<()> {
     let (with, without) = (&stage.scene("invisible-with").await?, &stage.scene("invisible").await?);
     let served = Policies::of_sets(&[with])?.unconditionally().serve(stage).await?;
     let node = with

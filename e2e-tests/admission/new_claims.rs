@@ -28,9 +28,7 @@ fn revision(claim: &Value) -> &Value {
     &claim["metadata"]["labels"]["claim-rollout.io/revision"]
 }
 
-pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished_at_once(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("new-claims").await?;
     let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
     scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
@@ -50,18 +48,18 @@ pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished
     scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     scene.settled().await?;
 
-    let born = settled(scene, "data-web-1").await?;
+    let created = settled(scene, "data-web-1").await?;
     ensure!(
-        size(&born) == "2Gi" && born["status"]["capacity"]["storage"] == "2Gi",
-        "{born:#}"
+        size(&created) == "2Gi" && created["status"]["capacity"]["storage"] == "2Gi",
+        "{created:#}"
     );
     let labels = json!({"app": "web", "tier": "a", "claim-rollout.io/revision": change["revision"]});
-    ensure!(born["metadata"]["labels"] == labels, "{born:#}");
+    ensure!(created["metadata"]["labels"] == labels, "{created:#}");
     let classes = [
-        &born["spec"]["volumeAttributesClassName"],
-        &born["status"]["currentVolumeAttributesClassName"],
+        &created["spec"]["volumeAttributesClassName"],
+        &created["status"]["currentVolumeAttributesClassName"],
     ];
-    ensure!(class.is_empty() || classes == [class, class], "{born:#}");
+    ensure!(class.is_empty() || classes == [class, class], "{created:#}");
     ensure!(served.claims() == asked + 1, "asked {} times", served.claims() - asked);
     ensure!(scene.claims().await?[0] == old[0], "the old claim was written");
 
@@ -83,9 +81,7 @@ pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished
     Ok(())
 }
 
-pub(super) async fn without_the_policy_for_claims_a_claim_is_born_small_and_brought_to_the_wish(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = stage.scene("new-claims-down").await?;
     let _sets = Policies::of_sets(&[&scene])?.serve(stage).await?;
     let claims = Policies::of_claims(&[&scene])?.serve(stage).await?;
@@ -95,8 +91,8 @@ pub(super) async fn without_the_policy_for_claims_a_claim_is_born_small_and_brou
     claims.lose().await?;
     scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     scene.settled().await?;
-    let born = settled(&scene, "data-web-1").await?;
-    ensure!(size(&born) == "1Gi" && revision(&born).is_null(), "{born:#}");
+    let created = settled(&scene, "data-web-1").await?;
+    ensure!(size(&created) == "1Gi" && revision(&created).is_null(), "{created:#}");
 
     let pods = scene.pods().await?;
     scene.controller = Some(stage.controllers.start(&["--namespace", &scene.namespace]).await?);
@@ -113,7 +109,7 @@ fn named(set: &str, template: &str, size: &str) -> String {
         .replace("name: data", &format!("name: {template}"))
 }
 
-pub(super) async fn a_claim_that_two_sets_could_have_is_left_as_it_is_born(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("new-claims-ambiguous").await?;
     let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
     // data-web-1-0 is the first PVC of `web-1` and of `1`; data-web-1 can only be of `web`.

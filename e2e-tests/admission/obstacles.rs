@@ -43,9 +43,7 @@ async fn warned(scene: &Scene<'_>, manifest: &str, expected: &[&str]) -> anyhow:
     Ok(())
 }
 
-pub(super) async fn a_claim_that_would_not_follow_is_named_in_a_warning_or_the_wish_is_refused(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn claim_that_cannot_follow_is_warned_about_or_denied(stage: &Stage) -> anyhow::Result<()> {
     let (warns, enforces) = (
         &stage.scene("obstacles").await?,
         &stage.scene("obstacles-enforced").await?,
@@ -68,7 +66,7 @@ pub(super) async fn a_claim_that_would_not_follow_is_named_in_a_warning_or_the_w
     Ok(())
 }
 
-pub(super) async fn a_claim_that_somebody_else_controls_is_named(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn claim_with_another_controller_is_named(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("obstacles-owned").await?;
     let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
     make(scene, 2, "expandable").await?;
@@ -85,9 +83,7 @@ pub(super) async fn a_claim_that_somebody_else_controls_is_named(stage: &Stage) 
     warned(scene, &manifest(2, "2Gi"), &["data-web-0: owned by ConfigMap other"]).await
 }
 
-pub(super) async fn a_quota_is_no_matter_of_admission_and_the_rollout_goes_on_when_it_is_raised(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn exceeded_quota_is_not_denied_rollout_continues_after_raise(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = stage.scene("obstacles-quota").await?;
     let _served = Policies::of_sets(&[&scene])?.serve(stage).await?;
     scene

@@ -109,9 +109,7 @@ async fn live(scene: &Scene<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn scale_restart_and_delete_go_through_in_silence_and_leave_what_is_staged(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(stage: &Stage) -> anyhow::Result<()> {
     let (plain, staged) = (
         &stage.scene("others-plain").await?,
         &stage.scene("others-staged").await?,

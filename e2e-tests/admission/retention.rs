@@ -80,9 +80,7 @@ async fn autoscaled_to_none(scene: &Scene<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn whoever_scales_down_or_deletes_reads_which_claims_go_and_they_do(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn scale_down_and_delete_name_the_claims_that_are_deleted(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("retention").await?;
     let _served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
     deleting_set(scene).await?;
@@ -113,7 +111,7 @@ pub(super) async fn whoever_scales_down_or_deletes_reads_which_claims_go_and_the
     until_left(scene, &[]).await
 }
 
-pub(super) async fn an_orphaned_set_leaves_its_claims_and_nobody_is_warned(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn orphaned_set_keeps_claims_without_a_warning(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("retention-orphan").await?;
     let served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
     deleting_set(scene).await?;
@@ -134,9 +132,7 @@ pub(super) async fn an_orphaned_set_leaves_its_claims_and_nobody_is_warned(stage
     Ok(())
 }
 
-pub(super) async fn a_policy_that_changes_during_a_scale_down_concerns_the_replicas_that_are_going(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn retention_changed_during_scale_down_applies_to_its_replicas(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("retention-changed").await?;
     let _served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
     scene.done(&["apply", "-f", "-"], &plain_manifest(2, "1Gi")).await?;
@@ -199,7 +195,7 @@ async fn refused(scene: &Scene<'_>, served: &Served<'_>, arguments: &[&str], cla
     Ok(())
 }
 
-pub(super) async fn where_they_are_to_be_kept_the_request_is_refused(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn retention_deny_denies_the_request(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("retention-deny").await?;
     let served = Policies::of_sets(&[scene])?.and_retention("Deny")?.serve(stage).await?;
     deleting_set(scene).await?;

@@ -16,7 +16,7 @@ const SWITCH: [&str; 4] = [
 ];
 
 /// bob sends a request that would change PVCs. The policy denies it, and nothing is stored.
-async fn refused(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<()> {
+async fn denied(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<()> {
     let before = scene.set().await?;
     for dry in [&["--dry-run=server"][..], &[]] {
         let output = scene.kubectl(&[arguments, &["--as=bob"], dry].concat(), input).await?;
@@ -34,16 +34,20 @@ async fn refused(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::
 }
 
 /// A user sends a request, and kubectl prints this warning.
-async fn told(scene: &Scene<'_>, user: &str, arguments: &[&str], input: &str, expected: &str) -> anyhow::Result<Value> {
+async fn warned(
+    scene: &Scene<'_>,
+    user: &str,
+    arguments: &[&str],
+    input: &str,
+    expected: &str,
+) -> anyhow::Result<Value> {
     let user = format!("--as={user}");
     let output = scene.done(&[arguments, &[&user]].concat(), input).await?;
     ensure!(output.stderr.contains(expected), "{arguments:?}: {output:?}");
     scene.staged_change().await
 }
 
-pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_but_may_withdraw(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("two-users").await?;
     let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
     scene.give_rights_to_alice_and_bob().await?;
@@ -53,8 +57,8 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
     let apply = ["apply", "-f", "-"];
 
     // The new update policy alone rolls out the staged change.
-    refused(scene, &SWITCH, "").await?;
-    let change = told(
+    denied(scene, &SWITCH, "").await?;
+    let change = warned(
         scene,
         "alice",
         &SWITCH,
@@ -71,10 +75,10 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
     let withdraw = |change: &Value| format!("claim-rollout.io/withdraw={}", text(&change["revision"]));
     let annotate = ["annotate", "statefulset", "web"];
     let back = withdraw(&change);
-    let gone = told(scene, "bob", &[&annotate[..], &[&back]].concat(), "", "withdrew ").await?;
-    ensure!(gone.is_null(), "{gone:#}");
-    refused(scene, &apply, &manifest(1, "2Gi")).await?;
-    let change = told(
+    let change = warned(scene, "bob", &[&annotate[..], &[&back]].concat(), "", "withdrew ").await?;
+    ensure!(change.is_null(), "{change:#}");
+    denied(scene, &apply, &manifest(1, "2Gi")).await?;
+    let change = warned(
         scene,
         "alice",
         &apply,
@@ -83,7 +87,7 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
     )
     .await?;
     let back = withdraw(&change);
-    let gone = told(
+    let change = warned(
         scene,
         "bob",
         &[&annotate[..], &[&back]].concat(),
@@ -91,15 +95,15 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
         "withdrew data 1Gi -> 2Gi",
     )
     .await?;
-    ensure!(gone.is_null(), "{gone:#}");
+    ensure!(change.is_null(), "{change:#}");
 
     // A change that was staged without reaching PVCs reaches them by the new update policy.
     let later = plain_manifest(1, "3Gi");
-    refused(scene, &apply, &later).await?;
-    let change = told(scene, "alice", &apply, &later, "existing claims stay as they are").await?;
+    denied(scene, &apply, &later).await?;
+    let change = warned(scene, "alice", &apply, &later, "existing claims stay as they are").await?;
     ensure!(change["updatePolicy"] == "OnClaimDelete", "{change:#}");
-    refused(scene, &SWITCH, "").await?;
-    let kept = told(scene, "alice", &SWITCH, "", "").await?;
+    denied(scene, &SWITCH, "").await?;
+    let kept = warned(scene, "alice", &SWITCH, "", "").await?;
     ensure!(kept == change, "{kept:#}");
 
     ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");

@@ -62,7 +62,7 @@ pub(super) fn shapes() -> Vec<Shape> {
         of_templates(),
         of_managers(),
         of_whole_sets(),
-        of_refusals(),
+        of_denials(),
     ]
     .into_iter()
     .flatten()
@@ -229,7 +229,7 @@ fn of_whole_sets() -> Vec<Shape> {
 }
 
 /// Requests that the API server itself denies.
-fn of_refusals() -> Vec<Shape> {
+fn of_denials() -> Vec<Shape> {
     let unknown = manifest("", "") + "  volumeClaimUpdatePolicy: InPlace\n";
     vec![
         given("apply -f -", unknown.clone()),

@@ -71,9 +71,9 @@ fn counts(served: &Served<'_>) -> [u64; 3] {
 }
 
 /// Waits until this many Pods are Ready and have PVCs.
-async fn until_born(scene: &Scene<'_>, set: &str, replicas: u32) -> anyhow::Result<()> {
+async fn until_created(scene: &Scene<'_>, set: &str, replicas: u32) -> anyhow::Result<()> {
     let what = format!("{replicas} replicas of {set}");
-    let born = eventually(&what, PATIENCE, async || {
+    let created = eventually(&what, PATIENCE, async || {
         let output = scene
             .done(
                 &["get", "statefulset", set, "-o", "jsonpath={.status.readyReplicas}"],
@@ -82,12 +82,10 @@ async fn until_born(scene: &Scene<'_>, set: &str, replicas: u32) -> anyhow::Resu
             .await?;
         Ok((output.stdout == replicas.to_string()).then_some(()))
     });
-    born.await
+    created.await
 }
 
-pub(super) async fn only_template_changes_and_staged_sets_miss_the_policy_when_it_is_away(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(stage: &Stage) -> anyhow::Result<()> {
     let scene = &stage.scene("unrelated").await?;
     let served = Policies::of_sets(&[scene])?
         .and_claims()?
@@ -152,8 +150,8 @@ async fn away(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
     scene
         .done(&["scale", "statefulset", "staged", "--replicas=1"], "")
         .await?;
-    until_born(scene, "staged", 1).await?;
-    let born = scene
+    until_created(scene, "staged", 1).await?;
+    let created = scene
         .done(
             &[
                 "get",
@@ -165,7 +163,7 @@ async fn away(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
             "",
         )
         .await?;
-    ensure!(born.stdout == "1Gi", "{born:?}");
+    ensure!(created.stdout == "1Gi", "{created:?}");
     for arguments in [
         &["scale", "statefulset", "web", "--replicas=1"][..],
         &["delete", "statefulset", "staged"],

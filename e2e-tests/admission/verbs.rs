@@ -279,9 +279,7 @@ async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn every_verb_stages_a_growth_keeps_it_beside_other_edits_and_tells_the_truth_in_a_dry_run(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn every_verb_stages_growth_and_dry_run_prints_the_same(stage: &Stage) -> anyhow::Result<()> {
     let scenes = stage.scenes(&VERBS.map(|(_, namespace, _)| namespace)).await?;
     let served = Policies::of_sets(&scenes.iter().collect::<Vec<_>>())?
         .serve(stage)

@@ -19,7 +19,7 @@ fn webhook(file: &str, policy: &str) -> anyhow::Result<Value> {
 }
 
 #[test]
-fn each_webhook_says_what_its_policy_object_says() -> anyhow::Result<()> {
+fn each_webhook_equals_its_policy_object() -> anyhow::Result<()> {
     for (file, policy) in [
         ("webhook/configuration.yaml", Shipped::sets()?),
         ("webhook/configuration.yaml", Shipped::claims()?),
@@ -40,7 +40,7 @@ fn each_webhook_says_what_its_policy_object_says() -> anyhow::Result<()> {
 }
 
 #[test]
-fn it_asks_the_cluster_what_a_policy_server_would_ask() -> anyhow::Result<()> {
+fn lookups_of_the_cluster_match_policy_server() -> anyhow::Result<()> {
     let rules = |file: &str, name: &str| -> anyhow::Result<Vec<Value>> {
         let objects = documents(file)?;
         let mut roles = objects.iter().filter(|object| object["kind"] == "ClusterRole");

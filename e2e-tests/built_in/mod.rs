@@ -9,7 +9,7 @@ mod server;
 use crate::cluster::{Cluster, Options};
 use crate::installation::{Controllers, manifest_applied};
 use crate::play::{Report, scenarios};
-use crate::rights::what_is_given_is_what_is_used;
+use crate::rights::granted_rights_are_the_used_rights;
 use crate::scenarios::scene::Scene;
 use server::ACCOUNT;
 pub(crate) use server::Server;
@@ -23,12 +23,12 @@ struct Stage {
 }
 
 scenarios![Stage;
-    requests::a_set_grows_its_claims_and_its_user_reads_so,
-    requests::what_is_not_allowed_is_refused_and_says_why,
-    requests::who_may_not_change_claims_is_refused,
-    requests::a_new_claim_gets_what_is_staged,
-    requests::a_pod_is_replaced_when_its_claim_is_ready,
-    requests::who_scales_down_reads_which_claims_go,
+    requests::grown_set_grows_its_claims_with_a_warning,
+    requests::disallowed_change_is_denied_with_a_reason,
+    requests::user_without_claim_rights_is_denied,
+    requests::new_claim_gets_the_staged_size,
+    requests::pod_is_replaced_when_its_claim_is_ready,
+    requests::scale_down_names_the_deleted_claims,
 ];
 
 impl Stage {
@@ -56,7 +56,7 @@ impl Stage {
 async fn without_kubewarden_the_api_server_asks_the_webhook() -> anyhow::Result<()> {
     let mut report = Report::new();
     let stage = Stage::build().await?;
-    report.say("the cluster is up");
+    report.print("the cluster is up");
     report.play(&stage, SCENARIOS).await;
     report
         .play_one(
@@ -67,7 +67,7 @@ async fn without_kubewarden_the_api_server_asks_the_webhook() -> anyhow::Result<
     report
         .play_one(
             "rights::what_deploy_gives_is_what_is_used",
-            what_is_given_is_what_is_used(&stage.cluster, "webhook/rbac.yaml", ACCOUNT, &[]),
+            granted_rights_are_the_used_rights(&stage.cluster, "webhook/rbac.yaml", ACCOUNT, &[]),
         )
         .await;
     report.end()?;

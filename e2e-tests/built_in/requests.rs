@@ -13,17 +13,17 @@ async fn with_set<'a>(stage: &'a Stage, namespace: &str, manifest: &str) -> anyh
     Ok(scene)
 }
 
-pub(super) async fn a_set_grows_its_claims_and_its_user_reads_so(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn grown_set_grows_its_claims_with_a_warning(stage: &Stage) -> anyhow::Result<()> {
     let scene = with_set(stage, "grows", &manifest(2, "1Gi")).await?;
     let begun = scene.mark().await?;
-    let told = scene.apply(2, "2Gi").await?.stderr;
-    ensure!(told.contains("Warning: claim-rollout: "), "{told}");
+    let warning = scene.apply(2, "2Gi").await?.stderr;
+    ensure!(warning.contains("Warning: claim-rollout: "), "{warning}");
     scene.until_complete(2, "2Gi").await?;
     let written = scene.writes_since(begun).await?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-pub(super) async fn what_is_not_allowed_is_refused_and_says_why(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn disallowed_change_is_denied_with_a_reason(stage: &Stage) -> anyhow::Result<()> {
     let scene = with_set(stage, "refused", &manifest(1, "1Gi")).await?;
     let before = scene.set().await?;
     for target in [with_class(&manifest(1, "1Gi"), "other"), manifest(1, "512Mi")] {
@@ -39,19 +39,19 @@ pub(super) async fn what_is_not_allowed_is_refused_and_says_why(stage: &Stage) -
         "      storageClassName: expandable\n",
         "      storageClassName: expandable\n      volumeAttributesClassName: bronze\n",
     );
-    let told = scene
+    let warning = scene
         .done(&["apply", "--dry-run=server", "-f", "-"], &bronze)
         .await?
         .stderr;
     ensure!(
-        told.contains("data-web-0: volume attributes class bronze does not exist"),
-        "{told}"
+        warning.contains("data-web-0: volume attributes class bronze does not exist"),
+        "{warning}"
     );
     ensure!(scene.set().await? == before, "the set was written");
     Ok(())
 }
 
-pub(super) async fn who_may_not_change_claims_is_refused(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn user_without_claim_rights_is_denied(stage: &Stage) -> anyhow::Result<()> {
     let scene = with_set(stage, "two-users", &manifest(1, "1Gi")).await?;
     scene.give_rights_to_alice_and_bob().await?;
     let grown = manifest(1, "2Gi");
@@ -62,7 +62,7 @@ pub(super) async fn who_may_not_change_claims_is_refused(stage: &Stage) -> anyho
     scene.until_complete(1, "2Gi").await
 }
 
-pub(super) async fn a_new_claim_gets_what_is_staged(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn new_claim_gets_the_staged_size(stage: &Stage) -> anyhow::Result<()> {
     let of = |replicas, size: &str| manifest(replicas, size).replace("InPlace", "OnClaimDelete");
     let scene = with_set(stage, "new-claims", &of(1, "1Gi")).await?;
     scene.target(&of(1, "2Gi")).await?;
@@ -77,7 +77,7 @@ pub(super) async fn a_new_claim_gets_what_is_staged(stage: &Stage) -> anyhow::Re
     Ok(())
 }
 
-pub(super) async fn a_pod_is_replaced_when_its_claim_is_ready(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn pod_is_replaced_when_its_claim_is_ready(stage: &Stage) -> anyhow::Result<()> {
     let scene = with_set(stage, "gate", &manifest(2, "1Gi")).await?;
     let pods = scene.pods().await?;
     let begun = scene.mark().await?;
@@ -102,16 +102,16 @@ pub(super) async fn a_pod_is_replaced_when_its_claim_is_ready(stage: &Stage) -> 
         .is_a_rollout(&["data-web-1", "data-web-0"], 2)
 }
 
-pub(super) async fn who_scales_down_reads_which_claims_go(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn scale_down_names_the_deleted_claims(stage: &Stage) -> anyhow::Result<()> {
     let policy = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}";
     let scene = with_set(stage, "retention", &with_spec(&manifest(2, "1Gi"), policy)).await?;
-    let told = scene
+    let warning = scene
         .done(&["scale", "statefulset", "web", "--replicas=1", "--dry-run=server"], "")
         .await?
         .stderr;
     ensure!(
-        told.contains("Warning: ") && told.contains("data-web-1") && !told.contains("data-web-0"),
-        "{told}"
+        warning.contains("Warning: ") && warning.contains("data-web-1") && !warning.contains("data-web-0"),
+        "{warning}"
     );
     Ok(())
 }

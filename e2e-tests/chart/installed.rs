@@ -51,7 +51,7 @@ async fn clients(cluster: &Cluster) -> anyhow::Result<Value> {
     Ok(webhooks.iter().map(|webhook| webhook["clientConfig"].clone()).collect())
 }
 
-async fn nothing_is_left_but_the_definition(cluster: &Cluster) -> anyhow::Result<()> {
+async fn uninstall_leaves_only_the_definition(cluster: &Cluster) -> anyhow::Result<()> {
     let kinds = "deployments,services,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets,configmaps,clusterroles,\
                  clusterrolebindings,priorityclasses,mutatingwebhookconfigurations,validatingwebhookconfigurations,\
                  validatingadmissionpolicies,validatingadmissionpolicybindings";
@@ -75,7 +75,7 @@ async fn nothing_is_left_but_the_definition(cluster: &Cluster) -> anyhow::Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_is_installed_upgraded_and_uninstalled_and_no_set_is_changed() -> anyhow::Result<()> {
+async fn release_installed_upgraded_uninstalled_changes_no_set() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let builtin = ["admission=builtin"];
@@ -123,10 +123,10 @@ async fn a_release_is_installed_upgraded_and_uninstalled_and_no_set_is_changed()
     ensure!(hooks.success && hooks.stdout.trim().is_empty(), "{hooks:?}");
 
     let uninstall = ["uninstall", "claim-rollout", "--namespace", NAMESPACE];
-    let gone = cluster.run("helm", &uninstall, &[], "").await?;
-    ensure!(gone.success, "{gone:?}");
+    let uninstalled = cluster.run("helm", &uninstall, &[], "").await?;
+    ensure!(uninstalled.success, "{uninstalled:?}");
     server.terminate().await?;
-    nothing_is_left_but_the_definition(&cluster).await?;
+    uninstall_leaves_only_the_definition(&cluster).await?;
     let after = scene.set().await?;
     ensure!(users(&after) == users(&set), "before: {set:#}; after: {after:#}");
     // Without the policy no Pod waits.

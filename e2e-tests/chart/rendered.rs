@@ -150,7 +150,7 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
 
 /// An empty list of reserved domains reaches both the policy and the controller. Without the list, several domains are
 /// reserved.
-async fn a_list_of_nothing_is_no_missing_list(cluster: &Cluster) -> anyhow::Result<()> {
+async fn empty_list_is_not_a_missing_list(cluster: &Cluster) -> anyhow::Result<()> {
     let objects = by_name(render(cluster, &["policy.settings.reservedKeyPrefixes=[]"]).await?)?;
     let settings = json!({"reservedKeyPrefixes": []});
     let of_policy = &objects["ClusterAdmissionPolicy claim-rollout"]["spec"]["settings"];
@@ -167,7 +167,7 @@ async fn a_list_of_nothing_is_no_missing_list(cluster: &Cluster) -> anyhow::Resu
 }
 
 /// `Deny` renders `failurePolicy: Fail`. Without the setting there is no object for retention.
-async fn retention_decides_what_is_asked_and_whether_it_may_be_skipped(cluster: &Cluster) -> anyhow::Result<()> {
+async fn retention_setting_decides_object_and_failure_policy(cluster: &Cluster) -> anyhow::Result<()> {
     for (setting, expected) in [("Off", None), ("Warn", Some("Ignore")), ("Deny", Some("Fail"))] {
         let value = format!("policy.settings.retention={setting}");
         let kubewarden = by_name(render(cluster, &[&value]).await?)?;
@@ -182,7 +182,7 @@ async fn retention_decides_what_is_asked_and_whether_it_may_be_skipped(cluster: 
 }
 
 /// Without the gate there is no object for Pods; nothing else differs.
-async fn without_the_gate_nobody_is_asked_about_pods(cluster: &Cluster) -> anyhow::Result<()> {
+async fn without_gate_no_object_for_pods(cluster: &Cluster) -> anyhow::Result<()> {
     let kubewarden = by_name(render(cluster, &[]).await?)?;
     let mut expected = kubewarden.clone();
     let policy = expected.remove("ClusterAdmissionPolicy claim-rollout-pods");
@@ -207,7 +207,7 @@ async fn without_the_gate_nobody_is_asked_about_pods(cluster: &Cluster) -> anyho
 }
 
 /// The controller has rights in one namespace and watches only it, and the policy is called for it alone.
-async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::Result<()> {
+async fn one_namespace_limits_policy_and_controller(cluster: &Cluster) -> anyhow::Result<()> {
     let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "team-a"}});
     let values = [WARN, "onlyNamespace=team-a"];
     let objects = by_name(render(cluster, &values).await?)?;
@@ -247,7 +247,7 @@ async fn one_namespace_is_all_that_is_asked_about(cluster: &Cluster) -> anyhow::
 
 /// With a certificate that somebody else renews the webhook has no right to write: the chart renders what the webhook
 /// would have written.
-async fn a_certificate_of_others_takes_rights_away(cluster: &Cluster) -> anyhow::Result<()> {
+async fn external_certificate_removes_rights(cluster: &Cluster) -> anyhow::Result<()> {
     let secret = "0123456789abcdef-012345678";
     let path = format!("webhook.path={secret}");
     let values = ["admission=builtin", "webhook.certificateSecret=tls"];
@@ -284,7 +284,7 @@ async fn a_certificate_of_others_takes_rights_away(cluster: &Cluster) -> anyhow:
 }
 
 /// A NetworkPolicy limits who reaches the webhook.
-async fn a_network_policy_lets_in_who_is_named(cluster: &Cluster) -> anyhow::Result<()> {
+async fn network_policy_admits_named_sources(cluster: &Cluster) -> anyhow::Result<()> {
     let name = "NetworkPolicy claim-rollout-webhook";
     let off = by_name(render(cluster, &["admission=builtin"]).await?)?;
     assert!(!off.contains_key(name));
@@ -296,7 +296,7 @@ async fn a_network_policy_lets_in_who_is_named(cluster: &Cluster) -> anyhow::Res
 }
 
 /// In another namespace the policy gets the account of the controller there.
-async fn another_namespace_is_told_to_the_policy(cluster: &Cluster) -> anyhow::Result<()> {
+async fn other_namespace_reaches_the_policy(cluster: &Cluster) -> anyhow::Result<()> {
     let folder = folder();
     let folder = folder.to_str().context("a path in UTF-8")?;
     let output = cluster
@@ -422,7 +422,7 @@ const WRONG: [(&str, &str); 16] = [
     ),
 ];
 
-async fn a_wrong_value_is_refused_and_named(cluster: &Cluster) -> anyhow::Result<()> {
+async fn wrong_value_fails_with_its_name(cluster: &Cluster) -> anyhow::Result<()> {
     for (value, message) in WRONG {
         let output = helm(cluster, &["template", "claim-rollout"], &[value]).await?;
         assert!(
@@ -456,7 +456,7 @@ async fn is_clean(cluster: &Cluster, values: &[&str]) -> anyhow::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
+async fn chart_renders_the_objects_of_deploy() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let namespace = cluster.kubectl(&["create", "namespace", "claim-rollout"], "").await?;
     ensure!(namespace.success, "{namespace:?}");
@@ -495,15 +495,15 @@ async fn the_chart_says_what_deploy_says() -> anyhow::Result<()> {
     )
     .await?;
     settings_reach_the_policy_and_the_controller(&cluster).await?;
-    a_list_of_nothing_is_no_missing_list(&cluster).await?;
+    empty_list_is_not_a_missing_list(&cluster).await?;
     settings_reach_the_guard(&cluster).await?;
-    retention_decides_what_is_asked_and_whether_it_may_be_skipped(&cluster).await?;
-    without_the_gate_nobody_is_asked_about_pods(&cluster).await?;
-    one_namespace_is_all_that_is_asked_about(&cluster).await?;
-    another_namespace_is_told_to_the_policy(&cluster).await?;
-    a_certificate_of_others_takes_rights_away(&cluster).await?;
-    a_network_policy_lets_in_who_is_named(&cluster).await?;
-    a_wrong_value_is_refused_and_named(&cluster).await?;
+    retention_setting_decides_object_and_failure_policy(&cluster).await?;
+    without_gate_no_object_for_pods(&cluster).await?;
+    one_namespace_limits_policy_and_controller(&cluster).await?;
+    other_namespace_reaches_the_policy(&cluster).await?;
+    external_certificate_removes_rights(&cluster).await?;
+    network_policy_admits_named_sources(&cluster).await?;
+    wrong_value_fails_with_its_name(&cluster).await?;
     is_clean(&cluster, &["onlyNamespace=default"]).await?;
     is_clean(&cluster, &["admission=builtin", "gate.enabled=false"]).await?;
     for admission in ["admission=kubewarden", "admission=builtin", "admission=none"] {

@@ -27,7 +27,7 @@ async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Res
     Ok(())
 }
 
-pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn document_shows_command_output(stage: &Stage) -> anyhow::Result<()> {
     let mut book = Book::under(&STORY, "docs/commands.md")?;
     let scene = scene(stage, "shop").await?;
     let file = scene.cluster.folder().join("web.yaml");
@@ -35,7 +35,7 @@ pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) ->
     types(&mut book, &scene, "claim-rollout plan -f web.yaml").await?;
     types(&mut book, &scene, "kubectl apply -f web.yaml").await?;
     scene.until_complete(3, "2Gi").await?;
-    scene.until_told("ClaimRolloutComplete").await?;
+    scene.until_event("ClaimRolloutComplete").await?;
 
     scene
         .done(&["create", "quota", "storage", "--hard=requests.storage=8Gi"], "")
@@ -50,11 +50,15 @@ pub(super) async fn the_document_shows_what_the_commands_print(stage: &Stage) ->
     types(&mut book, &scene, "kubectl describe sts web").await?;
 
     scene.done(&["apply", "-f", "web.yaml"], "").await?;
-    let stuck = eventually("the quota to be named, and the target to be kept", PATIENCE, async || {
-        let exceeds = scene.rollout().await?["status"]["conditions"][2]["reason"] == "WouldExceedQuota";
-        let targets = items(&run(&scene, &["history", "web", "-o", "json"], "").await?)?;
-        Ok((exceeds && targets.last().is_some_and(|last| last["number"] == 2)).then_some(()))
-    });
+    let stuck = eventually(
+        "the quota to be named, and the target to be kept",
+        PATIENCE,
+        async || {
+            let exceeds = scene.rollout().await?["status"]["conditions"][2]["reason"] == "WouldExceedQuota";
+            let targets = items(&run(&scene, &["history", "web", "-o", "json"], "").await?)?;
+            Ok((exceeds && targets.last().is_some_and(|last| last["number"] == 2)).then_some(()))
+        },
+    );
     stuck.await.with_context(|| scene.log())?;
     types(&mut book, &scene, "claim-rollout history web").await?;
     types(&mut book, &scene, "claim-rollout undo web").await?;

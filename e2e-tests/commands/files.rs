@@ -6,7 +6,7 @@ use super::plans::{plan, quota};
 use super::{Stage, run, scene};
 use crate::scenarios::scene::manifest;
 
-pub(super) async fn a_plan_from_files_is_the_plan_from_the_cluster(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn plan_from_files_equals_plan_from_cluster(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "from-files").await?;
     quota(&scene, "4Gi", "3Gi").await?;
     let new = manifest(3, "2Gi");
@@ -48,7 +48,7 @@ pub(super) async fn a_plan_from_files_is_the_plan_from_the_cluster(stage: &Stage
     Ok(())
 }
 
-pub(super) async fn what_cannot_be_planned_exits_with_2(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn impossible_plan_exits_with_2(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "not-planned").await?;
     let service = "{apiVersion: v1, kind: Service, metadata: {name: web}}";
     for (arguments, input, error) in [

@@ -21,7 +21,7 @@ async fn requests(scene: &Scene<'_>) -> anyhow::Result<Vec<Value>> {
     Ok(claims.iter().map(request).collect())
 }
 
-pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn withdrawal_during_rollout_names_updated_claims(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "withdrawn").await?;
     scene.partition(2).await?;
     scene.apply(3, "2Gi").await?;
@@ -41,9 +41,12 @@ pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -
     let other = run(&scene, &["withdraw", "web", "other"], "").await?;
     let expected = format!("error: expected the staged revision {revision}, but found other\n");
     ensure!((other.code, &other.stderr) == (Some(1), &expected), "{other:?}");
-    let told = format!("statefulset.apps/web withdrew revision {revision}");
+    let withdrew = format!("statefulset.apps/web withdrew revision {revision}");
     let dry = succeeds(&scene, &["withdraw", "web", "--dry-run=server"]).await?;
-    ensure!(dry.stdout.starts_with(&format!("{told} (server dry run)\n")), "{dry:?}");
+    ensure!(
+        dry.stdout.starts_with(&format!("{withdrew} (server dry run)\n")),
+        "{dry:?}"
+    );
     ensure!(
         scene.staged_change().await?["revision"] == revision,
         "a dry run stores nothing"
@@ -54,7 +57,7 @@ pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -
         "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; claims that were updated already stay as they are\n";
     ensure!(output.stderr == warning, "{output:?}");
     ensure!(
-        output.stdout == format!("{told}\nupdated already, and staying as they are: data-web-2\n"),
+        output.stdout == format!("{withdrew}\nupdated already, and staying as they are: data-web-2\n"),
         "{output:?}"
     );
     ensure!(scene.staged_change().await? == Value::Null, "still staged");
@@ -102,7 +105,7 @@ async fn history(scene: &Scene<'_>, targets: usize) -> anyhow::Result<Vec<String
     Ok(last.iter().map(line).collect())
 }
 
-pub(super) async fn history_shows_each_wish_and_undo_goes_back_to_it(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn history_shows_every_target_and_undo_returns_to_it(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "history").await?;
     scene.apply(3, "2Gi").await?;
     scene.until_complete(3, "2Gi").await?;
@@ -162,7 +165,7 @@ pub(super) async fn history_shows_each_wish_and_undo_goes_back_to_it(stage: &Sta
     Ok(())
 }
 
-pub(super) async fn a_smaller_wish_is_refused_and_explained(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn smaller_target_is_denied_with_a_reason(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "smaller").await?;
     for size in ["2Gi", "3Gi"] {
         scene.apply(3, size).await?;

@@ -41,7 +41,7 @@ async fn written(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     Ok(writes.into_iter().map(|entry| entry.name).collect())
 }
 
-pub(super) async fn what_is_planned_is_what_happens(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn rollout_follows_the_plan(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "planned").await?;
     let before = (scene.set().await?, scene.claims().await?);
     let (output, planned) = plan(&scene, &manifest(3, "2Gi")).await?;
@@ -54,7 +54,7 @@ pub(super) async fn what_is_planned_is_what_happens(stage: &Stage) -> anyhow::Re
     let expected = ["data-web-2", "data-web-1", "data-web-0"].map(|name| (name.to_owned(), "2Gi".to_owned()));
     ensure!(steps(&planned) == expected, "{planned:#}");
     let text = run(&scene, &["plan", "-f", "-"], &manifest(3, "2Gi")).await?;
-    let revision = planned["wish"]["revision"].as_str().context("a revision")?;
+    let revision = planned["wish"]["revision"].as_str().context("a revision")?; // words: allowed
     let shown = format!(
         "\
 StatefulSet planned/web: the change would be staged, revision {revision} (InPlace, LockStep)
@@ -93,9 +93,7 @@ STEP   CLAIM        STORAGE      POD       PLAN
     Ok(())
 }
 
-pub(super) async fn with_a_new_image_each_pod_is_replaced_after_its_claim_as_planned(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "planned-pods").await?;
     let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
     let new = new.replace(
@@ -108,7 +106,7 @@ pub(super) async fn with_a_new_image_each_pod_is_replaced_after_its_claim_as_pla
         "{planned:#}"
     );
     let claims = planned["claims"].as_array().context("claims")?;
-    let told: Vec<Value> = claims
+    let reported: Vec<Value> = claims
         .iter()
         .map(|claim| json!([claim["name"], claim["action"], claim["podReplaced"]]))
         .collect();
@@ -117,7 +115,7 @@ pub(super) async fn with_a_new_image_each_pod_is_replaced_after_its_claim_as_pla
         json!(["data-web-1", "Update", true]),
         json!(["data-web-0", "Held", false]),
     ];
-    ensure!(told == expected, "{planned:#}");
+    ensure!(reported == expected, "{planned:#}");
 
     let pods = scene.pods().await?;
     scene.done(&["apply", "-f", "-"], &new).await?;
@@ -150,7 +148,7 @@ async fn refused_as_planned(scene: &Scene<'_>, new: &str, claim: &str) -> anyhow
 
     scene.done(&["apply", "-f", "-"], new).await?;
     let mut last = Value::Null;
-    let refused = eventually("the refusal", PATIENCE, async || {
+    let refused = eventually("the error", PATIENCE, async || {
         last = scene.rollout().await?["status"].take();
         let listed = last["claims"].as_array().into_iter().flatten();
         let mut refused = listed.filter(|listed| listed["name"] == claim && listed["state"] == "Refused");
@@ -163,7 +161,7 @@ async fn refused_as_planned(scene: &Scene<'_>, new: &str, claim: &str) -> anyhow
         .with_context(|| format!("expected {words}; the last status was {last:#}"))?;
     ensure!(
         message.contains(words),
-        "planned was\n{words}\nbut the API server says\n{message}"
+        "planned was\n{words}\nbut the API server returns\n{message}"
     );
     let order: Vec<String> = steps(&planned).into_iter().map(|(name, _)| name).collect();
     ensure!(
@@ -181,30 +179,26 @@ pub(super) async fn quota(scene: &Scene<'_>, hard: &str, used: &str) -> anyhow::
     scene.until_quota("used", used).await
 }
 
-pub(super) async fn a_quota_that_is_too_small_is_named_in_the_words_that_the_controller_uses_then(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn plan_names_too_small_quota_as_the_controller_does(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "planned-quota").await?;
     quota(&scene, "4Gi", "3Gi").await?;
     let (output, planned) = plan(&scene, &manifest(3, "2Gi")).await?;
     ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
     ensure!(steps(&planned).is_empty(), "{planned:#}");
     scene.apply(3, "2Gi").await?;
-    let told = scene.until_reported("a quota", |rollout| {
+    let reported = scene.until_reported("a quota", |rollout| {
         rollout["status"]["conditions"][2]["reason"] == "WouldExceedQuota"
     });
-    let told = told.await?["status"]["conditions"][2]["message"].take();
+    let message = reported.await?["status"]["conditions"][2]["message"].take();
     ensure!(
-        planned["obstacles"] == json!([told]),
-        "{planned:#}\nbut the controller says {told}"
+        planned["obstacles"] == json!([message]),
+        "{planned:#}\nbut the controller reports {message}"
     );
     ensure!(written(&scene).await?.is_empty(), "{:?}", written(&scene).await?);
     Ok(())
 }
 
-pub(super) async fn a_limit_range_is_named_in_the_words_that_the_api_server_uses_then(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn plan_names_limit_range_as_the_api_server_does(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "planned-limit").await?;
     let limit = "{apiVersion: v1, kind: LimitRange, metadata: {name: claims}, \
                  spec: {limits: [{type: PersistentVolumeClaim, max: {storage: 1536Mi}}]}}";
@@ -212,7 +206,7 @@ pub(super) async fn a_limit_range_is_named_in_the_words_that_the_api_server_uses
     refused_as_planned(&scene, &manifest(3, "2Gi"), "data-web-2").await
 }
 
-pub(super) async fn who_may_not_change_claims_reads_so_before_trying(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn plan_reports_missing_right_on_claims(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "planned-rights").await?;
     scene.give_rights_to_alice_and_bob().await?;
     let view = ["create", "rolebinding", "bob-views", "--user=bob", "--clusterrole=view"];
@@ -232,7 +226,7 @@ pub(super) async fn who_may_not_change_claims_reads_so_before_trying(stage: &Sta
         .with_context(|| tried.stderr.clone())?;
     ensure!(
         planned.stdout.contains(words.trim()),
-        "planned\n{}\nbut was told\n{words}",
+        "planned\n{}\nbut kubectl prints\n{words}",
         planned.stdout
     );
     // The user cannot read cluster-scoped classes either. The plan states what it could not read.

@@ -22,7 +22,7 @@ async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Res
     Ok(())
 }
 
-pub(super) async fn the_document_shows_what_drift_and_watch_print(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn document_shows_drift_and_watch_output(stage: &Stage) -> anyhow::Result<()> {
     let sections = ["## drift: what differs", "## watch: every change until all is done"];
     let mut book = Book::under(&sections, DOCUMENT)?;
     let scene = scene(stage, "mail").await?;
@@ -41,7 +41,7 @@ pub(super) async fn the_document_shows_what_drift_and_watch_print(stage: &Stage)
     book.end()
 }
 
-pub(super) async fn document_shows_what_review_prints(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn document_shows_review_output(stage: &Stage) -> anyhow::Result<()> {
     let mut book = Book::under(&["## review: one request, without a cluster"], DOCUMENT)?;
     let scene = stage.scene("no-cluster").await.context("a place to type")?;
     std::fs::write(scene.cluster.folder().join("review.json"), REVIEW)?;

@@ -5,9 +5,7 @@ use anyhow::ensure;
 use super::{Stage, items, run, scene};
 use crate::scenarios::scene::manifest;
 
-pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_all_is_done(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "watched").await?;
     let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
     scene.done(&["apply", "-f", "-"], &new).await?;
@@ -35,7 +33,7 @@ pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_al
     Ok(())
 }
 
-pub(super) async fn several_sets_are_shown_and_one_that_is_not_there_is_an_error(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "several").await?;
     scene.apply(3, "2Gi").await?;
     scene.until_complete(3, "2Gi").await?;

@@ -42,7 +42,7 @@ async fn kept(scene: &Scene<'_>) -> anyhow::Result<BTreeMap<String, Kept>> {
     kept.collect()
 }
 
-pub(super) async fn each_wish_is_kept_and_no_statefulset_takes_it_for_its_own(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(stage: &Stage) -> anyhow::Result<()> {
     let scene = stage.scene("history").await?;
     scene.done(&["apply", "-f", "-"], &greedy("1Gi")).await?;
     scene.until_ready(1).await?;

@@ -8,9 +8,7 @@ use crate::cluster::{Driver, eventually};
 use crate::scenarios::scene::{PATIENCE, condition, manifest, text};
 
 /// Changes the driver of all PVCs, so this scenario runs alone.
-pub(super) async fn what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(stage: &Stage) -> anyhow::Result<()> {
     let scene = stage.scene("inquire").await?;
     scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
     scene.until_ready(1).await?;
@@ -22,15 +20,18 @@ pub(super) async fn what_the_driver_says_of_a_claim_that_takes_long_is_in_the_ro
     stage.cluster.set_driver(&driver)?;
     scene.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
     let mut rollout = Value::Null;
-    let said = eventually("the rollout to report the cause", PATIENCE, async || {
+    let message = eventually("the rollout to report the cause", PATIENCE, async || {
         rollout = scene.rollout().await?;
         let message = text(&rollout["status"]["claims"][0]["message"]);
         Ok(message
             .contains("the test wants the expansion to fail with Unavailable")
             .then_some(message))
     });
-    let said = said.await.with_context(|| format!("{rollout:#}\n{}", scene.log()))?;
-    ensure!(said.starts_with("capacity 1Gi of 2Gi; VolumeResizeFailed: "), "{said}");
+    let message = message.await.with_context(|| format!("{rollout:#}\n{}", scene.log()))?;
+    ensure!(
+        message.starts_with("capacity 1Gi of 2Gi; VolumeResizeFailed: "),
+        "{message}"
+    );
     ensure!(rollout["status"]["claims"][0]["state"] == "Expanding", "{rollout:#}");
     ensure!(condition(&rollout, "Stalled") == "False", "{rollout:#}");
     stage.cluster.set_driver(&Driver::default())?;

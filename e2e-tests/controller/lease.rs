@@ -34,9 +34,7 @@ async fn grow(scene: &Scene<'_>, size: &str) -> anyhow::Result<()> {
     scene.until_complete(1, size).await
 }
 
-pub(super) async fn one_of_two_works_and_the_other_takes_over_however_the_first_ends(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn one_of_two_leads_and_the_other_takes_over(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::new(&stage.cluster, &stage.client, "lease").await?;
     let elected = ["--namespace", "lease", "--leader-elect", "--lease-namespace", NAMESPACE];
     let start = async || stage.installation.start_controller(&elected).await;

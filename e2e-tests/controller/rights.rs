@@ -2,7 +2,7 @@
 
 use super::Stage;
 use crate::installation::ACCOUNT;
-use crate::rights::what_is_given_is_what_is_used;
+use crate::rights::granted_rights_are_the_used_rights;
 
 /// Rights that no request shows, with the reason.
 const UNSEEN: [(&str, &str); 2] = [
@@ -17,5 +17,5 @@ const UNSEEN: [(&str, &str); 2] = [
 ];
 
 pub(super) async fn what_deploy_gives_is_what_is_used(stage: &Stage) -> anyhow::Result<()> {
-    what_is_given_is_what_is_used(&stage.cluster, "controller/rbac.yaml", ACCOUNT, &UNSEEN).await
+    granted_rights_are_the_used_rights(&stage.cluster, "controller/rbac.yaml", ACCOUNT, &UNSEEN).await
 }

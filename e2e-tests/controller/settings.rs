@@ -8,7 +8,7 @@ use crate::installation::manifest_applied;
 use crate::quick_start::kubewarden;
 use crate::scenarios::scene::{PATIENCE, Scene};
 
-pub(super) async fn a_policy_object_with_another_setting_is_reported(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn policy_object_with_other_setting_is_reported(stage: &Stage) -> anyhow::Result<()> {
     kubewarden::define(&stage.cluster).await?;
     manifest_applied(&stage.cluster, "policy.yaml").await?;
     let mut scene = Scene::new(&stage.cluster, &stage.client, "settings").await?;

@@ -12,12 +12,12 @@ use crate::installation::USER;
 use crate::scenarios::scene::{PATIENCE, Scene, manifest};
 
 /// After this many failures the next attempt waits for 16 seconds.
-const REFUSALS: usize = 5;
+const FAILURES: usize = 5;
 /// The limit for "at once", on a machine that runs all scenarios at the same time.
 const AT_ONCE: Duration = Duration::from_secs(8);
 
 /// How often an apply of a PVC failed.
-async fn refusals(scene: &Scene<'_>) -> anyhow::Result<usize> {
+async fn failures(scene: &Scene<'_>) -> anyhow::Result<usize> {
     let writes = scene.writes_of(USER).await?;
     let refused = |resource: &str, code| resource == "persistentvolumeclaims" && code == 403;
     Ok(writes
@@ -47,25 +47,27 @@ fn watches(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
 }
 
 /// Waits for a long backoff, removes the obstacle, and waits for the PVC.
-async fn lift(scene: &Scene<'_>, size: &str, obstacle: impl AsyncFnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let before = refusals(scene).await?;
+async fn unblock(
+    scene: &Scene<'_>,
+    size: &str,
+    obstacle: impl AsyncFnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let before = failures(scene).await?;
     eventually("the apply to be refused again and again", PATIENCE, async || {
-        Ok((refusals(scene).await? >= before + REFUSALS).then_some(()))
+        Ok((failures(scene).await? >= before + FAILURES).then_some(()))
     })
     .await?;
     ensure!(watches(scene)?.len() == 1, "only what was named: {:?}", watches(scene)?);
     obstacle().await?;
-    let lifted = Instant::now();
+    let removed = Instant::now();
     scene.until_complete(2, size).await?;
-    let waited = lifted.elapsed();
+    let waited = removed.elapsed();
     ensure!(waited < AT_ONCE, "it took {waited:?}\n{}", scene.log());
     ensure!(watches(scene)?.is_empty(), "{:?}", watches(scene)?);
     Ok(())
 }
 
-pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(stage: &Stage) -> anyhow::Result<()> {
     let scene = stage.scene("unblock").await?;
     let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(stage.client.clone());
     let class = json!({"metadata": {"name": "unblock"}, "provisioner": DRIVER, "allowVolumeExpansion": true});
@@ -87,7 +89,7 @@ pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_al
         .await?;
     scene.until_quota("used", "3Gi").await?;
     scene.partition(0).await?;
-    lift(&scene, "2Gi", async || {
+    unblock(&scene, "2Gi", async || {
         let raised = r#"{"spec":{"hard":{"requests.storage":"20Gi"}}}"#;
         scene
             .done(&["patch", "quota", "storage", "--patch", raised], "")
@@ -104,7 +106,7 @@ pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_al
     };
     expansion(false).await?;
     scene.done(&["apply", "-f", "-"], &web("3Gi")).await?;
-    lift(&scene, "3Gi", async || expansion(true).await).await?;
+    unblock(&scene, "3Gi", async || expansion(true).await).await?;
 
     let limits = |most: &str| {
         let limits = json!([{"type": "PersistentVolumeClaim", "max": {"storage": most}}]);
@@ -125,5 +127,5 @@ pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_al
     scene
         .done(&["annotate", "statefulset", "web", "claim-rollout.io/paused-"], "")
         .await?;
-    lift(&scene, "5Gi", async || limit("5Gi").await).await
+    unblock(&scene, "5Gi", async || limit("5Gi").await).await
 }

@@ -110,22 +110,22 @@ pub(super) async fn check(
     screen: &mut Screen,
 ) -> anyhow::Result<()> {
     let mut wrong = 0;
-    let mut tell = |right: bool, what: String| {
+    let mut check = |right: bool, what: String| {
         wrong += usize::from(!right);
-        screen.say(&format!("  {} {what}", if right { "ok" } else { "NOT TRUE:" }));
+        screen.wrapped(&format!("  {} {what}", if right { "ok" } else { "NOT TRUE:" }));
     };
 
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
     let claims = claims.list(&ListParams::default()).await?.items;
     let large = claims.iter().filter(|claim| capacity(claim) == Some(LARGE)).count();
-    tell(
+    check(
         large == 3 && claims.len() == 3,
         format!("{large} of {} claims have status.capacity {LARGE}", claims.len()),
     );
 
     let expected = CLAIMS.map(|name| [Happened::Asked(name.to_owned()), Happened::Grown(name.to_owned())]);
     let seen = in_full(&watch).await;
-    tell(
+    check(
         seen == expected.concat(),
         match seen == expected.concat() {
             true => "in order 2, 1, 0; none was touched before the one above had grown".to_owned(),
@@ -134,7 +134,7 @@ pub(super) async fn check(
     );
 
     let after = Before::see(client).await?;
-    tell(
+    check(
         after.0 == before.0 && after.0.len() == 3,
         "no Pod was restarted: three Pods with the uids they had before".to_owned(),
     );
@@ -143,7 +143,7 @@ pub(super) async fn check(
     let by_controller = entries.iter().filter(|entry| entry.user == USER && entry.succeeded());
     let of_claims = by_controller.filter(|entry| entry.resource == "persistentvolumeclaims");
     let written: Vec<&str> = of_claims.map(|entry| entry.name.as_str()).collect();
-    tell(
+    check(
         written == CLAIMS,
         format!(
             "{} writes to claims by the controller: {}",

@@ -44,7 +44,7 @@ impl Screen {
     }
 
     /// Prints text and breaks long lines between words.
-    pub(super) fn say(&mut self, text: &str) {
+    pub(super) fn wrapped(&mut self, text: &str) {
         for line in text.lines() {
             self.print(&format!("{}\n", fold(line)));
         }

@@ -15,7 +15,7 @@ async fn types(book: &mut Book, stage: &Stage, command: &str) -> anyhow::Result<
     Ok(())
 }
 
-pub(super) async fn the_document_shows_what_the_doctor_says(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn document_shows_doctor_output(stage: &mut Stage) -> anyhow::Result<()> {
     let mut book = Book::under(&["## doctor: what is wrong with the installation"], "docs/commands.md")?;
     types(&mut book, stage, "claim-rollout doctor").await?;
     let unknown = ["annotate", "statefulset/web", "claim-rollout.io/sync=Sometimes"];

@@ -24,7 +24,7 @@ async fn even(stage: &Stage) -> anyhow::Result<()> {
     stage.until_even(&["-n", FAULTS]).await
 }
 
-pub(super) async fn claims_that_differ_are_found(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn drift_finds_differing_claims(stage: &mut Stage) -> anyhow::Result<()> {
     // A smaller size, a larger size, and a volume that lags.
     stage.make_anew(FAULTS, &faulty("2Gi")).await?;
     one(stage, SIZE, "2Gi", "1Gi", "no rollout brings it up").await?;
@@ -83,7 +83,7 @@ pub(super) async fn claims_that_differ_are_found(stage: &mut Stage) -> anyhow::R
     Ok(())
 }
 
-pub(super) async fn claims_that_are_not_there_or_anothers_are_found(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn drift_finds_missing_and_foreign_claims(stage: &mut Stage) -> anyhow::Result<()> {
     let claim = "persistentvolumeclaim/data-web-0";
     let selector = "label app is not the selector's";
     stage.faults(&["label", claim, "app-"], "").await?;
@@ -141,7 +141,7 @@ pub(super) async fn claims_that_are_not_there_or_anothers_are_found(stage: &mut 
     even(stage).await
 }
 
-pub(super) async fn what_is_staged_is_found(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn drift_finds_staged_changes(stage: &mut Stage) -> anyhow::Result<()> {
     stage
         .faults(&["annotate", "statefulset/web", "claim-rollout.io/staged={}"], "")
         .await?;

@@ -9,14 +9,14 @@ use crate::built_in::Server;
 const SETS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
 const ASKED: &str = "admission of StatefulSets";
 
-pub(super) async fn the_definition(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn missing_definition_is_found(stage: &mut Stage) -> anyhow::Result<()> {
     let definition = "customresourcedefinition/claimrollouts.claim-rollout.io";
     let older = json!([{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]);
     stage.edit(definition, &older).await?;
-    stage.healed(("Error", definition)).await
+    stage.fixed(("Error", definition)).await
 }
 
-pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn wrong_webhook_is_found(stage: &mut Stage) -> anyhow::Result<()> {
     let saved = stage.saved(CONFIGURATION).await?;
     // Does what the command of the finding does, with an address in place of the Service.
     for (operations, finding) in [
@@ -44,7 +44,7 @@ pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result
     }
     let open = json!([{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]);
     stage.edit(CONFIGURATION, &open).await?;
-    stage.healed(("Error", SETS)).await?;
+    stage.fixed(("Error", SETS)).await?;
 
     let others = "validatingwebhookconfiguration/claim-rollout-webhook";
     let retention = stage.saved(others).await?;
@@ -78,7 +78,7 @@ pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result
     stage.until_healthy().await
 }
 
-pub(super) async fn the_guard(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn missing_guard_is_found(stage: &mut Stage) -> anyhow::Result<()> {
     let policy = "validatingadmissionpolicy/claim-rollout-staged";
     let binding = "validatingadmissionpolicybinding/claim-rollout-staged";
     let other = "!(request.userInfo.username in [\"system:serviceaccount:other:claim-rollout-controller\"])";
@@ -100,18 +100,18 @@ pub(super) async fn the_guard(stage: &mut Stage) -> anyhow::Result<()> {
         ),
     ] {
         stage.edit(object, &operations).await?;
-        stage.healed(("Error", subject)).await?;
+        stage.fixed(("Error", subject)).await?;
     }
     for object in [binding, policy] {
         stage.done(&["delete", object], "").await?;
-        stage.healed(("Error", object)).await?;
+        stage.fixed(("Error", object)).await?;
     }
     let all = "validatingadmissionpolicies,validatingadmissionpolicybindings";
     stage.done(&["delete", all, "--all"], "").await?;
-    stage.healed(("Warning", "validatingadmissionpolicies")).await
+    stage.fixed(("Warning", "validatingadmissionpolicies")).await
 }
 
-pub(super) async fn the_rights_of_the_controller(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn missing_controller_rights_are_found(stage: &mut Stage) -> anyhow::Result<()> {
     let role = "clusterrole/claim-rollout-controller";
     let saved: Value = serde_json::from_str(&stage.saved(role).await?)?;
     let rules = saved["rules"].as_array().context("rules")?;
@@ -122,11 +122,11 @@ pub(super) async fn the_rights_of_the_controller(stage: &mut Stage) -> anyhow::R
     let without = json!([{"op": "remove", "path": format!("/rules/{events}")}]);
     stage.edit(role, &without).await?;
     stage
-        .healed(("Error", "serviceaccount/claim-rollout/claim-rollout-controller"))
+        .fixed(("Error", "serviceaccount/claim-rollout/claim-rollout-controller"))
         .await
 }
 
-pub(super) async fn who_leads(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn missing_leader_is_found(stage: &mut Stage) -> anyhow::Result<()> {
     let lease = ("Error", "lease/claim-rollout/claim-rollout-controller");
     let mut controller = stage.controller.take().context("a controller")?;
     controller.terminate().await?;
@@ -139,7 +139,7 @@ pub(super) async fn who_leads(stage: &mut Stage) -> anyhow::Result<()> {
     stage.until_healthy().await
 }
 
-pub(super) async fn who_may_not_look_is_told(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn user_without_rights_gets_an_error(stage: &mut Stage) -> anyhow::Result<()> {
     let blind = stage.run(&["doctor", "--kubeconfig", &kubeconfig(stage)?]).await?;
     ensure!(blind.code == Some(2) && blind.stdout.is_empty(), "{blind:?}");
     ensure!(

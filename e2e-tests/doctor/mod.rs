@@ -20,25 +20,25 @@ macro_rules! play {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn each_fault_is_one_finding_and_heals() -> anyhow::Result<()> {
+async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
     let mut report = Report::new();
     let mut stage = Stage::build().await?;
-    report.say("the cluster is up");
+    report.print("the cluster is up");
     play![report, stage;
-        drifts::claims_that_differ_are_found,
-        drifts::claims_that_are_not_there_or_anothers_are_found,
-        drifts::what_is_staged_is_found,
-        installed::the_definition,
-        installed::how_the_policy_is_asked,
-        installed::the_guard,
-        installed::the_rights_of_the_controller,
-        installed::who_leads,
+        drifts::drift_finds_differing_claims,
+        drifts::drift_finds_missing_and_foreign_claims,
+        drifts::drift_finds_staged_changes,
+        installed::missing_definition_is_found,
+        installed::wrong_webhook_is_found,
+        installed::missing_guard_is_found,
+        installed::missing_controller_rights_are_found,
+        installed::missing_leader_is_found,
         sets::annotations,
-        sets::a_storage_class_that_cannot_expand,
-        sets::a_claim_that_lags,
-        sets::a_rollout_that_is_stalled,
-        documented::the_document_shows_what_the_doctor_says,
-        installed::who_may_not_look_is_told,
+        sets::unexpandable_storage_class_is_found,
+        sets::lagging_claim_is_found,
+        sets::stalled_rollout_is_found,
+        documented::document_shows_doctor_output,
+        installed::user_without_rights_gets_an_error,
     ];
     report.end()?;
     stage.strike();

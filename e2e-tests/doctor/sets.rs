@@ -13,13 +13,13 @@ pub(super) async fn annotations(stage: &mut Stage) -> anyhow::Result<()> {
         "claim-rollout.io/staged={}",
     ] {
         stage.faults(&["annotate", "statefulset/web", annotation], "").await?;
-        stage.healed(("Error", SET)).await?;
+        stage.fixed(("Error", SET)).await?;
     }
     let unknown = "claim-rollout.io/update-policy=Inplace";
     stage
         .faults(&["annotate", "--overwrite", "statefulset/web", unknown], "")
         .await?;
-    stage.healed(("Error", SET)).await?;
+    stage.fixed(("Error", SET)).await?;
     let in_place = "claim-rollout.io/update-policy=InPlace";
     stage
         .faults(&["annotate", "statefulset/web", in_place], "")
@@ -27,27 +27,27 @@ pub(super) async fn annotations(stage: &mut Stage) -> anyhow::Result<()> {
         .map(drop)
 }
 
-pub(super) async fn a_storage_class_that_cannot_expand(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn unexpandable_storage_class_is_found(stage: &mut Stage) -> anyhow::Result<()> {
     let fixed = faulty("1Gi")
         .replace("web", "fixed")
         .replace("storageClassName: expandable", "storageClassName: fixed");
     stage.faults(&["apply", "-f", "-"], &fixed).await?;
-    stage.healed(("Warning", "storageclass/fixed")).await?;
+    stage.fixed(("Warning", "storageclass/fixed")).await?;
     stage.faults(&["delete", "statefulset/fixed"], "").await.map(drop)
 }
 
-pub(super) async fn a_claim_that_lags(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn lagging_claim_is_found(stage: &mut Stage) -> anyhow::Result<()> {
     stage.make_anew(FAULTS, &faulty("5Gi")).await?;
     stage
         .faults(&["label", "persistentvolumeclaim/data-web-0", "tier-"], "")
         .await?;
     stage
-        .healed(("Warning", "persistentvolumeclaim/faults/data-web-0"))
+        .fixed(("Warning", "persistentvolumeclaim/faults/data-web-0"))
         .await?;
     stage.until_even(&["-n", FAULTS]).await
 }
 
-pub(super) async fn a_rollout_that_is_stalled(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn stalled_rollout_is_found(stage: &mut Stage) -> anyhow::Result<()> {
     let rollout = json!({
         "apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "metadata": {"name": "web"},
         "spec": {

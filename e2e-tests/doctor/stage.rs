@@ -175,12 +175,12 @@ impl Stage {
             let items = document["items"].as_array().cloned().unwrap_or_default();
             let code = if expected.0 == "Error" { 1 } else { 0 };
             let is_it = |item: &Value| item["severity"] == expected.0 && item["subject"] == expected.1;
-            let heal = match &items[..] {
-                [item] if is_it(item) && output.code == Some(code) => item["heal"].as_str().map(str::to_owned),
+            let fix = match &items[..] {
+                [item] if is_it(item) && output.code == Some(code) => item["heal"].as_str().map(str::to_owned), // words: allowed
                 _ => None,
             };
             last = Some(output);
-            Ok(heal)
+            Ok(fix)
         });
         found
             .await
@@ -189,10 +189,10 @@ impl Stage {
 
     /// Waits for the finding, runs its fix (the command up to the first comma), and waits until the doctor has no
     /// finding.
-    pub(super) async fn healed(&self, expected: Expected<'_>) -> anyhow::Result<()> {
-        let heal = self.diagnosed(expected).await?;
-        self.typed(heal.split(", ").next().unwrap_or_default()).await?;
-        self.until_healthy().await.with_context(|| heal)
+    pub(super) async fn fixed(&self, expected: Expected<'_>) -> anyhow::Result<()> {
+        let fix = self.diagnosed(expected).await?;
+        self.typed(fix.split(", ").next().unwrap_or_default()).await?;
+        self.until_healthy().await.with_context(|| fix)
     }
 
     /// Waits until `drift` has no row.

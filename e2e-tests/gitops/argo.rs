@@ -77,8 +77,8 @@ fn patched(field: &str, live: &Value, compared: &Value, config: &Value, last: Op
                 let last = last.and_then(|last| last.get(key));
                 result.insert(key.clone(), patched(key, live, compared, value, last));
             }
-            let gone = last.and_then(Value::as_object).into_iter().flatten();
-            for (key, _) in gone.filter(|(key, _)| !config.contains_key(*key)) {
+            let applied = last.and_then(Value::as_object).into_iter().flatten();
+            for (key, _) in applied.filter(|(key, _)| !config.contains_key(*key)) {
                 result.remove(key);
             }
             Value::Object(result)
@@ -128,7 +128,7 @@ fn remove_webhook_mutation(predicted: &Value, live: &Value, manager: &str) -> Va
         }
     }
     let mut result = owned(predicted, live, &fields);
-    remove_gone(&mut result, predicted, live);
+    remove_missing(&mut result, predicted, live);
     result
 }
 
@@ -186,14 +186,14 @@ fn of_item<'a>(fields: &'a Map<String, Value>, item: &Value) -> Option<&'a Value
 }
 
 /// `comparison.Removed`, for maps.
-fn remove_gone(result: &mut Value, predicted: &Value, live: &Value) {
+fn remove_missing(result: &mut Value, predicted: &Value, live: &Value) {
     if let (Some(result), Some(predicted), Some(live)) =
         (result.as_object_mut(), predicted.as_object(), live.as_object())
     {
         result.retain(|key, _| predicted.contains_key(key) || !live.contains_key(key));
         for (key, value) in result {
             if let (Some(predicted), Some(live)) = (predicted.get(key), live.get(key)) {
-                remove_gone(value, predicted, live);
+                remove_missing(value, predicted, live);
             }
         }
     }

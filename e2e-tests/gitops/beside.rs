@@ -29,9 +29,7 @@ async fn uid(scene: &Scene<'_>) -> anyhow::Result<String> {
 }
 
 /// `RespectIgnoreDifferences=true` with `ignoreDifferences`: a change never arrives, and a staged one is withdrawn.
-pub(super) async fn argo_that_respects_ignored_differences_sends_the_old_templates(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn argo_respecting_ignored_differences_sends_old_templates(stage: &Stage) -> anyhow::Result<()> {
     let sync = Sync::ClientSide("argocd-controller");
     let scene = scene(stage, "argo-respecting", sync).await?;
     let large = in_git("2Gi")?;
@@ -50,7 +48,7 @@ pub(super) async fn argo_that_respects_ignored_differences_sends_the_old_templat
 
 /// `Replace=true` is `kubectl replace`, which succeeds and withdraws nothing. With `Force=true` it deletes the
 /// StatefulSet.
-pub(super) async fn argo_that_replaces_keeps_the_set_unless_it_is_forced(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn argo_replace_keeps_the_set_unless_forced(stage: &Stage) -> anyhow::Result<()> {
     let sync = Sync::ClientSide("argocd-controller");
     let scene = scene(stage, "argo-replacing", sync).await?;
     let before = (uid(&scene).await?, scene.pods().await?);
@@ -87,7 +85,7 @@ async fn is_behind(scene: &Scene<'_>) -> anyhow::Result<()> {
 
 /// `--force`, `Force=true`, Flux's `force: true`: these delete the StatefulSet when a request is answered with 409 or
 /// 422. A denial has 403.
-pub(super) async fn a_forced_apply_that_is_denied_keeps_the_set(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn denied_forced_apply_keeps_the_set(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "forced", Sync::ClientSide("kubectl-client-side-apply")).await?;
     let before = (uid(&scene).await?, scene.pods().await?);
     let forced = ["apply", "--force", "-f", "-"];
@@ -138,7 +136,7 @@ pub(super) async fn a_forced_apply_that_is_denied_keeps_the_set(stage: &Stage) -
 }
 
 /// The answer to `kubernetes_manifest` is not the planned object, at the first apply and at all later ones.
-pub(super) async fn terraform_is_answered_something_else_than_it_planned(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn terraform_gets_another_answer_than_planned(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "terraform-answered", TERRAFORM).await?;
     let large = in_git("2Gi")?;
     for _ in 0..2 {
@@ -155,9 +153,7 @@ pub(super) async fn terraform_is_answered_something_else_than_it_planned(stage: 
 
 /// With the templates in `computed_fields`, the apply after the next one sends the templates of the state: the old
 /// ones.
-pub(super) async fn terraform_that_has_the_templates_computed_takes_back_what_is_staged(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn terraform_with_computed_templates_withdraws_staged_change(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "terraform-computed", TERRAFORM).await?;
     TERRAFORM.send(&scene, &in_git("2Gi")?).await?;
     ensure!(is_staged(&scene, "2Gi").await?, "{:#}", scene.set().await?);
@@ -171,9 +167,7 @@ pub(super) async fn terraform_that_has_the_templates_computed_takes_back_what_is
 
 /// `kubernetes_stateful_set_v1`: `patchStatefulSetSpec` makes no operation for templates, so none is sent. A change
 /// that replaces the StatefulSet deletes it with its Pods.
-pub(super) async fn terraform_with_its_own_resource_sends_no_templates_or_deletes_the_set(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn terraform_resource_sends_no_templates_or_deletes_the_set(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "terraform-typed", Sync::ClientSide("kubectl-client-side-apply")).await?;
     let before = scene.set().await?;
     scene
@@ -195,9 +189,7 @@ pub(super) async fn terraform_with_its_own_resource_sends_no_templates_or_delete
 /// Pulumi with `ignoreChanges` for the templates sends the old ones with every other change. The user who staged a
 /// change owns them since, so that is a conflict. With `pulumi.com/patchForce` the request succeeds, and the staged
 /// change stays.
-pub(super) async fn pulumi_that_ignores_the_templates_leaves_what_somebody_else_staged(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn pulumi_ignoring_templates_keeps_staged_change_of_others(stage: &Stage) -> anyhow::Result<()> {
     let manager = "pulumi-kubernetes-1a2b3c4d";
     let [plain, forced] = [false, true].map(|force| Sync::ServerSide { manager, force });
     let scene = scene(stage, "pulumi-ignoring", plain).await?;

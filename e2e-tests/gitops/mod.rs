@@ -22,13 +22,13 @@ use tools::{TOOLS, Tool};
 const DOCUMENT: &str = include_str!("../../docs/gitops.md");
 
 scenarios![Stage;
-    beside::argo_that_respects_ignored_differences_sends_the_old_templates,
-    beside::argo_that_replaces_keeps_the_set_unless_it_is_forced,
-    beside::a_forced_apply_that_is_denied_keeps_the_set,
-    beside::terraform_is_answered_something_else_than_it_planned,
-    beside::terraform_that_has_the_templates_computed_takes_back_what_is_staged,
-    beside::terraform_with_its_own_resource_sends_no_templates_or_deletes_the_set,
-    beside::pulumi_that_ignores_the_templates_leaves_what_somebody_else_staged,
+    beside::argo_respecting_ignored_differences_sends_old_templates,
+    beside::argo_replace_keeps_the_set_unless_forced,
+    beside::denied_forced_apply_keeps_the_set,
+    beside::terraform_gets_another_answer_than_planned,
+    beside::terraform_with_computed_templates_withdraws_staged_change,
+    beside::terraform_resource_sends_no_templates_or_deletes_the_set,
+    beside::pulumi_ignoring_templates_keeps_staged_change_of_others,
 ];
 
 /// The rows of the table in the document.
@@ -54,7 +54,7 @@ async fn row_is_documented(stage: &Stage, tool: &Tool) -> anyhow::Result<()> {
 }
 
 #[test]
-fn every_row_of_the_document_is_played() {
+fn every_row_of_the_document_is_run() {
     let names: Vec<String> = TOOLS.iter().map(|tool| format!("| {} |", tool.name)).collect();
     let documented: Vec<&str> = rows().collect();
     assert_eq!(documented.len(), names.len(), "{documented:#?}");
@@ -64,7 +64,7 @@ fn every_row_of_the_document_is_played() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_document_says_what_the_tools_show() -> anyhow::Result<()> {
+async fn document_shows_what_the_tools_show() -> anyhow::Result<()> {
     let mut report = Report::new();
     let driver = Driver {
         expand_delay_millis: 300,
@@ -75,7 +75,7 @@ async fn the_document_says_what_the_tools_show() -> anyhow::Result<()> {
         ..Options::default()
     };
     let stage = Stage::build(options).await?;
-    report.say("the cluster is up");
+    report.print("the cluster is up");
     let plays = TOOLS.iter().map(|tool| {
         let play = row_is_documented(&stage, tool).boxed_local();
         (format!("row::{}", tool.namespace), play)

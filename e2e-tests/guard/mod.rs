@@ -18,7 +18,7 @@ use stage::{GUARDED, Stage};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The warnings of the API server about the types in the expressions.
-async fn no_expression_is_warned_of(stage: &Stage) -> anyhow::Result<()> {
+async fn expressions_have_no_type_warning(stage: &Stage) -> anyhow::Result<()> {
     let get = ["get", "validatingadmissionpolicies", "-o", "json"];
     let mut last = Value::Null;
     let checked = eventually("the types to be checked", PATIENCE, async || {
@@ -51,7 +51,7 @@ async fn every_denial_is_403(stage: &Stage, denials: usize) -> anyhow::Result<()
 const ELSEWHERE: [&str; 5] = ["revision", "by", "manager", "modified", "rollout-uid"];
 
 #[test]
-fn guard_of_the_status_names_every_annotation_of_ours() {
+fn status_guard_names_every_annotation_of_ours() {
     let keys = include_str!("../../src/templates/keys.rs");
     let guard = include_str!("../../deploy/guard/staged.yaml");
     let keys = keys
@@ -63,9 +63,9 @@ fn guard_of_the_status_names_every_annotation_of_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guard_on_a_real_api_server_allows_and_denies_as_tabled() -> anyhow::Result<()> {
+async fn guard_on_real_api_server_matches_the_table() -> anyhow::Result<()> {
     let stage = Stage::build().await?;
-    no_expression_is_warned_of(&stage).await?;
+    expressions_have_no_type_warning(&stage).await?;
     let before = stage.stored().await?;
     let mut rows: Vec<_> = [table::STAGED, table::OURS, table::CONTROLLER].concat();
     if stage.cluster.minor() >= 37 {

@@ -93,7 +93,7 @@ impl<'a> Pair<'a> {
     /// Checks the end: the first controller wrote nothing after the second one started.
     async fn ends(self) -> anyhow::Result<()> {
         self.trial.until_done().await?;
-        self.trial.network.heal();
+        self.trial.network.repair();
         // Long enough for delayed requests of the first controller to arrive.
         sleep(Duration::from_secs(2)).await;
         let context = || format!("{}\n{}", self.trial.scene.log(), self.second.log());
@@ -125,20 +125,16 @@ impl<'a> Pair<'a> {
     }
 }
 
-pub(super) async fn a_leader_that_cannot_renew_its_lease_ends_before_the_next_one_begins(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(stage: &Stage) -> anyhow::Result<()> {
     let pair = Pair::begin(stage, "network-lease-refused").await?;
-    pair.trial.strike(always(Lease, Answer(503, 0)));
+    pair.trial.inject(always(Lease, Answer(503, 0)));
     sleep(DEADLINE / 2).await;
     pair.trial.roll_out().await?;
     pair.until_it_is_followed().await?;
     pair.ends().await
 }
 
-pub(super) async fn a_leader_that_reaches_nobody_any_more_is_followed_and_what_it_kept_is_lost(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(stage: &Stage) -> anyhow::Result<()> {
     let pair = Pair::begin(stage, "network-lease-alone").await?;
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 2).await?;
@@ -149,21 +145,21 @@ pub(super) async fn a_leader_that_reaches_nobody_any_more_is_followed_and_what_i
 }
 
 /// A write in progress when the Lease is lost does not arrive while another controller leads.
-pub(super) async fn a_write_that_is_late_is_given_up_with_the_lease(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn late_write_is_given_up_with_the_lease(stage: &Stage) -> anyhow::Result<()> {
     let pair = Pair::begin(stage, "network-lease-late").await?;
-    pair.trial.strike(always(Lease, Unheard));
+    pair.trial.inject(always(Lease, Unheard));
     sleep(DEADLINE / 2).await;
     let late = DURATION - Duration::from_secs(1);
-    pair.trial.strike(always(Claim, Late(u64::try_from(late.as_millis())?)));
+    pair.trial.inject(always(Claim, Late(u64::try_from(late.as_millis())?)));
     pair.trial.roll_out().await?;
     pair.until_it_is_followed().await?;
     pair.ends().await
 }
 
 /// The stopped leader continues with the answer to its last write, and with the writes that it planned next.
-pub(super) async fn a_leader_that_was_halted_writes_nothing_when_it_goes_on(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn stopped_leader_writes_nothing_when_continued(stage: &Stage) -> anyhow::Result<()> {
     let mut pair = Pair::begin(stage, "network-lease-halted").await?;
-    pair.trial.strike(Rule {
+    pair.trial.inject(Rule {
         after: 1,
         times: 1,
         ..always(Claim, Fault::Slow(1500, 1501))
@@ -178,23 +174,21 @@ pub(super) async fn a_leader_that_was_halted_writes_nothing_when_it_goes_on(stag
 }
 
 /// One missing answer is no reason to give up a Lease that can be renewed.
-pub(super) async fn a_leader_whose_renewal_is_never_answered_asks_again_and_goes_on(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(stage: &Stage) -> anyhow::Result<()> {
     let trial = Trial::begin_with(
         stage,
         "network-lease-kept",
         &["--leader-elect", "--lease-namespace", "network-lease-kept"],
     )
     .await?;
-    trial.strike(Rule {
+    trial.inject(Rule {
         times: 1,
         ..always(Lease, Fault::ReplyUnheard)
     });
     trial.roll_out().await?;
-    trial.until_struck(1).await?;
+    trial.until_injected(1).await?;
     sleep(DURATION).await;
-    trial.heals(DEADLINE).await?;
+    trial.recovers(DEADLINE).await?;
     ensure!(!trial.scene.log().contains("leading no more"), "{}", trial.scene.log());
     Ok(())
 }

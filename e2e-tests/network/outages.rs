@@ -34,12 +34,10 @@ fn unanswered(trial: &Trial<'_>) -> anyhow::Result<u32> {
     Ok(count.unwrap_or("0").parse()?)
 }
 
-pub(super) async fn while_connections_are_refused_it_asks_now_and_then_and_goes_on_when_they_are_not(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn controller_retries_slowly_while_connections_are_refused(stage: &Stage) -> anyhow::Result<()> {
     const OUTAGE: Duration = Duration::from_secs(10);
     let trial = in_the_middle(stage, "network-refused").await?;
-    trial.network.wire.refuse();
+    trial.network.wire.stop_listening();
     let before = unanswered(&trial)?;
     sleep(OUTAGE).await;
     let asked = unanswered(&trial)? - before;
@@ -50,87 +48,83 @@ pub(super) async fn while_connections_are_refused_it_asks_now_and_then_and_goes_
         "{rate} requests a second\n{}",
         trial.scene.log()
     );
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn connections_that_are_reset_again_and_again_are_made_again(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn repeatedly_reset_connections_are_reopened(stage: &Stage) -> anyhow::Result<()> {
     let trial = in_the_middle(stage, "network-reset").await?;
     for _ in 0..10 {
         trial.network.wire.reset();
         sleep(Duration::from_millis(700)).await;
     }
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn what_was_held_up_for_a_while_comes_and_harms_nothing(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn bytes_delayed_for_a_while_are_harmless(stage: &Stage) -> anyhow::Result<()> {
     let trial = in_the_middle(stage, "network-held").await?;
     trial.network.wire.hold();
     sleep(Duration::from_secs(10)).await;
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
 /// Requests in progress have been given up by then.
-pub(super) async fn what_was_held_up_for_longer_than_anybody_waits_comes_and_harms_nothing(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn bytes_delayed_beyond_all_timeouts_are_harmless(stage: &Stage) -> anyhow::Result<()> {
     let trial = in_the_middle(stage, "network-held-long").await?;
     trial.network.wire.hold();
     sleep(CALL * 2).await;
-    trial.heals(CALL * 2 + PAUSE).await.map(drop)
+    trial.recovers(CALL * 2 + PAUSE).await.map(drop)
 }
 
-pub(super) async fn watches_that_fell_silent_with_their_connections_are_noticed(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn silent_watches_on_dead_connections_are_restarted(stage: &Stage) -> anyhow::Result<()> {
     let trial = in_the_middle(stage, "network-forgotten").await?;
     trial.network.wire.forget();
     // The next requests may use one dead connection after the other.
-    let done = trial.heals(SILENCE).await?;
+    let done = trial.recovers(SILENCE).await?;
     ensure!(done < SILENCE + PAUSE, "it took {done:?}\n{}", trial.scene.log());
     Ok(())
 }
 
-pub(super) async fn a_watch_that_is_cut_off_in_the_middle_of_an_event_is_begun_again(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn watch_cut_off_within_an_event_is_restarted(stage: &Stage) -> anyhow::Result<()> {
     let trial = in_the_middle(stage, "network-cut").await?;
     for _ in 0..6 {
         trial.network.script.streams(|streams| streams.cuts += 1);
         sleep(Duration::from_secs(1)).await;
     }
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn a_watch_that_ends_with_gone_is_begun_with_a_list(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-gone").await?;
+pub(super) async fn watch_ended_by_410_restarts_with_a_list(stage: &Stage) -> anyhow::Result<()> {
+    let trial = in_the_middle(stage, "network-410").await?;
     let lists = trial.network.script.count(Asked::Read);
     for _ in 0..4 {
-        trial.network.script.streams(|streams| streams.gone += 1);
+        trial.network.script.streams(|streams| streams.expired += 1);
         sleep(Duration::from_secs(2)).await;
     }
     let lists = trial.network.script.count(Asked::Read) - lists;
     ensure!(lists >= 4, "only {lists} lists");
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
 /// Four watches retry their list after about 1, 2, 4 and 8 seconds, or a little later, not once a second.
-pub(super) async fn a_list_that_fails_is_asked_for_less_and_less_often(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn failing_list_is_retried_with_growing_pauses(stage: &Stage) -> anyhow::Result<()> {
     const OUTAGE: Duration = Duration::from_secs(15);
     let trial = in_the_middle(stage, "network-lists").await?;
-    trial.strike(Rule {
+    trial.inject(Rule {
         to: To::Only(Asked::Read),
         after: 0,
         times: u32::MAX,
         fault: Fault::Answer(503, 0),
     });
     let lists = trial.network.script.count(Asked::Read);
-    trial.network.script.streams(|streams| streams.gone += 1);
+    trial.network.script.streams(|streams| streams.expired += 1);
     sleep(OUTAGE).await;
     let lists = trial.network.script.count(Asked::Read) - lists;
     println!("network-lists: {lists} lists in {OUTAGE:?}");
     ensure!((4..=24).contains(&lists), "{lists} lists\n{}", trial.scene.log());
-    trial.heals(PAUSE * 2).await.map(drop)
+    trial.recovers(PAUSE * 2).await.map(drop)
 }
 
-pub(super) async fn without_bookmarks_a_watch_that_ended_goes_on_where_it_was(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn watch_without_bookmarks_resumes_where_it_ended(stage: &Stage) -> anyhow::Result<()> {
     let trial = Trial::begin(stage, "network-bookmarks").await?;
     trial.network.script.streams(|streams| streams.without_bookmarks = true);
     trial.roll_out().await?;
@@ -138,11 +132,11 @@ pub(super) async fn without_bookmarks_a_watch_that_ended_goes_on_where_it_was(st
         trial.until_asked(Asked::Claim, claims).await?;
         trial.network.script.streams(|streams| streams.cuts += 1);
     }
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
 /// Writes pass at once, so the controller knows more than it sees.
-pub(super) async fn events_that_come_seconds_late_make_it_slow_and_nothing_else(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn late_events_only_slow_the_rollout_down(stage: &Stage) -> anyhow::Result<()> {
     let trial = Trial::begin(stage, "network-late").await?;
     trial
         .network
@@ -150,5 +144,5 @@ pub(super) async fn events_that_come_seconds_late_make_it_slow_and_nothing_else(
         .streams(|streams| streams.delay = Duration::from_secs(4));
     trial.roll_out().await?;
     trial.until_asked(Asked::Claim, 2).await?;
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }

@@ -113,12 +113,12 @@ impl Service {
             _ => 0,
         };
         match fault {
-            Some(Fault::Answer(code, seconds)) => return refusal(code, seconds),
+            Some(Fault::Answer(code, seconds)) => return api_error(code, seconds),
             Some(Fault::Lost) => anyhow::bail!("lost"),
             Some(Fault::Unheard) => return std::future::pending().await,
             _ => sleep(Duration::from_millis(pause)).await,
         }
-        let said = self.script.watch_streams();
+        let faults = self.script.watch_streams();
         // A request that was passed on is completed even if the client disconnects: then the audit log shows what was
         // stored.
         let upstream = self.upstream.clone();
@@ -130,7 +130,7 @@ impl Service {
         }
         if asked == Asked::Watch && head.status.is_success() {
             let body = Body::new(body).into_data_stream();
-            return Ok(answer.body(stream::pass(body, said))?);
+            return Ok(answer.body(stream::pass(body, faults))?);
         }
         let body = axum::body::to_bytes(Body::new(body), usize::MAX).await?;
         let half = body.slice(..body.len() / 2);
@@ -158,7 +158,7 @@ fn passed_on(mut headers: HeaderMap) -> HeaderMap {
 }
 
 /// An error as the API server returns it.
-fn refusal(code: u16, seconds: u32) -> anyhow::Result<Response<Body>> {
+fn api_error(code: u16, seconds: u32) -> anyhow::Result<Response<Body>> {
     let reason = match code {
         409 => "Conflict",
         410 => "Expired",

@@ -55,7 +55,7 @@ impl Row {
     pub(super) async fn play(&self, stage: &Stage) -> anyhow::Result<()> {
         let trial = Trial::begin(stage, &format!("network-{}", self.name)).await?;
         for rule in self.rules {
-            trial.strike(*rule);
+            trial.inject(*rule);
         }
         trial.roll_out().await?;
         // A new watch or list needs a watch that ended before.
@@ -63,12 +63,12 @@ impl Row {
             trial.until_asked(Claim, 1).await?;
             trial.network.script.streams(|streams| match rule.to {
                 Only(Watch) => streams.cuts += 1,
-                _ => streams.gone += 1,
+                _ => streams.expired += 1,
             });
         }
         trial
-            .until_struck(self.rules.iter().map(|rule| rule.times).sum())
+            .until_injected(self.rules.iter().map(|rule| rule.times).sum())
             .await?;
-        trial.heals(Duration::from_secs(self.within)).await.map(drop)
+        trial.recovers(Duration::from_secs(self.within)).await.map(drop)
     }
 }

@@ -36,13 +36,13 @@ pub(super) fn seeds() -> anyhow::Result<std::ops::Range<u64>> {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Rule(Rule),
-    Refuse,
+    StopListening,
     Hold,
     Mend,
     Reset,
     Forget,
     Cut,
-    Gone,
+    Expired,
     Late(u64),
     Silent(bool),
     Bookmarks,
@@ -51,13 +51,13 @@ enum Step {
 /// A fault, and the pause after it in milliseconds.
 fn draw(choices: &mut dyn Choices) -> (Step, u64) {
     let step = match choices.below(16) {
-        0 => Step::Refuse,
+        0 => Step::StopListening,
         1 => Step::Hold,
         2 | 3 => Step::Mend,
         4 => Step::Reset,
         5 if choices.one_in(3) => Step::Forget,
         6 => Step::Cut,
-        7 => Step::Gone,
+        7 => Step::Expired,
         8 => Step::Late(500 * choices.below(6) as u64),
         9 => Step::Silent(choices.one_in(2)),
         10 => Step::Bookmarks,
@@ -107,13 +107,13 @@ fn act(network: &Network, step: Step) {
     let streams = |change: fn(&mut super::script::Streams)| network.script.streams(change);
     match step {
         Step::Rule(rule) => network.script.add(rule),
-        Step::Refuse => network.wire.refuse(),
+        Step::StopListening => network.wire.stop_listening(),
         Step::Hold => network.wire.hold(),
         Step::Mend => network.wire.mend(),
         Step::Reset => network.wire.reset(),
         Step::Forget => network.wire.forget(),
         Step::Cut => streams(|streams| streams.cuts += 1),
-        Step::Gone => streams(|streams| streams.gone += 1),
+        Step::Expired => streams(|streams| streams.expired += 1),
         Step::Late(millis) => network
             .script
             .streams(|streams| streams.delay = Duration::from_millis(millis)),
@@ -133,7 +133,7 @@ pub(super) async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
             act(&trial.network, *step);
             sleep(Duration::from_millis(*pause)).await;
         }
-        trial.heals(WITHIN).await.map(drop)
+        trial.recovers(WITHIN).await.map(drop)
     };
     played.await.with_context(|| format!("SEED={seed}: {steps:?}"))
 }

@@ -73,8 +73,8 @@ pub(super) struct Streams {
     pub(super) without_bookmarks: bool,
     /// Each increment ends the open watches in the middle of an event.
     pub(super) cuts: u32,
-    /// Each increment ends the open watches with the error 410 Gone.
-    pub(super) gone: u32,
+    /// Each increment ends the open watches with the error 410.
+    pub(super) expired: u32,
 }
 
 /// The faults to inject.
@@ -86,7 +86,7 @@ pub(super) struct Script {
 #[derive(Default)]
 struct Inner {
     rules: Vec<Rule>,
-    struck: u32,
+    injected: u32,
     /// The kinds of all requests, in order.
     asked: Vec<Asked>,
 }
@@ -121,7 +121,7 @@ impl Script {
         self.streams(|streams| {
             *streams = Streams {
                 cuts: streams.cuts,
-                gone: streams.gone,
+                expired: streams.expired,
                 ..Streams::default()
             };
         });
@@ -141,13 +141,13 @@ impl Script {
                 fault = Some(rule.fault);
             }
         }
-        inner.struck += u32::from(fault.is_some());
+        inner.injected += u32::from(fault.is_some());
         (number, fault)
     }
 
     /// How many requests had a fault.
-    pub(super) fn struck(&self) -> u32 {
-        self.lock().struck
+    pub(super) fn injected(&self) -> u32 {
+        self.lock().injected
     }
 
     /// How many requests of this kind there have been.

@@ -56,7 +56,7 @@ impl Stage {
             let trial = Trial::begin(self, "network-undisturbed").await?;
             trial.roll_out().await?;
             trial.until_done().await?;
-            trial.keeps_its_promises().await?;
+            trial.keeps_invariants().await?;
             trial.essence().await
         };
         self.undisturbed.get_or_try_init(play).await
@@ -88,7 +88,7 @@ impl Network {
     }
 
     /// Removes all faults.
-    pub(super) fn heal(&self) {
+    pub(super) fn repair(&self) {
         self.script.clear();
         self.wire.mend();
     }
@@ -157,15 +157,15 @@ impl<'a> Trial<'a> {
     }
 
     /// Injects a fault from now on.
-    pub(super) fn strike(&self, rule: Rule) {
+    pub(super) fn inject(&self, rule: Rule) {
         self.network.script.add(rule);
     }
 
     /// Waits until this many requests had a fault.
-    pub(super) async fn until_struck(&self, times: u32) -> anyhow::Result<()> {
+    pub(super) async fn until_injected(&self, times: u32) -> anyhow::Result<()> {
         let what = format!("{times} faults");
         let waited = eventually(&what, PATIENCE, async || {
-            Ok((self.network.script.struck() >= times).then_some(()))
+            Ok((self.network.script.injected() >= times).then_some(()))
         });
         waited.await.with_context(|| self.scene.log())
     }
@@ -185,18 +185,18 @@ impl<'a> Trial<'a> {
 
     /// Removes all faults and checks the end: the controller continues within this time. Returns how long the rest of
     /// the rollout took.
-    pub(super) async fn heals(&self, within: Duration) -> anyhow::Result<Duration> {
+    pub(super) async fn recovers(&self, within: Duration) -> anyhow::Result<Duration> {
         self.is_well()?;
         let before = self.moves();
-        let healed = Instant::now();
-        self.network.heal();
+        let repaired = Instant::now();
+        self.network.repair();
         let went_on = eventually("the controller to go on", within, async || {
             Ok((self.moves() > before || self.is_done().await?).then_some(()))
         });
         went_on.await.with_context(|| self.scene.log())?;
-        let went_on = healed.elapsed();
+        let went_on = repaired.elapsed();
         self.until_done().await?;
-        let done = healed.elapsed();
+        let done = repaired.elapsed();
         let namespace = &self.scene.namespace;
         println!("{namespace}: went on after {went_on:.1?}, done after {done:.1?}");
         self.ends().await?;
@@ -229,7 +229,7 @@ impl<'a> Trial<'a> {
     /// Waits for the end, and checks it.
     pub(super) async fn ends(&self) -> anyhow::Result<()> {
         self.until_done().await?;
-        self.keeps_its_promises().await?;
+        self.keeps_invariants().await?;
         let (expected, found) = (self.stage.undisturbed().await?, self.essence().await?);
         ensure!(found == *expected, "expected {expected:#}, but found {found:#}");
         self.is_well()?;
@@ -246,7 +246,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Checks that each write of a rollout happened once and in order, and that every invariant holds.
-    async fn keeps_its_promises(&self) -> anyhow::Result<()> {
+    async fn keeps_invariants(&self) -> anyhow::Result<()> {
         let written = self.scene.writes_since(self.mark).await?;
         written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
         written.is_a_rollout(&CLAIMS, 3).with_context(|| self.scene.log())

@@ -69,8 +69,8 @@ impl Wire {
         self.state.send_modify(|state| state.mode = Mode::Still);
     }
 
-    /// Refuses connections from now on.
-    pub(super) fn refuse(&self) {
+    /// Closes the port and resets the open connections from now on.
+    pub(super) fn stop_listening(&self) {
         self.state.send_modify(|state| state.mode = Mode::Refused);
     }
 
@@ -115,16 +115,16 @@ async fn listen(address: SocketAddr, target: SocketAddr, mut seen: watch::Receiv
 
 /// Passes on bytes in both directions, as the mode allows.
 async fn relay(mut near: TcpStream, target: SocketAddr, mut seen: watch::Receiver<State>) -> std::io::Result<()> {
-    let born = *seen.borrow_and_update();
+    let initial = *seen.borrow_and_update();
     let mut far = TcpStream::connect(target).await?;
     {
         let mut copied = std::pin::pin!(copy_bidirectional(&mut near, &mut far));
         loop {
             let state = *seen.borrow_and_update();
-            if state.mode == Mode::Refused || state.resets > born.resets {
+            if state.mode == Mode::Refused || state.resets > initial.resets {
                 break;
             }
-            let passes = state.mode == Mode::Sound && state.forgotten == born.forgotten;
+            let passes = state.mode == Mode::Sound && state.forgotten == initial.forgotten;
             tokio::select! {
                 copied = &mut copied, if passes => return copied.map(drop),
                 changed = seen.changed() => changed.map_err(std::io::Error::other)?,

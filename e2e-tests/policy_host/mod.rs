@@ -222,7 +222,7 @@ impl Hosted {
             return answer;
         }
         let message = format!(
-            "Request rejected by policy {}. The policy attempted to mutate the request, but it is currently configured to not allow mutations.",
+            "Request rejected by policy {}. The policy attempted to mutate the request, but it is currently configured to not allow mutations.", // words: allowed
             self.policy.name
         );
         json!({"accepted": false, "message": message}).to_string().into_bytes()

@@ -59,7 +59,7 @@ fn typed(book: Book) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_command_stands_on_a_road_and_what_stands_for_one_is_for_one_of_them() -> anyhow::Result<()> {
+fn every_command_is_run_and_every_stand_in_is_used() -> anyhow::Result<()> {
     let all = typed(Book::read(DOCUMENT)?);
     let roads = [FIRST, WITH_KUBEWARDEN, WITHOUT_KUBEWARDEN, WITH_HELM, LAST];
     assert_eq!(typed(Book::under(&roads, DOCUMENT)?), all);
@@ -82,7 +82,7 @@ const INSTALL: [&str; 3] = [
 ];
 
 #[test]
-fn the_readme_installs_it_with_the_same_commands() -> anyhow::Result<()> {
+fn readme_installs_with_the_same_commands() -> anyhow::Result<()> {
     let readme = text("README.md")?;
     for heading in INSTALL {
         section(&readme, heading).with_context(|| heading.to_owned())?;

@@ -21,7 +21,7 @@ const MOST: f64 = 1.2;
 /// 300 replicas, ten in motion at a time: little more than thirty times the time that the driver needs for one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
-async fn ten_of_300_replicas_in_motion_take_little_more_than_the_driver() -> anyhow::Result<()> {
+async fn ten_of_300_replicas_in_motion_take_little_over_driver_time() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
     let controllers = Controllers::install(&cluster).await?;
     let fleet = Fleet::create(&cluster.client().await?, 1, 1, REPLICAS).await?;

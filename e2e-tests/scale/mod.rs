@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// writes to the same objects, with the same concurrency and in the same order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
-async fn a_thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
+async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let controllers = Controllers::install(&cluster).await?;
     let client = cluster.client().await?;

@@ -58,7 +58,7 @@ fn is_quiet(controller: &Controller, state: &str) -> anyhow::Result<bool> {
 /// 1,000 namespaces with a rollout in progress, and then with a complete one; each time a start, and a failover.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
-async fn starts_and_failovers_with_1000_namespaces_open_few_connections() -> anyhow::Result<()> {
+async fn start_and_failover_with_1000_namespaces_few_connections() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let controllers = Controllers::install(&cluster).await?;
     let fleet = Fleet::create(&cluster.client().await?, NAMESPACES, NAMESPACES, 0).await?;

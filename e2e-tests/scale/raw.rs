@@ -44,12 +44,12 @@ struct Bare<'a> {
 
 /// Writes this size to all PVCs, with as many other writes as the controller made. Returns how long that took.
 pub(super) async fn roll(client: &Client, fleet: &Fleet, size: &str, writes: &Writes) -> anyhow::Result<Duration> {
-    let (tell, changes) = watch::channel(());
+    let (notify, changes) = watch::channel(());
     let capacities = Capacities {
         known: Arc::default(),
         changes,
     };
-    let following = tokio::spawn(follow(client.clone(), Arc::clone(&capacities.known), tell));
+    let following = tokio::spawn(follow(client.clone(), Arc::clone(&capacities.known), notify));
     let sets = fleet.sets.len();
     ensure!(
         writes.changes == sets && writes.revisions == sets,
@@ -75,7 +75,7 @@ pub(super) async fn roll(client: &Client, fleet: &Fleet, size: &str, writes: &Wr
     Ok(took)
 }
 
-async fn follow(client: Client, known: Arc<Mutex<HashMap<String, String>>>, tell: watch::Sender<()>) {
+async fn follow(client: Client, known: Arc<Mutex<HashMap<String, String>>>, notify: watch::Sender<()>) {
     let claims: Api<PersistentVolumeClaim> = Api::all(client);
     let mut events = std::pin::pin!(watcher(claims, watcher::Config::default()).applied_objects());
     while let Some(Ok(claim)) = events.next().await {
@@ -84,7 +84,7 @@ async fn follow(client: Client, known: Arc<Mutex<HashMap<String, String>>>, tell
         let key = format!("{}/{}", claim.namespace().unwrap_or_default(), claim.name_any());
         let value = capacity.map(|quantity| quantity.0.clone()).unwrap_or_default();
         known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, value);
-        tell.send_replace(());
+        notify.send_replace(());
     }
 }
 
@@ -104,7 +104,7 @@ impl Bare<'_> {
             let share = |all: usize| all * (done + 1) / replicas as usize;
             while events < share(self.events) {
                 events += 1;
-                self.tell(member, &format!("{name}-{revision}-{events}")).await?;
+                self.emit(member, &format!("{name}-{revision}-{events}")).await?;
             }
             self.until_grown(&format!("{}/{name}", member.namespace)).await?;
             while reports < share(self.reports) {
@@ -169,7 +169,7 @@ impl Bare<'_> {
         Ok(())
     }
 
-    async fn tell(&self, member: &Member, name: &str) -> anyhow::Result<()> {
+    async fn emit(&self, member: &Member, name: &str) -> anyhow::Result<()> {
         let events: Api<Event> = Api::namespaced(self.client.clone(), &member.namespace);
         let event = serde_json::from_value(json!({
             "metadata": {"name": name, "namespace": member.namespace}, "eventTime": "2026-01-01T00:00:00.000000Z",

@@ -49,9 +49,7 @@ async fn until_stalled(scene: &Scene<'_>, reason: &str) -> anyhow::Result<Value>
     stalled.await.with_context(|| scene.log())
 }
 
-pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-absent", 3).await?;
     without_the_guard(&scene).await?;
     let served = Served::start(stage, &scene, &json!({})).await?;
@@ -106,7 +104,7 @@ pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_i
 }
 
 /// With the guard alone, a change that a user with the right has staged is rolled out, and nobody else can change it.
-pub(super) async fn where_the_guard_judges_the_rollout_goes_on_without_the_policy(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn with_guard_rollout_continues_without_the_policy(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-guarded", 3).await?;
     let served = Served::start(stage, &scene, &json!({})).await?;
     stage.barriers.hold_claim(&scene.namespace, "data-web-1");

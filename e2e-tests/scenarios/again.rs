@@ -62,7 +62,7 @@ fn taken(set: &mut Value) -> anyhow::Result<(String, BTreeMap<String, Value>)> {
 }
 
 #[test]
-fn a_set_is_unmoved_if_its_managers_change_places_once_and_nothing_else_changes() -> anyhow::Result<()> {
+fn set_unmoved_if_managers_are_reordered_once() -> anyhow::Result<()> {
     let set = |version: u32, managers: [&str; 2], owned: &str, replicas: u32| {
         let entry = |name| json!({"manager": name, "operation": "Update", "time": version, "fieldsV1": {owned: {}}});
         let metadata = json!({"resourceVersion": version.to_string(), "managedFields": managers.map(entry)});

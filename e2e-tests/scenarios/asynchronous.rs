@@ -4,7 +4,7 @@ use anyhow::ensure;
 
 use super::scene::{Scene, Stage, manifest, with_image};
 
-pub(super) async fn pods_do_not_wait_for_claims_and_claims_not_for_pods(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn async_pods_and_claims_do_not_wait_for_each_other(stage: &Stage) -> anyhow::Result<()> {
     let of = |size: &str| {
         let policy = "update-policy: InPlace";
         manifest(3, size).replace(policy, &format!("{policy}\n    claim-rollout.io/sync: Async"))

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::scene::{Scene, Stage, manifest};
 
-pub(super) async fn class_and_size_in_one_apply_reach_each_claim_in_one_patch(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn class_and_size_in_one_apply_take_one_patch_per_claim(stage: &Stage) -> anyhow::Result<()> {
     if !stage.cluster.modifies_volumes() {
         return Ok(());
     }

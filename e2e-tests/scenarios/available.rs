@@ -7,9 +7,7 @@ use super::scene::{Scene, Stage, manifest, with_image, with_spec};
 
 const SECONDS: i64 = 3;
 
-pub(super) async fn the_next_claims_wait_until_a_new_pod_is_available_and_claims_alone_do_not(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn next_claims_wait_for_new_pod_but_not_for_claims_alone(stage: &Stage) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(2, size), &format!("  minReadySeconds: {SECONDS}"));
     let scene = Scene::with(stage, "available", &of("1Gi")).await?;
     let begun = scene.mark().await?;

@@ -68,7 +68,7 @@ fn review(ballast: &str) -> Value {
     }})
 }
 
-pub(super) async fn whatever_is_posted_is_answered_and_the_next_request_is_served(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn any_posted_body_is_answered_and_the_next_request_served(stage: &Stage) -> anyhow::Result<()> {
     let (address, certificate, path) = stage.installation.webhook()?;
     let post = |body: Vec<u8>| {
         let (certificate, path) = (certificate.clone(), path.clone());

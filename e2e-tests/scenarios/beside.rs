@@ -13,9 +13,7 @@ async fn target(scene: &Scene<'_>) -> anyhow::Result<Value> {
     Ok(change)
 }
 
-pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_replica_follows(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn scale_and_label_during_rollout_keep_the_staged_change(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-beside", 2).await?;
     stage.barriers.hold_claim(&scene.namespace, "data-web-0");
     scene.apply(2, "2Gi").await?;
@@ -59,7 +57,7 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
 }
 
 /// A user has made the PVC larger than the target.
-pub(super) async fn a_claim_that_is_larger_than_the_wish_keeps_its_size(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn claim_larger_than_target_keeps_its_size(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "larger", 2).await?;
     let begun = scene.mark().await?;
     let more = r#"{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}"#;

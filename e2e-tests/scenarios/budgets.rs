@@ -10,9 +10,7 @@ use super::scene::{Scene, Stage, condition, manifest, text};
 use crate::cluster::eventually;
 use crate::scenarios::scene::PATIENCE;
 
-pub(super) async fn of_two_sets_no_more_pvcs_are_in_motion_than_their_class_allows(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::new(&stage.cluster, &stage.client, "places").await?;
     scene
         .start_controller(stage, &["--max-modifications=expandable=2", "--max-in-motion=3"])
@@ -67,9 +65,7 @@ fn in_words(time: SystemTime) -> anyhow::Result<String> {
     Ok(Timestamp::from_second(i64::try_from(time.as_secs())?)?.to_string())
 }
 
-pub(super) async fn a_pvc_that_was_modified_often_enough_waits_until_a_day_has_passed(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(stage: &Stage) -> anyhow::Result<()> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut scene = Scene::new(&stage.cluster, &stage.client, "per-day").await?;
     scene.target(&manifest(2, "1Gi")).await?;
@@ -125,7 +121,7 @@ pub(super) async fn a_pvc_that_was_modified_often_enough_waits_until_a_day_has_p
             "{noted} in {claim:#}"
         );
     }
-    let told = scene.events().await?;
-    ensure!(!told.contains_key("ClaimRolloutStalled"), "{told:?}");
+    let events = scene.events().await?;
+    ensure!(!events.contains_key("ClaimRolloutStalled"), "{events:?}");
     Ok(())
 }

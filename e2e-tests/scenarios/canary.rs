@@ -4,9 +4,7 @@ use anyhow::ensure;
 
 use super::scene::{Scene, Stage, condition, manifest, with_image, with_partition};
 
-pub(super) async fn a_canary_waits_for_its_claim_and_so_does_every_other_pod_when_the_partition_is_lowered(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn canary_and_then_other_pods_wait_for_their_claims(stage: &Stage) -> anyhow::Result<()> {
     let before = with_partition(&manifest(3, "1Gi"), 2);
     let scene = Scene::with(stage, "canary", &before).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
@@ -36,9 +34,7 @@ pub(super) async fn a_canary_waits_for_its_claim_and_so_does_every_other_pod_whe
     written.is_a_rollout(&claims, 3)
 }
 
-pub(super) async fn below_a_partition_of_1_replica_0_is_left_alone_until_it_is_lowered(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn replica_below_partition_is_left_alone_until_lowered(stage: &Stage) -> anyhow::Result<()> {
     let of = |size: &str, partition| with_partition(&manifest(3, size), partition);
     let scene = Scene::with(stage, "partition", &of("1Gi", 1)).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);

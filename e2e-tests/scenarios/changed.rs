@@ -143,7 +143,7 @@ async fn until_changed(scene: &Scene<'_>) -> anyhow::Result<String> {
     Ok(text(&stalled["message"]))
 }
 
-pub(super) async fn a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn claim_with_removed_label_stalls_only_itself(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, "label-away", 2).await?;
     scene.exceptions.changed = true;
     let other = |size: &str| manifest(2, size).replace("web", "other");
@@ -215,12 +215,12 @@ async fn never_done(
     scene.until_complete(2, "2Gi").await
 }
 
-pub(super) async fn a_claim_whose_size_is_put_back_is_never_done(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn claim_with_reverted_size_is_never_done(stage: &Stage) -> anyhow::Result<()> {
     let expected = "storage 2Gi came back as 1Gi";
     never_done(stage, "size-back", &manifest(2, "2Gi"), with_its_size, expected).await
 }
 
-pub(super) async fn a_claim_whose_class_is_dropped_is_never_done(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn claim_with_dropped_class_is_never_done(stage: &Stage) -> anyhow::Result<()> {
     if !stage.cluster.modifies_volumes() {
         return Ok(());
     }

@@ -24,7 +24,7 @@ async fn lookups(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
     Ok(ours.map(|entry| format!("{} {}", entry.verb, entry.resource)).collect())
 }
 
-pub(super) async fn one_lookup_where_nothing_is_staged_and_no_call_without_claims(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn one_lookup_without_staged_change_and_no_call_without_claims(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "gate-cost", 1).await?;
     let bare = json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "bare"},

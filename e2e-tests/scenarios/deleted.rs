@@ -7,9 +7,7 @@ use super::scene::{PATIENCE, Scene, Stage, text};
 use crate::cluster::eventually;
 use crate::installation::USER;
 
-pub(super) async fn a_claim_that_is_deleted_between_read_and_write_is_never_made_by_us(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn claim_deleted_between_read_and_write_is_not_recreated_by_us(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-deleted", 3).await?;
     let old = scene.claims().await?[1]["metadata"]["uid"].clone();
     stage.barriers.hold_claim(&scene.namespace, "data-web-1");
@@ -39,19 +37,17 @@ pub(super) async fn a_claim_that_is_deleted_between_read_and_write_is_never_made
     ensure!(claims == expected, "{claims:?}");
     scene.writes_since(0).await?;
     let makers = stage.cluster.audit().await?;
-    let births = makers.iter().filter(|entry| {
+    let creations = makers.iter().filter(|entry| {
         entry.namespace == scene.namespace && entry.resource == "persistentvolumeclaims" && entry.verb == "create"
     });
-    for birth in births {
+    for creation in creations {
         let maker = "system:serviceaccount:kube-system:statefulset-controller";
-        ensure!(birth.user == maker, "{birth:?}");
+        ensure!(creation.user == maker, "{creation:?}");
     }
     Ok(())
 }
 
-pub(super) async fn an_apply_with_the_uid_of_another_claim_is_refused_by_the_api_server(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn apply_with_uid_of_another_claim_fails_in_the_api_server(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stale", 1).await?;
     let before = scene.claims().await?;
     let apply = |name: &str| {
@@ -72,9 +68,9 @@ pub(super) async fn an_apply_with_the_uid_of_another_claim_is_refused_by_the_api
     ];
     // The first PVC exists with another uid; the second does not exist.
     let another = "metadata.uid: Invalid value: \"00000000-0000-4000-8000-000000000000\": field is immutable";
-    let gone =
+    let missing =
         "uid mismatch: the provided object specified uid 00000000-0000-4000-8000-000000000000, and no existing object";
-    for (name, expected) in [("data-web-0", another), ("data-web-7", gone)] {
+    for (name, expected) in [("data-web-0", another), ("data-web-7", missing)] {
         for user in [USER, "admin"] {
             let group = if user == USER {
                 "system:serviceaccounts"

@@ -32,9 +32,7 @@ fn lags(rollout: &Value, [replicas, updated]: [i64; 2], lag: &str) -> bool {
     counted && by_template && message.ends_with(&format!("; {lag} have older templates"))
 }
 
-pub(super) async fn a_switch_to_on_claim_delete_opens_the_gate_with_the_controller_stopped(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = in_the_middle(stage, "stopped-escape", "data-web-2").await?;
     if let Some(controller) = &mut scene.controller {
         controller.kill()?;
@@ -74,9 +72,7 @@ pub(super) async fn a_switch_to_on_claim_delete_opens_the_gate_with_the_controll
     Ok(())
 }
 
-pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_claim(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn withdrawal_during_rollout_releases_pods_and_lowers_no_claim(stage: &Stage) -> anyhow::Result<()> {
     let scene = in_the_middle(stage, "stopped-withdrawn", "data-web-1").await?;
     let revision = text(&scene.staged_change().await?["revision"]);
     let withdraw = format!("claim-rollout.io/withdraw={revision}");
@@ -91,7 +87,7 @@ pub(super) async fn a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_cl
             rollout["status"]["conditions"][0]["reason"] == "Withdrawn"
         })
         .await?;
-    scene.until_told("ClaimRolloutWithdrawn").await?;
+    scene.until_event("ClaimRolloutWithdrawn").await?;
     // The write of the second PVC was in progress: it was stored, or overtaken by the Pod of the PVC.
     let sizes = sizes(&scene).await?;
     ensure!(sizes[0] == "1Gi" && sizes[2] == "2Gi", "{sizes:?}");

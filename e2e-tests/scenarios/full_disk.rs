@@ -63,7 +63,7 @@ async fn ends(stage: &Stage, namespace: &str, management: &str, ordinal: usize) 
     Ok(())
 }
 
-pub(super) async fn at_any_ordinal_of_ordered_pods_the_rollout_ends(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn ordered_pods_full_disk_at_any_ordinal_rollout_ends(stage: &Stage) -> anyhow::Result<()> {
     let names = ["full-disk-0", "full-disk-1", "full-disk-2"];
     let all = names
         .iter()
@@ -73,7 +73,7 @@ pub(super) async fn at_any_ordinal_of_ordered_pods_the_rollout_ends(stage: &Stag
 }
 
 /// Since 1.37 an unavailable Pod uses `maxUnavailable` up, so no other Pod is replaced first.
-pub(super) async fn of_the_lowest_of_parallel_pods_the_rollout_ends(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn parallel_pods_full_disk_of_lowest_rollout_ends(stage: &Stage) -> anyhow::Result<()> {
     let rollout = ends(stage, "full-disk-parallel", "Parallel", 0);
     let ended = tokio::time::timeout(Duration::from_secs(300), rollout).await;
     ended.context("a full disk of a Parallel StatefulSet")?

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::scene::{PATIENCE, Scene, Stage};
 use crate::cluster::eventually;
 
-pub(super) async fn three_claims_grow_highest_ordinal_first_and_no_pod_restarts(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "grow", 3).await?;
     let (pods, set) = (scene.pods().await?, scene.set().await?);
     let output = scene.apply(3, "2Gi").await?;
@@ -50,28 +50,26 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_and_no_pod_restarts(
     );
     ensure!(status["currentRevision"] == status["updateRevision"], "{rollout:#}");
 
-    let told = [
+    let expected = [
         ("ClaimsStaged", 1),
         ("ClaimUpdated", 3),
         ("ClaimReady", 3),
         ("ClaimRolloutComplete", 1),
     ];
-    let told: BTreeMap<String, usize> = told
+    let expected: BTreeMap<String, usize> = expected
         .into_iter()
         .map(|(reason, count)| (reason.to_owned(), count))
         .collect();
     let mut events = BTreeMap::new();
     let waited = eventually("the Events", PATIENCE / 8, async || {
         events = scene.events().await?;
-        Ok((events == told).then_some(()))
+        Ok((events == expected).then_some(()))
     });
     ensure!(waited.await.is_ok(), "{events:?}");
     Ok(())
 }
 
-pub(super) async fn a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_reached(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn second_target_during_rollout_of_first_is_reached(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-again", 3).await?;
     let (pods, generation) = (
         scene.pods().await?,
@@ -99,6 +97,6 @@ pub(super) async fn a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_
     let count = scene.writes_since(0).await?.count();
     let expected = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
     ensure!(count.claims == expected && count.changes == 1, "{count:?}");
-    ensure!(scene.rollout().await?["metadata"]["generation"] == 2, "two wishes");
+    ensure!(scene.rollout().await?["metadata"]["generation"] == 2, "two targets");
     Ok(())
 }

@@ -23,7 +23,7 @@ fn most_in_motion(written: &Written) -> anyhow::Result<usize> {
     Ok(numbers.max().unwrap_or_default())
 }
 
-pub(super) async fn two_at_a_time_where_the_set_says_so_and_one_where_it_does_not(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn max_in_motion_two_moves_two_replicas_and_default_moves_one(stage: &Stage) -> anyhow::Result<()> {
     const POLICY: &str = "claim-rollout.io/update-policy: InPlace\n";
     let two = format!("{POLICY}    claim-rollout.io/max-in-motion: \"2\"\n");
     let scene = Scene::with_set(stage, "in-motion", 4).await?;

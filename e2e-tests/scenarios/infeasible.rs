@@ -20,7 +20,7 @@ async fn too_much(scene: &Scene<'_>) -> anyhow::Result<()> {
         why.starts_with("data-web-1: ") && why.contains("is more than the largest"),
         "{why}"
     );
-    scene.until_told("ClaimExpansionFailed").await?;
+    scene.until_event("ClaimExpansionFailed").await?;
     let count = scene.writes_since(0).await?.count();
     ensure!(count.claims == ["data-web-1"] && count.changes == 0, "{count:?}");
     Ok(())
@@ -61,9 +61,7 @@ fn is_infeasible(rollout: &Value) -> bool {
     first["state"] == "Infeasible" && stalled["reason"] == "ClaimInfeasible"
 }
 
-pub(super) async fn when_the_driver_can_after_all_the_rollout_goes_on_and_nothing_is_lowered(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn driver_recovers_rollout_continues_and_nothing_is_lowered(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "infeasible", &at_most(2), &[]).await?;
     too_much(&scene).await?;
     let smaller = scene.kubectl(&["apply", "-f", "-"], &of(&scene, "2Gi")).await?;
@@ -79,9 +77,7 @@ pub(super) async fn when_the_driver_can_after_all_the_rollout_goes_on_and_nothin
 }
 
 /// The smaller size is above the capacity of each PVC, and below the size that the first PVC asked for.
-pub(super) async fn under_recover_a_smaller_wish_takes_back_a_growth_that_was_never_reached(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn recover_smaller_target_lowers_growth_never_reached(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = scene(stage, "recover", &at_most(2), &["--settings", &recover(stage)?]).await?;
     scene.exceptions.recovers = true;
     let _served = Served::start(stage, &scene, &json!({"shrink": "Recover"})).await?;
@@ -111,7 +107,7 @@ pub(super) async fn under_recover_a_smaller_wish_takes_back_a_growth_that_was_ne
 
 /// Of three PVCs the highest has reached the target when the driver starts to fail; the next has not, and the lowest
 /// was not written. The API server accepts only sizes above the capacity.
-pub(super) async fn under_recover_a_withdrawal_takes_back_what_was_not_reached(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn recover_withdrawal_lowers_growth_not_reached(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::new(&stage.cluster, &stage.client, "stopped-taken-back").await?;
     scene.make_class(&at_most(8), true).await?;
     scene.start_controller(stage, &["--settings", &recover(stage)?]).await?;
@@ -131,8 +127,8 @@ pub(super) async fn under_recover_a_withdrawal_takes_back_what_was_not_reached(s
     let revision = text(&scene.staged_change().await?["revision"]);
     let withdraw = format!("claim-rollout.io/withdraw={revision}");
     let output = scene.done(&["annotate", "statefulset", "web", &withdraw], "").await?;
-    let told = "withdrew data 1Gi -> 5Gi; what claims have not reached of it is taken back";
-    ensure!(output.stderr.contains(told), "{output:?}");
+    let warning = "withdrew data 1Gi -> 5Gi; what claims have not reached of it is taken back";
+    ensure!(output.stderr.contains(warning), "{output:?}");
     let end = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "NothingStaged";
     scene.until_reported("the end", end).await?;
     let annotations = scene.set().await?["metadata"]["annotations"].clone();
@@ -155,9 +151,7 @@ pub(super) async fn under_recover_a_withdrawal_takes_back_what_was_not_reached(s
 }
 
 /// The volume is in use: the resizer tries again when no Pod uses it.
-pub(super) async fn a_driver_that_tries_again_and_again_stalls_nothing_and_is_quoted_once(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn driver_that_retries_stalls_nothing_and_is_quoted_once(stage: &Stage) -> anyhow::Result<()> {
     let driver = Driver {
         expand_error: Some("FAILED_PRECONDITION"),
         ..Driver::default()

@@ -57,9 +57,7 @@ fn check(written: &Written) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn a_controller_killed_after_any_write_is_followed_by_one_that_ends_the_rollout(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn controller_killed_after_any_write_successor_completes_it(stage: &Stage) -> anyhow::Result<()> {
     let writes = roll_out(stage, "stopped-unharmed", None).await?;
     // The ClaimRollout, two PVCs, the staged change, and a status at the start, in between and at the end.
     ensure!((7..=12).contains(&writes), "{writes} writes");

@@ -4,9 +4,7 @@ use anyhow::ensure;
 
 use super::scene::{Scene, Stage, manifest};
 
-pub(super) async fn image_and_size_in_one_apply_go_claim_before_pod_replica_by_replica(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn image_and_size_in_one_apply_claim_before_pod_per_replica(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "lockstep", 3).await?;
     let begun = scene.mark().await?;
     let both = manifest(3, "2Gi").replace("example/main:1", "example/main:2");

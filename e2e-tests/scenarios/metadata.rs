@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, Stage, manifest};
 
-pub(super) async fn labels_and_annotations_come_change_and_go_with_the_wishes(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn labels_and_annotations_follow_the_target(stage: &Stage) -> anyhow::Result<()> {
     let of = |keys: &str| manifest(2, "1Gi").replace("{name: data}\n", &format!("{{name: data{keys}}}\n"));
     let scene = Scene::with(stage, "metadata", &of("")).await?;
     let pods = scene.pods().await?;

@@ -35,9 +35,7 @@ fn is(claim: &str, state: &str, reason: &str) -> impl Fn(&Value) -> bool {
     }
 }
 
-pub(super) async fn a_claim_whose_file_system_has_not_grown_keeps_the_next_one_waiting(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn claim_with_pending_file_system_keeps_next_one_waiting(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "node").await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
     scene.target(&with_class(&manifest(2, "2Gi"), "node")).await?;
@@ -61,9 +59,7 @@ pub(super) async fn a_claim_whose_file_system_has_not_grown_keeps_the_next_one_w
 
 /// Some drivers finish only when the volume is mounted again, so waiting for that before the Pod is replaced would
 /// never end.
-pub(super) async fn where_pods_are_replaced_anyway_the_pod_goes_first_and_the_next_claim_waits_for_the_node(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn pod_replaced_before_node_expansion_next_claim_waits(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "node-pods").await?;
     let begun = scene.mark().await?;
     let both = with_image(&with_class(&manifest(2, "2Gi"), "node-pods"), "2");
@@ -99,9 +95,7 @@ async fn quotes(scene: &Scene<'_>, is_so: impl Fn(&Value) -> bool, words: &str) 
 
 /// Every kubelet reports a failure if the volume must be mounted again, and the resizer keeps a resolved error: neither
 /// is the final error of the driver.
-pub(super) async fn errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_nothing(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn errors_of_retried_attempts_keep_no_pod_and_stall_nothing(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "node-errors").await?;
     let of_driver = |expand_error| Driver {
         node_expansion_required: true,
@@ -143,7 +137,7 @@ pub(super) async fn errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_n
 
 /// A driver that grows the file system only when the volume is mounted again, and a user who wants the Pods evicted for
 /// that.
-pub(super) async fn a_pod_is_evicted_when_its_node_has_not_grown_the_file_system(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn pod_is_evicted_if_its_file_system_has_not_grown(stage: &Stage) -> anyhow::Result<()> {
     let scene = scene(stage, "node-evicted").await?;
     let rights = crate::policy_host::documents("evict-pods.yaml")?;
     let budget = json!({

@@ -9,25 +9,25 @@ use super::scene::{PATIENCE, Scene, Stage, condition, manifest, text, with_class
 use crate::cluster::{Driver, FIXED, eventually};
 
 /// The message of `Stalled`, if the API server returned an error for a PVC.
-fn refusal(rollout: &Value) -> Option<String> {
+fn failure(rollout: &Value) -> Option<String> {
     let stalled = &rollout["status"]["conditions"][2];
     (condition(rollout, "Stalled") == "True" && stalled["reason"] == "ClaimRefused").then(|| text(&stalled["message"]))
 }
 
 /// Waits until the API server returns an error for a PVC, which the controller reports once on the StatefulSet. Returns
 /// the error.
-async fn until_refused(scene: &Scene<'_>) -> anyhow::Result<String> {
+async fn until_failed(scene: &Scene<'_>) -> anyhow::Result<String> {
     let rollout = scene
-        .until_reported("a refusal", |rollout| refusal(rollout).is_some())
+        .until_reported("a failed write", |rollout| failure(rollout).is_some())
         .await?;
     ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
     ensure!(condition(&rollout, "Reconciling") == "False", "{rollout:#}");
-    scene.until_told("FailedToPatchPVC").await?;
-    refusal(&rollout).context("a refusal")
+    scene.until_event("FailedToPatchPVC").await?;
+    failure(&rollout).context("a failed write")
 }
 
 /// A failed write is retried with growing pauses, and reported once.
-async fn told_once(scene: &Scene<'_>, reason: &str) -> anyhow::Result<()> {
+async fn reported_once(scene: &Scene<'_>, reason: &str) -> anyhow::Result<()> {
     let events = scene.events().await?;
     ensure!(events.get(reason) == Some(&1), "{events:?}");
     Ok(())
@@ -41,9 +41,7 @@ fn quota(storage: &str) -> String {
     .to_string()
 }
 
-pub(super) async fn a_quota_with_room_for_two_of_three_keeps_all_as_they_are_until_it_is_raised(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn quota_with_room_for_two_of_three_writes_none_until_raised(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "exceeds", 3).await?;
     scene.target(&quota("5Gi")).await?;
     scene.until_quota("used", "3Gi").await?;
@@ -58,8 +56,8 @@ pub(super) async fn a_quota_with_room_for_two_of_three_keeps_all_as_they_are_unt
     let words = "the 3 PVCs that would grow need 3Gi more, and ResourceQuota storage has 2Gi left of 5Gi: ";
     ensure!(why.starts_with(words), "{why}");
     ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
-    scene.until_told("ClaimRolloutStalled").await?;
-    told_once(&scene, "ClaimRolloutStalled").await?;
+    scene.until_event("ClaimRolloutStalled").await?;
+    reported_once(&scene, "ClaimRolloutStalled").await?;
     let count = scene.writes_since(begun).await?.count();
     ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
     ensure!(scene.claims().await? == claims, "a claim was written");
@@ -72,9 +70,7 @@ pub(super) async fn a_quota_with_room_for_two_of_three_keeps_all_as_they_are_unt
     written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0)
 }
 
-pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one_that_is_raised_lets_it_go_on(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn quota_used_up_during_rollout_stops_it_until_raised(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "quota", 3).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
     scene.target(&quota("6Gi")).await?;
@@ -87,7 +83,7 @@ pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one
     scene.target(&quota("5Gi")).await?;
     scene.until_quota("hard", "5Gi").await?;
     scene.partition(0).await?;
-    let why = until_refused(&scene).await?;
+    let why = until_failed(&scene).await?;
     ensure!(
         why.starts_with("data-web-0: ") && why.contains("exceeded quota: storage"),
         "{why}"
@@ -103,7 +99,7 @@ pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one
         Ok((written.refused().len() > 4).then_some(()))
     });
     again.await?;
-    told_once(&scene, "FailedToPatchPVC").await?;
+    reported_once(&scene, "FailedToPatchPVC").await?;
 
     let raised = Instant::now();
     scene.target(&quota("6Gi")).await?;
@@ -125,7 +121,7 @@ pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one
     written.is_a_rollout(&claims, 0)
 }
 
-pub(super) async fn a_class_that_is_made_expandable_later_lets_the_rollout_go_on(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn class_made_expandable_later_continues_the_rollout(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::new(&stage.cluster, &stage.client, "class").await?;
     scene.make_class(&Driver::default(), false).await?;
     scene.start_controller(stage, &[]).await?;
@@ -134,14 +130,14 @@ pub(super) async fn a_class_that_is_made_expandable_later_lets_the_rollout_go_on
     scene.settled().await?;
     let begun = scene.mark().await?;
     scene.target(&of("2Gi")).await?;
-    let why = until_refused(&scene).await?;
+    let why = until_failed(&scene).await?;
     ensure!(
         why.starts_with("data-web-1: ") && why.contains("only dynamically provisioned pvc can be resized"),
         "{why}"
     );
     scene.make_class(&Driver::default(), true).await?;
     scene.until_complete(2, "2Gi").await?;
-    told_once(&scene, "FailedToPatchPVC").await?;
+    reported_once(&scene, "FailedToPatchPVC").await?;
     let written = scene.writes_since(begun).await?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
@@ -164,23 +160,23 @@ async fn with_a_fixed_claim<'a>(stage: &'a Stage, namespace: &str, manifest: &st
     Ok(scene)
 }
 
-pub(super) async fn with_parallel_pods_one_refused_claim_does_not_stop_the_others(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn parallel_pods_one_failed_claim_stops_no_other(stage: &Stage) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
     let scene = with_a_fixed_claim(stage, "parallel", &of("1Gi")).await?;
     let begun = scene.mark().await?;
     scene.target(&of("2Gi")).await?;
-    let why = until_refused(&scene).await?;
+    let why = until_failed(&scene).await?;
     ensure!(why.starts_with("data-web-1: "), "{why}");
     let rollout = scene
         .until_reported("the others", |rollout| rollout["status"]["readyReplicas"] == 2)
         .await?;
-    ensure!(refusal(&rollout).is_some(), "{rollout:#}");
+    ensure!(failure(&rollout).is_some(), "{rollout:#}");
     let stuck = &rollout["status"]["claims"];
     ensure!(
         stuck[0]["name"] == "data-web-1" && stuck[0]["state"] == "Refused" && stuck[1].is_null(),
         "{rollout:#}"
     );
-    told_once(&scene, "FailedToPatchPVC").await?;
+    reported_once(&scene, "FailedToPatchPVC").await?;
     let written = scene.writes_since(begun).await?;
     let count = written.count();
     ensure!(
@@ -190,11 +186,11 @@ pub(super) async fn with_parallel_pods_one_refused_claim_does_not_stop_the_other
     written.claims_follow_one_another(&["data-web-2", "data-web-0"])
 }
 
-pub(super) async fn with_ordered_pods_one_refused_claim_stops_those_below_it(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn ordered_pods_one_failed_claim_stops_lower_ones(stage: &Stage) -> anyhow::Result<()> {
     let scene = with_a_fixed_claim(stage, "ordered", &manifest(3, "1Gi")).await?;
     let begun = scene.mark().await?;
     scene.apply(3, "2Gi").await?;
-    let why = until_refused(&scene).await?;
+    let why = until_failed(&scene).await?;
     ensure!(why.starts_with("data-web-1: "), "{why}");
     let count = scene.writes_since(begun).await?.count();
     ensure!(count.claims == ["data-web-2"] && count.changes == 0, "{count:?}");

@@ -6,9 +6,7 @@ use anyhow::ensure;
 
 use super::scene::{Scene, Stage, manifest, with_image, with_spec};
 
-pub(super) async fn a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(stage: &Stage) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
     let scene = Scene::with(stage, "on-delete", &of("1Gi")).await?;
     let begun = scene.mark().await?;
@@ -38,7 +36,7 @@ pub(super) async fn a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_bef
     written.is_a_rollout(&["data-web-1", "data-web-2", "data-web-0"], 0)
 }
 
-pub(super) async fn what_was_deleted_by_hand_counts_although_nobody_has_seen_it(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn pod_deleted_unseen_by_a_controller_counts(stage: &Stage) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
     let mut scene = Scene::with(stage, "on-delete-unseen", &of("1Gi")).await?;
     scene.target(&of("2Gi")).await?;

@@ -2,9 +2,7 @@
 
 use super::scene::{Scene, Stage, manifest, with_image, with_spec};
 
-pub(super) async fn ordinals_from_5_two_templates_and_a_selector_of_expressions_are_as_any_other(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn ordinals_from_5_two_templates_and_expressions_roll_out(stage: &Stage) -> anyhow::Result<()> {
     let of = |size: &str| {
         let claim = format!(
             "  - metadata: {{name: logs}}

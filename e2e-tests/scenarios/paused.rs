@@ -4,9 +4,7 @@ use anyhow::{Context as _, ensure};
 
 use super::scene::{Scene, Stage, condition};
 
-pub(super) async fn a_paused_rollout_ends_what_is_under_way_and_goes_on_when_it_may(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn paused_rollout_finishes_current_replica_and_resumes(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-paused", 3).await?;
     let begun = scene.mark().await?;
     stage.barriers.hold_claim(&scene.namespace, "data-web-1");

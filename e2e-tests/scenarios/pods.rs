@@ -70,20 +70,20 @@ async fn ends(stage: &Stage, scene: &Scene<'_>, replicas: u32) -> anyhow::Result
     Ok(())
 }
 
-pub(super) async fn that_are_scaled_away_go_and_newcomers_come(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn scaled_down_pods_are_deleted_and_new_ones_created(stage: &Stage) -> anyhow::Result<()> {
     let scene = waiting(stage, "stopped-scaled").await?;
     for (replicas, ready) in [("--replicas=5", 5), ("--replicas=2", 2)] {
         scene.done(&["scale", "statefulset", "web", replicas], "").await?;
         scene.until_ready(ready).await?;
     }
-    let gone = eventually("web-2 to go", PATIENCE, async || {
+    let deleted = eventually("web-2 to go", PATIENCE, async || {
         Ok(uid(&scene, "web-2").await?.is_empty().then_some(()))
     });
-    gone.await?;
+    deleted.await?;
     ends(stage, &scene, 2).await
 }
 
-pub(super) async fn that_failed_or_are_disrupted_go(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn failed_or_disrupted_pods_are_deleted(stage: &Stage) -> anyhow::Result<()> {
     let scene = waiting(stage, "stopped-failed").await?;
     let before = uid(&scene, "web-0").await?;
     write_status(&scene, "web-0", &json!({"phase": "Failed"})).await?;
@@ -106,7 +106,7 @@ pub(super) async fn that_failed_or_are_disrupted_go(stage: &Stage) -> anyhow::Re
 }
 
 /// Only the StatefulSet controller is denied, under each of its accounts.
-pub(super) async fn wait_for_either_account_and_for_nobody_else(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn pods_wait_only_for_the_statefulset_controller_accounts(stage: &Stage) -> anyhow::Result<()> {
     let scene = waiting(stage, "stopped-accounts").await?;
     for (user, denied) in [
         ("system:serviceaccount:kube-system:statefulset-controller", true),

@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::installation::{Installation, USER};
 
 /// `failurePolicy: Fail` affects only users who change templates.
-pub(super) async fn without_the_policy_unrelated_updates_pass(
+pub(super) async fn without_policy_unrelated_updates_pass(
     cluster: &Cluster,
     installation: Installation,
     client: &kube::Client,

@@ -64,14 +64,14 @@ pub(crate) struct Exceptions {
 
 impl Written {
     /// Checks all guarantees for everything that was ever written in the namespace.
-    pub(crate) fn keeps_every_promise(&self, but: Exceptions) -> anyhow::Result<()> {
+    pub(crate) fn keeps_every_guarantee(&self, but: Exceptions) -> anyhow::Result<()> {
         self.nothing_gets_smaller(but.recovers).context("S1")?;
         self.few_fields_are_written().context("S2")?;
-        self.nothing_is_born_or_dies_by_us().context("S3, S4")?;
+        self.no_object_is_created_or_deleted().context("S3, S4")?;
         if !but.changed {
-            self.no_claim_is_written_twice_for_one_wish().context("S8")?;
+            self.no_claim_is_written_twice_per_revision().context("S8")?;
         }
-        self.the_dying_are_left_alone().context("S10")?;
+        self.terminating_objects_are_not_written().context("S10")?;
         self.every_write_changes_something(but).context("S12")
     }
 
@@ -111,7 +111,7 @@ impl Written {
 
     /// S3 and S4: only allowed verbs, and every write of a PVC or a StatefulSet names the uid and version that it was
     /// decided for.
-    pub(crate) fn nothing_is_born_or_dies_by_us(&self) -> anyhow::Result<()> {
+    pub(crate) fn no_object_is_created_or_deleted(&self) -> anyhow::Result<()> {
         for entry in self.by_us() {
             let done = (entry.resource.as_str(), entry.subresource.as_str(), entry.verb.as_str());
             ensure!(ALLOWED.contains(&done), "{entry:?}");
@@ -130,7 +130,7 @@ impl Written {
     }
 
     /// S8: a PVC is written once per revision.
-    pub(crate) fn no_claim_is_written_twice_for_one_wish(&self) -> anyhow::Result<()> {
+    pub(crate) fn no_claim_is_written_twice_per_revision(&self) -> anyhow::Result<()> {
         let mut written = BTreeMap::new();
         for entry in self.by_us().filter(|entry| is_claim(entry) && entry.succeeded()) {
             let revision = entry.request.value()["metadata"]["labels"]["claim-rollout.io/revision"].to_string();
@@ -141,7 +141,7 @@ impl Written {
     }
 
     /// S10: no object with a deletionTimestamp is written.
-    pub(crate) fn the_dying_are_left_alone(&self) -> anyhow::Result<()> {
+    pub(crate) fn terminating_objects_are_not_written(&self) -> anyhow::Result<()> {
         for entry in self.by_us().filter(|entry| entry.succeeded()) {
             let metadata = &entry.response.value()["metadata"];
             ensure!(metadata["deletionTimestamp"].is_null(), "{entry:?}");

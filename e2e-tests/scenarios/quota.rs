@@ -9,7 +9,7 @@ use crate::cluster::eventually;
 use crate::installation::USER;
 
 /// The number of failed writes: the pauses between them are 1, 2, 4 and 8 seconds.
-const REFUSALS: usize = 5;
+const FAILURES: usize = 5;
 
 fn quota(storage: &str) -> String {
     let hard = json!({"requests.storage": storage, "requests.ephemeral-storage": "10Gi"});
@@ -50,16 +50,14 @@ async fn until_used(scene: &Scene<'_>, storage: &str, ephemeral: &str) -> anyhow
 }
 
 /// The times at which applies of the PVC failed.
-async fn refusals(scene: &Scene<'_>, claim: &str) -> anyhow::Result<Vec<Timestamp>> {
+async fn failures(scene: &Scene<'_>, claim: &str) -> anyhow::Result<Vec<Timestamp>> {
     let writes = scene.writes_of(USER).await?;
     let refused = writes.iter().filter(|entry| entry.name == claim && entry.code == 403);
     let times: Result<Vec<Timestamp>, _> = refused.map(|entry| entry.stage_timestamp.parse()).collect();
     Ok(times?)
 }
 
-pub(super) async fn use_that_goes_up_and_down_makes_nobody_try_more_often_or_tell_it_again(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn changing_quota_usage_causes_no_extra_retry_or_event(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with(stage, "quota-dips", &with_partition(&manifest(2, "1Gi"), 1)).await?;
     scene.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
     scene
@@ -73,22 +71,22 @@ pub(super) async fn use_that_goes_up_and_down_makes_nobody_try_more_often_or_tel
         .done(&["patch", "statefulset", "web", "--patch", lowered], "")
         .await?;
     let mut dips = 0;
-    while refusals(&scene, "data-web-0").await?.len() < REFUSALS {
+    while failures(&scene, "data-web-0").await?.len() < FAILURES {
         scene.done(&["create", "-f", "-"], &others()).await?;
         until_used(&scene, "3172Mi", "1Gi").await?;
         scene.done(&["delete", "--wait", "-f", "-"], &others()).await?;
         until_used(&scene, "3Gi", "0").await?;
         dips += 1;
     }
-    println!("{}: {dips} dips between {REFUSALS} refusals", scene.namespace);
-    let times = refusals(&scene, "data-web-0").await?;
+    println!("{}: {dips} dips between {FAILURES} failures", scene.namespace);
+    let times = failures(&scene, "data-web-0").await?;
     for (number, pair) in times.windows(2).enumerate() {
         // The clock of the controller counts whole seconds.
         let least = (1_i64 << number.min(8)) - 1;
         let pause = pair[1].duration_since(pair[0]).as_secs();
         ensure!(
             pause >= least,
-            "the pause after refusal {} took {pause} s: {times:?}",
+            "the pause after failure {} took {pause} s: {times:?}",
             number + 1
         );
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::scene::{Scene, Stage, are_as_written, manifest};
 use crate::installation::USER;
 
-pub(super) async fn what_cannot_change_is_refused_with_its_path(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn immutable_field_is_denied_with_its_path(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "refused", 1).await?;
     let (set, claims) = (scene.set().await?, scene.claims().await?);
     let template = "spec.volumeClaimTemplates[data].spec";

@@ -5,7 +5,7 @@ use anyhow::ensure;
 use super::again::Unmoved;
 use super::scene::{Scene, Stage, are_as_written, manifest, staged_change};
 
-pub(super) async fn the_same_manifest_again_writes_nothing(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn same_manifest_again_writes_nothing(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "repeated", 2).await?;
     scene.apply(2, "2Gi").await?;
     scene.until_complete(2, "2Gi").await?;

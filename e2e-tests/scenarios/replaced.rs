@@ -6,9 +6,7 @@ use serde_json::json;
 use super::scene::{PATIENCE, Scene, Stage, condition, manifest, with_class};
 use crate::cluster::{Driver, eventually};
 
-pub(super) async fn a_pod_that_is_deleted_in_the_middle_comes_back_and_changes_nothing(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn pod_deleted_during_rollout_comes_back_and_changes_nothing(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-pod", 3).await?;
     let begun = scene.mark().await?;
     stage.barriers.hold_claim(&scene.namespace, "data-web-1");
@@ -26,9 +24,7 @@ pub(super) async fn a_pod_that_is_deleted_in_the_middle_comes_back_and_changes_n
 }
 
 /// The driver fails until the test changes it: the rollout waits in the middle.
-pub(super) async fn a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the_next_one_of_its_name(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn set_deleted_during_rollout_leaves_claims_to_its_successor(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::new(&stage.cluster, &stage.client, "replaced").await?;
     let driver = Driver {
         maximum_bytes: 1 << 30,

@@ -5,7 +5,7 @@ use anyhow::ensure;
 use super::scene::{Scene, Stage, manifest, text};
 use crate::installation::USER;
 
-pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn user_without_claim_rights_may_not_change_templates(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "rights", 1).await?;
     scene.give_rights_to_alice_and_bob().await?;
     let version = text(&scene.set().await?["metadata"]["resourceVersion"]);

@@ -22,7 +22,7 @@ async fn scale(scene: &Scene<'_>, replicas: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn a_replica_that_is_gone_is_left_alone_until_it_is_back(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn removed_replica_is_left_alone_until_it_is_back(stage: &Stage) -> anyhow::Result<()> {
     let scene = scaled_in_the_middle(stage, "stopped-down", "1").await?;
     scene
         .until_reported("one replica", |rollout| {
@@ -43,9 +43,7 @@ pub(super) async fn a_replica_that_is_gone_is_left_alone_until_it_is_back(stage:
     Ok(())
 }
 
-pub(super) async fn without_replicas_it_is_complete_and_the_rest_follows_when_they_are_back(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn without_replicas_complete_and_continued_after_scale_up(stage: &Stage) -> anyhow::Result<()> {
     let scene = scaled_in_the_middle(stage, "stopped-to-zero", "0").await?;
     scene
         .until_reported("no replica", |rollout| {

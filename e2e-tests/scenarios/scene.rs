@@ -263,7 +263,7 @@ impl<'a> Scene<'a> {
     /// guarantee.
     pub(crate) async fn writes_since(&self, mark: usize) -> anyhow::Result<Written> {
         let written = Written::new(self.writes().await?, mark);
-        let kept = written.keeps_every_promise(self.exceptions);
+        let kept = written.keeps_every_guarantee(self.exceptions);
         kept.with_context(|| format!("in {}", self.namespace))?;
         Ok(written)
     }

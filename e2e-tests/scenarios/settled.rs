@@ -41,7 +41,7 @@ async fn write_status(scene: &Scene<'_>, counts: RangeInclusive<u32>) -> anyhow:
     Ok(())
 }
 
-pub(super) async fn a_status_change_after_the_end_reads_no_claim_and_no_pod(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn status_change_after_completion_reads_no_claim_and_no_pod(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, "settled", 1).await?;
     scene.apply(1, "2Gi").await?;
     scene.until_complete(1, "2Gi").await?;

@@ -45,7 +45,7 @@ fn is_healthy(set: &Value) -> bool {
 }
 
 /// Size and image in one apply: `kubectl rollout status` waits, and ends with the last Pod.
-pub(super) async fn none_says_done_while_pods_wait_for_their_claims(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn no_tool_reports_done_while_pods_wait_for_claims(stage: &Stage) -> anyhow::Result<()> {
     let of = |size: &str| with_partition(&manifest(3, size), 0);
     let scene = Scene::with(stage, "tools-wait", &of("1Gi")).await?;
     let before = scene.set().await?;

@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use super::scene::{Scene, Stage, manifest, with_image};
 use crate::installation::NAMESPACE;
 
-pub(super) async fn two_controllers_at_once_write_what_one_would(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn two_controllers_at_once_write_like_one(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, "two", 3).await?;
     scene.exceptions.reported_twice = true;
     let _second = stage.installation.start_controller(&["--namespace", "two"]).await?;
@@ -18,23 +18,21 @@ pub(super) async fn two_controllers_at_once_write_what_one_would(stage: &Stage) 
     let written = scene.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
     written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3)?;
-    scene.until_told("ClaimRolloutComplete").await?;
-    let told = [
+    scene.until_event("ClaimRolloutComplete").await?;
+    let expected = [
         ("ClaimsStaged", 1),
         ("ClaimUpdated", 3),
         ("ClaimReady", 3),
         ("ClaimRolloutComplete", 1),
     ];
-    let told: BTreeMap<_, _> = told.map(|(reason, count)| (reason.to_owned(), count)).into();
+    let expected: BTreeMap<_, _> = expected.map(|(reason, count)| (reason.to_owned(), count)).into();
     let events = scene.events().await?;
-    ensure!(events == told, "{events:?}");
+    ensure!(events == expected, "{events:?}");
     Ok(())
 }
 
 /// The Lease keeps the other controller waiting for fifteen seconds.
-pub(super) async fn a_leader_that_is_killed_in_the_middle_is_followed_by_the_other(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn leader_killed_during_rollout_is_succeeded_by_the_other(stage: &Stage) -> anyhow::Result<()> {
     let elected = [
         "--namespace",
         "stopped-leader",

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::scene::{Scene, Stage, condition, text};
 use super::served::Served;
 
-pub(super) async fn a_controller_whose_account_is_not_named_stalls_and_says_so(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn controller_with_unknown_account_stalls_with_a_reason(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, "undone", 2).await?;
     scene.exceptions.undone = true;
     let stranger = json!({"controllerAccounts": ["system:serviceaccount:elsewhere:claim-rollout-controller"]});

@@ -25,9 +25,7 @@ async fn write(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn what_a_newer_version_staged_is_neither_rolled_out_nor_withdrawn(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn change_of_newer_version_not_rolled_out_and_not_withdrawn(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with(stage, "unreadable", &with_partition(&manifest(2, "1Gi"), 1)).await?;
     scene.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
     scene
@@ -47,7 +45,7 @@ pub(super) async fn what_a_newer_version_staged_is_neither_rolled_out_nor_withdr
     };
     let rollout = scene.until_reported("what cannot be read", stalled).await?;
     ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
-    scene.until_told("ClaimRolloutStalled").await?;
+    scene.until_event("ClaimRolloutStalled").await?;
 
     // Everything that would let the rest follow, and another controller.
     let lowered = r#"{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}"#;

@@ -28,7 +28,7 @@ async fn until_unready(scene: &Scene<'_>, pod: &str, image: &str) -> anyhow::Res
 }
 
 /// The disk of the Pod may be full, so its own PVC must grow.
-pub(super) async fn a_pod_that_never_becomes_ready_keeps_no_claim_from_growing(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn pod_never_ready_keeps_no_claim_from_growing(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "unready", 3).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
     make_ready(&scene, "web-2", "=false").await?;
@@ -44,7 +44,7 @@ pub(super) async fn a_pod_that_never_becomes_ready_keeps_no_claim_from_growing(s
     written.is_a_rollout(&claims, 0)
 }
 
-pub(super) async fn a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn new_pod_not_ready_keeps_next_claim_waiting(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "unready-new", 2).await?;
     let begun = scene.mark().await?;
     let both = with_image(&manifest(2, "2Gi"), "2").replace(
@@ -75,9 +75,7 @@ pub(super) async fn a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is(st
 
 /// Kubernetes replaces no Pod while a lower one is not Ready (`OrderedReady`), and the lower one may need a larger PVC:
 /// so that PVC comes first.
-pub(super) async fn a_pod_that_keeps_others_from_being_replaced_has_its_claim_grown_first(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn claim_of_pod_that_blocks_others_grows_first(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "unready-below", 3).await?;
     let (begun, pods) = (scene.mark().await?, scene.pods().await?);
     make_ready(&scene, "web-0", "=false").await?;

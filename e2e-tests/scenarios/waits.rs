@@ -76,11 +76,11 @@ impl Scene<'_> {
     }
 
     /// Waits until the ClaimRollout matches, and returns it.
-    pub(crate) async fn until_reported(&self, what: &str, says: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
+    pub(crate) async fn until_reported(&self, what: &str, matches: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
         let mut last = Value::Null;
         let reported = eventually(what, PATIENCE, async || {
             last = self.rollout().await?;
-            Ok(says(&last).then(|| last.clone()))
+            Ok(matches(&last).then(|| last.clone()))
         });
         let reported = reported.await;
         reported.with_context(|| format!("{}: the last was {:#}\n{}", self.namespace, last["status"], self.log()))
@@ -102,11 +102,11 @@ impl Scene<'_> {
     }
 
     /// Waits until an Event with this reason regards the StatefulSet.
-    pub(crate) async fn until_told(&self, reason: &str) -> anyhow::Result<()> {
-        let told = eventually(reason, PATIENCE / 4, async || {
+    pub(crate) async fn until_event(&self, reason: &str) -> anyhow::Result<()> {
+        let emitted = eventually(reason, PATIENCE / 4, async || {
             Ok(self.events().await?.contains_key(reason).then_some(()))
         });
-        told.await.with_context(|| self.log())
+        emitted.await.with_context(|| self.log())
     }
 
     /// Waits until the StatefulSet controller reports that it may not delete this Pod yet, and returns the message.

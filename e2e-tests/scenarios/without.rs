@@ -41,7 +41,7 @@ async fn in_the_middle(stage: &Stage, scene: &mut Scene<'_>) -> anyhow::Result<(
     Ok(())
 }
 
-pub(super) async fn the_controller_no_pod_runs_ahead_and_none_is_lost(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn without_controller_no_pod_runs_ahead_or_is_lost(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, "stopped-without-controller", 3).await?;
     in_the_middle(stage, &mut scene).await?;
     let why = scene.until_denied("web-2").await?;
@@ -60,7 +60,7 @@ pub(super) async fn the_controller_no_pod_runs_ahead_and_none_is_lost(stage: &St
     Ok(())
 }
 
-pub(super) async fn the_policy_pods_go_on_and_claims_follow(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn without_policy_pods_go_on_and_claims_follow(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, "stopped-without-policy", 3).await?;
     {
         let served = Served::start(stage, &scene, &json!({})).await?;
@@ -92,8 +92,11 @@ async fn nothing_is_withdrawn(scene: &Scene<'_>) -> anyhow::Result<()> {
         Ok((!output.stderr.contains("has been modified")).then_some(output))
     });
     let output = answered.await?;
-    let said = "error: nothing was withdrawn: expected the policy to take the annotation claim-rollout.io/withdraw";
-    ensure!(output.code == Some(1) && output.stderr.starts_with(said), "{output:?}");
+    let message = "error: nothing was withdrawn: expected the policy to take the annotation claim-rollout.io/withdraw";
+    ensure!(
+        output.code == Some(1) && output.stderr.starts_with(message),
+        "{output:?}"
+    );
     let annotations = &scene.set().await?["metadata"]["annotations"];
     ensure!(annotations.get("claim-rollout.io/withdraw").is_none(), "{annotations}");
     ensure!(
@@ -112,7 +115,7 @@ async fn have_it_ask_again(scene: &Scene<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn both_it_is_a_plain_statefulset(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn without_both_it_is_a_plain_statefulset(stage: &Stage) -> anyhow::Result<()> {
     let mut scene = Scene::with_set(stage, "stopped-without-both", 3).await?;
     in_the_middle_apart(stage, &mut scene).await?;
     have_it_ask_again(&scene).await?;

@@ -21,11 +21,11 @@ async fn described(scene: &Scene<'_>, kind: &str, name: &str) -> anyhow::Result<
     let ours = events
         .lines()
         .filter_map(|line| line.split_once("claim-rollout.io/controller"));
-    let said = ours.map(|(before, message)| {
+    let lines = ours.map(|(before, message)| {
         let words: Vec<&str> = before.split_whitespace().take(2).collect();
         format!("{}: {}", words.join(" "), message.trim())
     });
-    Ok(said.collect())
+    Ok(lines.collect())
 }
 
 async fn wait(scene: &Scene<'_>, seconds: u32) -> anyhow::Result<(bool, String)> {
@@ -35,7 +35,7 @@ async fn wait(scene: &Scene<'_>, seconds: u32) -> anyhow::Result<(bool, String)>
     Ok((output.success, output.stdout + &output.stderr))
 }
 
-pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn kubectl_shows_the_rollout_and_waits_for_its_end(stage: &Stage) -> anyhow::Result<()> {
     let scene = Scene::with_set(stage, "stopped-words", 3).await?;
     stage.barriers.hold_claim(&scene.namespace, "data-web-1");
     scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
@@ -48,21 +48,21 @@ pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: 
     ensure!(lines == [head.clone(), row("1 1 RollingOut")], "{lines:?}");
     let all = scene.done(&["get", "all"], "").await?.stdout;
     ensure!(all.contains("\nclaimrollout.claim-rollout.io/web "), "{all}");
-    let (met, said) = wait(&scene, 1).await?;
+    let (met, output) = wait(&scene, 1).await?;
     ensure!(
-        !met && said == "error: timed out waiting for the condition on claimrollouts/web\n",
-        "{said}"
+        !met && output == "error: timed out waiting for the condition on claimrollouts/web\n",
+        "{output}"
     );
 
     stage.barriers.open(&scene.namespace);
-    let (met, said) = wait(&scene, 60).await?;
+    let (met, output) = wait(&scene, 60).await?;
     ensure!(
-        met && said == "claimrollout.claim-rollout.io/web condition met\n",
-        "{said}"
+        met && output == "claimrollout.claim-rollout.io/web condition met\n",
+        "{output}"
     );
     let lines = table(&scene).await?;
     ensure!(lines == [head, row("3 3 Complete")], "{lines:?}");
-    scene.until_told("ClaimRolloutComplete").await?;
+    scene.until_event("ClaimRolloutComplete").await?;
     let mut of_set = described(&scene, "statefulset", "web").await?;
     let ready = |claim: &str| format!("Normal ClaimReady: {claim}: capacity 2Gi");
     let updated = |claim: &str| format!("Normal ClaimUpdated: {claim}: revision {revision}, storage 2Gi");
@@ -77,7 +77,7 @@ pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: 
         format!("Normal ClaimsStaged: revision {revision}: 3 claims of data follow, highest ordinal first"),
     ];
     // Events of the same second are in any order; the barrier held for longer.
-    let place = |line: &String| of_set.iter().position(|said| said == line);
+    let place = |line: &String| of_set.iter().position(|event| event == line);
     let (before, after) = ([&expected[7], &expected[6]], [&expected[3], &expected[4]]);
     let sorted = before
         .iter()
@@ -91,19 +91,19 @@ pub(super) async fn kubectl_tells_what_is_going_on_and_waits_for_its_end(stage: 
         of_claim == [ready("data-web-1"), updated("data-web-1")],
         "{of_claim:#?}"
     );
-    the_next_wish_is_waited_for_by_its_revision(&scene).await
+    kubectl_waits_for_the_next_revision(&scene).await
 }
 
 /// Right after another change the conditions may still be those of the last one, so the wait is for the revision first.
-async fn the_next_wish_is_waited_for_by_its_revision(scene: &Scene<'_>) -> anyhow::Result<()> {
+async fn kubectl_waits_for_the_next_revision(scene: &Scene<'_>) -> anyhow::Result<()> {
     scene.target(&with_image(&manifest(3, "3Gi"), "2")).await?;
     let revision = text(&scene.staged_change().await?["revision"]);
     let seen = format!("--for=jsonpath={{.spec.revision}}={revision}");
     scene
         .done(&["wait", &seen, "claimrollout/web", "--timeout=60s"], "")
         .await?;
-    let (met, said) = wait(scene, 60).await?;
-    ensure!(met, "{said}");
+    let (met, output) = wait(scene, 60).await?;
+    ensure!(met, "{output}");
     for claim in scene.claims().await? {
         ensure!(claim["status"]["capacity"]["storage"] == "3Gi", "{claim:#}");
     }
