@@ -113,13 +113,13 @@ impl Case {
 }
 
 /// Objects in the API server.
-struct Scene {
+struct ClusterState {
     sets: Api<StatefulSet>,
     pods: Api<Pod>,
     claims: Api<PersistentVolumeClaim>,
 }
 
-impl Scene {
+impl ClusterState {
     async fn claims(&self) -> anyhow::Result<BTreeMap<String, Vec<OwnerReference>>> {
         let claims = self.claims.list(&ListParams::default()).await?;
         let owners = claims.into_iter().map(|claim| {
@@ -179,13 +179,13 @@ fn owner(owner: &OwnerReference) -> Owner {
 }
 
 /// Creates the StatefulSets, and adds another owner to the PVCs that need one.
-async fn prepare(scene: &Scene, client: &kube::Client, cases: &[Case]) -> anyhow::Result<()> {
+async fn prepare(state: &ClusterState, client: &kube::Client, cases: &[Case]) -> anyhow::Result<()> {
     for case in cases {
-        scene.sets.create(&PostParams::default(), &case.set()?).await?;
+        state.sets.create(&PostParams::default(), &case.set()?).await?;
     }
     for case in cases {
         eventually("the Pods to be ready", PATIENCE, async || {
-            let status = scene.sets.get(&case.name).await?.status.unwrap_or_default();
+            let status = state.sets.get(&case.name).await?.status.unwrap_or_default();
             Ok((status.ready_replicas == Some(2)).then_some(()))
         })
         .await?;
@@ -202,12 +202,12 @@ async fn prepare(scene: &Scene, client: &kube::Client, cases: &[Case]) -> anyhow
         // The API server allows only one controller, so another controller replaces the StatefulSet as the owner.
         let mut owners: Vec<Value> = Vec::new();
         if case.other == Other::Owner {
-            let claim = scene.claims.get(&name).await?.metadata;
+            let claim = state.claims.get(&name).await?.metadata;
             owners = serde_json::from_value(serde_json::to_value(claim.owner_references)?)?;
         }
         owners.push(other);
         let patch = Patch::Merge(json!({"metadata": {"ownerReferences": owners}}));
-        scene.claims.patch(&name, &PatchParams::default(), &patch).await?;
+        state.claims.patch(&name, &PatchParams::default(), &patch).await?;
     }
     Ok(())
 }
@@ -216,18 +216,18 @@ async fn prepare(scene: &Scene, client: &kube::Client, cases: &[Case]) -> anyhow
 async fn claims_are_deleted_and_kept_as_forecast() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
-    let scene = Scene {
+    let state = ClusterState {
         sets: Api::default_namespaced(client.clone()),
         pods: Api::default_namespaced(client.clone()),
         claims: Api::default_namespaced(client.clone()),
     };
     let cases = cases();
-    prepare(&scene, &client, &cases).await?;
+    prepare(&state, &client, &cases).await?;
     tokio::time::sleep(MOMENT).await;
     let mut stay = BTreeSet::new();
     let mut counts = [0; 2];
     for case in &cases {
-        for (name, fate) in scene.foretell(case).await? {
+        for (name, fate) in state.foretell(case).await? {
             match fate {
                 Fate::Stays => {
                     counts[0] += 1;
@@ -240,9 +240,9 @@ async fn claims_are_deleted_and_kept_as_forecast() -> anyhow::Result<()> {
     }
     assert_eq!(counts, [24, 8], "what stays and what goes");
     for case in &cases {
-        case.happen(&scene.sets).await?;
+        case.happen(&state.sets).await?;
     }
-    let names = async || Ok::<_, anyhow::Error>(scene.claims().await?.into_keys().collect::<BTreeSet<_>>());
+    let names = async || Ok::<_, anyhow::Error>(state.claims().await?.into_keys().collect::<BTreeSet<_>>());
     let deleted = eventually("the claims to go", PATIENCE, async || {
         Ok((names().await? == stay).then_some(()))
     });

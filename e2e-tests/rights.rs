@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cluster::{Cluster, Entry, eventually};
 use crate::policy_host::documents;
-use crate::scenarios::scene::text;
+use crate::scenarios::namespace::text;
 
 /// A watch is logged when it ends, a moment after its client.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options, Output, eventually};
 use crate::installation::{ACCOUNT, Installation, NAMESPACE, USER};
-use crate::scenarios::scene::{STAGED, plain_manifest, text};
+use crate::scenarios::namespace::{STAGED, plain_manifest, text};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -59,7 +59,7 @@ const FORGERIES: [Attempt; 3] = [ATTEMPTS[0], ATTEMPTS[2], ATTEMPTS[6]];
 const ALLOWED: &str = "allowed";
 
 /// A namespace, and the users in it.
-struct Ground<'a> {
+struct TestedNamespace<'a> {
     cluster: &'a Cluster,
     namespace: String,
     judges: Judges,
@@ -96,7 +96,7 @@ fn rights(namespace: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": roles.concat()})
 }
 
-impl Ground<'_> {
+impl TestedNamespace<'_> {
     async fn kubectl(&self, user: Option<&Path>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let admin = self.cluster.kubeconfig();
         let kubeconfig = user.unwrap_or(&admin).to_str().context("a path in UTF-8")?;
@@ -257,7 +257,7 @@ impl Ground<'_> {
         Ok(())
     }
 
-    async fn play(&self, attempts: &[Attempt]) -> anyhow::Result<()> {
+    async fn run(&self, attempts: &[Attempt]) -> anyhow::Result<()> {
         let owner = self.prepare().await?;
         let beyond = ceilings::BEYOND
             .iter()
@@ -284,7 +284,7 @@ impl Ground<'_> {
 }
 
 /// Runs the attempts against all judges, with a controller with these settings.
-async fn played(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyhow::Result<()> {
+async fn run_attempts(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let validates_only = policy["mode"] == "ValidateOnly";
     let installation = Installation::but_in(&[&namespace_of(Judges::Guard)], &cluster, policy).await?;
@@ -293,7 +293,7 @@ async fn played(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyh
     let settings = settings.to_str().context("a path in UTF-8")?;
     let controller = installation.start_controller(&["--settings", settings]).await?;
     for judges in JUDGES {
-        let ground = Ground {
+        let ns = TestedNamespace {
             cluster: &cluster,
             namespace: namespace_of(judges),
             judges,
@@ -302,8 +302,8 @@ async fn played(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyh
             bob: cluster.kubeconfig_for("bob", &[])?,
             controller: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
         };
-        let played = ground.play(attempts).await;
-        played.with_context(|| format!("{judges:?}:\n{}", controller.log()))?;
+        let result = ns.run(attempts).await;
+        result.with_context(|| format!("{judges:?}:\n{}", controller.log()))?;
     }
     drop(controller);
     installation.stop().await?;
@@ -313,11 +313,11 @@ async fn played(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyh
 
 #[tokio::test(flavor = "multi_thread")]
 async fn user_without_pvc_rights_changes_no_pvc_through_us() -> anyhow::Result<()> {
-    played(ceilings::settings(), &ceilings::settings(), &ATTEMPTS).await
+    run_attempts(ceilings::settings(), &ceilings::settings(), &ATTEMPTS).await
 }
 
 /// The state after an uninstall: the controller still rolls out what it finds.
 #[tokio::test(flavor = "multi_thread")]
 async fn forged_change_without_mutation_changes_no_pvc() -> anyhow::Result<()> {
-    played(json!({"mode": "ValidateOnly"}), &json!({}), &FORGERIES).await
+    run_attempts(json!({"mode": "ValidateOnly"}), &json!({}), &FORGERIES).await
 }

@@ -2,13 +2,13 @@
 
 use anyhow::ensure;
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
 use crate::cluster::Output;
-use crate::scenarios::scene::{Scene, plain_manifest};
+use crate::scenarios::namespace::{TestNamespace, plain_manifest};
 
 /// Applies a StatefulSet of this size and image as the field manager `ops`.
-async fn apply(scene: &Scene<'_>, size: &str, image: u32) -> anyhow::Result<Output> {
+async fn apply(ns: &TestNamespace<'_>, size: &str, image: u32) -> anyhow::Result<Output> {
     let set = plain_manifest(0, size).replace("example/main:1", &format!("example/main:{image}"));
     let arguments = [
         "apply",
@@ -18,39 +18,36 @@ async fn apply(scene: &Scene<'_>, size: &str, image: u32) -> anyhow::Result<Outp
         "-f",
         "-",
     ];
-    scene.done(&arguments, &set).await
+    ns.done(&arguments, &set).await
 }
 
-pub(super) async fn apply_of_live_templates_withdraws_and_update_does_not(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("going-back").await?;
-    let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
-    apply(scene, "1Gi", 1).await?;
+pub(super) async fn apply_of_live_templates_withdraws_and_update_does_not(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("going-back").await?;
+    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    apply(ns, "1Gi", 1).await?;
     // Managed fields have times in whole seconds, and most of these requests fall into one second.
     for image in 2..7 {
-        apply(scene, "2Gi", image).await?;
-        ensure!(!scene.staged_change().await?.is_null(), "nothing was staged");
-        let output = apply(scene, "1Gi", image + 1).await?;
+        apply(ns, "2Gi", image).await?;
+        ensure!(!ns.staged_change().await?.is_null(), "nothing was staged");
+        let output = apply(ns, "1Gi", image + 1).await?;
         ensure!(
             output.stderr.contains("withdrew data 1Gi -> 2Gi"),
             "{image}: {output:?}"
         );
         ensure!(
-            scene.staged_change().await?.is_null(),
+            ns.staged_change().await?.is_null(),
             "{image}: the staged change is still there"
         );
     }
 
-    apply(scene, "2Gi", 7).await?;
-    let change = scene.staged_change().await?;
+    apply(ns, "2Gi", 7).await?;
+    let change = ns.staged_change().await?;
     for image in 8..10 {
         let image = format!("main=example/main:{image}");
         let arguments = ["set", "image", "statefulset/web", &image, "--field-manager=ops"];
-        let output = scene.done(&arguments, "").await?;
+        let output = ns.done(&arguments, "").await?;
         ensure!(output.stderr.is_empty(), "{output:?}");
-        ensure!(
-            scene.staged_change().await? == change,
-            "an update by the manager withdrew"
-        );
+        ensure!(ns.staged_change().await? == change, "an update by the manager withdrew");
     }
     Ok(())
 }

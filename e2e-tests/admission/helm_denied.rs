@@ -3,10 +3,10 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use super::Stage;
+use super::Environment;
 use super::helm::{Release, VERSION, warns};
 use super::served::Policies;
-use crate::scenarios::scene::{staged_change, text};
+use crate::scenarios::namespace::{staged_change, text};
 
 /// The ways in which Helm writes: server-side apply, or a patch that Helm computes; each with and without force.
 const WAYS: [&[&str]; 4] = [
@@ -29,29 +29,27 @@ const DENIED: [(&str, &[&str], &str); 9] = [
     ("size=2Gi,replicas=1", &[], "data-web-1"),
 ];
 
-pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("helm-denied").await?;
-    let policies = Policies::of_sets(&[scene])?
+pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("helm-denied").await?;
+    let policies = Policies::of_sets(&[ns])?
         .with("maxStorage", &json!({"*": "4Gi"}))
         .and_retention("Deny")?;
-    let _served = policies.serve(stage).await?;
+    let _served = policies.serve(env).await?;
     let rights = ["--verb=*", "--resource=statefulsets.apps,secrets"];
-    scene
-        .done(&[&["create", "role", "helm"][..], &rights].concat(), "")
+    ns.done(&[&["create", "role", "helm"][..], &rights].concat(), "")
         .await?;
-    scene
-        .done(&["create", "rolebinding", "helm", "--role=helm", "--user=bob"], "")
+    ns.done(&["create", "rolebinding", "helm", "--role=helm", "--user=bob"], "")
         .await?;
-    let release = Release { scene, way: WAYS[0] };
+    let release = Release { ns, way: WAYS[0] };
     let installed = release.upgraded(VERSION, "retention=Delete,size=1Gi", &[]).await?;
     ensure!(installed.success, "{installed:?}");
-    let set = scene.settled().await?;
-    let before = (text(&set["metadata"]["uid"]), scene.pods().await?);
+    let set = ns.settled().await?;
+    let before = (text(&set["metadata"]["uid"]), ns.pods().await?);
     for way in WAYS {
-        let release = Release { scene, way };
+        let release = Release { ns, way };
         let allowed = release.upgraded(VERSION, "retention=Delete,size=2Gi", &[]).await?;
         ensure!(allowed.success, "{way:?}: {allowed:?}");
-        let staged = staged_change(&scene.set().await?)?;
+        let staged = staged_change(&ns.set().await?)?;
         ensure!(
             staged["templates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi",
             "{way:?}: {staged:#}"
@@ -68,9 +66,9 @@ pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(stage: &Sta
                 warns(&answer, "") && answer.stderr.contains(message),
                 "{row}: {answer:?}"
             );
-            let set = scene.set().await?;
+            let set = ns.set().await?;
             ensure!(
-                (text(&set["metadata"]["uid"]), scene.pods().await?) == before,
+                (text(&set["metadata"]["uid"]), ns.pods().await?) == before,
                 "{row}: {set:#}"
             );
             ensure!(staged_change(&set)? == staged, "{row}: {set:#}");

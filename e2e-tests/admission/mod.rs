@@ -21,19 +21,19 @@ mod verbs;
 
 use crate::cluster::{Cluster, Options};
 use crate::installation::Controllers;
-use crate::play::{Report, scenarios};
 use crate::policy_host::{Module, Runtime};
-use crate::scenarios::scene::Scene;
+use crate::runner::{Report, scenarios};
+use crate::scenarios::namespace::TestNamespace;
 
 /// What the scenarios share.
-pub(crate) struct Stage {
+pub(crate) struct Environment {
     cluster: Cluster,
     client: kube::Client,
     module: Module,
     controllers: Controllers,
 }
 
-impl Stage {
+impl Environment {
     async fn new() -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::default()).await?;
         let client = cluster.client().await?;
@@ -48,17 +48,17 @@ impl Stage {
     }
 
     /// Creates a namespace.
-    async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
-        Scene::new(&self.cluster, &self.client, namespace).await
+    async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
+        TestNamespace::new(&self.cluster, &self.client, namespace).await
     }
 
     /// Creates namespaces.
-    async fn scenes(&self, namespaces: &[&str]) -> anyhow::Result<Vec<Scene<'_>>> {
-        futures::future::try_join_all(namespaces.iter().map(|namespace| self.scene(namespace))).await
+    async fn namespaces(&self, namespaces: &[&str]) -> anyhow::Result<Vec<TestNamespace<'_>>> {
+        futures::future::try_join_all(namespaces.iter().map(|namespace| self.namespace(namespace))).await
     }
 }
 
-scenarios![Stage;
+scenarios![Environment;
     new_claims::new_replica_after_staged_growth_gets_claim_at_target,
     new_claims::without_claim_policy_new_claim_starts_small_and_is_expanded,
     new_claims::new_claim_of_two_possible_sets_is_left_alone,
@@ -86,10 +86,10 @@ scenarios![Stage;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn requests_of_users_have_the_intended_effect() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let stage = Stage::new().await?;
+    let env = Environment::new().await?;
     report.print("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
+    report.run(&env, SCENARIOS).await;
     report.end()?;
-    stage.cluster.stop();
+    env.cluster.stop();
     Ok(())
 }

@@ -4,16 +4,16 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
 use crate::cluster::{EXPANDABLE, eventually};
-use crate::scenarios::scene::{PATIENCE, Scene, manifest, text};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, text};
 
 /// Waits until a PVC has everything that it asks for.
-async fn settled(scene: &Scene<'_>, name: &str) -> anyhow::Result<Value> {
-    let what = format!("{name} in {}", scene.namespace);
+async fn settled(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
+    let what = format!("{name} in {}", ns.namespace);
     let claim = eventually(&what, PATIENCE, async || {
-        let claims = scene.claims().await?;
+        let claims = ns.claims().await?;
         let claim = claims.into_iter().find(|claim| claim["metadata"]["name"] == name);
         Ok(claim.filter(|claim| claim["status"]["phase"] == "Bound"))
     });
@@ -28,13 +28,13 @@ fn revision(claim: &Value) -> &Value {
     &claim["metadata"]["labels"]["claim-rollout.io/revision"]
 }
 
-pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("new-claims").await?;
-    let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
-    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
-    scene.settled().await?;
-    let old = scene.claims().await?;
-    let class = if stage.cluster.modifies_volumes() { "gold" } else { "" };
+pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("new-claims").await?;
+    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.settled().await?;
+    let old = ns.claims().await?;
+    let class = if env.cluster.modifies_volumes() { "gold" } else { "" };
     let mut target = manifest(1, "2Gi").replace(
         "- metadata: {name: data}",
         "- metadata: {name: data, labels: {tier: a}}",
@@ -42,13 +42,13 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(stage: 
     if !class.is_empty() {
         target.push_str(&format!("      volumeAttributesClassName: {class}\n"));
     }
-    scene.done(&["apply", "-f", "-"], &target).await?;
-    let change = scene.staged_change().await?;
+    ns.done(&["apply", "-f", "-"], &target).await?;
+    let change = ns.staged_change().await?;
     let asked = served.claims();
-    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    scene.settled().await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.settled().await?;
 
-    let created = settled(scene, "data-web-1").await?;
+    let created = settled(ns, "data-web-1").await?;
     ensure!(
         size(&created) == "2Gi" && created["status"]["capacity"]["storage"] == "2Gi",
         "{created:#}"
@@ -61,7 +61,7 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(stage: 
     ];
     ensure!(class.is_empty() || classes == [class, class], "{created:#}");
     ensure!(served.claims() == asked + 1, "asked {} times", served.claims() - asked);
-    ensure!(scene.claims().await?[0] == old[0], "the old claim was written");
+    ensure!(ns.claims().await?[0] == old[0], "the old claim was written");
 
     // A PVC that another user creates is not changed, and the policy is not called.
     let claim = json!({
@@ -71,8 +71,8 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(stage: 
             "resources": {"requests": {"storage": "1Gi"}},
         },
     });
-    scene.done(&["create", "-f", "-"], &claim.to_string()).await?;
-    let foreign = settled(scene, "data-web-2").await?;
+    ns.done(&["create", "-f", "-"], &claim.to_string()).await?;
+    let foreign = settled(ns, "data-web-2").await?;
     ensure!(size(&foreign) == "1Gi" && revision(&foreign).is_null(), "{foreign:#}");
     ensure!(
         served.claims() == asked + 1,
@@ -81,24 +81,26 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(stage: 
     Ok(())
 }
 
-pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(stage: &Stage) -> anyhow::Result<()> {
-    let mut scene = stage.scene("new-claims-down").await?;
-    let _sets = Policies::of_sets(&[&scene])?.serve(stage).await?;
-    let claims = Policies::of_claims(&[&scene])?.serve(stage).await?;
-    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
-    scene.settled().await?;
-    scene.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
+pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
+    env: &Environment,
+) -> anyhow::Result<()> {
+    let mut ns = env.namespace("new-claims-down").await?;
+    let _sets = Policies::of_sets(&[&ns])?.serve(env).await?;
+    let claims = Policies::of_claims(&[&ns])?.serve(env).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.settled().await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
     claims.lose().await?;
-    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    scene.settled().await?;
-    let created = settled(&scene, "data-web-1").await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.settled().await?;
+    let created = settled(&ns, "data-web-1").await?;
     ensure!(size(&created) == "1Gi" && revision(&created).is_null(), "{created:#}");
 
-    let pods = scene.pods().await?;
-    scene.controller = Some(stage.controllers.start(&["--namespace", &scene.namespace]).await?);
-    scene.until_complete(2, "2Gi").await?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
-    let written = scene.writes_since(0).await?;
+    let pods = ns.pods().await?;
+    ns.controller = Some(env.controllers.start(&["--namespace", &ns.namespace]).await?);
+    ns.until_complete(2, "2Gi").await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let written = ns.writes_since(0).await?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
@@ -109,29 +111,27 @@ fn named(set: &str, template: &str, size: &str) -> String {
         .replace("name: data", &format!("name: {template}"))
 }
 
-pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("new-claims-ambiguous").await?;
-    let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
+pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("new-claims-ambiguous").await?;
+    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
     // data-web-1-0 is the first PVC of `web-1` and of `1`; data-web-1 can only be of `web`.
     for (set, template) in [("web-1", "data"), ("1", "data-web"), ("web", "data")] {
-        scene.done(&["apply", "-f", "-"], &named(set, template, "1Gi")).await?;
-        let output = scene.done(&["apply", "-f", "-"], &named(set, template, "2Gi")).await?;
+        ns.done(&["apply", "-f", "-"], &named(set, template, "1Gi")).await?;
+        let output = ns.done(&["apply", "-f", "-"], &named(set, template, "2Gi")).await?;
         ensure!(
             output.stderr.contains(&format!("staged {template} 1Gi -> 2Gi")),
             "{output:?}"
         );
     }
     let asked = served.claims();
-    scene
-        .done(&["scale", "statefulset", "web-1", "--replicas=1"], "")
-        .await?;
-    let ambiguous = settled(scene, "data-web-1-0").await?;
+    ns.done(&["scale", "statefulset", "web-1", "--replicas=1"], "").await?;
+    let ambiguous = settled(ns, "data-web-1-0").await?;
     ensure!(
         size(&ambiguous) == "1Gi" && revision(&ambiguous).is_null(),
         "{ambiguous:#}"
     );
-    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    let certain = settled(scene, "data-web-1").await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    let certain = settled(ns, "data-web-1").await?;
     ensure!(
         size(&certain) == "2Gi" && !text(revision(&certain)).is_empty(),
         "{certain:#}"
@@ -139,11 +139,9 @@ pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(stage: &Stage) 
     ensure!(served.claims() == asked + 3, "asked {} times", served.claims() - asked);
 
     // Without the other StatefulSet the name is not ambiguous.
-    scene.done(&["delete", "statefulset", "1"], "").await?;
-    scene
-        .done(&["scale", "statefulset", "web-1", "--replicas=2"], "")
-        .await?;
-    let second = settled(scene, "data-web-1-1").await?;
+    ns.done(&["delete", "statefulset", "1"], "").await?;
+    ns.done(&["scale", "statefulset", "web-1", "--replicas=2"], "").await?;
+    let second = settled(ns, "data-web-1-1").await?;
     ensure!(
         size(&second) == "2Gi" && !text(revision(&second)).is_empty(),
         "{second:#}"

@@ -3,9 +3,9 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
-use crate::scenarios::scene::{STAGED, Scene, manifest, plain_manifest, staged_change};
+use crate::scenarios::namespace::{STAGED, TestNamespace, manifest, plain_manifest, staged_change};
 
 const PHASE: &str = "claim-rollout.io/phase";
 
@@ -57,16 +57,16 @@ const REQUESTS: [(About, &[&str]); 8] = [
 ];
 
 /// Sends one request, first as a dry run.
-async fn send(scene: &Scene<'_>, about: About, arguments: &[&str]) -> anyhow::Result<()> {
-    let before = scene.settled().await?;
+async fn send(ns: &TestNamespace<'_>, about: About, arguments: &[&str]) -> anyhow::Result<()> {
+    let before = ns.settled().await?;
     if arguments[0] != "rollout" {
-        let output = scene.done(&[arguments, &["--dry-run=server"]].concat(), "").await?;
+        let output = ns.done(&[arguments, &["--dry-run=server"]].concat(), "").await?;
         ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
-        ensure!(scene.set().await? == before, "{arguments:?}: a dry run changed the set");
+        ensure!(ns.set().await? == before, "{arguments:?}: a dry run changed the set");
     }
-    let output = scene.done(arguments, "").await?;
+    let output = ns.done(arguments, "").await?;
     ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
-    let after = scene.set().await?;
+    let after = ns.set().await?;
     let generation = |set: &Value| set["metadata"]["generation"].as_u64().unwrap_or_default();
     let steps = u64::from(about == About::Spec);
     ensure!(
@@ -83,38 +83,35 @@ async fn send(scene: &Scene<'_>, about: About, arguments: &[&str]) -> anyhow::Re
 }
 
 /// Sends all requests to one StatefulSet, and then deletes it.
-async fn live(scene: &Scene<'_>) -> anyhow::Result<()> {
+async fn live(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     for (about, arguments) in REQUESTS {
-        send(scene, about, arguments).await?;
+        send(ns, about, arguments).await?;
     }
-    let before = scene.settled().await?;
-    let claims = scene.claims().await?;
+    let before = ns.settled().await?;
+    let claims = ns.claims().await?;
     let delete = ["delete", "statefulset", "web"];
-    let output = scene.done(&[&delete[..], &["--dry-run=server"]].concat(), "").await?;
+    let output = ns.done(&[&delete[..], &["--dry-run=server"]].concat(), "").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
-    ensure!(scene.set().await? == before, "a dry run changed the set");
-    let output = scene.done(&delete, "").await?;
+    ensure!(ns.set().await? == before, "a dry run changed the set");
+    let output = ns.done(&delete, "").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
-    ensure!(scene.set().await.is_err(), "the set is still there");
+    ensure!(ns.set().await.is_err(), "the set is still there");
     let uids = |claims: &[Value]| {
         claims
             .iter()
             .map(|claim| claim["metadata"]["uid"].clone())
             .collect::<Vec<_>>()
     };
-    ensure!(
-        uids(&scene.claims().await?) == uids(&claims),
-        "claims went with the set"
-    );
+    ensure!(uids(&ns.claims().await?) == uids(&claims), "claims went with the set");
     Ok(())
 }
 
-pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(env: &Environment) -> anyhow::Result<()> {
     let (plain, staged) = (
-        &stage.scene("others-plain").await?,
-        &stage.scene("others-staged").await?,
+        &env.namespace("others-plain").await?,
+        &env.namespace("others-staged").await?,
     );
-    let served = Policies::of_sets(&[plain, staged])?.and_pods()?.serve(stage).await?;
+    let served = Policies::of_sets(&[plain, staged])?.and_pods()?.serve(env).await?;
     plain.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
     let before = served.sets();
     live(plain).await?;

@@ -3,10 +3,10 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
 use crate::installation::USER;
-use crate::scenarios::scene::{Scene, are_as_written, manifest, plain_manifest, text};
+use crate::scenarios::namespace::{TestNamespace, are_as_written, manifest, plain_manifest, text};
 
 const SWITCH: [&str; 4] = [
     "annotate",
@@ -16,50 +16,50 @@ const SWITCH: [&str; 4] = [
 ];
 
 /// bob sends a request that would change PVCs. The policy denies it, and nothing is stored.
-async fn denied(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<()> {
-    let before = scene.set().await?;
+async fn denied(ns: &TestNamespace<'_>, arguments: &[&str], input: &str) -> anyhow::Result<()> {
+    let before = ns.set().await?;
     for dry in [&["--dry-run=server"][..], &[]] {
-        let output = scene.kubectl(&[arguments, &["--as=bob"], dry].concat(), input).await?;
+        let output = ns.kubectl(&[arguments, &["--as=bob"], dry].concat(), input).await?;
         let sentence = format!(
             "user bob cannot patch persistentvolumeclaims in namespace {}",
-            scene.namespace
+            ns.namespace
         );
         ensure!(
             !output.success && output.stderr.contains(&sentence),
             "{arguments:?}: {output:?}"
         );
     }
-    ensure!(scene.set().await? == before, "{arguments:?}: the set was written");
+    ensure!(ns.set().await? == before, "{arguments:?}: the set was written");
     Ok(())
 }
 
 /// A user sends a request, and kubectl prints this warning.
 async fn warned(
-    scene: &Scene<'_>,
+    ns: &TestNamespace<'_>,
     user: &str,
     arguments: &[&str],
     input: &str,
     expected: &str,
 ) -> anyhow::Result<Value> {
     let user = format!("--as={user}");
-    let output = scene.done(&[arguments, &[&user]].concat(), input).await?;
+    let output = ns.done(&[arguments, &[&user]].concat(), input).await?;
     ensure!(output.stderr.contains(expected), "{arguments:?}: {output:?}");
-    scene.staged_change().await
+    ns.staged_change().await
 }
 
-pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("two-users").await?;
-    let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
-    scene.give_rights_to_alice_and_bob().await?;
-    scene.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
-    scene.settled().await?;
-    let claims = scene.claims().await?;
+pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("two-users").await?;
+    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    ns.give_rights_to_alice_and_bob().await?;
+    ns.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
+    ns.settled().await?;
+    let claims = ns.claims().await?;
     let apply = ["apply", "-f", "-"];
 
     // The new update policy alone rolls out the staged change.
-    denied(scene, &SWITCH, "").await?;
+    denied(ns, &SWITCH, "").await?;
     let change = warned(
-        scene,
+        ns,
         "alice",
         &SWITCH,
         "",
@@ -75,11 +75,11 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(stage:
     let withdraw = |change: &Value| format!("claim-rollout.io/withdraw={}", text(&change["revision"]));
     let annotate = ["annotate", "statefulset", "web"];
     let back = withdraw(&change);
-    let change = warned(scene, "bob", &[&annotate[..], &[&back]].concat(), "", "withdrew ").await?;
+    let change = warned(ns, "bob", &[&annotate[..], &[&back]].concat(), "", "withdrew ").await?;
     ensure!(change.is_null(), "{change:#}");
-    denied(scene, &apply, &manifest(1, "2Gi")).await?;
+    denied(ns, &apply, &manifest(1, "2Gi")).await?;
     let change = warned(
-        scene,
+        ns,
         "alice",
         &apply,
         &manifest(1, "2Gi"),
@@ -88,7 +88,7 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(stage:
     .await?;
     let back = withdraw(&change);
     let change = warned(
-        scene,
+        ns,
         "bob",
         &[&annotate[..], &[&back]].concat(),
         "",
@@ -99,14 +99,14 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(stage:
 
     // A change that was staged without reaching PVCs reaches them by the new update policy.
     let later = plain_manifest(1, "3Gi");
-    denied(scene, &apply, &later).await?;
-    let change = warned(scene, "alice", &apply, &later, "existing claims stay as they are").await?;
+    denied(ns, &apply, &later).await?;
+    let change = warned(ns, "alice", &apply, &later, "existing claims stay as they are").await?;
     ensure!(change["updatePolicy"] == "OnClaimDelete", "{change:#}");
-    denied(scene, &SWITCH, "").await?;
-    let kept = warned(scene, "alice", &SWITCH, "", "").await?;
+    denied(ns, &SWITCH, "").await?;
+    let kept = warned(ns, "alice", &SWITCH, "", "").await?;
     ensure!(kept == change, "{kept:#}");
 
-    ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
-    ensure!(scene.writes_of(USER).await?.is_empty(), "something was rolled out");
+    ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
+    ensure!(ns.writes_of(USER).await?.is_empty(), "something was rolled out");
     Ok(())
 }

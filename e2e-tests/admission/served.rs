@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use crate::cluster::eventually;
 use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
-use crate::scenarios::scene::Scene;
+use crate::scenarios::namespace::TestNamespace;
 
 /// The account of the StatefulSet controller.
 pub(super) const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
@@ -26,17 +26,17 @@ pub(super) struct Policies {
 
 impl Policies {
     /// The shipped object for StatefulSets, for these namespaces only.
-    pub(super) fn of_sets(scenes: &[&Scene<'_>]) -> anyhow::Result<Self> {
+    pub(super) fn of_sets(all: &[&TestNamespace<'_>]) -> anyhow::Result<Self> {
         Ok(Self {
             shipped: vec![Shipped::sets()?],
-            namespaces: scenes.iter().map(|scene| scene.namespace.clone()).collect(),
+            namespaces: all.iter().map(|ns| ns.namespace.clone()).collect(),
             unconditional: false,
         })
     }
 
     /// The shipped object for PVCs, for these namespaces only.
-    pub(super) fn of_claims(scenes: &[&Scene<'_>]) -> anyhow::Result<Self> {
-        let mut policies = Self::of_sets(scenes)?.and_claims()?;
+    pub(super) fn of_claims(all: &[&TestNamespace<'_>]) -> anyhow::Result<Self> {
+        let mut policies = Self::of_sets(all)?.and_claims()?;
         policies.shipped.remove(0);
         Ok(policies)
     }
@@ -74,12 +74,12 @@ impl Policies {
     }
 
     /// Starts a policy-server with these objects, and returns when the API server calls each of them.
-    pub(super) async fn serve<'a>(self, stage: &'a Stage) -> anyhow::Result<Served<'a>> {
+    pub(super) async fn serve<'a>(self, env: &'a Environment) -> anyhow::Result<Served<'a>> {
         let mut policies = Vec::new();
         let mut registrations = Vec::new();
         for mut shipped in self.shipped {
             shipped.name = format!("{}.{}", shipped.name, self.namespaces[0]);
-            policies.push(shipped.policy(&stage.module)?);
+            policies.push(shipped.policy(&env.module)?);
             let mut registration = shipped.registration();
             if self.unconditional {
                 registration = registration.unconditionally();
@@ -89,15 +89,15 @@ impl Policies {
             }
             registrations.push(registration);
         }
-        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&stage.cluster).await?)).await?;
+        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&env.cluster).await?)).await?;
         let served = Served {
-            stage,
+            env,
             host,
             registrations,
             namespace: self.namespaces[0].clone(),
         };
         for registration in &served.registrations {
-            served.host.register(&stage.client, registration).await?;
+            served.host.register(&env.client, registration).await?;
         }
         served.until_called().await?;
         Ok(served)
@@ -121,7 +121,7 @@ fn probe(retention: &Value) -> Value {
 
 /// A running policy-server.
 pub(super) struct Served<'a> {
-    stage: &'a Stage,
+    env: &'a Environment,
     host: PolicyHost,
     registrations: Vec<Registration>,
     namespace: String,
@@ -176,7 +176,7 @@ impl Served<'_> {
                     self.until_asked(policy, &["delete", "statefulset", "probe"], &Value::Null)
                         .await?;
                 }
-                _ => self.host.until_called(&self.stage.client, registration).await?,
+                _ => self.host.until_called(&self.env.client, registration).await?,
             }
         }
         Ok(())
@@ -195,7 +195,7 @@ impl Served<'_> {
             "--namespace",
             &self.namespace,
         ];
-        let uid = self.stage.cluster.kubectl(&uid, "").await?.stdout;
+        let uid = self.env.cluster.kubectl(&uid, "").await?.stdout;
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": "probe", "ownerReferences": [
@@ -231,7 +231,7 @@ impl Served<'_> {
 
     async fn kubectl(&self, arguments: &[&str], input: &Value) -> anyhow::Result<()> {
         let arguments = [arguments, &["--namespace", &self.namespace]].concat();
-        let output = self.stage.cluster.kubectl(&arguments, &input.to_string()).await?;
+        let output = self.env.cluster.kubectl(&arguments, &input.to_string()).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scenarios::scene::plain_manifest;
+use crate::scenarios::namespace::plain_manifest;
 
 /// The arguments and the standard input of kubectl.
 pub(super) struct Shape {

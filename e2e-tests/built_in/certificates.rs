@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::Stage;
+use super::Environment;
 use super::server::{ACCOUNT, Server, lead_to, secret, until_asked};
 use crate::cluster::Cluster;
 use crate::installation::NAMESPACE;
@@ -36,9 +36,9 @@ async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
 
 /// A second replica uses the existing certificate. A replica that starts when the certificate is due makes a new one,
 /// which is trusted beside the first.
-pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: &Stage) -> anyhow::Result<()> {
-    let cluster = &stage.cluster;
-    ensure!(stage.server.made() == 1, "the first has made one");
+pub(super) async fn another_replica_shares_the_certificate_and_renews_it(env: &Environment) -> anyhow::Result<()> {
+    let cluster = &env.cluster;
+    ensure!(env.server.made() == 1, "the first has made one");
     ensure!(authorities(cluster).await? == [1; 5]);
     let path = secret(cluster).await?;
     ensure!(path.is_some(), "no path was made");
@@ -61,7 +61,7 @@ pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: 
     ensure!(authorities(cluster).await? == [2; 5]);
 
     // The first replica still shows the old certificate.
-    lead_to(cluster, stage.server.address()).await?;
+    lead_to(cluster, env.server.address()).await?;
     until_asked(cluster).await?;
     ensure!(
         authorities(cluster).await? == [2; 5],

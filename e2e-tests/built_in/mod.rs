@@ -8,21 +8,21 @@ mod server;
 
 use crate::cluster::{Cluster, Options};
 use crate::installation::{Controllers, manifest_applied};
-use crate::play::{Report, scenarios};
 use crate::rights::granted_rights_are_the_used_rights;
-use crate::scenarios::scene::Scene;
+use crate::runner::{Report, scenarios};
+use crate::scenarios::namespace::TestNamespace;
 use server::ACCOUNT;
 pub(crate) use server::Server;
 
 /// What the scenarios share.
-struct Stage {
+struct Environment {
     cluster: Cluster,
     controllers: Controllers,
     client: kube::Client,
     server: Server,
 }
 
-scenarios![Stage;
+scenarios![Environment;
     requests::grown_set_grows_its_claims_with_a_warning,
     requests::disallowed_change_is_denied_with_a_reason,
     requests::user_without_claim_rights_is_denied,
@@ -31,7 +31,7 @@ scenarios![Stage;
     requests::scale_down_names_the_deleted_claims,
 ];
 
-impl Stage {
+impl Environment {
     async fn build() -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::default()).await?;
         let controllers = Controllers::install(&cluster).await?;
@@ -45,32 +45,32 @@ impl Stage {
     }
 
     /// Creates a namespace with a controller.
-    async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
-        let mut scene = Scene::new(&self.cluster, &self.client, namespace).await?;
-        scene.controller = Some(self.controllers.start(&["--namespace", namespace]).await?);
-        Ok(scene)
+    async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
+        let mut ns = TestNamespace::new(&self.cluster, &self.client, namespace).await?;
+        ns.controller = Some(self.controllers.start(&["--namespace", namespace]).await?);
+        Ok(ns)
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_kubewarden_the_api_server_asks_the_webhook() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let stage = Stage::build().await?;
+    let env = Environment::build().await?;
     report.print("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
+    report.run(&env, SCENARIOS).await;
     report
-        .play_one(
+        .run_one(
             "certificates::another_replica_shares_the_certificate_and_renews_it",
-            certificates::another_replica_shares_the_certificate_and_renews_it(&stage),
+            certificates::another_replica_shares_the_certificate_and_renews_it(&env),
         )
         .await;
     report
-        .play_one(
+        .run_one(
             "rights::what_deploy_gives_is_what_is_used",
-            granted_rights_are_the_used_rights(&stage.cluster, "webhook/rbac.yaml", ACCOUNT, &[]),
+            granted_rights_are_the_used_rights(&env.cluster, "webhook/rbac.yaml", ACCOUNT, &[]),
         )
         .await;
     report.end()?;
-    stage.cluster.stop();
+    env.cluster.stop();
     Ok(())
 }

@@ -7,22 +7,22 @@ use super::helm;
 use crate::built_in::Server;
 use crate::cluster::{Cluster, Options};
 use crate::installation::{Controllers, NAMESPACE};
-use crate::scenarios::scene::{Scene, manifest, with_image};
+use crate::scenarios::namespace::{TestNamespace, manifest, with_image};
 
 /// A StatefulSet whose Pods wait for PVCs: no controller runs that expands them.
 async fn waiting<'a>(
     cluster: &'a Cluster,
     client: &kube::Client,
     controllers: &Controllers,
-) -> anyhow::Result<Scene<'a>> {
-    let mut scene = Scene::new(cluster, client, "waiting").await?;
-    scene.controller = Some(controllers.start(&["--namespace", "waiting"]).await?);
-    scene.target(&manifest(2, "1Gi")).await?;
-    scene.settled().await?;
-    scene.controller.as_mut().context("a controller")?.terminate().await?;
-    scene.target(&with_image(&manifest(2, "2Gi"), "2")).await?;
-    scene.until_denied("web-1").await?;
-    Ok(scene)
+) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = TestNamespace::new(cluster, client, "waiting").await?;
+    ns.controller = Some(controllers.start(&["--namespace", "waiting"]).await?);
+    ns.target(&manifest(2, "1Gi")).await?;
+    ns.settled().await?;
+    ns.controller.as_mut().context("a controller")?.terminate().await?;
+    ns.target(&with_image(&manifest(2, "2Gi"), "2")).await?;
+    ns.until_denied("web-1").await?;
+    Ok(ns)
 }
 
 /// The parts of a StatefulSet that the StatefulSet controller does not write.
@@ -116,8 +116,8 @@ async fn release_installed_upgraded_uninstalled_changes_no_set() -> anyhow::Resu
 
     // No Pods run here, so the Service has no endpoint.
     server.stand_for_the_service(&cluster).await?;
-    let scene = waiting(&cluster, &client, &controllers).await?;
-    let (set, pods) = (scene.set().await?, scene.pods().await?);
+    let ns = waiting(&cluster, &client, &controllers).await?;
+    let (set, pods) = (ns.set().await?, ns.pods().await?);
     let hooks = ["get", "hooks", "claim-rollout", "--namespace", NAMESPACE];
     let hooks = cluster.run("helm", &hooks, &[], "").await?;
     ensure!(hooks.success && hooks.stdout.trim().is_empty(), "{hooks:?}");
@@ -127,12 +127,12 @@ async fn release_installed_upgraded_uninstalled_changes_no_set() -> anyhow::Resu
     ensure!(uninstalled.success, "{uninstalled:?}");
     server.terminate().await?;
     uninstall_leaves_only_the_definition(&cluster).await?;
-    let after = scene.set().await?;
+    let after = ns.set().await?;
     ensure!(users(&after) == users(&set), "before: {set:#}; after: {after:#}");
     // Without the policy no Pod waits.
-    scene.done(&["set", "env", "statefulset/web", "A=b"], "").await?;
-    scene.settled().await?;
-    let now = scene.pods().await?;
+    ns.done(&["set", "env", "statefulset/web", "A=b"], "").await?;
+    ns.settled().await?;
+    let now = ns.pods().await?;
     ensure!(now[0] != pods[0] && now[1] != pods[1], "a Pod is still the old one");
     cluster.stop();
     Ok(())

@@ -12,12 +12,12 @@ mod watching;
 use serde_json::Value;
 
 use crate::cluster::{Options, Output};
+use crate::environment::Environment;
 use crate::installation::binary;
-use crate::play::{Report, scenarios};
-use crate::scenarios::scene::{Scene, manifest};
-use crate::stage::Stage;
+use crate::runner::{Report, scenarios};
+use crate::scenarios::namespace::{TestNamespace, manifest};
 
-scenarios![Stage;
+scenarios![Environment;
     documented::document_shows_command_output,
     plans::rollout_follows_the_plan,
     plans::new_image_pods_replaced_after_their_claims_as_planned,
@@ -36,18 +36,17 @@ scenarios![Stage;
 ];
 
 /// Creates a namespace with a controller and a StatefulSet of three replicas of 1Gi, all Ready.
-async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
-    let scene = stage.scene(namespace).await?;
-    scene.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
-    scene.until_ready(3).await?;
-    Ok(scene)
+async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = env.namespace(namespace).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
+    ns.until_ready(3).await?;
+    Ok(ns)
 }
 
 /// `claim-rollout` in this namespace, as the administrator.
-pub(crate) async fn run(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
-    let arguments = [arguments, &["--namespace", &scene.namespace]].concat();
-    scene
-        .cluster
+pub(crate) async fn run(ns: &TestNamespace<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    let arguments = [arguments, &["--namespace", &ns.namespace]].concat();
+    ns.cluster
         .run(&binary()?.to_string_lossy(), &arguments, &[], input)
         .await
 }
@@ -61,9 +60,9 @@ fn items(output: &Output) -> anyhow::Result<Vec<Value>> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn command_output_matches_what_happens() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let stage = Stage::build(Options::expanding_in(300)).await?;
+    let env = Environment::build(Options::expanding_in(300)).await?;
     report.print("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
+    report.run(&env, SCENARIOS).await;
     report.end()?;
-    stage.strike().await
+    env.stop().await
 }

@@ -2,14 +2,14 @@
 
 use anyhow::ensure;
 
-use super::{Stage, items, run, scene};
-use crate::scenarios::scene::manifest;
+use super::{Environment, items, ns, run};
+use crate::scenarios::namespace::manifest;
 
-pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "watched").await?;
+pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "watched").await?;
     let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
-    scene.done(&["apply", "-f", "-"], &new).await?;
-    let output = run(&scene, &["watch", "web"], "").await?;
+    ns.done(&["apply", "-f", "-"], &new).await?;
+    let output = run(&ns, &["watch", "web"], "").await?;
     ensure!(output.code == Some(0) && output.stderr.is_empty(), "{output:?}");
     let lines: Vec<&str> = output.stdout.lines().collect();
     // The highest ordinal first. Changes of PVCs are collected for a moment, changes of Pods are not, so the audit log
@@ -33,28 +33,28 @@ pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(stage: &
     Ok(())
 }
 
-pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "several").await?;
-    scene.apply(3, "2Gi").await?;
-    scene.until_complete(3, "2Gi").await?;
+pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "several").await?;
+    ns.apply(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
     let other = manifest(1, "1Gi").replace("web", "other");
-    scene.done(&["apply", "-f", "-"], &other).await?;
-    let names = run(&scene, &["status", "web", "other", "-o", "name"], "").await?;
+    ns.done(&["apply", "-f", "-"], &other).await?;
+    let names = run(&ns, &["status", "web", "other", "-o", "name"], "").await?;
     ensure!(
         names.stdout == "statefulset.apps/other\nclaimrollout.claim-rollout.io/web\n",
         "{names:?}"
     );
-    let all = run(&scene, &["status", "-o", "name"], "").await?;
+    let all = run(&ns, &["status", "-o", "name"], "").await?;
     ensure!(
         all.stdout == "claimrollout.claim-rollout.io/web\n",
         "only what is rolled out: {all:?}"
     );
-    let document = items(&run(&scene, &["status", "web", "-o", "json"], "").await?)?;
+    let document = items(&run(&ns, &["status", "web", "-o", "json"], "").await?)?;
     ensure!(
         document[0]["complete"] == true && document[0]["claims"][0]["name"] == "data-web-2",
         "{document:#?}"
     );
-    let missing = run(&scene, &["status", "web", "nobody"], "").await?;
+    let missing = run(&ns, &["status", "web", "nobody"], "").await?;
     let expected = "error: expected a StatefulSet \"nobody\", but found none\n";
     ensure!(
         (missing.code, missing.stderr.as_str()) == (Some(1), expected),

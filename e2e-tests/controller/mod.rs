@@ -9,10 +9,10 @@ mod settings;
 mod unblock;
 
 use crate::cluster::Options;
-use crate::play::{Report, scenarios};
-use crate::stage::Stage;
+use crate::environment::Environment;
+use crate::runner::{Report, scenarios};
 
-scenarios![Stage;
+scenarios![Environment;
     history::every_target_is_kept_and_not_adopted_by_a_statefulset,
     lease::one_of_two_leads_and_the_other_takes_over,
     settings::policy_object_with_other_setting_is_reported,
@@ -22,23 +22,23 @@ scenarios![Stage;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn controller_program_does_what_operators_expect() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let stage = Stage::build(Options::default()).await?;
+    let env = Environment::build(Options::default()).await?;
     report.print("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
+    report.run(&env, SCENARIOS).await;
     let name = "inquire::driver_error_of_slow_claim_is_in_the_claimrollout";
-    let play = inquire::driver_error_of_slow_claim_is_in_the_claimrollout(&stage);
-    report.play_one(name, play).await;
-    let play = lease::an_api_server_that_is_away_is_waited_for(&stage);
+    let scenario = inquire::driver_error_of_slow_claim_is_in_the_claimrollout(&env);
+    report.run_one(name, scenario).await;
+    let scenario = lease::an_api_server_that_is_away_is_waited_for(&env);
     report
-        .play_one("lease::an_api_server_that_is_away_is_waited_for", play)
+        .run_one("lease::an_api_server_that_is_away_is_waited_for", scenario)
         .await;
     // Runs last: by now the other controllers have used all rights, and their watches have ended.
     report
-        .play_one(
+        .run_one(
             "rights::what_deploy_gives_is_what_is_used",
-            rights::what_deploy_gives_is_what_is_used(&stage),
+            rights::what_deploy_gives_is_what_is_used(&env),
         )
         .await;
     report.end()?;
-    stage.strike().await
+    env.stop().await
 }

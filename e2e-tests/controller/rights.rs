@@ -1,6 +1,6 @@
 //! The rights of the controller compared with its requests.
 
-use super::Stage;
+use super::Environment;
 use crate::installation::ACCOUNT;
 use crate::rights::granted_rights_are_the_used_rights;
 
@@ -16,6 +16,6 @@ const UNSEEN: [(&str, &str); 2] = [
     ),
 ];
 
-pub(super) async fn what_deploy_gives_is_what_is_used(stage: &Stage) -> anyhow::Result<()> {
-    granted_rights_are_the_used_rights(&stage.cluster, "controller/rbac.yaml", ACCOUNT, &UNSEEN).await
+pub(super) async fn what_deploy_gives_is_what_is_used(env: &Environment) -> anyhow::Result<()> {
+    granted_rights_are_the_used_rights(&env.cluster, "controller/rbac.yaml", ACCOUNT, &UNSEEN).await
 }

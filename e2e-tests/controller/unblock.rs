@@ -6,10 +6,10 @@ use anyhow::ensure;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use crate::cluster::{DRIVER, eventually};
 use crate::installation::USER;
-use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
 /// After this many failures the next attempt waits for 16 seconds.
 const FAILURES: usize = 5;
@@ -17,8 +17,8 @@ const FAILURES: usize = 5;
 const AT_ONCE: Duration = Duration::from_secs(8);
 
 /// How often an apply of a PVC failed.
-async fn failures(scene: &Scene<'_>) -> anyhow::Result<usize> {
-    let writes = scene.writes_of(USER).await?;
+async fn failures(ns: &TestNamespace<'_>) -> anyhow::Result<usize> {
+    let writes = ns.writes_of(USER).await?;
     let refused = |resource: &str, code| resource == "persistentvolumeclaims" && code == 403;
     Ok(writes
         .iter()
@@ -27,8 +27,8 @@ async fn failures(scene: &Scene<'_>) -> anyhow::Result<usize> {
 }
 
 /// The open watches of the controller on these resources.
-fn watches(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
-    let controller = scene.controller.as_ref();
+fn watches(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
+    let controller = ns.controller.as_ref();
     let metrics = controller.map_or(Ok((0, String::new())), |controller| controller.get("/metrics"))?;
     let open = metrics
         .1
@@ -48,51 +48,49 @@ fn watches(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
 
 /// Waits for a long backoff, removes the obstacle, and waits for the PVC.
 async fn unblock(
-    scene: &Scene<'_>,
+    ns: &TestNamespace<'_>,
     size: &str,
     obstacle: impl AsyncFnOnce() -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let before = failures(scene).await?;
+    let before = failures(ns).await?;
     eventually("the apply to be refused again and again", PATIENCE, async || {
-        Ok((failures(scene).await? >= before + FAILURES).then_some(()))
+        Ok((failures(ns).await? >= before + FAILURES).then_some(()))
     })
     .await?;
-    ensure!(watches(scene)?.len() == 1, "only what was named: {:?}", watches(scene)?);
+    ensure!(watches(ns)?.len() == 1, "only what was named: {:?}", watches(ns)?);
     obstacle().await?;
     let removed = Instant::now();
-    scene.until_complete(2, size).await?;
+    ns.until_complete(2, size).await?;
     let waited = removed.elapsed();
-    ensure!(waited < AT_ONCE, "it took {waited:?}\n{}", scene.log());
-    ensure!(watches(scene)?.is_empty(), "{:?}", watches(scene)?);
+    ensure!(waited < AT_ONCE, "it took {waited:?}\n{}", ns.log());
+    ensure!(watches(ns)?.is_empty(), "{:?}", watches(ns)?);
     Ok(())
 }
 
-pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("unblock").await?;
-    let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(stage.client.clone());
+pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(env: &Environment) -> anyhow::Result<()> {
+    let ns = env.namespace("unblock").await?;
+    let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(env.client.clone());
     let class = json!({"metadata": {"name": "unblock"}, "provisioner": DRIVER, "allowVolumeExpansion": true});
     classes
         .create(&PostParams::default(), &serde_json::from_value(class)?)
         .await?;
     let web = |size| manifest(2, size).replace("storageClassName: expandable", "storageClassName: unblock");
-    scene.done(&["apply", "-f", "-"], &web("1Gi")).await?;
-    scene.until_ready(2).await?;
-    ensure!(watches(&scene)?.is_empty(), "{:?}", watches(&scene)?);
+    ns.done(&["apply", "-f", "-"], &web("1Gi")).await?;
+    ns.until_ready(2).await?;
+    ensure!(watches(&ns)?.is_empty(), "{:?}", watches(&ns)?);
 
     // The quota has room at the start, and none when the second PVC is due.
-    scene.partition(1).await?;
-    scene.done(&["apply", "-f", "-"], &web("2Gi")).await?;
+    ns.partition(1).await?;
+    ns.done(&["apply", "-f", "-"], &web("2Gi")).await?;
     let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
-    scene.until_reported("the first claim to be ready", first).await?;
-    scene
-        .done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
+    ns.until_reported("the first claim to be ready", first).await?;
+    ns.done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
         .await?;
-    scene.until_quota("used", "3Gi").await?;
-    scene.partition(0).await?;
-    unblock(&scene, "2Gi", async || {
+    ns.until_quota("used", "3Gi").await?;
+    ns.partition(0).await?;
+    unblock(&ns, "2Gi", async || {
         let raised = r#"{"spec":{"hard":{"requests.storage":"20Gi"}}}"#;
-        scene
-            .done(&["patch", "quota", "storage", "--patch", raised], "")
+        ns.done(&["patch", "quota", "storage", "--patch", raised], "")
             .await
             .map(drop)
     })
@@ -105,27 +103,24 @@ pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(stage:
         Ok(())
     };
     expansion(false).await?;
-    scene.done(&["apply", "-f", "-"], &web("3Gi")).await?;
-    unblock(&scene, "3Gi", async || expansion(true).await).await?;
+    ns.done(&["apply", "-f", "-"], &web("3Gi")).await?;
+    unblock(&ns, "3Gi", async || expansion(true).await).await?;
 
     let limits = |most: &str| {
         let limits = json!([{"type": "PersistentVolumeClaim", "max": {"storage": most}}]);
         json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "claims"}, "spec": {"limits": limits}})
     };
     let limit = async |most: &str| {
-        scene
-            .done(&["apply", "-f", "-"], &limits(most).to_string())
+        ns.done(&["apply", "-f", "-"], &limits(most).to_string())
             .await
             .map(drop)
     };
     // The policy dry-runs an apply of the PVC at admission, so the limit comes later.
-    scene
-        .done(&["annotate", "statefulset", "web", "claim-rollout.io/paused=true"], "")
+    ns.done(&["annotate", "statefulset", "web", "claim-rollout.io/paused=true"], "")
         .await?;
-    scene.done(&["apply", "-f", "-"], &web("5Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &web("5Gi")).await?;
     limit("4Gi").await?;
-    scene
-        .done(&["annotate", "statefulset", "web", "claim-rollout.io/paused-"], "")
+    ns.done(&["annotate", "statefulset", "web", "claim-rollout.io/paused-"], "")
         .await?;
-    unblock(&scene, "5Gi", async || limit("5Gi").await).await
+    unblock(&ns, "5Gi", async || limit("5Gi").await).await
 }

@@ -4,27 +4,27 @@
 
 mod documented;
 mod drifts;
+mod environment;
 mod installed;
 mod sets;
-mod stage;
 
-use stage::Stage;
+use environment::Environment;
 
-use crate::play::Report;
+use crate::runner::Report;
 
 /// Runs these scenarios in order.
-macro_rules! play {
-    ($report:ident, $stage:ident; $($file:ident :: $name:ident),* $(,)?) => {
-        $($report.play_one(concat!(stringify!($file), "::", stringify!($name)), $file::$name(&mut $stage)).await;)*
+macro_rules! run_in_order {
+    ($report:ident, $env:ident; $($file:ident :: $name:ident),* $(,)?) => {
+        $($report.run_one(concat!(stringify!($file), "::", stringify!($name)), $file::$name(&mut $env)).await;)*
     };
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let mut stage = Stage::build().await?;
+    let mut env = Environment::build().await?;
     report.print("the cluster is up");
-    play![report, stage;
+    run_in_order![report, env;
         drifts::drift_finds_differing_claims,
         drifts::drift_finds_missing_and_foreign_claims,
         drifts::drift_finds_staged_changes,
@@ -41,6 +41,6 @@ async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
         installed::user_without_rights_gets_an_error,
     ];
     report.end()?;
-    stage.strike();
+    env.stop();
     Ok(())
 }

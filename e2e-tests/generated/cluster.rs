@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::choices::Choices;
 use super::set::{TEMPLATES, put, retention};
-use super::words::{KEYS, NAMESPACE, SET, STATEFUL_SET_CONTROLLER, TEXTS, UID, size, trouble};
+use super::values::{KEYS, NAMESPACE, SET, STATEFUL_SET_CONTROLLER, TEXTS, UID, size, trouble};
 
 /// The answers of one cluster: the same answer to the same lookup, always.
 #[derive(Clone, Debug, Default)]

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::choices::Choices;
 use super::set::{TEMPLATES, annotate, put, retention, serve, strategy, templates_mut};
 use super::staged::forged;
-use super::words::{TEXTS, key, odd_size, size, trouble};
+use super::values::{TEXTS, key, odd_size, size, trouble};
 
 /// What the edits of one review depend on.
-pub(crate) struct Scene {
+pub(crate) struct EditContext {
     /// The staged change of the old StatefulSet: its templates and its annotation.
     pub(crate) staged: Option<(Value, String)>,
     /// `options.fieldManager`
@@ -16,13 +16,13 @@ pub(crate) struct Scene {
 }
 
 /// Makes one edit of the new StatefulSet.
-pub(crate) fn edit(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices) {
+pub(crate) fn edit(set: &mut Value, context: &mut EditContext, choices: &mut dyn Choices) {
     match choices.below(24) {
         1..=7 => of_templates(set, choices),
-        8..=9 => of_our_keys(set, scene, choices),
-        10..=11 => ask_for_the_staged(set, scene),
-        12 => go_back(set, scene, choices),
-        13..=14 => of_the_staged_change(set, scene, choices),
+        8..=9 => of_our_keys(set, context, choices),
+        10..=11 => ask_for_the_staged(set, context),
+        12 => go_back(set, context, choices),
+        13..=14 => of_the_staged_change(set, context, choices),
         15..=18 => of_the_rest(set, choices),
         19 => of_the_shape(set, choices),
         20..=21 => of_the_strategy(set, choices),
@@ -148,8 +148,8 @@ fn frozen(template: &mut Value, choices: &mut dyn Choices) {
 }
 
 /// The annotations of users, and those that users should not write.
-fn of_our_keys(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
-    let revision = scene.staged.as_ref().and_then(|(_, change)| {
+fn of_our_keys(set: &mut Value, context: &EditContext, choices: &mut dyn Choices) {
+    let revision = context.staged.as_ref().and_then(|(_, change)| {
         let change: Value = serde_json::from_str(change).ok()?;
         Some(change["revision"].as_str()?.to_owned())
     });
@@ -171,21 +171,21 @@ fn of_our_keys(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
 }
 
 /// The request asks for the staged templates again.
-fn ask_for_the_staged(set: &mut Value, scene: &Scene) {
-    if let Some((templates, _)) = &scene.staged {
+fn ask_for_the_staged(set: &mut Value, context: &EditContext) {
+    if let Some((templates, _)) = &context.staged {
         put(set, &["spec", "volumeClaimTemplates"], templates.clone());
     }
 }
 
 /// The request withdraws: by client-side apply, or by server-side apply.
-fn go_back(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices) {
+fn go_back(set: &mut Value, context: &mut EditContext, choices: &mut dyn Choices) {
     let templates = &set["spec"]["volumeClaimTemplates"];
     if choices.one_in(2) {
         let last = json!({"spec": {"volumeClaimTemplates": templates}}).to_string();
         annotate(set, "kubectl.kubernetes.io/last-applied-configuration", &last);
         return;
     }
-    scene.manager = "helm";
+    context.manager = "helm";
     let owned = if choices.one_in(3) {
         json!({"f:spec": {"f:replicas": {}}})
     } else {
@@ -200,8 +200,8 @@ fn go_back(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices) {
 }
 
 /// The staged change is removed, or a user writes one.
-fn of_the_staged_change(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
-    let change = scene.staged.as_ref().map_or("{}", |(_, change)| change);
+fn of_the_staged_change(set: &mut Value, context: &EditContext, choices: &mut dyn Choices) {
+    let change = context.staged.as_ref().map_or("{}", |(_, change)| change);
     if choices.one_in(3) {
         if let Some(Value::Object(annotations)) = set.pointer_mut("/metadata/annotations") {
             annotations.remove("claim-rollout.io/staged");

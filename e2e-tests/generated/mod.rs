@@ -10,15 +10,15 @@ mod set;
 mod settings;
 pub(crate) mod spelling;
 mod staged;
-mod words;
+mod values;
 
 use serde_json::{Value, json};
 
 use choices::Choices;
 use cluster::Cluster;
-use edits::Scene;
+use edits::EditContext;
 use set::{annotate, put};
-use words::{CONTROLLER, NAMESPACE, SET, TEXTS};
+use values::{CONTROLLER, NAMESPACE, SET, TEXTS};
 
 /// A review, and the cluster that answers its lookups.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Case {
 pub(crate) fn case(choices: &mut dyn Choices) -> Case {
     let settings = settings::settings(choices);
     let mut old = set::set(choices);
-    let scene = Scene {
+    let context = EditContext {
         staged: staged(&mut old, choices),
         manager: choices.word(&["kubectl", "helm", ""]),
     };
@@ -51,10 +51,10 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
         16..=17 => create(&old, choices),
         18..=19 => cluster::claim_request(choices),
         20 => cluster::scale_request(choices),
-        21..=22 => kruise(&old, scene, choices),
+        21..=22 => kruise(&old, context, choices),
         23 => other(&old, choices),
         24..=26 => cluster::pod_request(choices),
-        _ => update(&old, scene, choices),
+        _ => update(&old, context, choices),
     };
     put(&mut request, &["uid"], json!("0c1f6d2e-6f0a-4a55-9d0e-3f8b1a1c2d4e"));
     put(&mut request, &["dryRun"], json!(choices.one_in(4)));
@@ -69,7 +69,7 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
             "object",
             "oldObject",
         ]);
-        put(&mut request, &[part], words::trouble(choices));
+        put(&mut request, &[part], values::trouble(choices));
     }
     Case {
         request,
@@ -108,16 +108,16 @@ fn ready(change: &str, choices: &mut dyn Choices) -> String {
     (*choices.pick(&[&*format!("{revision}.0"), &*format!("{revision}.2"), "x.1", "x"])).to_owned()
 }
 
-fn update(old: &Value, mut scene: Scene, choices: &mut dyn Choices) -> Value {
+fn update(old: &Value, mut context: EditContext, choices: &mut dyn Choices) -> Value {
     let mut object = old.clone();
     for _ in 0..choices.below(5) {
-        edits::edit(&mut object, &mut scene, choices);
+        edits::edit(&mut object, &mut context, choices);
     }
     let mut request = about_set("UPDATE", choices);
     put(
         &mut request,
         &["options"],
-        json!({"kind": "UpdateOptions", "fieldManager": scene.manager}),
+        json!({"kind": "UpdateOptions", "fieldManager": context.manager}),
     );
     put(&mut request, &["object"], object);
     put(&mut request, &["oldObject"], old.clone());
@@ -126,13 +126,13 @@ fn update(old: &Value, mut scene: Scene, choices: &mut dyn Choices) -> Value {
 
 /// The creation of a StatefulSet, or an audit scan: without an old object.
 fn create(old: &Value, choices: &mut dyn Choices) -> Value {
-    let mut scene = Scene {
+    let mut context = EditContext {
         staged: None,
         manager: "kubectl",
     };
     let mut object = old.clone();
     for _ in 0..choices.below(3) {
-        edits::edit(&mut object, &mut scene, choices);
+        edits::edit(&mut object, &mut context, choices);
     }
     let mut request = about_set("CREATE", choices);
     put(&mut request, &["object"], object);
@@ -143,8 +143,8 @@ fn create(old: &Value, choices: &mut dyn Choices) -> Value {
 }
 
 /// A StatefulSet of OpenKruise.
-fn kruise(old: &Value, scene: Scene, choices: &mut dyn Choices) -> Value {
-    let mut request = update(old, scene, choices);
+fn kruise(old: &Value, context: EditContext, choices: &mut dyn Choices) -> Value {
+    let mut request = update(old, context, choices);
     put(&mut request, &["kind", "group"], json!("apps.kruise.io"));
     put(&mut request, &["kind", "version"], json!("v1beta1"));
     for part in ["object", "oldObject"] {
@@ -169,7 +169,7 @@ fn other(old: &Value, choices: &mut dyn Choices) -> Value {
         0 => {}
         1 => put(&mut request, &["subResource"], json!("status")),
         2 => put(&mut request, &["kind", "kind"], json!("Deployment")),
-        _ => put(&mut request, &["object"], words::trouble(choices)),
+        _ => put(&mut request, &["object"], values::trouble(choices)),
     }
     request
 }

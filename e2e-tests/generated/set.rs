@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::choices::Choices;
-use super::words::{NAMESPACE, SET, TEXTS, UID, key, small_size};
+use super::values::{NAMESPACE, SET, TEXTS, UID, key, small_size};
 
 /// The names of templates.
 pub(crate) const TEMPLATES: [&str; 4] = ["data", "logs", "wal.v2", "data-1"];

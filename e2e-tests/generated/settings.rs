@@ -4,7 +4,7 @@ use claim_rollout::wire::validate_settings;
 use serde_json::{Map, Value, json};
 
 use super::choices::Choices;
-use super::words::trouble;
+use super::values::trouble;
 
 /// Every setting of the design with its values, the default first. A setting that this version does not have is left
 /// out.

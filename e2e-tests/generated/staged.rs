@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::choices::Choices;
 use super::edits;
 use super::set::templates_mut;
-use super::words::UID;
+use super::values::UID;
 
 /// A target of a StatefulSet: its templates after some edits, and the valid annotation for them. None if the edits make
 /// the templates invalid.

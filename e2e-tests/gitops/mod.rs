@@ -5,9 +5,9 @@
 
 mod argo;
 mod beside;
+mod cycle;
 mod others;
 mod paths;
-mod story;
 mod tools;
 mod waiting;
 
@@ -15,13 +15,13 @@ use anyhow::{Context as _, ensure};
 use futures::FutureExt as _;
 
 use crate::cluster::{Driver, Options};
-use crate::play::{Report, scenarios};
-use crate::stage::Stage;
+use crate::environment::Environment;
+use crate::runner::{Report, scenarios};
 use tools::{TOOLS, Tool};
 
 const DOCUMENT: &str = include_str!("../../docs/gitops.md");
 
-scenarios![Stage;
+scenarios![Environment;
     beside::argo_respecting_ignored_differences_sends_old_templates,
     beside::argo_replace_keeps_the_set_unless_forced,
     beside::denied_forced_apply_keeps_the_set,
@@ -38,14 +38,14 @@ fn rows() -> impl Iterator<Item = &'static str> {
 }
 
 /// Checks that the row of a tool in the document is the result of its scenario.
-async fn row_is_documented(stage: &Stage, tool: &Tool) -> anyhow::Result<()> {
-    let [more, after, back] = story::cells(stage, tool).await?;
+async fn row_is_documented(env: &Environment, tool: &Tool) -> anyhow::Result<()> {
+    let [more, after, back] = cycle::cells(env, tool).await?;
     let row = format!("| {} | {more} | {after} | {back} |", tool.name);
     ensure!(
         rows().any(|documented| documented == row),
         "docs/gitops.md should contain\n{row}"
     );
-    let shown = waiting::shows(stage, tool).await.context("while Pods wait")?;
+    let shown = waiting::shows(env, tool).await.context("while Pods wait")?;
     ensure!(
         shown == [after.clone(), after],
         "while Pods wait, and at the end: {shown:?}"
@@ -74,14 +74,14 @@ async fn document_shows_what_the_tools_show() -> anyhow::Result<()> {
         driver,
         ..Options::default()
     };
-    let stage = Stage::build(options).await?;
+    let env = Environment::build(options).await?;
     report.print("the cluster is up");
-    let plays = TOOLS.iter().map(|tool| {
-        let play = row_is_documented(&stage, tool).boxed_local();
-        (format!("row::{}", tool.namespace), play)
+    let scenarios = TOOLS.iter().map(|tool| {
+        let scenario = row_is_documented(&env, tool).boxed_local();
+        (format!("row::{}", tool.namespace), scenario)
     });
-    report.play_all(plays.collect()).await;
-    report.play(&stage, SCENARIOS).await;
+    report.run_all(scenarios.collect()).await;
+    report.run(&env, SCENARIOS).await;
     report.end()?;
-    stage.strike().await
+    env.stop().await
 }

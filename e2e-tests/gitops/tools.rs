@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::argo::{TEMPLATES, server_side_diff, three_way_diff};
 use super::others::{diff_of_inputs, has_drifted, json_diff, plan};
 use super::paths::{differences, without};
-use crate::scenarios::scene::Scene;
+use crate::scenarios::namespace::TestNamespace;
 
 /// A row: the tool, its namespace in the test, and its methods.
 pub(super) struct Tool {
@@ -143,29 +143,29 @@ impl Sync {
     }
 
     /// Sends the request, and returns the StatefulSet.
-    pub(super) async fn send(self, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<Value> {
+    pub(super) async fn send(self, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<Value> {
         match self {
             Self::ClientSide(manager) => {
                 let manager = format!("--field-manager={manager}");
                 let arguments = ["apply", &manager, "-o", "json", "-f", "-"];
-                let output = scene.done(&arguments, &manifest.to_string()).await?;
+                let output = ns.done(&arguments, &manifest.to_string()).await?;
                 Ok(serde_json::from_str(&output.stdout)?)
             }
-            Self::ServerSide { manager, force } => apply(scene, manifest, manager, force, false).await,
+            Self::ServerSide { manager, force } => apply(ns, manifest, manager, force, false).await,
         }
     }
 }
 
 /// Server-side apply, or the answer to a dry run of it.
 async fn apply(
-    scene: &Scene<'_>,
+    ns: &TestNamespace<'_>,
     manifest: &Value,
     manager: &str,
     force: bool,
     dry_run: bool,
 ) -> anyhow::Result<Value> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "StatefulSet"));
-    let api: Api<DynamicObject> = Api::namespaced_with(scene.client.clone(), &scene.namespace, &resource);
+    let api: Api<DynamicObject> = Api::namespaced_with(ns.client.clone(), &ns.namespace, &resource);
     let params = PatchParams {
         dry_run,
         force,
@@ -180,14 +180,14 @@ impl Tool {
     /// the last sync.
     pub(super) async fn shows(
         &self,
-        scene: &Scene<'_>,
+        ns: &TestNamespace<'_>,
         last: &Value,
         manifest: &Value,
     ) -> anyhow::Result<BTreeSet<String>> {
-        let live = scene.set().await?;
-        let dry_run = || apply(scene, manifest, self.sync.manager(), true, true);
+        let live = ns.set().await?;
+        let dry_run = || apply(ns, manifest, self.sync.manager(), true, true);
         Ok(match self.compare {
-            Compare::KubectlDiff => self.kubectl_diff(scene, manifest).await?,
+            Compare::KubectlDiff => self.kubectl_diff(ns, manifest).await?,
             Compare::ThreeWay { ignored } => three_way_diff(manifest, &live, ignored)?,
             Compare::ServerSideDiff { webhooks } => {
                 server_side_diff(&dry_run().await?, &live, self.sync.manager(), webhooks)
@@ -201,13 +201,13 @@ impl Tool {
 
     /// The difference between the two objects that `kubectl diff` writes into folders for `diff`; here they are
     /// printed.
-    async fn kubectl_diff(&self, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<BTreeSet<String>> {
+    async fn kubectl_diff(&self, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<BTreeSet<String>> {
         let way = match self.sync {
             Sync::ClientSide(_) => &["--server-side=false"][..],
             Sync::ServerSide { .. } => &["--server-side", "--force-conflicts"],
         };
-        let arguments = [&["diff", "-f", "-", "--namespace", &scene.namespace], way].concat();
-        let print = scene.cluster.folder().join(format!("print-{}", scene.namespace));
+        let arguments = [&["diff", "-f", "-", "--namespace", &ns.namespace], way].concat();
+        let print = ns.cluster.folder().join(format!("print-{}", ns.namespace));
         std::fs::write(
             &print,
             "#!/bin/sh\ncmp -s \"$1\"/* \"$2\"/* && exit 0\ncat \"$1\"/*\necho ---\ncat \"$2\"/*\nexit 1\n",
@@ -215,7 +215,7 @@ impl Tool {
         std::fs::set_permissions(&print, Permissions::from_mode(0o755))?;
         let print = print.to_string_lossy();
         let environment = [("KUBECTL_EXTERNAL_DIFF", &*print)];
-        let output = scene
+        let output = ns
             .cluster
             .run("kubectl", &arguments, &environment, &manifest.to_string())
             .await?;

@@ -1,7 +1,7 @@
 //! The guard of `deploy/guard` on a real API server: for each of its rules, requests that are allowed and requests that
 //! are denied.
 
-mod stage;
+mod environment;
 // A row is a line.
 #[rustfmt::skip]
 mod table;
@@ -13,16 +13,16 @@ use serde_json::Value;
 
 use crate::cluster::eventually;
 use crate::installation::USER;
-use stage::{GUARDED, Stage};
+use environment::{Environment, GUARDED};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The warnings of the API server about the types in the expressions.
-async fn expressions_have_no_type_warning(stage: &Stage) -> anyhow::Result<()> {
+async fn expressions_have_no_type_warning(env: &Environment) -> anyhow::Result<()> {
     let get = ["get", "validatingadmissionpolicies", "-o", "json"];
     let mut last = Value::Null;
     let checked = eventually("the types to be checked", PATIENCE, async || {
-        last = serde_json::from_str(&stage.done(&get, "").await?.stdout)?;
+        last = serde_json::from_str(&env.done(&get, "").await?.stdout)?;
         let policies = last["items"].as_array().context("items")?;
         ensure!(policies.len() == 4, "{last:#}");
         let is_checked = |policy: &Value| policy["status"]["observedGeneration"] == policy["metadata"]["generation"];
@@ -37,9 +37,9 @@ async fn expressions_have_no_type_warning(stage: &Stage) -> anyhow::Result<()> {
 }
 
 /// Every denial has the code 403: on other codes, clients delete and re-create a StatefulSet.
-async fn every_denial_is_403(stage: &Stage, denials: usize) -> anyhow::Result<()> {
+async fn every_denial_is_403(env: &Environment, denials: usize) -> anyhow::Result<()> {
     let asked = ["admin", "alice", "bob", USER];
-    let mut entries = stage.cluster.audit().await?;
+    let mut entries = env.cluster.audit().await?;
     entries.retain(|entry| entry.namespace == GUARDED && asked.contains(&entry.user.as_str()));
     entries.retain(|entry| !entry.dry_run() && entry.code >= 300);
     let answers: Vec<u16> = entries.iter().map(|entry| entry.code).collect();
@@ -64,20 +64,20 @@ fn status_guard_names_every_annotation_of_ours() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guard_on_real_api_server_matches_the_table() -> anyhow::Result<()> {
-    let stage = Stage::build().await?;
-    expressions_have_no_type_warning(&stage).await?;
-    let before = stage.stored().await?;
+    let env = Environment::build().await?;
+    expressions_have_no_type_warning(&env).await?;
+    let before = env.stored().await?;
     let mut rows: Vec<_> = [table::STAGED, table::OURS, table::CONTROLLER].concat();
-    if stage.cluster.minor() >= 37 {
+    if env.cluster.minor() >= 37 {
         rows.extend(table::SINCE_37);
     }
     let mut wrong = Vec::new();
     for row in &rows {
-        wrong.extend(stage.play(row, &before).await.err().map(|error| error.to_string()));
+        wrong.extend(env.run(row, &before).await.err().map(|error| error.to_string()));
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     let denials = rows.iter().filter(|(.., expected)| !expected.is_empty()).count();
-    every_denial_is_403(&stage, denials).await?;
-    stage.cluster.stop();
+    every_denial_is_403(&env, denials).await?;
+    env.cluster.stop();
     Ok(())
 }

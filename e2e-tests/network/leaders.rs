@@ -10,10 +10,10 @@ use super::asked::Asked::{Claim, Lease};
 use super::script::Fault::{Answer, Late, Unheard};
 use super::script::To::Only;
 use super::script::{Fault, Rule};
-use super::trial::{ASKS_NO_MORE, Network, Stage, Trial};
+use super::trial::{ASKS_NO_MORE, Environment, Network, Trial};
 use crate::cluster::{Entry, eventually};
 use crate::installation::{Controller, USER};
-use crate::scenarios::scene::PATIENCE;
+use crate::scenarios::namespace::PATIENCE;
 
 /// A leader that cannot renew its Lease may go on for this long.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -43,13 +43,13 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    async fn begin(stage: &'a Stage, namespace: &str) -> anyhow::Result<Self> {
+    async fn begin(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
         let elected = ["--leader-elect", "--lease-namespace", namespace];
-        let trial = Trial::begin_with(stage, namespace, &elected).await?;
-        let network = Network::start(&stage.house.cluster, "network-second").await?;
+        let trial = Trial::begin_with(env, namespace, &elected).await?;
+        let network = Network::start(&env.shared.cluster, "network-second").await?;
         let arguments = [&["--namespace", namespace, ASKS_NO_MORE], &elected[..]].concat();
-        let second = stage
-            .house
+        let second = env
+            .shared
             .installation
             .start_controller_with(&network.kubeconfig, &arguments)
             .await?;
@@ -77,17 +77,13 @@ impl<'a> Pair<'a> {
         let followed = self.until_the_second_leads();
         followed
             .await
-            .with_context(|| format!("{}\n{}", self.trial.scene.log(), self.second.log()))?;
-        ensure!(
-            !leads(self.trial.controller()?)?,
-            "both lead\n{}",
-            self.trial.scene.log()
-        );
+            .with_context(|| format!("{}\n{}", self.trial.ns.log(), self.second.log()))?;
+        ensure!(!leads(self.trial.controller()?)?, "both lead\n{}", self.trial.ns.log());
         Ok(())
     }
 
     fn first(&mut self) -> anyhow::Result<&mut Controller> {
-        self.trial.scene.controller.as_mut().context("a controller")
+        self.trial.ns.controller.as_mut().context("a controller")
     }
 
     /// Checks the end: the first controller wrote nothing after the second one started.
@@ -96,10 +92,10 @@ impl<'a> Pair<'a> {
         self.trial.network.repair();
         // Long enough for delayed requests of the first controller to arrive.
         sleep(Duration::from_secs(2)).await;
-        let context = || format!("{}\n{}", self.trial.scene.log(), self.second.log());
+        let context = || format!("{}\n{}", self.trial.ns.log(), self.second.log());
         self.trial.ends().await.with_context(context)?;
-        let mut entries = self.trial.scene.cluster.audit().await?;
-        entries.retain(|entry| entry.user == USER && entry.namespace == self.trial.scene.namespace);
+        let mut entries = self.trial.ns.cluster.audit().await?;
+        entries.retain(|entry| entry.user == USER && entry.namespace == self.trial.ns.namespace);
         let by = |name: &str| {
             let theirs = entries.iter().enumerate().filter(|(_, entry)| entry.user_agent == name);
             theirs
@@ -117,7 +113,7 @@ impl<'a> Pair<'a> {
         ensure!(last.0 < begins.0, "{:?} after {:?}\n{}", last.1, begins.1, context());
         println!(
             "{}: {} writes, and then {}",
-            self.trial.scene.namespace,
+            self.trial.ns.namespace,
             first.len(),
             second.len()
         );
@@ -125,8 +121,8 @@ impl<'a> Pair<'a> {
     }
 }
 
-pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(stage: &Stage) -> anyhow::Result<()> {
-    let pair = Pair::begin(stage, "network-lease-refused").await?;
+pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(env: &Environment) -> anyhow::Result<()> {
+    let pair = Pair::begin(env, "network-lease-refused").await?;
     pair.trial.inject(always(Lease, Answer(503, 0)));
     sleep(DEADLINE / 2).await;
     pair.trial.roll_out().await?;
@@ -134,8 +130,8 @@ pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(stag
     pair.ends().await
 }
 
-pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(stage: &Stage) -> anyhow::Result<()> {
-    let pair = Pair::begin(stage, "network-lease-alone").await?;
+pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(env: &Environment) -> anyhow::Result<()> {
+    let pair = Pair::begin(env, "network-lease-alone").await?;
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 2).await?;
     pair.trial.network.wire.hold();
@@ -145,8 +141,8 @@ pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(sta
 }
 
 /// A write in progress when the Lease is lost does not arrive while another controller leads.
-pub(super) async fn late_write_is_given_up_with_the_lease(stage: &Stage) -> anyhow::Result<()> {
-    let pair = Pair::begin(stage, "network-lease-late").await?;
+pub(super) async fn late_write_is_given_up_with_the_lease(env: &Environment) -> anyhow::Result<()> {
+    let pair = Pair::begin(env, "network-lease-late").await?;
     pair.trial.inject(always(Lease, Unheard));
     sleep(DEADLINE / 2).await;
     let late = DURATION - Duration::from_secs(1);
@@ -157,8 +153,8 @@ pub(super) async fn late_write_is_given_up_with_the_lease(stage: &Stage) -> anyh
 }
 
 /// The stopped leader continues with the answer to its last write, and with the writes that it planned next.
-pub(super) async fn stopped_leader_writes_nothing_when_continued(stage: &Stage) -> anyhow::Result<()> {
-    let mut pair = Pair::begin(stage, "network-lease-halted").await?;
+pub(super) async fn stopped_leader_writes_nothing_when_continued(env: &Environment) -> anyhow::Result<()> {
+    let mut pair = Pair::begin(env, "network-lease-halted").await?;
     pair.trial.inject(Rule {
         after: 1,
         times: 1,
@@ -174,9 +170,9 @@ pub(super) async fn stopped_leader_writes_nothing_when_continued(stage: &Stage) 
 }
 
 /// One missing answer is no reason to give up a Lease that can be renewed.
-pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(env: &Environment) -> anyhow::Result<()> {
     let trial = Trial::begin_with(
-        stage,
+        env,
         "network-lease-kept",
         &["--leader-elect", "--lease-namespace", "network-lease-kept"],
     )
@@ -189,6 +185,6 @@ pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(stage: 
     trial.until_injected(1).await?;
     sleep(DURATION).await;
     trial.recovers(DEADLINE).await?;
-    ensure!(!trial.scene.log().contains("leading no more"), "{}", trial.scene.log());
+    ensure!(!trial.ns.log().contains("leading no more"), "{}", trial.ns.log());
     Ok(())
 }

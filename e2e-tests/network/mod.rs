@@ -21,15 +21,15 @@ use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
 use crate::cluster::Options;
-use crate::play::{Report, scenarios};
+use crate::runner::{Report, scenarios};
 use rows::ROWS;
-use trial::Stage;
+use trial::Environment;
 
 /// Long enough that something can fail during a rollout.
 const EXPANSION_MILLIS: u64 = 1500;
 
 // The longest scenarios start first.
-scenarios![Stage;
+scenarios![Environment;
     stays::pvcs_never_answered_are_reported_and_each_is_tried,
     stays::rollout_with_denied_report_completes,
     outages::silent_watches_on_dead_connections_are_restarted,
@@ -50,28 +50,28 @@ scenarios![Stage;
 ];
 
 /// All scenarios that run side by side, by name.
-fn plays(stage: &Stage) -> anyhow::Result<Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>> {
+fn all_scenarios(env: &Environment) -> anyhow::Result<Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>> {
     let scenarios = SCENARIOS
         .iter()
-        .map(|(name, scenario)| ((*name).to_owned(), scenario(stage)));
+        .map(|(name, scenario)| ((*name).to_owned(), scenario(env)));
     let seeds = schedules::seeds()?.map(|seed| {
         (
             format!("schedules::seed-{seed}"),
-            schedules::play(stage, seed).boxed_local(),
+            schedules::run(env, seed).boxed_local(),
         )
     });
     let rows = ROWS
         .iter()
-        .map(|row| (format!("rows::{}", row.name), row.play(stage).boxed_local()));
+        .map(|row| (format!("rows::{}", row.name), row.run(env).boxed_local()));
     Ok(scenarios.chain(rows).chain(seeds).collect())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn faulty_network_rollout_ends_like_an_undisturbed_one() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let stage = Stage::new(crate::stage::Stage::build(Options::expanding_in(EXPANSION_MILLIS)).await?);
+    let env = Environment::new(crate::environment::Environment::build(Options::expanding_in(EXPANSION_MILLIS)).await?);
     report.print("the cluster is up");
-    report.play_all(plays(&stage)?).await;
+    report.run_all(all_scenarios(&env)?).await;
     report.end()?;
-    stage.house.strike().await
+    env.shared.stop().await
 }

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use super::asked::Asked;
 use super::script::{Fault, Rule, To};
-use super::trial::{Stage, Trial};
+use super::trial::{Environment, Trial};
 
 /// An unanswered request is given up after this time.
 const CALL: Duration = Duration::from_secs(15);
@@ -19,8 +19,8 @@ const PAUSE: Duration = Duration::from_secs(20);
 const RESTLESS: f64 = 5.0;
 
 /// A rollout in which one PVC has been written.
-async fn in_the_middle<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Trial<'a>> {
-    let trial = Trial::begin(stage, namespace).await?;
+async fn in_the_middle<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<Trial<'a>> {
+    let trial = Trial::begin(env, namespace).await?;
     trial.roll_out().await?;
     trial.until_asked(Asked::Claim, 1).await?;
     Ok(trial)
@@ -34,9 +34,9 @@ fn unanswered(trial: &Trial<'_>) -> anyhow::Result<u32> {
     Ok(count.unwrap_or("0").parse()?)
 }
 
-pub(super) async fn controller_retries_slowly_while_connections_are_refused(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn controller_retries_slowly_while_connections_are_refused(env: &Environment) -> anyhow::Result<()> {
     const OUTAGE: Duration = Duration::from_secs(10);
-    let trial = in_the_middle(stage, "network-refused").await?;
+    let trial = in_the_middle(env, "network-refused").await?;
     trial.network.wire.stop_listening();
     let before = unanswered(&trial)?;
     sleep(OUTAGE).await;
@@ -46,13 +46,13 @@ pub(super) async fn controller_retries_slowly_while_connections_are_refused(stag
     ensure!(
         (0.1..RESTLESS).contains(&rate),
         "{rate} requests a second\n{}",
-        trial.scene.log()
+        trial.ns.log()
     );
     trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn repeatedly_reset_connections_are_reopened(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-reset").await?;
+pub(super) async fn repeatedly_reset_connections_are_reopened(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-reset").await?;
     for _ in 0..10 {
         trial.network.wire.reset();
         sleep(Duration::from_millis(700)).await;
@@ -60,32 +60,32 @@ pub(super) async fn repeatedly_reset_connections_are_reopened(stage: &Stage) -> 
     trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn bytes_delayed_for_a_while_are_harmless(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-held").await?;
+pub(super) async fn bytes_delayed_for_a_while_are_harmless(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-held").await?;
     trial.network.wire.hold();
     sleep(Duration::from_secs(10)).await;
     trial.recovers(PAUSE).await.map(drop)
 }
 
 /// Requests in progress have been given up by then.
-pub(super) async fn bytes_delayed_beyond_all_timeouts_are_harmless(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-held-long").await?;
+pub(super) async fn bytes_delayed_beyond_all_timeouts_are_harmless(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-held-long").await?;
     trial.network.wire.hold();
     sleep(CALL * 2).await;
     trial.recovers(CALL * 2 + PAUSE).await.map(drop)
 }
 
-pub(super) async fn silent_watches_on_dead_connections_are_restarted(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-forgotten").await?;
+pub(super) async fn silent_watches_on_dead_connections_are_restarted(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-forgotten").await?;
     trial.network.wire.forget();
     // The next requests may use one dead connection after the other.
     let done = trial.recovers(SILENCE).await?;
-    ensure!(done < SILENCE + PAUSE, "it took {done:?}\n{}", trial.scene.log());
+    ensure!(done < SILENCE + PAUSE, "it took {done:?}\n{}", trial.ns.log());
     Ok(())
 }
 
-pub(super) async fn watch_cut_off_within_an_event_is_restarted(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-cut").await?;
+pub(super) async fn watch_cut_off_within_an_event_is_restarted(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-cut").await?;
     for _ in 0..6 {
         trial.network.script.streams(|streams| streams.cuts += 1);
         sleep(Duration::from_secs(1)).await;
@@ -93,8 +93,8 @@ pub(super) async fn watch_cut_off_within_an_event_is_restarted(stage: &Stage) ->
     trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn watch_ended_by_410_restarts_with_a_list(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-410").await?;
+pub(super) async fn watch_ended_by_410_restarts_with_a_list(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-410").await?;
     let lists = trial.network.script.count(Asked::Read);
     for _ in 0..4 {
         trial.network.script.streams(|streams| streams.expired += 1);
@@ -106,9 +106,9 @@ pub(super) async fn watch_ended_by_410_restarts_with_a_list(stage: &Stage) -> an
 }
 
 /// Four watches retry their list after about 1, 2, 4 and 8 seconds, or a little later, not once a second.
-pub(super) async fn failing_list_is_retried_with_growing_pauses(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn failing_list_is_retried_with_growing_pauses(env: &Environment) -> anyhow::Result<()> {
     const OUTAGE: Duration = Duration::from_secs(15);
-    let trial = in_the_middle(stage, "network-lists").await?;
+    let trial = in_the_middle(env, "network-lists").await?;
     trial.inject(Rule {
         to: To::Only(Asked::Read),
         after: 0,
@@ -120,12 +120,12 @@ pub(super) async fn failing_list_is_retried_with_growing_pauses(stage: &Stage) -
     sleep(OUTAGE).await;
     let lists = trial.network.script.count(Asked::Read) - lists;
     println!("network-lists: {lists} lists in {OUTAGE:?}");
-    ensure!((4..=24).contains(&lists), "{lists} lists\n{}", trial.scene.log());
+    ensure!((4..=24).contains(&lists), "{lists} lists\n{}", trial.ns.log());
     trial.recovers(PAUSE * 2).await.map(drop)
 }
 
-pub(super) async fn watch_without_bookmarks_resumes_where_it_ended(stage: &Stage) -> anyhow::Result<()> {
-    let trial = Trial::begin(stage, "network-bookmarks").await?;
+pub(super) async fn watch_without_bookmarks_resumes_where_it_ended(env: &Environment) -> anyhow::Result<()> {
+    let trial = Trial::begin(env, "network-bookmarks").await?;
     trial.network.script.streams(|streams| streams.without_bookmarks = true);
     trial.roll_out().await?;
     for claims in 1..=3 {
@@ -136,8 +136,8 @@ pub(super) async fn watch_without_bookmarks_resumes_where_it_ended(stage: &Stage
 }
 
 /// Writes pass at once, so the controller knows more than it sees.
-pub(super) async fn late_events_only_slow_the_rollout_down(stage: &Stage) -> anyhow::Result<()> {
-    let trial = Trial::begin(stage, "network-late").await?;
+pub(super) async fn late_events_only_slow_the_rollout_down(env: &Environment) -> anyhow::Result<()> {
+    let trial = Trial::begin(env, "network-late").await?;
     trial
         .network
         .script

@@ -6,7 +6,7 @@ use super::asked::Asked::{Claim, Read, Ready, StagedChange, Status, Target, Watc
 use super::script::Fault::{Answer, Lost, ReplyCut, ReplyHalf, ReplyLost, ReplyUnheard, Slow, Unheard};
 use super::script::To::{All, Only, Writes};
 use super::script::{Fault, Rule, To};
-use super::trial::{Stage, Trial};
+use super::trial::{Environment, Trial};
 
 /// The faults of one rollout.
 pub(super) struct Row {
@@ -52,8 +52,8 @@ pub(super) const ROWS: &[Row] = &[
 
 impl Row {
     /// Runs a rollout with these faults.
-    pub(super) async fn play(&self, stage: &Stage) -> anyhow::Result<()> {
-        let trial = Trial::begin(stage, &format!("network-{}", self.name)).await?;
+    pub(super) async fn run(&self, env: &Environment) -> anyhow::Result<()> {
+        let trial = Trial::begin(env, &format!("network-{}", self.name)).await?;
         for rule in self.rules {
             trial.inject(*rule);
         }

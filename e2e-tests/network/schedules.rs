@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::asked::Asked;
 use super::script::{Fault, Rule, To};
-use super::trial::{Network, Stage, Trial};
+use super::trial::{Environment, Network, Trial};
 use crate::alike::Random;
 use crate::generated::choices::Choices;
 
@@ -123,11 +123,11 @@ fn act(network: &Network, step: Step) {
 }
 
 /// Runs a rollout with the faults of this schedule.
-pub(super) async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
+pub(super) async fn run(env: &Environment, seed: u64) -> anyhow::Result<()> {
     let mut random = Random(seed);
     let steps: Vec<_> = (0..STEPS).map(|_| draw(&mut random)).collect();
-    let trial = Trial::begin(stage, &format!("network-seed-{seed}")).await?;
-    let played = async {
+    let trial = Trial::begin(env, &format!("network-seed-{seed}")).await?;
+    let rollout = async {
         trial.roll_out().await?;
         for (step, pause) in &steps {
             act(&trial.network, *step);
@@ -135,5 +135,5 @@ pub(super) async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
         }
         trial.recovers(WITHIN).await.map(drop)
     };
-    played.await.with_context(|| format!("SEED={seed}: {steps:?}"))
+    rollout.await.with_context(|| format!("SEED={seed}: {steps:?}"))
 }

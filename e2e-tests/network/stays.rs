@@ -6,9 +6,9 @@ use anyhow::{Context as _, ensure};
 
 use super::asked::Asked;
 use super::script::{Fault, Rule, To};
-use super::trial::{CLAIMS, Stage, Trial};
+use super::trial::{CLAIMS, Environment, Trial};
 use crate::cluster::eventually;
-use crate::scenarios::scene::{condition, manifest, with_spec};
+use crate::scenarios::namespace::{condition, manifest, with_spec};
 
 /// How soon a PVC whose writes get no answer is reported.
 const REPORTED: Duration = Duration::from_secs(90);
@@ -25,19 +25,19 @@ fn for_ever(asked: Asked, code: u16) -> Rule {
 }
 
 /// The CRD does not exist, a quota on ClaimRollouts is used up, or a right is missing.
-pub(super) async fn rollout_with_denied_report_completes(stage: &Stage) -> anyhow::Result<()> {
-    let trial = Trial::begin(stage, "network-unreported").await?;
+pub(super) async fn rollout_with_denied_report_completes(env: &Environment) -> anyhow::Result<()> {
+    let trial = Trial::begin(env, "network-unreported").await?;
     trial.inject(for_ever(Asked::Target, 403));
     trial.inject(for_ever(Asked::Status, 403));
     trial.roll_out().await?;
-    let scene = &trial.scene;
+    let ns = &trial.ns;
     let complete = eventually("the rollout to end", REPORTED, async || {
-        Ok((scene.staged_change().await?["phase"] == "Complete").then_some(()))
+        Ok((ns.staged_change().await?["phase"] == "Complete").then_some(()))
     });
-    complete.await.with_context(|| scene.log())?;
-    scene.until_event("ClaimRolloutNotWritten").await?;
+    complete.await.with_context(|| ns.log())?;
+    ns.until_event("ClaimRolloutNotWritten").await?;
     ensure!(
-        condition(&scene.rollout().await?, "Ready") != "True",
+        condition(&ns.rollout().await?, "Ready") != "True",
         "nothing could be reported"
     );
     trial.network.repair();
@@ -45,17 +45,17 @@ pub(super) async fn rollout_with_denied_report_completes(stage: &Stage) -> anyho
 }
 
 /// The webhook of another project for PVCs is away: the API server answers with 500.
-pub(super) async fn pvcs_never_answered_are_reported_and_each_is_tried(stage: &Stage) -> anyhow::Result<()> {
-    let trial = Trial::begin(stage, "network-unanswered").await?;
-    let scene = &trial.scene;
+pub(super) async fn pvcs_never_answered_are_reported_and_each_is_tried(env: &Environment) -> anyhow::Result<()> {
+    let trial = Trial::begin(env, "network-unanswered").await?;
+    let ns = &trial.ns;
     let parallel = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
-    scene.done(&["delete", "statefulset", "web"], "").await?;
-    scene.target(&parallel("1Gi")).await?;
-    scene.settled().await?;
+    ns.done(&["delete", "statefulset", "web"], "").await?;
+    ns.target(&parallel("1Gi")).await?;
+    ns.settled().await?;
     trial.inject(for_ever(Asked::Claim, 500));
-    scene.target(&parallel("2Gi")).await?;
+    ns.target(&parallel("2Gi")).await?;
     let reported = eventually("every PVC to be reported as not answered", REPORTED, async || {
-        let rollout = scene.rollout().await?;
+        let rollout = ns.rollout().await?;
         let claims = rollout["status"]["claims"].as_array().cloned().unwrap_or_default();
         let is_reported = |name: &str| {
             let mut found = claims.iter().filter(|claim| claim["name"] == *name);
@@ -64,13 +64,13 @@ pub(super) async fn pvcs_never_answered_are_reported_and_each_is_tried(stage: &S
         let all = CLAIMS.iter().all(|name| is_reported(name)) && condition(&rollout, "Stalled") == "True";
         Ok(all.then_some(()))
     });
-    reported.await.with_context(|| scene.log())?;
-    scene.until_event("FailedToPatchPVC").await?;
+    reported.await.with_context(|| ns.log())?;
+    ns.until_event("FailedToPatchPVC").await?;
     trial.is_well()?;
     trial.network.repair();
     let done = eventually("the rollout to end", RETRIED + REPORTED, async || {
-        Ok((scene.staged_change().await?["phase"] == "Complete").then_some(()))
+        Ok((ns.staged_change().await?["phase"] == "Complete").then_some(()))
     });
-    done.await.with_context(|| scene.log())?;
+    done.await.with_context(|| ns.log())?;
     trial.until_done().await
 }

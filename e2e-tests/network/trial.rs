@@ -14,7 +14,7 @@ use super::script::{Rule, Script};
 use super::wire::Wire;
 use crate::cluster::{Cluster, eventually};
 use crate::installation::{ACCOUNT, Controller, NAMESPACE};
-use crate::scenarios::scene::{PATIENCE, Scene, condition, manifest, with_image};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, condition, manifest, with_image};
 
 /// The PVCs of the StatefulSet, in the order of the rollout.
 pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
@@ -37,29 +37,29 @@ const OWN: [&str; 11] = [
 ];
 
 /// What the scenarios share.
-pub(super) struct Stage {
-    pub(super) house: crate::stage::Stage,
+pub(super) struct Environment {
+    pub(super) shared: crate::environment::Environment,
     undisturbed: OnceCell<Value>,
 }
 
-impl Stage {
-    pub(super) fn new(house: crate::stage::Stage) -> Self {
+impl Environment {
+    pub(super) fn new(shared: crate::environment::Environment) -> Self {
         Self {
-            house,
+            shared,
             undisturbed: OnceCell::new(),
         }
     }
 
     /// The objects at the end of an undisturbed rollout.
     async fn undisturbed(&self) -> anyhow::Result<&Value> {
-        let play = async || {
+        let roll_out = async || {
             let trial = Trial::begin(self, "network-undisturbed").await?;
             trial.roll_out().await?;
             trial.until_done().await?;
             trial.keeps_invariants().await?;
             trial.essence().await
         };
-        self.undisturbed.get_or_try_init(play).await
+        self.undisturbed.get_or_try_init(roll_out).await
     }
 }
 
@@ -100,8 +100,8 @@ pub(super) const ASKS_NO_MORE: &str = "--allow-without-policy";
 
 /// A namespace with a StatefulSet of three replicas, and a controller at the far end of a network.
 pub(super) struct Trial<'a> {
-    pub(super) stage: &'a Stage,
-    pub(super) scene: Scene<'a>,
+    pub(super) env: &'a Environment,
+    pub(super) ns: TestNamespace<'a>,
     pub(super) network: Network,
     /// Previous writes do not count.
     mark: usize,
@@ -110,32 +110,32 @@ pub(super) struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     /// A new trial before its rollout.
-    pub(super) async fn begin(stage: &'a Stage, namespace: &str) -> anyhow::Result<Self> {
-        Self::begin_with(stage, namespace, &[]).await
+    pub(super) async fn begin(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+        Self::begin_with(env, namespace, &[]).await
     }
 
     /// The same with further arguments for the controller.
-    pub(super) async fn begin_with(stage: &'a Stage, namespace: &str, extra: &[&str]) -> anyhow::Result<Self> {
-        let house = &stage.house;
-        let mut scene = Scene::new(&house.cluster, &house.client, namespace).await?;
+    pub(super) async fn begin_with(env: &'a Environment, namespace: &str, extra: &[&str]) -> anyhow::Result<Self> {
+        let shared = &env.shared;
+        let mut ns = TestNamespace::new(&shared.cluster, &shared.client, namespace).await?;
         // After a lost answer, the controller may report the same again.
-        scene.exceptions.reported_twice = true;
+        ns.exceptions.reported_twice = true;
         if !extra.is_empty() {
-            may_hold_a_lease(&scene).await?;
+            may_hold_a_lease(&ns).await?;
         }
-        let network = Network::start(&house.cluster, "network-first").await?;
+        let network = Network::start(&shared.cluster, "network-first").await?;
         let begun = Instant::now();
         let arguments = [&["--namespace", namespace, ASKS_NO_MORE], extra].concat();
-        let controller = house
+        let controller = shared
             .installation
             .start_controller_with(&network.kubeconfig, &arguments);
-        scene.controller = Some(controller.await?);
-        scene.target(&manifest(3, "1Gi")).await?;
-        scene.settled().await?;
-        let mark = scene.mark().await?;
+        ns.controller = Some(controller.await?);
+        ns.target(&manifest(3, "1Gi")).await?;
+        ns.settled().await?;
+        let mark = ns.mark().await?;
         Ok(Self {
-            stage,
-            scene,
+            env,
+            ns,
             network,
             mark,
             begun,
@@ -144,7 +144,7 @@ impl<'a> Trial<'a> {
 
     /// The user changes size and image in one apply.
     pub(super) async fn roll_out(&self) -> anyhow::Result<()> {
-        self.scene.target(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
+        self.ns.target(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
     }
 
     /// Waits until the controller has sent this many requests of this kind since its start.
@@ -153,7 +153,7 @@ impl<'a> Trial<'a> {
         let waited = eventually(&what, PATIENCE, async || {
             Ok((self.network.script.count(asked) >= count).then_some(()))
         });
-        waited.await.with_context(|| self.scene.log())
+        waited.await.with_context(|| self.ns.log())
     }
 
     /// Injects a fault from now on.
@@ -167,18 +167,18 @@ impl<'a> Trial<'a> {
         let waited = eventually(&what, PATIENCE, async || {
             Ok((self.network.script.injected() >= times).then_some(()))
         });
-        waited.await.with_context(|| self.scene.log())
+        waited.await.with_context(|| self.ns.log())
     }
 
     pub(super) fn controller(&self) -> anyhow::Result<&Controller> {
-        self.scene.controller.as_ref().context("a controller")
+        self.ns.controller.as_ref().context("a controller")
     }
 
     /// Whatever the network does, the controller is never in a state that needs a restart.
     pub(super) fn is_well(&self) -> anyhow::Result<()> {
         for path in ["/healthz", "/readyz", "/metrics"] {
             let (code, body) = self.controller()?.get(path)?;
-            ensure!(code == 200, "{path} answers {code}: {body}\n{}", self.scene.log());
+            ensure!(code == 200, "{path} answers {code}: {body}\n{}", self.ns.log());
         }
         Ok(())
     }
@@ -193,11 +193,11 @@ impl<'a> Trial<'a> {
         let went_on = eventually("the controller to go on", within, async || {
             Ok((self.moves() > before || self.is_done().await?).then_some(()))
         });
-        went_on.await.with_context(|| self.scene.log())?;
+        went_on.await.with_context(|| self.ns.log())?;
         let went_on = repaired.elapsed();
         self.until_done().await?;
         let done = repaired.elapsed();
-        let namespace = &self.scene.namespace;
+        let namespace = &self.ns.namespace;
         println!("{namespace}: went on after {went_on:.1?}, done after {done:.1?}");
         self.ends().await?;
         Ok(done)
@@ -216,24 +216,24 @@ impl<'a> Trial<'a> {
     }
 
     async fn is_done(&self) -> anyhow::Result<bool> {
-        Ok(self.scene.staged_change().await?["phase"] == "Complete"
-            && condition(&self.scene.rollout().await?, "Ready") == "True")
+        Ok(self.ns.staged_change().await?["phase"] == "Complete"
+            && condition(&self.ns.rollout().await?, "Ready") == "True")
     }
 
     /// Waits until the rollout is complete.
     pub(super) async fn until_done(&self) -> anyhow::Result<()> {
-        self.scene.until_complete(3, "2Gi").await?;
-        self.scene.settled().await.map(drop)
+        self.ns.until_complete(3, "2Gi").await?;
+        self.ns.settled().await.map(drop)
     }
 
     /// Waits for the end, and checks it.
     pub(super) async fn ends(&self) -> anyhow::Result<()> {
         self.until_done().await?;
         self.keeps_invariants().await?;
-        let (expected, found) = (self.stage.undisturbed().await?, self.essence().await?);
+        let (expected, found) = (self.env.undisturbed().await?, self.essence().await?);
         ensure!(found == *expected, "expected {expected:#}, but found {found:#}");
         self.is_well()?;
-        let log = self.scene.log();
+        let log = self.ns.log();
         ensure!(!log.contains("panicked"), "{log}");
         let lines = f64::from(u32::try_from(log.lines().count())?) / self.begun.elapsed().as_secs_f64();
         ensure!(lines < TALKATIVE, "{lines} lines a second:\n{log}");
@@ -247,17 +247,17 @@ impl<'a> Trial<'a> {
 
     /// Checks that each write of a rollout happened once and in order, and that every invariant holds.
     async fn keeps_invariants(&self) -> anyhow::Result<()> {
-        let written = self.scene.writes_since(self.mark).await?;
+        let written = self.ns.writes_since(self.mark).await?;
         written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
-        written.is_a_rollout(&CLAIMS, 3).with_context(|| self.scene.log())
+        written.is_a_rollout(&CLAIMS, 3).with_context(|| self.ns.log())
     }
 
     /// The objects, without fields that differ each time.
     async fn essence(&self) -> anyhow::Result<Value> {
-        let mut set = self.scene.set().await?;
-        let rollout = self.scene.rollout().await?;
-        let mut change = self.scene.staged_change().await?;
-        let claims = self.scene.claims().await?;
+        let mut set = self.ns.set().await?;
+        let rollout = self.ns.rollout().await?;
+        let mut change = self.ns.staged_change().await?;
+        let claims = self.ns.claims().await?;
         set["metadata"]["annotations"]["claim-rollout.io/staged"].take();
         strip(&mut change);
         let part = |object: &Value| {
@@ -277,7 +277,7 @@ impl<'a> Trial<'a> {
         });
         let claims: Vec<_> = claims.collect();
         let all = json!({"set": part(&set), "rollout": part(&rollout), "record": change, "claims": claims});
-        let text = all.to_string().replace(&self.scene.namespace, "NAMESPACE");
+        let text = all.to_string().replace(&self.ns.namespace, "NAMESPACE");
         Ok(serde_json::from_str(&text)?)
     }
 }
@@ -295,7 +295,7 @@ fn strip(value: &mut Value) {
 }
 
 /// Gives the controllers the right to use a Lease in this namespace.
-async fn may_hold_a_lease(scene: &Scene<'_>) -> anyhow::Result<()> {
+async fn may_hold_a_lease(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let account = format!("--serviceaccount={NAMESPACE}:{ACCOUNT}");
     for arguments in [
         &[
@@ -307,7 +307,7 @@ async fn may_hold_a_lease(scene: &Scene<'_>) -> anyhow::Result<()> {
         ][..],
         &["create", "rolebinding", "lease", "--role=lease", &account],
     ] {
-        scene.done(arguments, "").await?;
+        ns.done(arguments, "").await?;
     }
     Ok(())
 }

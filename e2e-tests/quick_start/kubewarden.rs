@@ -1,4 +1,4 @@
-//! A stand-in for Kubewarden: its definition of ClusterAdmissionPolicy, and the effect of its controller and a
+//! A stand_in-in for Kubewarden: its definition of ClusterAdmissionPolicy, and the effect of its controller and a
 //! policy-server on the applied objects.
 
 use std::sync::Arc;

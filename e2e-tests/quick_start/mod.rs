@@ -1,17 +1,17 @@
 //! `docs/quick-start.md`, typed word for word into a real cluster: a cluster for each way to install.
-//! [`stands::STANDS`] lists the commands that cannot be run here as they are.
+//! [`stands::STAND_INS`] lists the commands that cannot be run here as they are.
 
 pub(crate) mod kubewarden;
-mod road;
 mod stands;
+mod walkthrough;
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, ensure};
 
 use crate::book::{Book, section, text};
-use road::{Kubewarden, Road};
-use stands::STANDS;
+use stands::STAND_INS;
+use walkthrough::{Kubewarden, Walkthrough};
 
 const DOCUMENT: &str = "docs/quick-start.md";
 const WAY_BACK: &str = "docs/uninstall.md";
@@ -27,16 +27,16 @@ const WITH_HELM: &str = "## 2. Install, with Helm";
 async fn walk(install: &str, kubewarden: Kubewarden) -> anyhow::Result<()> {
     let way = Book::under(&[FIRST, install, LAST], DOCUMENT)?;
     let way_back = Book::under(&["## Uninstall"], WAY_BACK)?;
-    let mut road = Road::begin(kubewarden).await?;
+    let mut walkthrough = Walkthrough::begin(kubewarden).await?;
     for mut book in [way, way_back] {
         while let Some(command) = book.next() {
-            let printed = road.types(&command).await;
+            let printed = walkthrough.types(&command).await;
             let printed = printed.with_context(|| format!("{install}: {}", command.typed))?;
             book.compare(&command, &printed);
         }
         book.end()?;
     }
-    road.end().await
+    walkthrough.end().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -63,12 +63,12 @@ fn every_command_is_run_and_every_stand_in_is_used() -> anyhow::Result<()> {
     let all = typed(Book::read(DOCUMENT)?);
     let roads = [FIRST, WITH_KUBEWARDEN, WITHOUT_KUBEWARDEN, WITH_HELM, LAST];
     assert_eq!(typed(Book::under(&roads, DOCUMENT)?), all);
-    for stand in STANDS {
+    for stand_in in STAND_INS {
         ensure!(
-            all.contains(stand.typed),
+            all.contains(stand_in.typed),
             "{DOCUMENT} has no longer {}, for which something stands because {}",
-            stand.typed,
-            stand.why
+            stand_in.typed,
+            stand_in.why
         );
     }
     Ok(())

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::PATIENCE;
 use crate::cluster::eventually;
-use crate::scenarios::scene::STAGED;
+use crate::scenarios::namespace::STAGED;
 
 /// How many calls run at the same time. The default of the controller's `--max-concurrent` is the same.
 pub(super) const CONCURRENCY: usize = 16;

@@ -9,7 +9,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::{Value, json};
 
-use super::scene::Stage;
+use super::namespace::Environment;
 use crate::policy_host::{Capabilities, run};
 
 /// Posts a body over HTTPS. Returns status and answer.
@@ -68,8 +68,8 @@ fn review(ballast: &str) -> Value {
     }})
 }
 
-pub(super) async fn any_posted_body_is_answered_and_the_next_request_served(stage: &Stage) -> anyhow::Result<()> {
-    let (address, certificate, path) = stage.installation.webhook()?;
+pub(super) async fn any_posted_body_is_answered_and_the_next_request_served(env: &Environment) -> anyhow::Result<()> {
+    let (address, certificate, path) = env.installation.webhook()?;
     let post = |body: Vec<u8>| {
         let (certificate, path) = (certificate.clone(), path.clone());
         let exchange = move || post(address, &certificate, &path, &body);
@@ -121,12 +121,12 @@ pub(super) async fn any_posted_body_is_answered_and_the_next_request_served(stag
             "after {what}: {status} {answer}"
         );
     }
-    without_the_host(stage)
+    without_the_host(env)
 }
 
 /// The module itself accepts what the host would stop.
-fn without_the_host(stage: &Stage) -> anyhow::Result<()> {
-    let module = stage.installation.module();
+fn without_the_host(env: &Environment) -> anyhow::Result<()> {
+    let module = env.installation.module();
     let settings = json!({"authority": "TrustSetEditors"});
     for (ballast, code) in [(3 << 20, Value::Null), (4 << 20, json!(400))] {
         let review = review(&"x".repeat(ballast / 8 * 7));

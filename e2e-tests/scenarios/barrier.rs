@@ -13,7 +13,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::scene::PATIENCE;
+use super::namespace::PATIENCE;
 use crate::cluster::{Cluster, base64, eventually};
 use crate::installation::USER;
 

@@ -4,7 +4,7 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::scene::Scene;
+use super::namespace::TestNamespace;
 
 /// The conditions that are removed when a file system has grown; others stay.
 const OF_EXPANSION: [&str; 4] = [
@@ -14,7 +14,7 @@ const OF_EXPANSION: [&str; 4] = [
     "NodeResizeError",
 ];
 
-impl Scene<'_> {
+impl TestNamespace<'_> {
     /// The driver reports that the volume is in use: it expands only at a new mount. `MarkNodeExpansionInProgress`,
     /// then `MarkNodeExpansionFailedCondition`, which keeps the previous conditions.
     pub(super) async fn node_fails(&self, claim: &str) -> anyhow::Result<()> {

@@ -20,10 +20,13 @@ mod full_disk;
 mod grow;
 mod in_motion;
 mod infeasible;
+mod invariants;
 mod killed;
+mod kubectl;
 mod kubelet;
 mod lockstep;
 mod metadata;
+pub(crate) mod namespace;
 mod node;
 mod obstacles;
 mod on_delete;
@@ -31,14 +34,12 @@ mod ordinals;
 mod paused;
 mod pods;
 mod policy_down;
-mod promises;
 mod quota;
 mod refused;
 mod repeated;
 mod replaced;
 mod rights;
 mod scaled;
-pub(crate) mod scene;
 mod served;
 mod settled;
 mod tools_wait;
@@ -48,7 +49,7 @@ mod unreadable;
 mod unready;
 mod waits;
 mod without;
-mod words;
+
 mod written;
 
 use claim_rollout::webhook::Running;
@@ -56,12 +57,12 @@ use serde_json::json;
 
 use crate::cluster::{Cluster, Options};
 use crate::installation::Installation;
-use crate::play::{Report, scenarios};
+use crate::runner::{Report, scenarios};
 use barrier::Barriers;
-use scene::Stage;
+use namespace::Environment;
 use served::APART;
 
-scenarios![Stage;
+scenarios![Environment;
     two::leader_killed_during_rollout_is_succeeded_by_the_other,
     grow::three_claims_grow_highest_ordinal_first_without_restart,
     grow::second_target_during_rollout_of_first_is_reached,
@@ -112,7 +113,7 @@ scenarios![Stage;
     infeasible::recover_smaller_target_lowers_growth_never_reached,
     infeasible::recover_withdrawal_lowers_growth_not_reached,
     infeasible::driver_that_retries_stalls_nothing_and_is_quoted_once,
-    words::kubectl_shows_the_rollout_and_waits_for_its_end,
+    kubectl::kubectl_shows_the_rollout_and_waits_for_its_end,
     on_delete::claim_follows_only_after_its_pod_is_deleted_by_hand,
     on_delete::pod_deleted_unseen_by_a_controller_counts,
     absent::without_policy_and_guard_no_rollout_until_policy_is_back,
@@ -137,37 +138,37 @@ scenarios![Stage;
 const EXPANSION_MILLIS: u64 = 400;
 
 /// A cluster with everything that the scenarios share.
-async fn build() -> anyhow::Result<(Stage, Running)> {
+async fn build() -> anyhow::Result<(Environment, Running)> {
     let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
     let installation = Installation::but_in(&APART, &cluster, json!({})).await?;
     let client = cluster.client().await?;
     let barriers = Barriers::default();
     let served = barriers.install(&cluster).await?;
-    let stage = Stage {
+    let env = Environment {
         cluster,
         installation,
         client,
         barriers,
     };
-    Ok((stage, served))
+    Ok((env, served))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn scenarios_on_a_real_cluster_succeed() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let (stage, served) = build().await?;
+    let (env, served) = build().await?;
     report.print("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
+    report.run(&env, SCENARIOS).await;
     // Alone and last, because it removes the policy.
-    let Stage {
+    let Environment {
         cluster,
         installation,
         client,
         ..
-    } = stage;
+    } = env;
     let name = "policy_down::without_policy_unrelated_updates_pass_and_template_changes_fail";
-    let play = policy_down::without_policy_unrelated_updates_pass(&cluster, installation, &client);
-    report.play_one(name, play).await;
+    let scenario = policy_down::without_policy_unrelated_updates_pass(&cluster, installation, &client);
+    report.run_one(name, scenario).await;
     served.stop().await?;
     report.end()?;
     cluster.stop();

@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::scene::{PATIENCE, Scene, Stage, manifest, with_partition};
+use super::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_partition};
 use crate::cluster::eventually;
 use crate::installation::USER;
 
@@ -36,12 +36,10 @@ fn others() -> String {
 }
 
 /// Waits until the quota reports this usage.
-async fn until_used(scene: &Scene<'_>, storage: &str, ephemeral: &str) -> anyhow::Result<()> {
+async fn until_used(ns: &TestNamespace<'_>, storage: &str, ephemeral: &str) -> anyhow::Result<()> {
     let mut last = Value::Null;
     let used = eventually("the quota to count", PATIENCE, async || {
-        let output = scene
-            .done(&["get", "resourcequota", "storage", "-o", "json"], "")
-            .await?;
+        let output = ns.done(&["get", "resourcequota", "storage", "-o", "json"], "").await?;
         last = serde_json::from_str::<Value>(&output.stdout)?["status"]["used"].take();
         let counted = last["requests.storage"] == storage && last["requests.ephemeral-storage"] == ephemeral;
         Ok(counted.then_some(()))
@@ -50,36 +48,34 @@ async fn until_used(scene: &Scene<'_>, storage: &str, ephemeral: &str) -> anyhow
 }
 
 /// The times at which applies of the PVC failed.
-async fn failures(scene: &Scene<'_>, claim: &str) -> anyhow::Result<Vec<Timestamp>> {
-    let writes = scene.writes_of(USER).await?;
+async fn failures(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<Vec<Timestamp>> {
+    let writes = ns.writes_of(USER).await?;
     let refused = writes.iter().filter(|entry| entry.name == claim && entry.code == 403);
     let times: Result<Vec<Timestamp>, _> = refused.map(|entry| entry.stage_timestamp.parse()).collect();
     Ok(times?)
 }
 
-pub(super) async fn changing_quota_usage_causes_no_extra_retry_or_event(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with(stage, "quota-dips", &with_partition(&manifest(2, "1Gi"), 1)).await?;
-    scene.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
-    scene
-        .until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
+pub(super) async fn changing_quota_usage_causes_no_extra_retry_or_event(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with(env, "quota-dips", &with_partition(&manifest(2, "1Gi"), 1)).await?;
+    ns.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
+    ns.until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;
     // With or without the other PVC, another 1Gi is too much.
-    scene.target(&quota("3500Mi")).await?;
-    until_used(&scene, "3Gi", "0").await?;
+    ns.target(&quota("3500Mi")).await?;
+    until_used(&ns, "3Gi", "0").await?;
     let lowered = r#"{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}"#;
-    scene
-        .done(&["patch", "statefulset", "web", "--patch", lowered], "")
+    ns.done(&["patch", "statefulset", "web", "--patch", lowered], "")
         .await?;
     let mut dips = 0;
-    while failures(&scene, "data-web-0").await?.len() < FAILURES {
-        scene.done(&["create", "-f", "-"], &others()).await?;
-        until_used(&scene, "3172Mi", "1Gi").await?;
-        scene.done(&["delete", "--wait", "-f", "-"], &others()).await?;
-        until_used(&scene, "3Gi", "0").await?;
+    while failures(&ns, "data-web-0").await?.len() < FAILURES {
+        ns.done(&["create", "-f", "-"], &others()).await?;
+        until_used(&ns, "3172Mi", "1Gi").await?;
+        ns.done(&["delete", "--wait", "-f", "-"], &others()).await?;
+        until_used(&ns, "3Gi", "0").await?;
         dips += 1;
     }
-    println!("{}: {dips} dips between {FAILURES} failures", scene.namespace);
-    let times = failures(&scene, "data-web-0").await?;
+    println!("{}: {dips} dips between {FAILURES} failures", ns.namespace);
+    let times = failures(&ns, "data-web-0").await?;
     for (number, pair) in times.windows(2).enumerate() {
         // The clock of the controller counts whole seconds.
         let least = (1_i64 << number.min(8)) - 1;
@@ -90,9 +86,9 @@ pub(super) async fn changing_quota_usage_causes_no_extra_retry_or_event(stage: &
             number + 1
         );
     }
-    let events = scene.events().await?;
+    let events = ns.events().await?;
     ensure!(events.get("FailedToPatchPVC") == Some(&1), "{events:?}");
 
-    scene.target(&quota("9Gi")).await?;
-    scene.until_complete(2, "2Gi").await
+    ns.target(&quota("9Gi")).await?;
+    ns.until_complete(2, "2Gi").await
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::scene::{PATIENCE, Scene, Stage};
+use super::namespace::{Environment, PATIENCE, TestNamespace};
 use crate::cluster::eventually;
 use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
@@ -24,7 +24,7 @@ pub(super) const APART: [&str; 8] = [
 
 /// A running policy-server.
 pub(super) struct Served<'a> {
-    scene: &'a Scene<'a>,
+    ns: &'a TestNamespace<'a>,
     host: PolicyHost,
     /// The policy for StatefulSets is the last.
     registrations: Vec<Registration>,
@@ -32,19 +32,19 @@ pub(super) struct Served<'a> {
 
 impl<'a> Served<'a> {
     /// Serves the shipped policies with these settings, for a namespace with a StatefulSet.
-    pub(super) async fn start(stage: &Stage, scene: &'a Scene<'a>, settings: &Value) -> anyhow::Result<Self> {
+    pub(super) async fn start(env: &Environment, ns: &'a TestNamespace<'a>, settings: &Value) -> anyhow::Result<Self> {
         let mut policies = Vec::new();
         let mut registrations = Vec::new();
         for mut shipped in [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?] {
-            shipped.name = format!("{}.{}", shipped.name, scene.namespace);
-            let mut policy = shipped.policy(stage.installation.module())?;
+            shipped.name = format!("{}.{}", shipped.name, ns.namespace);
+            let mut policy = shipped.policy(env.installation.module())?;
             policy.settings = settings.clone();
             policies.push(policy);
-            registrations.push(shipped.registration().in_namespace(&scene.namespace));
+            registrations.push(shipped.registration().in_namespace(&ns.namespace));
         }
-        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&stage.cluster).await?)).await?;
+        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&env.cluster).await?)).await?;
         let served = Self {
-            scene,
+            ns,
             host,
             registrations,
         };
@@ -60,7 +60,7 @@ impl<'a> Served<'a> {
     /// Registers the webhooks, and returns when the API server calls them.
     pub(super) async fn come(&self) -> anyhow::Result<()> {
         for registration in &self.registrations {
-            self.host.register(&self.scene.client, registration).await?;
+            self.host.register(&self.ns.client, registration).await?;
         }
         self.until_called(true).await
     }
@@ -68,7 +68,7 @@ impl<'a> Served<'a> {
     /// Removes the webhooks, as an uninstall does, and returns when the API server has noticed.
     pub(super) async fn go(&self) -> anyhow::Result<()> {
         for registration in &self.registrations {
-            self.host.unregister(&self.scene.client, registration).await?;
+            self.host.unregister(&self.ns.client, registration).await?;
         }
         self.until_called(false).await
     }
@@ -82,7 +82,7 @@ impl<'a> Served<'a> {
         let arguments = [&probe[..], &["--dry-run=server"]].concat();
         let noticed = eventually("the API server to notice", PATIENCE, async || {
             let before = self.host.requests(sets.policy());
-            let output = self.scene.kubectl(&arguments, "").await?;
+            let output = self.ns.kubectl(&arguments, "").await?;
             ensure!(output.success, "{output:?}");
             Ok(((self.host.requests(sets.policy()) > before) == called).then_some(()))
         });

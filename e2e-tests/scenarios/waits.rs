@@ -1,12 +1,12 @@
-//! Waiting for states of a [`Scene`].
+//! Waiting for states of a [`TestNamespace`].
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-use super::scene::{PATIENCE, Scene, condition, text};
+use super::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::cluster::eventually;
 
-impl Scene<'_> {
+impl TestNamespace<'_> {
     pub(crate) async fn until_ready(&self, replicas: u32) -> anyhow::Result<()> {
         let mut last = Value::Null;
         let what = format!("{replicas} Pods of {}", self.namespace);

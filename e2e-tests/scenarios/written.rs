@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::scene::condition;
+use super::namespace::condition;
 use crate::cluster::Entry;
 use crate::installation::USER;
 

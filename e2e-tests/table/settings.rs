@@ -24,7 +24,7 @@ pub(super) fn positions(setting: &str) -> Vec<String> {
 
 /// A value that each setting does not take, and the message.
 const WRONG: [(&str, &str, &str); 33] = [
-    ("mode", "\"mutate\"", "expected one of Stage, ValidateOnly"),
+    ("mode", "\"divert\"", "expected one of Stage, ValidateOnly"),
     ("mode", "null", "expected one of Stage, ValidateOnly"),
     ("defaultUpdatePolicy", "\"ReCreate\"", "expected one of OnClaimDelete, InPlace"),
     ("defaultUpdatePolicy", "\"OnDelete\"", "expected one of OnClaimDelete, InPlace"),

@@ -6,9 +6,9 @@ use anyhow::ensure;
 use claim_rollout::templates::UpdatePolicy;
 use serde_json::{Value, json};
 
-use super::{Ground, Judges, PATIENCE};
+use super::{Judges, PATIENCE, TestedNamespace};
 use crate::cluster::eventually;
-use crate::scenarios::scene::STAGED;
+use crate::scenarios::namespace::STAGED;
 
 /// A StatefulSet, and the field of its template that alice stages beyond a ceiling.
 pub(super) const BEYOND: [(&str, &str, &str); 3] = [
@@ -27,20 +27,20 @@ pub(super) fn is_beyond(name: &Value) -> bool {
 }
 
 /// alice writes a staged change as the policy would, to be rolled out, but beyond a ceiling.
-pub(super) async fn alice_goes_beyond(ground: &Ground<'_>) -> anyhow::Result<()> {
+pub(super) async fn alice_goes_beyond(ns: &TestedNamespace<'_>) -> anyhow::Result<()> {
     for (set, path, value) in BEYOND {
-        let forged = ground.staged_change(set, UpdatePolicy::InPlace, path, value).await?;
+        let forged = ns.staged_change(set, UpdatePolicy::InPlace, path, value).await?;
         let annotation = format!("{STAGED}={forged}");
         let annotate = ["annotate", "--overwrite", &format!("statefulset/{set}"), &annotation];
-        ground.done(Some(&ground.alice), &annotate, "").await?;
-        if ground.judges != Judges::Guard {
+        ns.done(Some(&ns.alice), &annotate, "").await?;
+        if ns.judges != Judges::Guard {
             continue;
         }
-        let stored = ground.get(&format!("statefulset/{set}")).await?;
+        let stored = ns.get(&format!("statefulset/{set}")).await?;
         ensure!(stored["metadata"]["annotations"][STAGED] == *forged, "{stored:#}");
         let rollout = format!("claimrollout/{set}");
         let reported = eventually("the controller to report the reason", PATIENCE, async || {
-            let rollout = ground.get(&rollout).await?;
+            let rollout = ns.get(&rollout).await?;
             let conditions = rollout["status"]["conditions"].as_array().cloned().unwrap_or_default();
             let is_stalled = |one: &Value| one["type"] == "Stalled" && one["reason"] == "StagedChangeNotAllowed";
             Ok(conditions.iter().any(is_stalled).then_some(()))

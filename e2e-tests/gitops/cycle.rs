@@ -6,9 +6,9 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::tools::Tool;
+use crate::environment::Environment;
 use crate::scenarios::again::Unmoved;
-use crate::scenarios::scene::{Scene, are_as_written, manifest, staged_change};
-use crate::stage::Stage;
+use crate::scenarios::namespace::{TestNamespace, are_as_written, manifest, staged_change};
 
 /// The StatefulSet `web` of two replicas in Git.
 pub(super) fn in_git(size: &str) -> anyhow::Result<Value> {
@@ -25,59 +25,59 @@ pub(super) fn with_image(mut manifest: Value, tag: u32) -> Value {
 
 /// The cells of a tool: what it shows when Git asks for more, when that is staged and complete, and when Git goes back.
 /// In between the tool syncs, and once more, which changes nothing.
-pub(super) async fn cells(stage: &Stage, tool: &Tool) -> anyhow::Result<[String; 3]> {
-    let mut scene = Scene::new(&stage.cluster, &stage.client, tool.namespace).await?;
+pub(super) async fn cells(env: &Environment, tool: &Tool) -> anyhow::Result<[String; 3]> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, tool.namespace).await?;
     let (small, large) = (in_git("1Gi")?, in_git("2Gi")?);
-    tool.sync.send(&scene, &small).await?;
-    let before = scene.settled().await?;
-    is_neither_blind_nor_excited(tool, &scene, &small).await?;
+    tool.sync.send(&ns, &small).await?;
+    let before = ns.settled().await?;
+    is_neither_blind_nor_excited(tool, &ns, &small).await?;
 
-    let more = tool.shows(&scene, &small, &large).await?;
-    tool.sync.send(&scene, &large).await?;
-    let staged = scene.set().await?;
+    let more = tool.shows(&ns, &small, &large).await?;
+    tool.sync.send(&ns, &large).await?;
+    let staged = ns.set().await?;
     ensure!(staged["spec"] == before["spec"], "{staged:#}");
     let target = staged_change(&staged)?;
     let size = &target["templates"][0]["spec"]["resources"]["requests"]["storage"];
     ensure!(size == "2Gi" && target["manager"] == tool.sync.manager(), "{target:#}");
-    let after = tool.shows(&scene, &large, &large).await?;
-    again(tool, &scene, &large).await?;
+    let after = tool.shows(&ns, &large, &large).await?;
+    again(tool, &ns, &large).await?;
 
     let arguments = ["--namespace", tool.namespace];
-    scene.controller = Some(stage.installation.start_controller(&arguments).await?);
-    scene.until_complete(2, "2Gi").await?;
-    let complete = tool.shows(&scene, &large, &large).await?;
+    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    ns.until_complete(2, "2Gi").await?;
+    let complete = tool.shows(&ns, &large, &large).await?;
     ensure!(
         after == complete,
         "{after:?} while it is staged, {complete:?} when it is complete"
     );
-    let claims = scene.claims().await?;
-    again(tool, &scene, &large).await?;
+    let claims = ns.claims().await?;
+    again(tool, &ns, &large).await?;
 
-    let back = tool.shows(&scene, &large, &small).await?;
-    tool.sync.send(&scene, &small).await?;
-    let withdrawn = scene.set().await?;
+    let back = tool.shows(&ns, &large, &small).await?;
+    tool.sync.send(&ns, &small).await?;
+    let withdrawn = ns.set().await?;
     ensure!(staged_change(&withdrawn)?.is_null(), "{withdrawn:#}");
     ensure!(
         withdrawn["spec"]["volumeClaimTemplates"] == before["spec"]["volumeClaimTemplates"],
         "{withdrawn:#}"
     );
-    let last = tool.shows(&scene, &small, &small).await?;
+    let last = tool.shows(&ns, &small, &small).await?;
     ensure!(last.is_empty(), "it still shows {last:?}");
-    again(tool, &scene, &small).await?;
-    ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
+    again(tool, &ns, &small).await?;
+    ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
     Ok([&more, &after, &back].map(cell))
 }
 
 /// The tool shows nothing if everything is as in Git, and shows a change by hand.
-async fn is_neither_blind_nor_excited(tool: &Tool, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<()> {
+async fn is_neither_blind_nor_excited(tool: &Tool, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<()> {
     let wait = |seconds: u32| json!({"spec": {"minReadySeconds": seconds}}).to_string();
     for (seconds, expected) in [(1, &[][..]), (2, &["spec.minReadySeconds"]), (1, &[])] {
         let patch = wait(seconds);
         let arguments = ["patch", "statefulset/web", "--type=merge", "-p", &patch];
-        scene.done(&arguments, "").await?;
+        ns.done(&arguments, "").await?;
         // Some tools show whether Pods are available, which follows later.
-        scene.settled().await?;
-        let mut shown = tool.shows(scene, manifest, manifest).await?;
+        ns.settled().await?;
+        let mut shown = tool.shows(ns, manifest, manifest).await?;
         // A dry run that changes the spec increments the generation.
         shown.remove("metadata.generation");
         let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
@@ -90,11 +90,11 @@ async fn is_neither_blind_nor_excited(tool: &Tool, scene: &Scene<'_>, manifest: 
 }
 
 /// The same sync again changes nothing.
-async fn again(tool: &Tool, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<()> {
-    let mut unmoved = Unmoved::from(scene.set().await?)?;
+async fn again(tool: &Tool, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<()> {
+    let mut unmoved = Unmoved::from(ns.set().await?)?;
     for _ in 0..3 {
-        tool.sync.send(scene, manifest).await.context("the same sync again")?;
-        unmoved.still(scene.set().await?)?;
+        tool.sync.send(ns, manifest).await.context("the same sync again")?;
+        unmoved.still(ns.set().await?)?;
     }
     Ok(())
 }

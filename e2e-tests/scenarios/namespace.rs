@@ -9,7 +9,7 @@ use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use super::barrier::Barriers;
-use super::promises::Exceptions;
+use super::invariants::Exceptions;
 use super::written::Written;
 use crate::cluster::{Cluster, DRIVER, Driver, Entry, Output};
 use crate::installation::{Controller, Installation};
@@ -20,7 +20,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const STAGED: &str = "claim-rollout.io/staged";
 
 /// What all scenarios share.
-pub(super) struct Stage {
+pub(super) struct Environment {
     pub(super) cluster: Cluster,
     pub(super) installation: Installation,
     pub(super) client: kube::Client,
@@ -28,7 +28,7 @@ pub(super) struct Stage {
 }
 
 /// A namespace of the cluster.
-pub(crate) struct Scene<'a> {
+pub(crate) struct TestNamespace<'a> {
     pub(crate) cluster: &'a Cluster,
     pub(crate) client: kube::Client,
     pub(crate) namespace: String,
@@ -97,39 +97,39 @@ pub(crate) fn with_image(manifest: &str, tag: &str) -> String {
     manifest.replace("example/main:1", &format!("example/main:{tag}"))
 }
 
-impl<'a> Scene<'a> {
+impl<'a> TestNamespace<'a> {
     /// Creates a namespace, without a controller.
     pub(crate) async fn new(cluster: &'a Cluster, client: &kube::Client, namespace: &str) -> anyhow::Result<Self> {
-        let scene = Self {
+        let ns = Self {
             cluster,
             client: client.clone(),
             namespace: namespace.to_owned(),
             controller: None,
             exceptions: Exceptions::default(),
         };
-        scene.done(&["create", "namespace", namespace], "").await?;
-        Ok(scene)
+        ns.done(&["create", "namespace", namespace], "").await?;
+        Ok(ns)
     }
 
     /// Creates a namespace with a controller and a StatefulSet of this many replicas of 1Gi, all Ready.
-    pub(super) async fn with_set(stage: &'a Stage, namespace: &str, replicas: u32) -> anyhow::Result<Self> {
-        Self::with(stage, namespace, &manifest(replicas, "1Gi")).await
+    pub(super) async fn with_set(env: &'a Environment, namespace: &str, replicas: u32) -> anyhow::Result<Self> {
+        Self::with(env, namespace, &manifest(replicas, "1Gi")).await
     }
 
     /// Creates a namespace with a controller and the StatefulSet of this manifest, all Ready.
-    pub(super) async fn with(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Self> {
-        let mut scene = Self::new(&stage.cluster, &stage.client, namespace).await?;
-        scene.start_controller(stage, &[]).await?;
-        scene.target(manifest).await?;
-        scene.settled().await?;
-        Ok(scene)
+    pub(super) async fn with(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<Self> {
+        let mut ns = Self::new(&env.cluster, &env.client, namespace).await?;
+        ns.start_controller(env, &[]).await?;
+        ns.target(manifest).await?;
+        ns.settled().await?;
+        Ok(ns)
     }
 
     /// Starts a controller for this namespace with these further arguments; kills a previous one.
-    pub(super) async fn start_controller(&mut self, stage: &Stage, extra: &[&str]) -> anyhow::Result<()> {
+    pub(super) async fn start_controller(&mut self, env: &Environment, extra: &[&str]) -> anyhow::Result<()> {
         self.controller = None;
         let arguments = [&["--namespace", &self.namespace], extra].concat();
-        self.controller = Some(stage.installation.start_controller(&arguments).await?);
+        self.controller = Some(env.installation.start_controller(&arguments).await?);
         Ok(())
     }
 
@@ -254,7 +254,7 @@ impl<'a> Scene<'a> {
         self.controller.as_ref().map(Controller::log).unwrap_or_default()
     }
 
-    /// The number of writes in this namespace so far; see [`Scene::writes_since`].
+    /// The number of writes in this namespace so far; see [`TestNamespace::writes_since`].
     pub(crate) async fn mark(&self) -> anyhow::Result<usize> {
         Ok(self.writes().await?.len())
     }
@@ -263,7 +263,7 @@ impl<'a> Scene<'a> {
     /// guarantee.
     pub(crate) async fn writes_since(&self, mark: usize) -> anyhow::Result<Written> {
         let written = Written::new(self.writes().await?, mark);
-        let kept = written.keeps_every_guarantee(self.exceptions);
+        let kept = written.keeps_every_invariant(self.exceptions);
         kept.with_context(|| format!("in {}", self.namespace))?;
         Ok(written)
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::built_in::Server;
 use crate::cluster::{Cluster, Options, Output, eventually};
 use crate::installation::{Controller, Controllers, NAMESPACE, binary, manifest_applied};
-use crate::scenarios::scene::manifest;
+use crate::scenarios::namespace::manifest;
 use crate::shell::typed;
 
 /// The webhook configuration of StatefulSets and PVCs, as kubectl names it.
@@ -20,7 +20,7 @@ pub(super) const KEPT: &str = "kept";
 pub(super) const FAULTS: &str = "faults";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Stage {
+pub(super) struct Environment {
     pub(super) cluster: Cluster,
     pub(super) controllers: Controllers,
     /// The leading controller.
@@ -39,35 +39,34 @@ pub(super) fn faulty(size: &str) -> String {
     )
 }
 
-impl Stage {
+impl Environment {
     /// An installation without Kubewarden and without faults, and a StatefulSet in each namespace.
     pub(super) async fn build() -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::default()).await?;
         let controllers = Controllers::install(&cluster).await?;
         manifest_applied(&cluster, "webhook/rbac.yaml").await?;
-        let mut stage = Self {
+        let mut env = Self {
             _server: Server::start(&cluster).await?,
             controllers,
             controller: None,
             cluster,
         };
-        stage.lead().await?;
+        env.lead().await?;
         let but = json!({"matchExpressions": [
             {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [FAULTS]},
         ]});
         let path = "/webhooks/0/namespaceSelector";
-        stage
-            .edit(CONFIGURATION, &json!([{"op": "add", "path": path, "value": but}]))
+        env.edit(CONFIGURATION, &json!([{"op": "add", "path": path, "value": but}]))
             .await?;
         for (namespace, manifest) in [(KEPT, manifest(2, "1Gi")), (FAULTS, faulty("1Gi"))] {
-            stage.done(&["create", "namespace", namespace], "").await?;
-            stage.done(&["apply", "-n", namespace, "-f", "-"], &manifest).await?;
+            env.done(&["create", "namespace", namespace], "").await?;
+            env.done(&["apply", "-n", namespace, "-f", "-"], &manifest).await?;
         }
-        stage.until_even(&["-n", FAULTS]).await?;
-        stage.until_even(&["-n", KEPT]).await?;
-        stage.until_even(&["-A"]).await?;
-        stage.until_healthy().await?;
-        Ok(stage)
+        env.until_even(&["-n", FAULTS]).await?;
+        env.until_even(&["-n", KEPT]).await?;
+        env.until_even(&["-A"]).await?;
+        env.until_healthy().await?;
+        Ok(env)
     }
 
     /// Starts a controller, which takes the Lease.
@@ -78,7 +77,7 @@ impl Stage {
     }
 
     /// Stops everything after a success.
-    pub(super) fn strike(self) {
+    pub(super) fn stop(self) {
         drop(self.controller);
         self.cluster.stop();
     }

@@ -18,7 +18,7 @@ const MANY: usize = 10_000;
 /// The smallest number of finalizers, and of owners, that the guard does not iterate over.
 const TOO_MANY: usize = 101;
 
-pub(super) struct Stage {
+pub(super) struct Environment {
     pub(super) cluster: Cluster,
     controller: PathBuf,
     alice: PathBuf,
@@ -110,21 +110,21 @@ fn objects(uid: &str) -> Value {
     ]})
 }
 
-impl Stage {
+impl Environment {
     /// Returns when the guard is in force.
     pub(super) async fn build() -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::default()).await?;
         Controllers::install(&cluster).await?;
-        let mut stage = Self {
+        let mut env = Self {
             controller: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
             alice: cluster.kubeconfig_for("alice", &[])?,
             bob: cluster.kubeconfig_for("bob", &[])?,
             uid: String::new(),
             cluster,
         };
-        stage.done(&["create", "namespace", GUARDED], "").await?;
-        stage.done(&["apply", "-f", "-"], &rights().to_string()).await?;
-        stage.done(&["create", "-n", GUARDED, "configmap", "owner"], "").await?;
+        env.done(&["create", "namespace", GUARDED], "").await?;
+        env.done(&["apply", "-f", "-"], &rights().to_string()).await?;
+        env.done(&["create", "-n", GUARDED, "configmap", "owner"], "").await?;
         let uid = [
             "get",
             "-n",
@@ -133,10 +133,9 @@ impl Stage {
             "-o",
             "jsonpath={.metadata.uid}",
         ];
-        stage.uid = stage.done(&uid, "").await?.stdout;
-        stage.until_in_force().await?;
-        stage
-            .done(&["create", "-n", GUARDED, "-f", "-"], &objects(&stage.uid).to_string())
+        env.uid = env.done(&uid, "").await?.stdout;
+        env.until_in_force().await?;
+        env.done(&["create", "-n", GUARDED, "-f", "-"], &objects(&env.uid).to_string())
             .await?;
         let orphaned = [
             "annotate",
@@ -145,10 +144,10 @@ impl Stage {
             "statefulset/left",
             "claim-rollout.io/staged-",
         ];
-        stage.done(&orphaned, "").await?;
+        env.done(&orphaned, "").await?;
         let finalizer =
             r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#;
-        let added = stage.ask(Who::Controller, finalizer, false).await?;
+        let added = env.ask(Who::Controller, finalizer, false).await?;
         ensure!(added.success, "{added:?}");
         let bound = [
             "wait",
@@ -158,8 +157,8 @@ impl Stage {
             "--timeout=60s",
             "pvc/data",
         ];
-        stage.done(&bound, "").await?;
-        Ok(stage)
+        env.done(&bound, "").await?;
+        Ok(env)
     }
 
     async fn until_in_force(&self) -> anyhow::Result<()> {
@@ -221,7 +220,7 @@ impl Stage {
     }
 
     /// Runs a row: an allowed request only as a dry run, a denied one for real; it must change nothing.
-    pub(super) async fn play(&self, row: &Row, before: &[Value]) -> anyhow::Result<()> {
+    pub(super) async fn run(&self, row: &Row, before: &[Value]) -> anyhow::Result<()> {
         let (who, typed, expected) = row;
         let output = self.ask(*who, typed, expected.is_empty()).await?;
         if expected.is_empty() {

@@ -64,7 +64,7 @@ pub(crate) struct Exceptions {
 
 impl Written {
     /// Checks all guarantees for everything that was ever written in the namespace.
-    pub(crate) fn keeps_every_guarantee(&self, but: Exceptions) -> anyhow::Result<()> {
+    pub(crate) fn keeps_every_invariant(&self, but: Exceptions) -> anyhow::Result<()> {
         self.nothing_gets_smaller(but.recovers).context("S1")?;
         self.few_fields_are_written().context("S2")?;
         self.no_object_is_created_or_deleted().context("S3, S4")?;

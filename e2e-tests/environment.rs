@@ -4,16 +4,16 @@ use serde_json::json;
 
 use crate::cluster::{Cluster, Options};
 use crate::installation::Installation;
-use crate::scenarios::scene::Scene;
+use crate::scenarios::namespace::TestNamespace;
 
 /// What the scenarios share.
-pub(crate) struct Stage {
+pub(crate) struct Environment {
     pub(crate) cluster: Cluster,
     pub(crate) installation: Installation,
     pub(crate) client: kube::Client,
 }
 
-impl Stage {
+impl Environment {
     /// Starts the cluster, with the policy and without a controller.
     pub(crate) async fn build(options: Options) -> anyhow::Result<Self> {
         let cluster = Cluster::start(options).await?;
@@ -25,14 +25,14 @@ impl Stage {
     }
 
     /// Creates a namespace with a controller.
-    pub(crate) async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
-        let mut scene = Scene::new(&self.cluster, &self.client, namespace).await?;
-        scene.controller = Some(self.installation.start_controller(&["--namespace", namespace]).await?);
-        Ok(scene)
+    pub(crate) async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
+        let mut ns = TestNamespace::new(&self.cluster, &self.client, namespace).await?;
+        ns.controller = Some(self.installation.start_controller(&["--namespace", namespace]).await?);
+        Ok(ns)
     }
 
     /// Stops everything after a success.
-    pub(crate) async fn strike(self) -> anyhow::Result<()> {
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
         self.installation.stop().await?;
         self.cluster.stop();
         Ok(())

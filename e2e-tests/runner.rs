@@ -20,10 +20,10 @@ pub(crate) type Scenario<S> = (
 
 /// The list of scenarios of a cluster.
 macro_rules! scenarios {
-    ($stage:ty; $($file:ident :: $name:ident),* $(,)?) => {
-        const SCENARIOS: &[crate::play::Scenario<$stage>] = &[$((
+    ($env:ty; $($file:ident :: $name:ident),* $(,)?) => {
+        const SCENARIOS: &[crate::runner::Scenario<$env>] = &[$((
             concat!(stringify!($file), "::", stringify!($name)),
-            |stage| futures::FutureExt::boxed_local($file::$name(stage)),
+            |env| futures::FutureExt::boxed_local($file::$name(env)),
         )),*];
     };
 }
@@ -53,27 +53,27 @@ impl Report {
     }
 
     /// Runs the scenarios side by side.
-    pub(crate) async fn play<S>(&mut self, stage: &S, scenarios: &[Scenario<S>]) {
-        let plays = scenarios
+    pub(crate) async fn run<S>(&mut self, env: &S, scenarios: &[Scenario<S>]) {
+        let futures = scenarios
             .iter()
-            .map(|(name, scenario)| ((*name).to_owned(), scenario(stage)));
-        self.play_all(plays.collect()).await;
+            .map(|(name, scenario)| ((*name).to_owned(), scenario(env)));
+        self.run_all(futures.collect()).await;
     }
 
     /// The same for futures, by their names.
-    pub(crate) async fn play_all(&mut self, plays: Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>) {
-        let chosen = plays.into_iter().filter(|(name, _)| name.contains(&self.only));
-        let plays: Vec<_> = chosen
-            .map(|(name, play)| async move { (name, AssertUnwindSafe(play).catch_unwind().await) })
+    pub(crate) async fn run_all(&mut self, futures: Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>) {
+        let chosen = futures.into_iter().filter(|(name, _)| name.contains(&self.only));
+        let futures: Vec<_> = chosen
+            .map(|(name, future)| async move { (name, AssertUnwindSafe(future).catch_unwind().await) })
             .collect();
-        let mut running = stream::iter(plays).buffer_unordered(SIDE_BY_SIDE);
+        let mut running = stream::iter(futures).buffer_unordered(SIDE_BY_SIDE);
         while let Some((name, result)) = running.next().await {
             self.add(&name, result);
         }
     }
 
     /// Runs one scenario alone.
-    pub(crate) async fn play_one(&mut self, name: &str, scenario: impl Future<Output = anyhow::Result<()>>) {
+    pub(crate) async fn run_one(&mut self, name: &str, scenario: impl Future<Output = anyhow::Result<()>>) {
         if name.contains(&self.only) {
             let result = AssertUnwindSafe(scenario).catch_unwind().await;
             self.add(name, result);
@@ -90,7 +90,7 @@ impl Report {
         self.print(&format!("FAILED  {name}"));
         let again = format!("SCENARIO={name} cargo test --test e2e");
         self.failures
-            .push_str(&format!("\n{name}: {failure}\nto play it again: {again}\n"));
+            .push_str(&format!("\n{name}: {failure}\nto run it again: {again}\n"));
     }
 
     /// Fails if a scenario failed.
