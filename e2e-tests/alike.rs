@@ -35,7 +35,7 @@ pub(crate) struct Question {
     pub(crate) origin: String,
 }
 
-/// How often each kind of answer occurred.
+/// The number of answers of each kind.
 pub(crate) type Tally = BTreeMap<&'static str, u64>;
 
 /// Asks both about the review of each seed, on all cores. A failure names the seed and the command that repeats it.

@@ -22,7 +22,7 @@ const SMALL: &str = "10Gi";
 const LARGE: &str = "20Gi";
 /// The command that the API server denies first, and then accepts.
 const APPLY: [&str; 3] = ["apply", "-f", "web.yaml"];
-/// How long the driver takes to expand a volume: slow enough to watch.
+/// The duration of an expansion: slow enough to watch.
 const EXPANSION_MILLIS: u64 = 1000;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Printed when the cluster is removed.

@@ -6,7 +6,7 @@ use crate::cluster::{Cluster, Options};
 use crate::installation::Installation;
 use crate::scenarios::namespace::TestNamespace;
 
-/// What the scenarios share.
+/// A cluster, the policy in it, and a client.
 pub(crate) struct Environment {
     pub(crate) cluster: Cluster,
     pub(crate) installation: Installation,

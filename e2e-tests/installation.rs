@@ -34,7 +34,7 @@ const MANIFESTS: [&str; 4] = [
 ];
 /// The guard.
 const GUARD: [&str; 3] = ["guard/staged.yaml", "guard/replacing.yaml", "guard/controller.yaml"];
-/// How long the controller may take to start or to stop, on a slow and busy machine.
+/// The most time for a start or stop of the controller, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// claim-rollout installed in a cluster.
@@ -107,7 +107,7 @@ impl Installation {
         self.controllers.start_with(kubeconfig, extra).await
     }
 
-    /// How many requests about StatefulSets the policy got.
+    /// The number of requests about StatefulSets that the policy got.
     pub(crate) fn requests(&self) -> u64 {
         self.host.requests(self.registrations[2].policy())
     }
@@ -217,7 +217,7 @@ impl Controller {
         self.process.usage()
     }
 
-    /// How many sockets are open: connections, and the listener.
+    /// The number of open sockets: connections, and the listener.
     pub(crate) fn sockets(&self) -> anyhow::Result<usize> {
         self.process.sockets()
     }

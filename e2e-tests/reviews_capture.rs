@@ -23,7 +23,7 @@ const CONTROLLER: [&str; 2] = [
     "--as-group=system:masters",
 ];
 
-/// How long the API server may take to learn of a registration.
+/// The most time that the API server takes to learn of a registration.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Capture {

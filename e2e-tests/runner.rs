@@ -9,7 +9,7 @@ use futures::StreamExt as _;
 use futures::future::LocalBoxFuture;
 use futures::stream;
 
-/// How many scenarios run at the same time: enough that the cluster is busy, and so few that webhooks answer in time.
+/// The number of concurrent scenarios: enough that the cluster is busy, and so few that webhooks answer in time.
 const SIDE_BY_SIDE: usize = 10;
 
 /// The name of a scenario, and its function.

@@ -17,7 +17,7 @@ use crate::scenarios::namespace::{STAGED, plain_manifest, text};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What judges requests in a namespace.
+/// The judges of requests in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judges {
     Policy,

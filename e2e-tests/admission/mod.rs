@@ -1,4 +1,4 @@
-//! What the API server makes of requests of users and controllers, with the policy behind its webhooks. One file per
+//! Requests of users and controllers to an API server with the policy behind its webhooks. One file per
 //! behaviour.
 //! All scenarios run side by side in one cluster. Each has its own namespaces and its own policy-server, so that a
 //! scenario can count the requests. `SCENARIO=verbs cargo test --test e2e admission` runs those with `verbs` in their
@@ -25,7 +25,7 @@ use crate::policy_host::{Module, Runtime};
 use crate::runner::{Report, scenarios};
 use crate::scenarios::namespace::TestNamespace;
 
-/// What the scenarios share.
+/// A cluster with claim-rollout but without a policy-server.
 pub(crate) struct Environment {
     cluster: Cluster,
     client: kube::Client,

@@ -76,7 +76,7 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &E
     ensure!(size(&foreign) == "1Gi" && revision(&foreign).is_null(), "{foreign:#}");
     ensure!(
         served.claims() == asked + 1,
-        "the policy was asked about the claim of somebody else"
+        "the policy was called for the claim of another user"
     );
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::scenarios::namespace::{STAGED, TestNamespace, manifest, plain_manifes
 
 const PHASE: &str = "claim-rollout.io/phase";
 
-/// What a request changes.
+/// The part of the object that a request changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum About {
     /// Only `metadata`.

@@ -59,7 +59,7 @@ async fn warned(ns: &TestNamespace<'_>, arguments: &[&str], expected: &str) -> a
     Ok(())
 }
 
-/// What the HorizontalPodAutoscaler sends: a PUT of a Scale.
+/// The request of the HorizontalPodAutoscaler: a PUT of a Scale.
 async fn autoscaled_to_none(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let namespace = &ns.namespace;
     let scale = json!({

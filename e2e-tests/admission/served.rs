@@ -14,7 +14,7 @@ use crate::scenarios::namespace::TestNamespace;
 
 /// The account of the StatefulSet controller.
 pub(super) const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
-/// How long the API server may take to call a new webhook, on a slow and busy machine.
+/// The most time until the API server calls a new webhook, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The shipped policy objects to serve, and the changes in them.
@@ -128,22 +128,22 @@ pub(super) struct Served<'a> {
 }
 
 impl Served<'_> {
-    /// How many requests the policy for StatefulSets got.
+    /// The number of requests to the policy for StatefulSets.
     pub(super) fn sets(&self) -> u64 {
         self.asked("claim-rollout")
     }
 
-    /// How many requests the policy for PVCs got.
+    /// The number of requests to the policy for PVCs.
     pub(super) fn claims(&self) -> u64 {
         self.asked("claim-rollout-claims")
     }
 
-    /// How many requests the policy for Pods got.
+    /// The number of requests to the policy for Pods.
     pub(super) fn pods(&self) -> u64 {
         self.asked("claim-rollout-pods")
     }
 
-    /// How many requests the policy for retention got.
+    /// The number of requests to the policy for retention.
     pub(super) fn retention(&self) -> u64 {
         self.asked("claim-rollout-retention")
     }

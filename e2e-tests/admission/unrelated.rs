@@ -114,7 +114,7 @@ pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(en
     away(ns, &staged("3Gi")).await
 }
 
-/// What fails while the policy is away, and what does not.
+/// Requests that fail while the policy is away, and requests that do not.
 async fn away(ns: &TestNamespace<'_>, staged: &str) -> anyhow::Result<()> {
     let objects = async || -> anyhow::Result<Value> {
         let output = ns

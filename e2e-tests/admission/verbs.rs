@@ -37,7 +37,7 @@ const GROWN: &str = "Warning: claim-rollout: staged data 1Gi -> 2Gi; existing cl
 const WITHDRAWN: &str =
     "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; claims that were updated already stay as they are\n";
 
-/// What a request changes: the size, if it changes the template, and the value of a label.
+/// The content of a request: the size, if it changes the template, and the value of a label.
 #[derive(Clone, Copy, Debug)]
 struct Ask<'a> {
     size: Option<&'a str>,

@@ -18,7 +18,7 @@ async fn object(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<Value> 
     Ok(serde_json::from_str(&output.stdout)?)
 }
 
-/// How many certificate authorities the Secret and each webhook configuration trust.
+/// The number of certificate authorities in the Secret and in each webhook configuration.
 async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
     let count = |bundle: &Value| -> anyhow::Result<usize> {
         let bytes: k8s_openapi::ByteString = serde_json::from_value(bundle.clone())?;

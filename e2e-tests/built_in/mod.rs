@@ -14,7 +14,7 @@ use crate::scenarios::namespace::TestNamespace;
 use server::ACCOUNT;
 pub(crate) use server::Server;
 
-/// What the scenarios share.
+/// A cluster with the built-in webhook.
 struct Environment {
     cluster: Cluster,
     controllers: Controllers,

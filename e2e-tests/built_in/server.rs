@@ -94,7 +94,7 @@ impl Server {
         self.address
     }
 
-    /// How many certificates the replica has made.
+    /// The number of certificates that the replica has made.
     pub(super) fn made(&self) -> usize {
         self.process.log().matches("made a certificate").count()
     }

@@ -2,6 +2,7 @@
 
 mod installed;
 mod rendered;
+mod settings;
 
 use std::path::{Path, PathBuf};
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub(crate) struct Driver {
     /// A larger volume fails with `OUT_OF_RANGE`, at creation and at expansion; 0 means no limit.
     pub(crate) maximum_bytes: u64,
-    /// How long an expansion takes. The resizer waits for ten seconds, then asks again.
+    /// The duration of an expansion. The resizer waits for ten seconds, then asks again.
     pub(crate) expand_delay_millis: u64,
     /// The gRPC status that every expansion fails with, such as `FAILED_PRECONDITION` (the volume is in use). The
     /// resizer tries again after all but `INVALID_ARGUMENT`, `OUT_OF_RANGE` and `NOT_FOUND`.

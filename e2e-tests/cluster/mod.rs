@@ -57,7 +57,7 @@ pub(crate) use waiting::eventually;
 
 use users::{ADMIN, Tokens};
 
-/// How long a control plane may take to start, on a slow and busy machine.
+/// The most time for the start of a control plane, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// [`Cluster::audit`] tries to delete PVCs with this prefix, which never exist.
 const MARK: &str = "audit-mark-";

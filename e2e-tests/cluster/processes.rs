@@ -110,7 +110,7 @@ impl Process {
         })
     }
 
-    /// How many sockets the process has open.
+    /// The number of open sockets.
     pub(crate) fn sockets(&self) -> anyhow::Result<usize> {
         let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()))?;
         // A socket may be closed while it is read.

@@ -10,7 +10,7 @@ use crate::installation::{Controller, NAMESPACE};
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
 const LEASE: &str = "claim-rollout-controller";
-/// How long a Lease that nobody renews keeps other controllers waiting.
+/// The time for which a Lease that nobody renews keeps other controllers waiting.
 const DURATION: Duration = Duration::from_secs(15);
 
 fn leads(controller: &Controller) -> anyhow::Result<bool> {

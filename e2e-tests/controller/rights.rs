@@ -8,7 +8,7 @@ use crate::rights::granted_rights_are_the_used_rights;
 const UNSEEN: [(&str, &str); 2] = [
     (
         "create claim-rollout.io/claimrollouts",
-        "an apply to what does not exist is a patch to whoever looks, and needs both rights",
+        "an apply of a missing object is logged as a patch, but needs both rights",
     ),
     (
         "delete claim-rollout.io/claimrollouts",

@@ -16,7 +16,7 @@ const FAILURES: usize = 5;
 /// The limit for "at once", on a machine that runs all scenarios at the same time.
 const AT_ONCE: Duration = Duration::from_secs(8);
 
-/// How often an apply of a PVC failed.
+/// The number of failed applies of a PVC.
 async fn failures(ns: &TestNamespace<'_>) -> anyhow::Result<usize> {
     let writes = ns.writes_of(USER).await?;
     let refused = |resource: &str, code| resource == "persistentvolumeclaims" && code == 403;

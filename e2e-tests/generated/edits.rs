@@ -7,7 +7,7 @@ use super::set::{TEMPLATES, annotate, put, retention, serve, strategy, templates
 use super::staged::forged;
 use super::values::{TEXTS, key, odd_size, size, trouble};
 
-/// What the edits of one review depend on.
+/// The inputs of the edits of one review.
 pub(crate) struct EditContext {
     /// The staged change of the old StatefulSet: its templates and its annotation.
     pub(crate) staged: Option<(Value, String)>,

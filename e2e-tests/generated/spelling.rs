@@ -34,7 +34,7 @@ struct Writer {
     text: String,
     /// Whether any odd spelling is written.
     loose: bool,
-    /// How many places are left until the next odd one. A choice at each place would take most of the time of a test.
+    /// The number of places until the next odd one. A choice at each place would take most of the time of a test.
     until_odd: usize,
 }
 

@@ -32,7 +32,7 @@ pub(super) enum Sync {
     ServerSide { manager: &'static str, force: bool },
 }
 
-/// What the tool compares.
+/// The comparison of the tool.
 enum Compare {
     KubectlDiff,
     ThreeWay { ignored: &'static [&'static str] },

@@ -19,7 +19,7 @@ fn quota(storage: &str) -> String {
     json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"}, "spec": spec}).to_string()
 }
 
-/// What the tool shows in the middle of the rollout, and at its end. A sync is no conflict.
+/// The differences that the tool shows in the middle of the rollout and at its end. A sync is no conflict.
 pub(super) async fn shows(env: &Environment, tool: &Tool) -> anyhow::Result<[String; 2]> {
     let namespace = format!("{}-waiting", tool.namespace);
     let mut ns = TestNamespace::new(&env.cluster, &env.client, &namespace).await?;

@@ -13,7 +13,7 @@ use crate::installation::{ACCOUNT, Controllers, NAMESPACE, USER};
 /// The namespace of the objects.
 pub(super) const GUARDED: &str = "guarded";
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How many annotations `large` has.
+/// The number of annotations of `large`.
 const MANY: usize = 10_000;
 /// The smallest number of finalizers, and of owners, that the guard does not iterate over.
 const TOO_MANY: usize = 101;

@@ -51,7 +51,7 @@ pub(super) const IN_FORCE: &[Row] = &[
     (Alice, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{}"}}"#, YES),
 ];
 
-/// Who may bring or change a staged change, or roll it out.
+/// Requests that bring or change a staged change, or roll it out.
 pub(super) const STAGED: &[Row] = &[
     // Annotations of ours cannot be written through the status.
     (Bob, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/staged":"{}"}}}"#, STATUS),
@@ -147,7 +147,7 @@ pub(super) const OURS: &[Row] = &[
     (Controller, r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":null}}"#, YES),
 ];
 
-/// What the account of the controller may change, whatever its roles allow.
+/// Requests of the controller, whose roles would allow more.
 pub(super) const CONTROLLER: &[Row] = &[
     (Controller, "set image statefulset/plain main=example/main:2", SPEC),
     (Controller, "scale statefulset/plain --replicas=3", VERBS),

@@ -15,7 +15,7 @@ const CALL: Duration = Duration::from_secs(15);
 const SILENCE: Duration = Duration::from_secs(70);
 /// The longest pause of a reconcile or a watch after an outage of ten seconds.
 const PAUSE: Duration = Duration::from_secs(20);
-/// How many requests a second a controller of one StatefulSet may make while the API server is away.
+/// The most requests per second of a controller of one StatefulSet while the API server is away.
 const RESTLESS: f64 = 5.0;
 
 /// A rollout in which one PVC has been written.
@@ -26,7 +26,7 @@ async fn in_the_middle<'a>(env: &'a Environment, namespace: &str) -> anyhow::Res
     Ok(trial)
 }
 
-/// How many requests got no answer, from the metrics of the controller.
+/// The number of requests without an answer, from the metrics of the controller.
 fn unanswered(trial: &Trial<'_>) -> anyhow::Result<u32> {
     let (_, metrics) = trial.controller()?.get("/metrics")?;
     let count = "claim_rollout_request_failures_total{cause=\"unanswered\"} ";

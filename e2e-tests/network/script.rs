@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::asked::Asked;
 
-/// What happens to one request.
+/// A fault of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Not passed on; answered with this code, and with `Retry-After` in seconds unless it is 0.
@@ -55,9 +55,9 @@ impl To {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) to: To,
-    /// How many matching requests pass first.
+    /// The number of matching requests that pass first.
     pub(super) after: u32,
-    /// How many matching requests have the fault.
+    /// The number of matching requests with the fault.
     pub(super) times: u32,
     pub(super) fault: Fault,
 }
@@ -145,12 +145,12 @@ impl Script {
         (number, fault)
     }
 
-    /// How many requests had a fault.
+    /// The number of requests that had a fault.
     pub(super) fn injected(&self) -> u32 {
         self.lock().injected
     }
 
-    /// How many requests of this kind there have been.
+    /// The number of requests of this kind.
     pub(super) fn count(&self, asked: Asked) -> usize {
         self.lock().asked.iter().filter(|kind| **kind == asked).count()
     }

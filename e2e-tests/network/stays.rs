@@ -10,7 +10,7 @@ use super::trial::{CLAIMS, Environment, Trial};
 use crate::cluster::eventually;
 use crate::scenarios::namespace::{condition, manifest, with_spec};
 
-/// How soon a PVC whose writes get no answer is reported.
+/// The most time until a PVC whose writes get no answer is reported.
 const REPORTED: Duration = Duration::from_secs(90);
 /// The longest pause before a retry after so many failures.
 const RETRIED: Duration = Duration::from_secs(70);

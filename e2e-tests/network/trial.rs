@@ -36,7 +36,7 @@ const OWN: [&str; 11] = [
     "at",
 ];
 
-/// What the scenarios share.
+/// The shared cluster, and the result of an undisturbed rollout.
 pub(super) struct Environment {
     pub(super) shared: crate::environment::Environment,
     undisturbed: OnceCell<Value>,
@@ -203,7 +203,7 @@ impl<'a> Trial<'a> {
         Ok(done)
     }
 
-    /// How many writes the controller has sent.
+    /// The number of writes that the controller has sent.
     fn moves(&self) -> usize {
         let moves = [
             Asked::Claim,
@@ -276,7 +276,7 @@ impl<'a> Trial<'a> {
             part
         });
         let claims: Vec<_> = claims.collect();
-        let all = json!({"set": part(&set), "rollout": part(&rollout), "record": change, "claims": claims});
+        let all = json!({"set": part(&set), "rollout": part(&rollout), "staged": change, "claims": claims});
         let text = all.to_string().replace(&self.ns.namespace, "NAMESPACE");
         Ok(serde_json::from_str(&text)?)
     }

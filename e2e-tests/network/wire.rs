@@ -7,10 +7,10 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
-/// How many connections may wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: u32 = 256;
 
-/// What happens to all connections.
+/// The state of all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     /// Bytes are passed on.

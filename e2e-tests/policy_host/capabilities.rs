@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::api::Api;
 
-/// How long policy-server caches an answer by default.
+/// The time for which policy-server caches an answer by default.
 const CACHE: Duration = Duration::from_secs(5);
 
 /// A kind of resource: an entry of `contextAwareResources`.

@@ -166,7 +166,7 @@ impl PolicyHost {
         &self.certificate
     }
 
-    /// How many requests a policy got since the start.
+    /// The number of requests that a policy got since the start.
     pub(crate) fn requests(&self, policy: &str) -> u64 {
         self.asked
             .get(policy)
@@ -186,7 +186,7 @@ impl PolicyHost {
 }
 
 impl Hosted {
-    /// What policy-server does with a policy before it listens.
+    /// Checks a policy as policy-server does before it listens.
     async fn check(&self) -> anyhow::Result<()> {
         let version = self.call("protocol_version", Vec::new()).await?;
         ensure!(version == br#""v1""#, "expected protocol v1, but found another");

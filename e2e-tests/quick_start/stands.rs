@@ -8,7 +8,7 @@ pub(super) struct StandIn {
     pub(super) why: &'static str,
 }
 
-/// What is done with a command.
+/// The handling of a command.
 #[derive(Clone, Copy)]
 pub(super) enum Handling {
     /// Not run. This is done instead, and nothing is printed.
@@ -19,7 +19,7 @@ pub(super) enum Handling {
     Until,
 }
 
-/// What is done instead.
+/// The action in place of a command.
 #[derive(Clone, Copy)]
 pub(super) enum Action {
     Nothing,

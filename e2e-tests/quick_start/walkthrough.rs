@@ -16,10 +16,10 @@ use crate::installation::{ACCOUNT, AS_IN_A_POD, Controller, Controllers, NAMESPA
 use crate::policy_host::{PolicyHost, deployed};
 use crate::shell::typed;
 
-/// How long a volume takes to grow: long enough to watch it.
+/// The duration of an expansion: long enough to watch it.
 const EXPANSION_MILLIS: u64 = 3000;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a passing state that the document shows may take to appear.
+/// The most time until a passing state of the document appears.
 const MOMENT: Duration = Duration::from_secs(20);
 const RECHECK: Duration = Duration::from_millis(100);
 

@@ -16,7 +16,7 @@ use super::PATIENCE;
 use crate::cluster::eventually;
 use crate::scenarios::namespace::STAGED;
 
-/// How many calls run at the same time. The default of the controller's `--max-concurrent` is the same.
+/// The number of concurrent calls. The default of the controller's `--max-concurrent` is the same.
 pub(super) const CONCURRENCY: usize = 16;
 /// StatefulSets in some namespaces.
 pub(super) struct Fleet {
@@ -72,7 +72,7 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// How many PVCs there are.
+    /// The number of PVCs.
     pub(super) fn claims(&self) -> usize {
         self.sets.len() * self.replicas as usize
     }

@@ -13,7 +13,7 @@ use crate::installation::{Controller, Controllers};
 /// The most memory of an idle controller, in MB.
 const MOST_MB: f64 = 60.0;
 
-/// How often each status changes.
+/// The number of changes of each status.
 const CHANGES: usize = 5;
 
 /// 3,000 StatefulSets with complete rollouts. Each status changes five times; no PVC and no Pod is read.

@@ -13,7 +13,7 @@ use crate::installation::Controllers;
 const FLAGS: [&str; 3] = ["--leader-elect=false", "--allow-without-policy", "--max-in-motion=10"];
 const REPLICAS: u32 = 300;
 const IN_MOTION: u32 = 10;
-/// How long the driver takes for each volume; the resizer waits for ten seconds.
+/// The time of the driver for each volume; the resizer waits for ten seconds.
 const EXPANSION_MILLIS: u64 = 4000;
 /// The maximum, relative to the time that the driver alone needs.
 const MOST: f64 = 1.2;

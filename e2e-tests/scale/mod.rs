@@ -26,7 +26,7 @@ const FLAGS: [&str; 4] = [
 ];
 /// The maximum time of a rollout, relative to the same writes in the same order.
 const MOST: f64 = 1.15;
-/// How long a set of processes may take for anything here.
+/// The most time that any step may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// 1,000 StatefulSets of one replica change at once, by the controller and by a plain loop of kube-rs in turn: the same
@@ -86,7 +86,7 @@ fn target(what: &str, found: f64, most: f64) {
     println!("{what}: {found:.2}, target {most}: {verdict}");
 }
 
-/// How many ClaimRollouts the controller counts in this state.
+/// The number of ClaimRollouts in this state, from the metrics of the controller.
 fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<usize> {
     let (_, metrics) = controller.get("/metrics")?;
     let name = format!("claim_rollout_rollouts{{state=\"{state}\"}} ");
@@ -105,7 +105,7 @@ async fn until_reported(controller: &Controller, state: &str, number: usize) -> 
         .with_context(|| format!("{:?} of {number} are {state}", rollouts(controller, state)))
 }
 
-/// How often the controllers have listed PVCs or Pods, or watched them.
+/// The number of lists and watches of PVCs and Pods by the controllers.
 async fn reads(cluster: &Cluster) -> anyhow::Result<usize> {
     // A watch is logged when it ends.
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -118,7 +118,7 @@ async fn reads(cluster: &Cluster) -> anyhow::Result<usize> {
         .count())
 }
 
-/// How many writes the controller counts.
+/// The numbers of writes, from the metrics of the controller.
 #[derive(Clone, Copy, Debug)]
 struct Writes {
     claims: usize,

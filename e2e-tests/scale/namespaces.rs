@@ -10,7 +10,7 @@ use super::{FLAGS, PATIENCE, reads, rollouts, until_reported};
 use crate::cluster::{Cluster, Options, eventually};
 use crate::installation::{AS_IN_A_POD, Controller, Controllers};
 
-/// How many namespaces there are, with a StatefulSet in each.
+/// The number of namespaces, with a StatefulSet in each.
 const NAMESPACES: usize = 1000;
 /// The most connections at a time.
 const MOST: usize = 64;

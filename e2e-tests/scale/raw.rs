@@ -30,7 +30,7 @@ struct Capacities {
     changes: watch::Receiver<()>,
 }
 
-/// What all StatefulSets share.
+/// The client and the numbers that all StatefulSets share.
 struct Bare<'a> {
     client: &'a Client,
     size: &'a str,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::cluster::Cluster;
 use crate::installation::USER;
 
-/// How many requests of each kind.
+/// The number of requests of each kind.
 pub(super) struct Requests(BTreeMap<String, usize>);
 
 impl Requests {

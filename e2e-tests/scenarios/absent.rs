@@ -8,7 +8,7 @@ use super::namespace::{Environment, PATIENCE, STAGED, TestNamespace, condition, 
 use super::served::Served;
 use crate::cluster::eventually;
 
-/// Writes the staged change, as anybody can who may edit the StatefulSet.
+/// Writes the staged change, as any user can who may edit the StatefulSet.
 async fn forge(ns: &TestNamespace<'_>, change: &str) -> anyhow::Result<()> {
     let annotation = format!("{STAGED}={change}");
     ns.done(&["annotate", "statefulset", "web", &annotation, "--overwrite"], "")
@@ -74,7 +74,7 @@ pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(env
     let why = text(&rollout["status"]["conditions"][2]["message"]);
     ensure!(why.contains("--allow-without-policy"), "{why}");
 
-    // Whatever anybody writes now: no PVC is written.
+    // Whatever users write now, no PVC is written.
     let begun = ns.mark().await?;
     let honest = text(&ns.set().await?["metadata"]["annotations"][STAGED]);
     let uid = text(&ns.set().await?["metadata"]["uid"]);

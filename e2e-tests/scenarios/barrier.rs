@@ -33,7 +33,7 @@ struct Barrier {
     limit: Option<usize>,
     /// … or the write of this PVC.
     claim: Option<String>,
-    /// How many writes have passed.
+    /// The number of writes that have passed.
     passed: usize,
     /// Whether a write is being held.
     holding: bool,
@@ -60,7 +60,7 @@ impl Barriers {
         then(barriers.entry(namespace.to_owned()).or_default())
     }
 
-    /// How many writes have passed.
+    /// The number of writes that have passed.
     pub(super) fn passed(&self, namespace: &str) -> usize {
         self.with(namespace, |barrier| barrier.passed)
     }

@@ -124,7 +124,7 @@ fn without_a_class(claim: &mut Value, _: &Value) {
     }
 }
 
-/// How often the controller has written this PVC.
+/// The number of writes of the controller to this PVC.
 async fn patches(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<usize> {
     let writes = ns.writes_of(USER).await?;
     let of_claim = |entry: &&crate::cluster::Entry| entry.name == claim && entry.resource == "persistentvolumeclaims";

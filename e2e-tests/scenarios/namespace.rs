@@ -14,12 +14,12 @@ use super::written::Written;
 use crate::cluster::{Cluster, DRIVER, Driver, Entry, Output};
 use crate::installation::{Controller, Installation};
 
-/// How long anything may take on a machine that runs all scenarios at once.
+/// The most time that any step may take on a machine that runs all scenarios at once.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The annotation with the staged change.
 pub(crate) const STAGED: &str = "claim-rollout.io/staged";
 
-/// What all scenarios share.
+/// The cluster, the policy and the barriers of all scenarios.
 pub(super) struct Environment {
     pub(super) cluster: Cluster,
     pub(super) installation: Installation,

@@ -11,7 +11,7 @@ use crate::installation::USER;
 /// Long enough for a change to be seen, and for a watch that ended to be logged.
 const A_WHILE: Duration = Duration::from_secs(1);
 
-/// How often the controller listed PVCs and Pods here, and how many of its watches on them have ended.
+/// The number of lists of PVCs and Pods by the controller here, and of its ended watches on them.
 async fn reads(ns: &TestNamespace<'_>) -> anyhow::Result<(usize, usize)> {
     let requests = ns.cluster.requests().await?;
     let ours = requests

@@ -52,7 +52,7 @@ impl TestNamespace<'_> {
             let change = self.staged_change().await?;
             let wanted = &change["templates"][0]["spec"]["resources"]["requests"]["storage"];
             let rollout = self.rollout().await?;
-            seen = json!({"record": change, "status": rollout["status"]});
+            seen = json!({"staged": change, "status": rollout["status"]});
             let complete = change["phase"] == "Complete" && wanted == size;
             let reported = condition(&rollout, "Ready") == "True" && rollout["status"]["readyReplicas"] == replicas;
             Ok((complete && reported && rollout["spec"]["revision"] == change["revision"]).then_some(change))

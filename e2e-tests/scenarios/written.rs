@@ -18,7 +18,7 @@ pub(crate) struct Written {
     begun: usize,
 }
 
-/// How many successful writes of each kind are ours.
+/// The number of our successful writes of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     /// The names of the PVCs, in this order.
@@ -59,7 +59,7 @@ impl Written {
         evicted.map(|entry| entry.name.clone()).collect()
     }
 
-    /// How many writes of each kind; those that stored nothing are not counted.
+    /// The number of writes of each kind, without those that stored nothing.
     pub(crate) fn count(&self) -> Count {
         let mut count = Count::default();
         let mut stored = BTreeSet::new();

@@ -51,7 +51,7 @@ fn requests() -> Vec<Case> {
     vec![
         growth("no kind").without("/kind").expects("deny 400 \"expected request.kind.kind, but found nothing\""),
         growth("no operation").without("/operation").expects("deny 400 \"expected request.operation, but found nothing\""),
-        refused("an operation of nobody", "/operation", json!("PATCH"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
+        refused("an unknown operation", "/operation", json!("PATCH"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
         refused("an operation in small letters", "/operation", json!("update"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
         refused("an operation that is a number", "/operation", json!(1), NO_REQUEST),
         refused("a kind that is a text", "/kind", json!("StatefulSet"), NO_REQUEST),

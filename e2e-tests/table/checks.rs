@@ -254,9 +254,9 @@ fn silence() -> Vec<Case> {
     let unknown = "\"the claims could not be checked (\"";
     let staged = "mutate templates staged:InPlace";
     vec![
-        ask("there is nobody to ask", "Off").expects(format!("{staged} warns \"staged data\"")),
-        ask("there is nobody to ask", "Warn").expects(format!("{staged} lookups=1 warns \"staged data\" {unknown}")),
-        ask("there is nobody to ask", "Deny").expects(format!("deny 403 lookups=1 \"the claims cannot be checked\" {grant}")),
+        ask("there is no API server to ask", "Off").expects(format!("{staged} warns \"staged data\"")),
+        ask("there is no API server to ask", "Warn").expects(format!("{staged} lookups=1 warns \"staged data\" {unknown}")),
+        ask("there is no API server to ask", "Deny").expects(format!("deny 403 lookups=1 \"the claims cannot be checked\" {grant}")),
         ask("the host grants nothing", "Off").nothing_granted().expects(format!("{staged} warns \"staged data\"")),
         ask("the host grants nothing", "Warn").nothing_granted().expects(format!("{staged} lookups=1 warns \"staged data\" {unknown}")),
         ask("the host grants nothing", "Deny").nothing_granted().expects(format!("deny 403 lookups=1 \"has not been granted access\" {grant}")),

@@ -1,4 +1,4 @@
-//! What the cases must cover, so that a new row, setting, field or reason cannot be forgotten.
+//! The coverage of the cases, so that a new row, setting, field or reason cannot be forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -56,7 +56,7 @@ const WORDS: [&str; 24] = [
     "storage=20Gi",
 ];
 
-/// What the cases have covered.
+/// The rows, words, settings and messages of the cases so far.
 #[derive(Default)]
 pub(super) struct Seen {
     rows: BTreeMap<&'static str, usize>,

@@ -57,7 +57,7 @@ fn by_annotation() -> Vec<Case> {
     let of_live = web().in_place().staged(&web());
     vec![
         update("U1", "a withdrawal by its revision", &old, &asked(&revision)).expects(&withdrawn),
-        update("U1", "a withdrawal asks nobody", &old, &asked(&revision)).shipped().expects(&withdrawn),
+        update("U1", "a withdrawal takes no lookup", &old, &asked(&revision)).shipped().expects(&withdrawn),
         update("U1", "a withdrawal that drops the staged change as well", &old, &asked(&revision).unnoted("staged"))
             .expects(format!("mutate -withdraw by:annotation {WITHDREW}")),
         update("U1", "a withdrawal of another revision", &old, &asked("another")).expects(nothing("another")),

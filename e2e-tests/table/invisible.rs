@@ -30,7 +30,7 @@ fn plain() -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("no managed fields", "/metadata/managedFields", json!([])),
         ("the generation", "/metadata/generation", json!(2)),
-        ("a part of the metadata that nobody knows", "/metadata/partOfTheFuture", json!([{"a": 1e300}])),
+        ("an unknown field of the metadata", "/metadata/partOfTheFuture", json!([{"a": 1e300}])),
         ("the replicas", "/spec/replicas", json!(7)),
         ("no replicas", "/spec/replicas", json!(0)),
         ("the name of the service", "/spec/serviceName", json!("other")),
@@ -41,15 +41,15 @@ fn plain() -> Vec<(&'static str, &'static str, Value)> {
         ("the management of Pods", "/spec/podManagementPolicy", json!("Parallel")),
         ("the retention policy", "/spec/persistentVolumeClaimRetentionPolicy", json!({"whenDeleted": "Delete", "whenScaled": "Delete"})),
         ("a higher partition", "/spec/updateStrategy/rollingUpdate/partition", json!(2)),
-        ("a part of the spec that nobody knows", "/spec/fieldOfTheFuture", json!({"volumeClaimTemplates": [{"metadata": {"name": "x"}}]})),
+        ("an unknown field of the spec", "/spec/fieldOfTheFuture", json!({"volumeClaimTemplates": [{"metadata": {"name": "x"}}]})),
         ("the status", "/status", json!({"replicas": 1, "conditions": [{"type": "x", "status": "True"}]})),
         ("no status", "/status", Value::Null),
-        ("a part of the set that nobody knows", "/partOfTheFuture", json!({"metadata": {"annotations": {"claim-rollout.io/staged": "x"}}})),
+        ("an unknown field of the set", "/partOfTheFuture", json!({"metadata": {"annotations": {"claim-rollout.io/staged": "x"}}})),
         ("numbers of every kind", "/spec/fieldOfTheFuture", json!([0, -1, 1.5, 1e-300, u64::MAX, i64::MIN])),
         ("texts of every kind", "/spec/fieldOfTheFuture", json!(["", "\u{0}\u{1f}\u{7f}", "\u{2028}\u{feff}", "\u{1F600}", "\"\\/"])),
         ("an image", "/spec/template/spec/containers/0/image", json!("example/main:2")),
         ("a restart", "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt", json!("2026-01-01T00:00:00Z")),
-        ("a part of the Pods that nobody knows", "/spec/template/spec/partOfTheFuture", json!(1)),
+        ("an unknown field of the Pods", "/spec/template/spec/partOfTheFuture", json!(1)),
         ("Pods are replaced by hand", "/spec/updateStrategy", json!({"type": "OnDelete"})),
         ("a strategy of the future", "/spec/updateStrategy", json!({"type": "Recreate"})),
     ]
@@ -70,7 +70,7 @@ fn edits() -> Vec<Case> {
     cases
 }
 
-/// How a value may be written.
+/// The spelling of a value.
 #[derive(Clone, Copy, Debug)]
 enum Spelling {
     /// Keys in reverse order.
@@ -147,7 +147,7 @@ fn unread() -> Vec<Case> {
     let twice = |set: Object| set.with("/spec/volumeClaimTemplates/1/metadata/name", "data");
     let size = |set: Object| set.size("1e30");
     let shape = |set: Object| set.data("/partOfTheFuture", 1);
-    let table: [(&str, &dyn Fn(Object) -> Object); 3] = [("two templates of one name", &twice), ("a size that nobody can count", &size), ("a part of the future", &shape)];
+    let table: [(&str, &dyn Fn(Object) -> Object); 3] = [("two templates of one name", &twice), ("a size beyond all counts", &size), ("a part of the future", &shape)];
     let mut cases = Vec::new();
     for (what, odd) in table {
         for (whose, set) in [("of a set", odd(web())), ("of a set that is managed", odd(web().in_place())), ("of a set with a forged staged change", odd(web().note("staged", "{}")))] {

@@ -104,7 +104,7 @@ fn validate_only() -> Vec<Case> {
         only(update("N1", "who may not, may not", &web(), &grown).shipped())
             .cluster(vec![access("alice", false)])
             .expects("deny 403 who \"cannot patch\""),
-        only(update("N1", "there is nobody to ask", &web(), &grown).shipped()).expects("deny 403 who \"cannot ask\""),
+        only(update("N1", "there is no API server to ask", &web(), &grown).shipped()).expects("deny 403 who \"cannot ask\""),
         only(update("N1", "claims that would not follow are warned of", &web(), &grown))
             .settings(json!({"pvcChecks": "Warn"}))
             .cluster(slow())

@@ -127,11 +127,11 @@ fn passes() -> Vec<Case> {
     let pass = |sentence: &str, claim: &Object, sets: &[&Object], lookups: &str| created(sentence, claim, sets, &format!("pass {lookups}"));
     let once = "lookups=1";
     vec![
-        pass("somebody else makes it", &one, &[&growing()], "").by("alice"),
-        pass("somebody else makes it, whose name begins alike", &one, &[&growing()], "").by(&format!("{SET_CONTROLLER}2")),
+        pass("another user creates it", &one, &[&growing()], "").by("alice"),
+        pass("another user with a similar name creates it", &one, &[&growing()], "").by(&format!("{SET_CONTROLLER}2")),
         pass("the usual account, where the setting names another", &one, &[&growing()], "")
             .settings(json!({"statefulSetControllerAccounts": ["ssc"]})),
-        pass("nobody may make claims", &one, &[&growing()], "").settings(json!({"statefulSetControllerAccounts": []})),
+        pass("the user may not create claims", &one, &[&growing()], "").settings(json!({"statefulSetControllerAccounts": []})),
         pass("templates are mutable here", &one, &[&growing()], "").settings(json!({"mode": "ValidateOnly"})),
         pass("nothing is staged", &one, &[&web()], once),
         pass("the staged change is forged", &one, &[&web().note("staged", "{}")], once),
@@ -185,7 +185,7 @@ fn hosts() -> Vec<Case> {
     let one = claim("data-web-3");
     let from_live = "warns \"claim data-web-3 is made from the live template: its set cannot be read (";
     vec![
-        created("there is nobody to ask", &one, &[], &format!("pass lookups=1 {from_live}\"")),
+        created("there is no API server to ask", &one, &[], &format!("pass lookups=1 {from_live}\"")),
         created("the host grants nothing", &one, &[], &format!("pass lookups=1 {from_live}Host error: Policy has not been granted access\""))
             .nothing_granted(),
         created("it is no claim", &growing(), &[&growing()], "deny 400 \"request.object: expected an object of the kind that request.kind says\"")

@@ -150,7 +150,7 @@ fn audit(json: &Value) -> Result<Vec<String>, String> {
         match key.as_str() {
             "withdrawn-by" => words.push(format!("by:{}", value.replace(' ', "-"))),
             "revision" | "withdrawn" => ensure(value.len() == 10, "a revision has ten characters")?,
-            _ => return Err(format!("nobody expects {key} in the audit log")),
+            _ => return Err(format!("unexpected {key} in the audit log")),
         }
     }
     Ok(words)

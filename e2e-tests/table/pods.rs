@@ -127,7 +127,7 @@ fn asked() -> Vec<Case> {
     vec![
         by("by the StatefulSet controller", SET_CONTROLLER).expects(&applied),
         by("by the controller manager's own account", "system:kube-controller-manager").expects(&applied),
-        by("by somebody", "alice").expects("pass"),
+        by("by another user", "alice").expects("pass"),
         by("by our controller", CONTROLLER).expects("pass"),
         by("by the garbage collector", "system:serviceaccount:kube-system:generic-garbage-collector").expects("pass"),
         by("by nobody", "").expects("pass"),
@@ -147,7 +147,7 @@ fn asked() -> Vec<Case> {
         goes("a Job controls it", two.clone().with("/metadata/ownerReferences/0/kind", "Job")),
         goes("a set of OpenKruise controls it", two.clone().with("/metadata/ownerReferences/0/apiVersion", "apps.kruise.io/v1beta1")),
         goes("a set owns it that is no controller of it", two.clone().without("/metadata/ownerReferences/0/controller")),
-        goes("nobody controls it", two.clone().without("/metadata/ownerReferences")),
+        goes("it has no controller", two.clone().without("/metadata/ownerReferences")),
         of("its set was made anew", &two.clone().with("/metadata/ownerReferences/0/uid", "before")).expects("pass lookups=1"),
         of("it is not named after its set", &two.clone().with("/metadata/name", "other-2")).expects("pass lookups=1"),
         of("it has no ordinal", &two.clone().with("/metadata/name", "web-x")).expects("pass lookups=1"),
@@ -182,7 +182,7 @@ fn where_nothing_is_rolled_out() -> Vec<Case> {
         goes("the staged change breaks a rule", web().in_place().staged(&web().size("1Gi"))),
         goes("Pods go their own way", rolling().note("sync", "Async")),
         waits("Pods wait, by the set", rolling().note("sync", "LockStep")),
-        waits("nobody knows how Pods wait", rolling().note("sync", "Sometimes")),
+        waits("an unknown sync", rolling().note("sync", "Sometimes")),
         goes("it is below the partition", rolling().partition(3)),
         waits("it is at the partition", rolling().partition(2)),
         goes("it is out of range", rolling().replicas(2)),
@@ -203,7 +203,7 @@ fn where_nothing_is_rolled_out() -> Vec<Case> {
 }
 
 fn hosts() -> Vec<Case> {
-    let one = || deletion("G1", "there is nobody to ask", &pod(2));
+    let one = || deletion("G1", "there is no API server to ask", &pod(2));
     let set = deletion("G1", "there is no such set", &pod(2)).cluster(cluster(&[&data("10Gi")]));
     let odd = strategies().into_iter().map(|strategy| {
         let set = rolling().with("/spec/updateStrategy", strategy.clone());
@@ -242,8 +242,8 @@ fn beside() -> Vec<Case> {
         edit("all claims are ready, a user claims", old.clone().note("ready", "x.0"), &format!("mutate ready={ready}")),
         update("U1", "a replica is ready, a user claims", &rolling(), &rolling().note("ready", &ready)).expects("mutate -ready"),
         update("U1", "a phase is written by hand", &rolling(), &rolling().note("phase", "Complete")).expects("mutate -phase"),
-        edit("a second target: nobody is ready for it", old.clone().size("30Gi"), "mutate templates staged:InPlace -ready warns \"staged data 20Gi -> 30Gi\""),
-        edit("the same target again: whoever is ready stays so", old.clone().size("20Gi"), "mutate templates"),
+        edit("a second target: no replica is ready for it", old.clone().size("30Gi"), "mutate templates staged:InPlace -ready warns \"staged data 20Gi -> 30Gi\""),
+        edit("the same target again keeps the ready replica", old.clone().size("20Gi"), "mutate templates"),
     ]
 }
 
@@ -262,7 +262,7 @@ fn follows_the_policy() -> Vec<Case> {
         update("U5", "claims are to follow, and there was no phase", &lazy.clone().unnoted("phase"), &lazy.clone().unnoted("phase").in_place())
             .expects(format!("pass {switched}")),
         update("U1", "the policy of the staged change applies", &old, &old.clone().unnoted("update-policy")).expects("pass"),
-        default(update("U1", "the policy of the staged change applies, whatever the default", &lazy, &lazy.clone().image("2"))).expects("pass"),
+        default(update("U1", "the policy of the staged change overrides the default", &lazy, &lazy.clone().image("2"))).expects("pass"),
         update("U1", "what was reached stays so", &complete, &complete.clone().policy("OnClaimDelete")).expects("pass"),
         update("U1", "what was reached is put back", &complete, &complete.clone().unnoted("phase")).expects("mutate phase=Complete"),
         update("U1", "what was staged lazily is put back", &lazy, &lazy.clone().note("phase", "RollingOut")).expects("mutate phase=Staged"),

@@ -187,8 +187,8 @@ fn scales() -> Vec<Case> {
     .collect();
     let unknown = "\"cannot say which claims would be deleted (\" ";
     cases.extend([
-        with(request("nobody can be asked for the set (Warn)", scale(1)), "Warn", vec![]).expects(format!("pass lookups=1 warns {unknown}")),
-        with(request("nobody can be asked for the set (Deny)", scale(1)), "Deny", vec![])
+        with(request("no API server to ask for the set (Warn)", scale(1)), "Warn", vec![]).expects(format!("pass lookups=1 warns {unknown}")),
+        with(request("no API server to ask for the set (Deny)", scale(1)), "Deny", vec![])
             .expects(format!("deny 403 lookups=1 {unknown} \"grant the policy get on statefulsets and persistentvolumeclaims\"")),
         with(request("the host grants nothing (Warn)", scale(1)), "Warn", vec![]).nothing_granted().expects(format!("pass lookups=1 warns {unknown}")),
         with(request("the host grants nothing (Deny)", scale(1)), "Deny", vec![])
@@ -250,7 +250,7 @@ fn owners() -> Vec<Case> {
     beta["controller"] = false.into();
     [
         ("owned by the set", of_set(), Some(&*scaled), Some(deletes)),
-        ("owned by nobody yet", Value::Null, Some(&*scaled), Some(may_delete)),
+        ("not owned yet", Value::Null, Some(&*scaled), Some(may_delete)),
         ("owned by another controller", database, None, None),
         ("owned beside the set by something else", plain, None, None),
         ("owned by the set as in the first beta", beta, Some(&*scaled), Some(deletes)),
@@ -278,9 +278,9 @@ fn bounds() -> Vec<Case> {
         with(down("more claims than look-ups (Deny)"), "Deny", claims(&Value::Null))
             .expects(format!("deny 403 lookups=1 \"{deletes}\" \"{unchecked}\"")),
         with(endless, "Warn", claims(&Value::Null)).expects("pass lookups=20 warns \"2147483627 more claims were not checked\""),
-        with(update("R1", "claims that nobody can be asked for (Warn)", &set, &set.clone().replicas(1)), "Warn", vec![])
+        with(update("R1", "no API server to ask for the claims (Warn)", &set, &set.clone().replicas(1)), "Warn", vec![])
             .expects("pass lookups=1 warns \"cannot say which claims would be deleted\""),
-        with(update("R1", "claims that nobody can be asked for (Deny)", &set, &set.clone().replicas(1)), "Deny", vec![])
+        with(update("R1", "no API server to ask for the claims (Deny)", &set, &set.clone().replicas(1)), "Deny", vec![])
             .expects("deny 403 lookups=1 \"cannot say which claims would be deleted\""),
     ]
 }

@@ -98,7 +98,7 @@ fn controllers() -> Vec<Case> {
     let kept = "mutate kept";
     vec![
         update("C2", "the controller ends a rollout", &rolling, &complete).by(CONTROLLER).expects("pass"),
-        update("C2", "somebody else ends a rollout", &rolling, &complete).expects(kept),
+        update("C2", "another user ends a rollout", &rolling, &complete).expects(kept),
         update("C2", "the controller drops a staged change", &rolling, &web().in_place()).by(CONTROLLER).expects("pass"),
         update(
             "C2",
@@ -197,7 +197,7 @@ fn unchanged() -> Vec<Case> {
         passes("an image changes", web().image("2")),
         passes("the partition is lowered", web().partition(-1).partition(0)),
         passes("a label changes", web().with("/metadata/labels/team", "storage")),
-        passes("an annotation of somebody else changes", web().with("/metadata/annotations/example.com~1note", "new")),
+        passes("an annotation of another project changes", web().with("/metadata/annotations/example.com~1note", "new")),
         passes("a size in another spelling", web().size("10240Mi")),
         passes(
             "templates without what the API server adds",
@@ -285,7 +285,7 @@ fn same_target() -> Vec<Case> {
     let complete = web().in_place().staged_change(&grown(), UpdatePolicy::InPlace, Phase::Complete);
     let swapped = target.0["spec"]["volumeClaimTemplates"].as_array().map(|list| json!([list[1], list[0]]));
     vec![
-        again("the same target again asks nobody", &target).expects("mutate templates"),
+        again("the same target again takes no lookup", &target).expects("mutate templates"),
         again("by another user", &target).by("bob").expects("mutate templates"),
         again("in another spelling", &target.clone().size("20480Mi")).expects("mutate templates"),
         again("in another order", &target.clone().with("/spec/volumeClaimTemplates", swapped)).expects("mutate templates"),
@@ -294,7 +294,7 @@ fn same_target() -> Vec<Case> {
         again("with more replicas", &target.clone().replicas(5)).expects("mutate templates"),
         again("in a dry run", &target).asking("/dryRun", true).expects("mutate templates"),
         update("U2", "after it was reached", &complete, &complete.clone().size("20Gi")).shipped().expects("mutate templates"),
-        update("U2", "with a phase and a ready replica that nobody wrote", &complete, &complete.clone().size("20Gi").beside("Staged", "x.1"))
+        update("U2", "with a forged phase and ready replica", &complete, &complete.clone().size("20Gi").beside("Staged", "x.1"))
             .expects("mutate templates -phase -ready"),
         update("U2", "without the annotations beside the staged change", &old.clone().beside("RollingOut", "x.1"), &target)
             .expects("mutate templates phase=RollingOut ready=x.1"),

@@ -80,7 +80,7 @@ fn faults() -> Vec<Case> {
         with("settings that are a list", "[]").expects("deny 400 \"settings: expected a JSON object without duplicate keys\""),
         with("a setting stands twice", "{\"mode\":\"Stage\",\"mode\":\"Stage\"}")
             .expects("deny 400 \"settings: expected a JSON object without duplicate keys\""),
-        with("a setting of nobody", "{\"modes\":1}").expects("deny 400 \"settings: modes: no such setting\""),
+        with("an unknown setting", "{\"modes\":1}").expects("deny 400 \"settings: modes: no such setting\""),
         with("everything is wrong at once", "{\"mode\":1,\"shrink\":2,\"x\":3}").expects(
             "deny 400 \"settings: mode: expected one of Stage, ValidateOnly, but found 1; shrink: expected one of Deny, Recover, but found 2; x: no such setting\"",
         ),
@@ -161,7 +161,7 @@ fn shrink() -> Vec<Case> {
             .expects("deny 403 \"cannot shrink, expected at least 90Gi, but found 20Gi\""),
         recover("what no claim has reached", &smaller, vec![sized(2, "90Gi", "10Gi"), sized(1, "10Gi", "10Gi")]).expects(&taken_back),
         recover("what no claim has", &smaller, vec![web().0]).expects(&taken_back),
-        recover("where nobody can be asked", &smaller, vec![]).expects(format!("{staged} lookups=1")),
+        recover("without an API server to ask", &smaller, vec![]).expects(format!("{staged} lookups=1")),
         recover("what one claim has reached exactly", &smaller, vec![sized(2, "90Gi", "10Gi"), sized(1, "90Gi", "20Gi")])
             .expects(format!("deny 403 lookups=3 \"data-web-1: \" {}", reached("20Gi"))),
         recover("what two claims are beyond", &smaller, vec![sized(2, "90Gi", "90Gi"), sized(1, "90Gi", "90Gi")])
@@ -172,7 +172,7 @@ fn shrink() -> Vec<Case> {
             .expects("deny 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
         recover("a frozen field beside it", &smaller.clone().data("/spec/volumeMode", "Block"), vec![])
             .expects("deny 403 \"volumeMode: cannot change\""),
-        recover("with claim checks that are enforced, and nobody to ask", &smaller, vec![])
+        recover("with pvcChecks Deny and no API server to ask", &smaller, vec![])
             .settings(json!({"pvcChecks": "Deny"}))
             .expects("deny 403 lookups=1 \"the claims cannot be checked\""),
         recover("a growth is a growth", &smaller.clone().size("95Gi"), vec![])

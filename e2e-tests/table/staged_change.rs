@@ -17,7 +17,7 @@ pub(super) fn edits(case: &Case, mutated: &Value, json: &Value) -> Result<Vec<St
         return Ok(words);
     };
     let begins = begins_beside(mutated, staged);
-    ensure(begins, "a new record has its phase beside it, and nobody is ready")?;
+    ensure(begins, "a new staged change has its phase, and no ready replica")?;
     let phase = |word: &String| word.starts_with("phase=");
     Ok(words.into_iter().filter(|word| !phase(word)).collect())
 }

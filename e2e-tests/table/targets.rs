@@ -80,7 +80,7 @@ fn whole_lists() -> Vec<Case> {
             .expects("deny 403 \"spec.volumeClaimTemplates: expected a list\""),
         update(
             "U3",
-            "more templates than anybody has",
+            "more templates than allowed",
             &web(),
             &list(&web(), |templates| {
                 templates.extend((0..999).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
@@ -203,7 +203,7 @@ fn sentences() -> Vec<Case> {
         grow("no replica", web().replicas(0), "0 claims will be updated in place"),
         grow("replicas are not named", web().without("/spec/replicas"), "1 claim will be updated in place"),
         grow("replicas beyond all bounds", web().replicas(i64::MAX), "9223372036854775807 claims will be updated in place"),
-        update("U3", "nobody names a manager", &web(), &web().size("20Gi"))
+        update("U3", "no field manager is named", &web(), &web().size("20Gi"))
             .without("/options")
             .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
         update("U3", "a user with a name beyond ASCII", &web(), &web().size("20Gi"))
@@ -229,12 +229,12 @@ fn authority() -> Vec<Case> {
         grow("who may not, may not")
             .cluster(vec![access("alice", false)])
             .expects("deny 403 who \"user alice cannot patch persistentvolumeclaims in namespace shop\" \"ClusterRole edit\" \"TrustSetEditors\""),
-        grow("another's rights are nobody's")
+        grow("the rights of another user do not count")
             .cluster(vec![access("bob", true)])
             .expects("deny 403 who \"cannot ask whether user alice may patch\""),
-        grow("there is nobody to ask").expects("deny 403 who \"cannot ask whether user alice may patch\" \"kubernetes/can_i\" \"TrustSetEditors\""),
+        grow("there is no API server to ask").expects("deny 403 who \"cannot ask whether user alice may patch\" \"kubernetes/can_i\" \"TrustSetEditors\""),
         grow("the host grants nothing").nothing_granted().expects("deny 403 who \"has not been granted access to the 'kubernetes/can_i'\""),
-        update("U3", "a rule is broken: nobody is asked", &web(), &web().size("1Gi")).shipped().expects("deny 403 \"cannot shrink\""),
+        update("U3", "a rule is broken: no lookup", &web(), &web().size("1Gi")).shipped().expects("deny 403 \"cannot shrink\""),
         update("U0", "nothing changes: no lookup", &web(), &web().image("2")).shipped().expects("pass"),
         update("U5", "a switch by one who may", &web(), &web().in_place())
             .shipped()
@@ -244,7 +244,7 @@ fn authority() -> Vec<Case> {
             .shipped()
             .cluster(vec![access("alice", false)])
             .expects("deny 403 who \"user alice cannot patch\""),
-        update("U5", "a switch where nobody can be asked", &web(), &web().in_place()).shipped().expects("deny 403 who \"cannot ask\""),
+        update("U5", "a switch without an API server to ask", &web(), &web().in_place()).shipped().expects("deny 403 who \"cannot ask\""),
     ]
 }
 
@@ -258,7 +258,7 @@ fn switches() -> Vec<Case> {
     vec![
         update("U5", "the switch to in place is a rollout", &web(), &web().in_place()).expects(staged),
         update("U5", "from the name of the default", &web().policy("OnClaimDelete"), &web().in_place()).expects(staged),
-        update("U5", "from a word that nobody knows", &web().policy("Sometimes"), &web().in_place()).expects(staged),
+        update("U5", "from an unknown value", &web().policy("Sometimes"), &web().in_place()).expects(staged),
         update("U5", "with a forged staged change", &web().note("staged", "{}"), &web().in_place()).expects(staged),
         update("U5", "with templates in another order", &web(), &list(&web().in_place(), |templates| templates.swap(0, 1)))
             .expects(staged.replace("mutate", "mutate templates")),
