@@ -280,7 +280,7 @@ fn pod(name: &str, owner: Option<&str>, volume: &Value) -> Value {
 }
 
 /// Waits for the service account of the namespace; no Pod is created without it.
-async fn until_there_is_an_account(cluster: &Cluster) -> anyhow::Result<()> {
+async fn until_service_account(cluster: &Cluster) -> anyhow::Result<()> {
     let account = eventually("a service account", Duration::from_secs(60), async || {
         let get = ["get", "serviceaccount", "default"];
         Ok(cluster.kubectl(&get, "").await?.success.then_some(()))
@@ -332,7 +332,7 @@ fn many() -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn policies_get_only_requests_that_concern_them() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
-    until_there_is_an_account(&cluster).await?;
+    until_service_account(&cluster).await?;
     cluster.halt("kube-controller-manager");
     let client = cluster.client().await?;
     let shipped = [

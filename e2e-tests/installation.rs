@@ -191,7 +191,7 @@ impl Controllers {
         let mut process = Process::start(&name, &self.binary, &arguments, &self.folder)?;
         let ready = eventually("the controller to be ready", PATIENCE, async || {
             if let Some(status) = process.status()? {
-                bail!("the controller ended ({status}):\n{}", process.last_words());
+                bail!("the controller ended ({status}):\n{}", process.last_lines());
             }
             let address = logged_address(&process.log());
             Ok(address.filter(|address| get(*address, "/readyz").is_ok_and(|(code, _)| code == 200)))

@@ -47,7 +47,7 @@ async fn resize(cluster: &Cluster, user: &[&str], size: &str) -> anyhow::Result<
 }
 
 /// A user who may edit StatefulSets but no PVCs is denied, because the policy asks the API server.
-async fn a_stranger_is_refused(cluster: &Cluster) -> anyhow::Result<()> {
+async fn user_without_claim_rights_fails(cluster: &Cluster) -> anyhow::Result<()> {
     let role = [
         "create",
         "clusterrole",
@@ -99,7 +99,7 @@ async fn api_server_calls_policy_for_its_requests_and_obeys() -> anyhow::Result<
         "an unrelated change does not reach the policy"
     );
 
-    a_stranger_is_refused(&cluster).await?;
+    user_without_claim_rights_fails(&cluster).await?;
     let staged = resize(&cluster, &[], "2Gi").await?;
     assert!(
         staged.success && staged.stderr.contains("staged data 1Gi -> 2Gi"),

@@ -77,7 +77,7 @@ fn apart(text: &str) -> (Vec<&str>, String) {
 }
 
 /// The lines before the controller starts, and those after.
-fn from_its_beginning<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
+fn split_at_controller_start<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
     let last = lines
         .iter()
         .position(|line| line.ends_with("the controller has not begun"));
@@ -105,7 +105,8 @@ fn is_printed(shown: &[&str], printed: &[&str]) -> bool {
             of_it(shown).iter().all(|line| printed.any(|other| other == *line))
         })
     };
-    let ((shown_before, shown), (before, printed)) = (from_its_beginning(shown), from_its_beginning(printed));
+    let ((shown_before, shown), (before, printed)) =
+        (split_at_controller_start(shown), split_at_controller_start(printed));
     let stays: Vec<&str> = shown.iter().copied().filter(|line| !passes(line)).collect();
     (before.is_empty() || in_order(shown_before, before))
         && in_order(&stays, printed)
@@ -206,7 +207,7 @@ fn differing_rollout_output_is_noticed() -> anyhow::Result<()> {
     let readme = text(DOCUMENT)?;
     let (shown, _) = apart(shown(&readme, "Kubernetes v")?);
     assert!(is_printed(&shown, &shown));
-    let (before, rest) = from_its_beginning(&shown);
+    let (before, rest) = split_at_controller_start(&shown);
     assert!(before.len() > 1 && is_printed(&shown, rest), "{before:?}");
     for place in (0..rest.len()).filter(|place| !passes(rest[*place])) {
         let mut without = rest.to_vec();

@@ -133,7 +133,7 @@ impl ClusterState {
     }
 
     /// The forecast for the two PVCs of a StatefulSet, once the StatefulSet controller has nothing to correct.
-    async fn foretell(&self, case: &Case) -> anyhow::Result<Vec<(String, Fate)>> {
+    async fn forecast(&self, case: &Case) -> anyhow::Result<Vec<(String, Fate)>> {
         let uid = self.sets.get(&case.name).await?.metadata.uid.context("a uid")?;
         let all = self.claims().await?;
         let mut fates = Vec::new();
@@ -227,7 +227,7 @@ async fn claims_are_deleted_and_kept_as_forecast() -> anyhow::Result<()> {
     let mut stay = BTreeSet::new();
     let mut counts = [0; 2];
     for case in &cases {
-        for (name, fate) in state.foretell(case).await? {
+        for (name, fate) in state.forecast(case).await? {
             match fate {
                 Fate::Stays => {
                     counts[0] += 1;
@@ -243,7 +243,7 @@ async fn claims_are_deleted_and_kept_as_forecast() -> anyhow::Result<()> {
         case.happen(&state.sets).await?;
     }
     let names = async || Ok::<_, anyhow::Error>(state.claims().await?.into_keys().collect::<BTreeSet<_>>());
-    let deleted = eventually("the claims to go", PATIENCE, async || {
+    let deleted = eventually("the claims to be deleted", PATIENCE, async || {
         Ok((names().await? == stay).then_some(()))
     });
     if deleted.await.is_err() {

@@ -69,7 +69,7 @@ pub(crate) async fn granted_rights_are_the_used_rights(
     let granted = granted(file, account)?.into_iter();
     let expected: BTreeSet<String> = granted.filter(|right| !unseen.contains(right.as_str())).collect();
     let mut used = BTreeSet::new();
-    let same = eventually("what is used to be what is given", PATIENCE, async || {
+    let same = eventually("the used rights to equal the granted rights", PATIENCE, async || {
         let requests = cluster.requests().await?;
         let ours = requests.iter().filter(|entry| entry.user == user);
         let ours = ours.filter(|entry| !entry.resource.is_empty());

@@ -241,11 +241,11 @@ impl TestedNamespace<'_> {
             let claim = self.get(&format!("pvc/data-{ALLOWED}-0")).await?;
             Ok((claim["spec"]["resources"]["requests"]["storage"] == size).then_some(()))
         };
-        eventually("what alice may do to be done", PATIENCE, grown).await
+        eventually("the rollout of alice to complete", PATIENCE, grown).await
     }
 
     /// The rollout of alice completes. By then, the controller has reconciled everything before it.
-    async fn alice_can(&self) -> anyhow::Result<()> {
+    async fn until_alice_has_rolled_out(&self) -> anyhow::Result<()> {
         let set = format!("statefulset/{ALLOWED}");
         self.done(Some(&self.alice), &["patch", &set, "--type=merge", "-p", IN_PLACE], "")
             .await?;
@@ -271,9 +271,9 @@ impl TestedNamespace<'_> {
             self.attempt(attempt, &owner).await?;
         }
         if !self.validates_only {
-            ceilings::alice_goes_beyond(self).await?;
+            ceilings::stage_beyond_ceilings(self).await?;
         }
-        self.alice_can().await?;
+        self.until_alice_has_rolled_out().await?;
         let after = self.stored().await?;
         for (before, after) in before.iter().zip(&after) {
             ensure!(before == after, "before: {before:#}\nafter: {after:#}");

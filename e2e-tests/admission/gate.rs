@@ -92,11 +92,11 @@ pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(en
     );
     ensure!(ns.pods().await? == pods, "Pods restarted");
     ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
-    they_go(ns, &served, &pods).await
+    pods_are_replaced(ns, &served, &pods).await
 }
 
 /// Pods that need not wait are replaced, down to the user's partition. The staged change stays.
-async fn they_go(ns: &TestNamespace<'_>, served: &Served<'_>, pods: &[Value]) -> anyhow::Result<()> {
+async fn pods_are_replaced(ns: &TestNamespace<'_>, served: &Served<'_>, pods: &[Value]) -> anyhow::Result<()> {
     let patch = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}"#;
     let asked = served.pods();
     let output = ns.done(&["patch", "statefulset", "web", "-p", patch], "").await?;

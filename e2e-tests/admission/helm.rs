@@ -93,7 +93,7 @@ fn moved(before: &Value, after: &Value, key: &str) -> bool {
 }
 
 /// Whether the staged change and its phase are removed.
-fn went(set: &Value) -> bool {
+fn is_withdrawn(set: &Value) -> bool {
     [STAGED, PHASE, "claim-rollout.io/ready"]
         .iter()
         .all(|key| set["metadata"]["annotations"][key].is_null())
@@ -163,7 +163,7 @@ pub(super) async fn helm_upgrade_is_staged_pods_wait_and_rollback_withdraws(env:
     let output = release.helm(&["rollback", "web", "1"]).await?;
     ensure!(warns(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
     let installed = ns.settled().await?;
-    ensure!(went(&installed), "{installed:#}");
+    ensure!(is_withdrawn(&installed), "{installed:#}");
     ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
     ensure!(
         ns.pods().await? == pods,
@@ -217,7 +217,7 @@ pub(super) async fn helm_3_repeats_growth_and_rolls_back_only_with_other_changes
     let output = ns.done(&["annotate", "statefulset", "web", &annotation], "").await?;
     ensure!(warns(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
     let after = ns.settled().await?;
-    ensure!(went(&after), "{after:#}");
+    ensure!(is_withdrawn(&after), "{after:#}");
     Ok(())
 }
 

@@ -128,7 +128,7 @@ pub(super) async fn orphaned_set_keeps_claims_without_a_warning(env: &Environmen
             .all(|claim| claim["metadata"]["ownerReferences"].is_null())
             .then_some(claims))
     });
-    ensure!(unowned.await?.len() == 2, "a claim went");
+    ensure!(unowned.await?.len() == 2, "a claim is_withdrawn");
     Ok(())
 }
 
@@ -148,7 +148,7 @@ pub(super) async fn retention_changed_during_scale_down_applies_to_its_replicas(
     .await?;
     let output = ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
-    let going = eventually("the second Pod to be going", PATIENCE, async || {
+    let going = eventually("the second Pod to terminate", PATIENCE, async || {
         let output = ns
             .done(
                 &["get", "pod", "web-1", "-o", "jsonpath={.metadata.deletionTimestamp}"],
@@ -216,6 +216,9 @@ pub(super) async fn retention_deny_denies_the_request(env: &Environment) -> anyh
     ensure!(output.stderr.is_empty(), "{output:?}");
     let set: Value = ns.settled().await?;
     ensure!(set["spec"]["replicas"] == 1, "{set:#}");
-    ensure!(ns.claims().await.context("the claims")?.len() == 2, "a claim went");
+    ensure!(
+        ns.claims().await.context("the claims")?.len() == 2,
+        "a claim is_withdrawn"
+    );
     Ok(())
 }

@@ -36,7 +36,7 @@ async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
 
 /// A second replica uses the existing certificate. A replica that starts when the certificate is due makes a new one,
 /// which is trusted beside the first.
-pub(super) async fn another_replica_shares_the_certificate_and_renews_it(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn second_replica_shares_and_renews_the_certificate(env: &Environment) -> anyhow::Result<()> {
     let cluster = &env.cluster;
     ensure!(env.server.made() == 1, "the first has made one");
     ensure!(authorities(cluster).await? == [1; 5]);

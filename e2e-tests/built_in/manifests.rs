@@ -56,7 +56,7 @@ fn lookups_of_the_cluster_match_policy_server() -> anyhow::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_api_server_takes_every_object() -> anyhow::Result<()> {
+async fn api_server_accepts_every_object() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     Controllers::install(&cluster).await?;
     let folder = deployed("webhook");

@@ -53,20 +53,20 @@ impl Environment {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn without_kubewarden_the_api_server_asks_the_webhook() -> anyhow::Result<()> {
+async fn without_kubewarden_api_server_calls_the_webhook() -> anyhow::Result<()> {
     let mut report = Report::new();
     let env = Environment::build().await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     report
         .run_one(
-            "certificates::another_replica_shares_the_certificate_and_renews_it",
-            certificates::another_replica_shares_the_certificate_and_renews_it(&env),
+            "certificates::second_replica_shares_and_renews_the_certificate",
+            certificates::second_replica_shares_and_renews_the_certificate(&env),
         )
         .await;
     report
         .run_one(
-            "rights::what_deploy_gives_is_what_is_used",
+            "rights::rights_of_deploy_are_the_used_ones",
             granted_rights_are_the_used_rights(&env.cluster, "webhook/rbac.yaml", ACCOUNT, &[]),
         )
         .await;

@@ -59,7 +59,7 @@ impl Server {
         let mut process = Process::start(&name, &binary()?, &arguments, cluster.folder())?;
         let serving = eventually("the webhook to serve", PATIENCE, async || {
             if let Some(status) = process.status()? {
-                bail!("the webhook ended ({status}):\n{}", process.last_words());
+                bail!("the webhook ended ({status}):\n{}", process.last_lines());
             }
             Ok(process.log().contains("serving the policy").then_some(()))
         });

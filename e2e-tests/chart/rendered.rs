@@ -80,7 +80,7 @@ fn deployed(files: &[&str]) -> anyhow::Result<Objects> {
     by_name(all)
 }
 
-async fn is_what_is_deployed(cluster: &Cluster, values: &[&str], files: &[&str]) -> anyhow::Result<()> {
+async fn equals_deployed(cluster: &Cluster, values: &[&str], files: &[&str]) -> anyhow::Result<()> {
     let mut rendered = by_name(render(cluster, values).await?)?;
     for (name, object) in &mut rendered {
         match name.as_str() {
@@ -160,11 +160,11 @@ async fn chart_renders_the_objects_of_deploy() -> anyhow::Result<()> {
         ],
     ]
     .concat();
-    is_what_is_deployed(&cluster, &[WARN], &kubewarden).await?;
-    is_what_is_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
-    is_what_is_deployed(&cluster, &["admission=none"], &both).await?;
+    equals_deployed(&cluster, &[WARN], &kubewarden).await?;
+    equals_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
+    equals_deployed(&cluster, &["admission=none"], &both).await?;
     let with_evictions = [&both[..], &["evict-pods.yaml"]].concat();
-    is_what_is_deployed(
+    equals_deployed(
         &cluster,
         &["admission=none", "controller.evictPods=true"],
         &with_evictions,

@@ -325,7 +325,7 @@ impl Cluster {
     /// Whether the API server ended because its port was taken.
     fn lost_port(&self) -> bool {
         self.lock().iter().any(|process| {
-            process.name == programs::API_SERVER && process.last_words().contains("address already in use")
+            process.name == programs::API_SERVER && process.last_lines().contains("address already in use")
         })
     }
 
@@ -344,7 +344,7 @@ impl Drop for Cluster {
                 eprintln!(
                     "{} ended ({end}); its last lines:\n{}\n",
                     process.name,
-                    process.last_words()
+                    process.last_lines()
                 );
             }
         }

@@ -136,7 +136,7 @@ impl Process {
     }
 
     /// The last lines of the output.
-    pub(crate) fn last_words(&self) -> String {
+    pub(crate) fn last_lines(&self) -> String {
         const LINES: usize = 15;
         let text = self.log();
         let lines: Vec<&str> = text.lines().collect();

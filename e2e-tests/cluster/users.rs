@@ -97,7 +97,7 @@ impl Cluster {
     }
 
     /// A client without credentials that sends each request once. The caller adds credentials to the requests.
-    pub(crate) fn client_of_nobody(&self) -> anyhow::Result<kube::Client> {
+    pub(crate) fn anonymous_client(&self) -> anyhow::Result<kube::Client> {
         let mut config = kube::Config::new(format!("https://127.0.0.1:{}", self.port).parse()?);
         let chain = CertificateDer::pem_slice_iter(self.authority.pem().as_bytes());
         let chain: Vec<_> = chain.map(|one| Ok(one?.to_vec())).collect::<anyhow::Result<_>>()?;

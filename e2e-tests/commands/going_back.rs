@@ -33,7 +33,7 @@ pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &Environ
         .as_str()
         .context("a revision")?
         .to_owned();
-    let stuck = eventually("one claim to be refused", PATIENCE, async || {
+    let stuck = eventually("one claim to fail", PATIENCE, async || {
         Ok((ns.rollout().await?["status"]["claims"][0]["state"] == "Refused").then_some(()))
     });
     stuck.await.with_context(|| ns.log())?;

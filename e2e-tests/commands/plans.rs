@@ -138,7 +138,7 @@ pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &
 
 /// Applies a growth whose plan is blocked at this PVC, and waits until the API server returns the error that the plan
 /// names.
-async fn refused_as_planned(ns: &TestNamespace<'_>, new: &str, claim: &str) -> anyhow::Result<()> {
+async fn fails_as_planned(ns: &TestNamespace<'_>, new: &str, claim: &str) -> anyhow::Result<()> {
     let (output, planned) = plan(ns, new).await?;
     ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
     let claims = planned["claims"].as_array().context("claims")?;
@@ -203,7 +203,7 @@ pub(super) async fn plan_names_limit_range_as_the_api_server_does(env: &Environm
     let limit = "{apiVersion: v1, kind: LimitRange, metadata: {name: claims}, \
                  spec: {limits: [{type: PersistentVolumeClaim, max: {storage: 1536Mi}}]}}";
     ns.done(&["create", "-f", "-"], limit).await?;
-    refused_as_planned(&ns, &manifest(3, "2Gi"), "data-web-2").await
+    fails_as_planned(&ns, &manifest(3, "2Gi"), "data-web-2").await
 }
 
 pub(super) async fn plan_reports_missing_right_on_claims(env: &Environment) -> anyhow::Result<()> {

@@ -99,7 +99,7 @@ pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &
     ensure!(ns.pods().await? == pods, "a Pod was replaced");
 
     ns.done(&["delete", "statefulset", "web"], "").await?;
-    eventually("the history to go with the set", PATIENCE, async || {
+    eventually("the history to be deleted with the set", PATIENCE, async || {
         Ok(kept(&ns).await?.is_empty().then_some(()))
     })
     .await

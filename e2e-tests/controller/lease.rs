@@ -90,7 +90,7 @@ pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment)
 }
 
 /// Stops the API server of all scenarios, so this scenario runs alone.
-pub(super) async fn an_api_server_that_is_away_is_waited_for(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn absent_api_server_is_waited_for(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::new(&env.cluster, &env.client, "away").await?;
     let elected = ["--namespace", "away", "--leader-elect", "--lease-namespace", NAMESPACE];
     let mut controller = env.installation.start_controller(&elected).await?;

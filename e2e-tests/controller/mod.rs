@@ -28,15 +28,13 @@ async fn controller_program_does_what_operators_expect() -> anyhow::Result<()> {
     let name = "inquire::driver_error_of_slow_claim_is_in_the_claimrollout";
     let scenario = inquire::driver_error_of_slow_claim_is_in_the_claimrollout(&env);
     report.run_one(name, scenario).await;
-    let scenario = lease::an_api_server_that_is_away_is_waited_for(&env);
-    report
-        .run_one("lease::an_api_server_that_is_away_is_waited_for", scenario)
-        .await;
+    let scenario = lease::absent_api_server_is_waited_for(&env);
+    report.run_one("lease::absent_api_server_is_waited_for", scenario).await;
     // Runs last: by now the other controllers have used all rights, and their watches have ended.
     report
         .run_one(
-            "rights::what_deploy_gives_is_what_is_used",
-            rights::what_deploy_gives_is_what_is_used(&env),
+            "rights::rights_of_deploy_are_the_used_ones",
+            rights::rights_of_deploy_are_the_used_ones(&env),
         )
         .await;
     report.end()?;

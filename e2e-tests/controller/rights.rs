@@ -16,6 +16,6 @@ const UNSEEN: [(&str, &str); 2] = [
     ),
 ];
 
-pub(super) async fn what_deploy_gives_is_what_is_used(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn rights_of_deploy_are_the_used_ones(env: &Environment) -> anyhow::Result<()> {
     granted_rights_are_the_used_rights(&env.cluster, "controller/rbac.yaml", ACCOUNT, &UNSEEN).await
 }

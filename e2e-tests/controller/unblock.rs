@@ -53,7 +53,7 @@ async fn unblock(
     obstacle: impl AsyncFnOnce() -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let before = failures(ns).await?;
-    eventually("the apply to be refused again and again", PATIENCE, async || {
+    eventually("the apply to fail repeatedly", PATIENCE, async || {
         Ok((failures(ns).await? >= before + FAILURES).then_some(()))
     })
     .await?;

@@ -19,20 +19,20 @@ async fn one(env: &Environment, field: &str, wanted: &str, found: &str, note: &s
 }
 
 async fn even(env: &Environment) -> anyhow::Result<()> {
-    env.until_even(&["-n", FAULTS]).await
+    env.until_no_drift(&["-n", FAULTS]).await
 }
 
 pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyhow::Result<()> {
     // A smaller size, a larger size, and a volume that lags.
-    env.make_anew(FAULTS, &faulty("2Gi")).await?;
+    env.recreate(FAULTS, &faulty("2Gi")).await?;
     one(env, SIZE, "2Gi", "1Gi", "no rollout brings it up").await?;
     env.edit_claim(&of_size("2Gi")).await?;
     even(env).await?;
     env.edit_claim(&of_size("3Gi")).await?;
     one(env, SIZE, "2Gi", "3Gi", "grown by another user").await?;
-    env.make_anew(FAULTS, &faulty("3Gi")).await?;
+    env.recreate(FAULTS, &faulty("3Gi")).await?;
     even(env).await?;
-    env.make_anew(FAULTS, &faulty("4Gi")).await?;
+    env.recreate(FAULTS, &faulty("4Gi")).await?;
     env.cluster.set_driver(&Driver {
         expand_error: Some("UNAVAILABLE"),
         ..Driver::default()
@@ -59,16 +59,16 @@ pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyho
     env.faults(&["annotate", "--overwrite", claim, "example.com/note=kept"], "")
         .await?;
     even(env).await?;
-    env.make_anew(FAULTS, &faulty("4Gi").replace("ReadWriteOnce", "ReadWriteMany"))
+    env.recreate(FAULTS, &faulty("4Gi").replace("ReadWriteOnce", "ReadWriteMany"))
         .await?;
     let modes = ["[\"ReadWriteMany\"]", "[\"ReadWriteOnce\"]"];
     one(env, "spec.accessModes", modes[0], modes[1], "cannot change in place").await?;
-    env.make_anew(FAULTS, &faulty("4Gi")).await?;
+    env.recreate(FAULTS, &faulty("4Gi")).await?;
     even(env).await?;
     if env.cluster.modifies_volumes() {
         let silver = "      storageClassName: expandable\n      volumeAttributesClassName: silver\n";
         let silver = faulty("4Gi").replace("      storageClassName: expandable\n", silver);
-        env.make_anew(FAULTS, &silver).await?;
+        env.recreate(FAULTS, &silver).await?;
         one(env, "spec.volumeAttributesClassName", "silver", "-", "no rollout").await?;
         env.edit_claim(&json!({"spec": {"volumeAttributesClassName": "silver"}}))
             .await?;
@@ -162,8 +162,8 @@ pub(super) async fn drift_finds_staged_changes(env: &mut Environment) -> anyhow:
     );
     // A staged change that is reached is no fault.
     env.until_healthy().await?;
-    env.make_anew(KEPT, &manifest(2, "2Gi")).await?;
-    env.until_even(&["-n", KEPT, "web"]).await?;
+    env.recreate(KEPT, &manifest(2, "2Gi")).await?;
+    env.until_no_drift(&["-n", KEPT, "web"]).await?;
     let nobody = env.run(&["drift", "-n", KEPT, "nobody"]).await?;
     let expected = "error: expected a StatefulSet \"nobody\", but found none\n";
     ensure!(

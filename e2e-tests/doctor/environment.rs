@@ -62,9 +62,9 @@ impl Environment {
             env.done(&["create", "namespace", namespace], "").await?;
             env.done(&["apply", "-n", namespace, "-f", "-"], &manifest).await?;
         }
-        env.until_even(&["-n", FAULTS]).await?;
-        env.until_even(&["-n", KEPT]).await?;
-        env.until_even(&["-A"]).await?;
+        env.until_no_drift(&["-n", FAULTS]).await?;
+        env.until_no_drift(&["-n", KEPT]).await?;
+        env.until_no_drift(&["-A"]).await?;
         env.until_healthy().await?;
         Ok(env)
     }
@@ -133,7 +133,7 @@ impl Environment {
     }
 
     /// Recreates the StatefulSet in [`FAULTS`] with other templates. Its Pod and its PVC stay.
-    pub(super) async fn make_anew(&self, namespace: &str, manifest: &str) -> anyhow::Result<()> {
+    pub(super) async fn recreate(&self, namespace: &str, manifest: &str) -> anyhow::Result<()> {
         let delete = ["delete", "-n", namespace, "statefulset/web", "--cascade=orphan"];
         self.done(&delete, "").await?;
         let apply = ["apply", "-n", namespace, "-f", "-"];
@@ -195,7 +195,7 @@ impl Environment {
     }
 
     /// Waits until `drift` has no row.
-    pub(super) async fn until_even(&self, which: &[&str]) -> anyhow::Result<()> {
+    pub(super) async fn until_no_drift(&self, which: &[&str]) -> anyhow::Result<()> {
         let mut last = None;
         let even = eventually("drift to be silent", PATIENCE, async || {
             let output = self.run(&[&["drift", "--exit-code"], which].concat()).await?;

@@ -35,12 +35,12 @@ pub(super) async fn unexpandable_storage_class_is_found(env: &mut Environment) -
 }
 
 pub(super) async fn lagging_claim_is_found(env: &mut Environment) -> anyhow::Result<()> {
-    env.make_anew(FAULTS, &faulty("5Gi")).await?;
+    env.recreate(FAULTS, &faulty("5Gi")).await?;
     env.faults(&["label", "persistentvolumeclaim/data-web-0", "tier-"], "")
         .await?;
     env.fixed(("Warning", "persistentvolumeclaim/faults/data-web-0"))
         .await?;
-    env.until_even(&["-n", FAULTS]).await
+    env.until_no_drift(&["-n", FAULTS]).await
 }
 
 pub(super) async fn stalled_rollout_is_found(env: &mut Environment) -> anyhow::Result<()> {

@@ -30,7 +30,7 @@ pub(super) async fn cells(env: &Environment, tool: &Tool) -> anyhow::Result<[Str
     let (small, large) = (in_git("1Gi")?, in_git("2Gi")?);
     tool.sync.send(&ns, &small).await?;
     let before = ns.settled().await?;
-    is_neither_blind_nor_excited(tool, &ns, &small).await?;
+    shows_only_real_changes(tool, &ns, &small).await?;
 
     let more = tool.shows(&ns, &small, &large).await?;
     tool.sync.send(&ns, &large).await?;
@@ -69,7 +69,7 @@ pub(super) async fn cells(env: &Environment, tool: &Tool) -> anyhow::Result<[Str
 }
 
 /// The tool shows nothing if everything is as in Git, and shows a change by hand.
-async fn is_neither_blind_nor_excited(tool: &Tool, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<()> {
+async fn shows_only_real_changes(tool: &Tool, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<()> {
     let wait = |seconds: u32| json!({"spec": {"minReadySeconds": seconds}}).to_string();
     for (seconds, expected) in [(1, &[][..]), (2, &["spec.minReadySeconds"]), (1, &[])] {
         let patch = wait(seconds);

@@ -73,7 +73,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Waits until the second controller leads, and the first one knows that it does not.
-    async fn until_it_is_followed(&self) -> anyhow::Result<()> {
+    async fn until_first_steps_down(&self) -> anyhow::Result<()> {
         let followed = self.until_the_second_leads();
         followed
             .await
@@ -126,7 +126,7 @@ pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(env:
     pair.trial.inject(always(Lease, Answer(503, 0)));
     sleep(DEADLINE / 2).await;
     pair.trial.roll_out().await?;
-    pair.until_it_is_followed().await?;
+    pair.until_first_steps_down().await?;
     pair.ends().await
 }
 
@@ -135,7 +135,7 @@ pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(env
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 2).await?;
     pair.trial.network.wire.hold();
-    pair.until_it_is_followed().await?;
+    pair.until_first_steps_down().await?;
     pair.trial.network.wire.forget();
     pair.ends().await
 }
@@ -148,7 +148,7 @@ pub(super) async fn late_write_is_given_up_with_the_lease(env: &Environment) -> 
     let late = DURATION - Duration::from_secs(1);
     pair.trial.inject(always(Claim, Late(u64::try_from(late.as_millis())?)));
     pair.trial.roll_out().await?;
-    pair.until_it_is_followed().await?;
+    pair.until_first_steps_down().await?;
     pair.ends().await
 }
 

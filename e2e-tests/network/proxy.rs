@@ -47,7 +47,7 @@ impl Proxy {
         let server = axum_server::from_tcp_rustls(listener, RustlsConfig::from_config(Arc::new(tls)))?;
         let service = Service {
             script,
-            upstream: cluster.client_of_nobody()?,
+            upstream: cluster.anonymous_client()?,
             name: HeaderValue::from_str(name)?,
         };
         let each = tower::service_fn(move |_: SocketAddr| std::future::ready(io::Result::Ok(service.clone())));

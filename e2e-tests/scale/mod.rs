@@ -45,7 +45,7 @@ async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     let first = fleet.roll("2Gi").await?;
     let after = [controller.usage()?, cluster.usage("kube-controller-manager")?];
     // Others see a write a moment before its reply is counted.
-    let counted = eventually("as many records as sets to be counted", PATIENCE, async || {
+    let counted = eventually("one staged change for each set to be counted", PATIENCE, async || {
         let (_, metrics) = controller.get("/metrics")?;
         let writes = Writes::read(&metrics)?;
         Ok((writes.changes >= fleet.sets.len()).then_some(writes))

@@ -30,7 +30,7 @@ async fn most_connections(controller: &Controller, state: &str) -> anyhow::Resul
         }
     };
     let until_quiet = async {
-        eventually("all to be looked at", PATIENCE, async || {
+        eventually("all to be reconciled", PATIENCE, async || {
             Ok(is_quiet(controller, state)?.then_some(()))
         })
         .await?;
@@ -51,7 +51,7 @@ fn is_quiet(controller: &Controller, state: &str) -> anyhow::Result<bool> {
     let looks = metrics
         .lines()
         .find_map(|line| line.strip_prefix("claim_rollout_reconcile_seconds_count "));
-    let looks: usize = looks.context("no looks")?.parse()?;
+    let looks: usize = looks.context("no lookups")?.parse()?;
     Ok(looks >= NAMESPACES && rollouts(controller, state)? == NAMESPACES)
 }
 

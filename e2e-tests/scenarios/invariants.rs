@@ -77,7 +77,7 @@ impl Written {
 
     /// S1: no PVC asks for less than before. If growth may be lowered, no PVC asks for less than its capacity.
     pub(crate) fn nothing_gets_smaller(&self, recovers: bool) -> anyhow::Result<()> {
-        for (entry, before) in self.with_what_was_before() {
+        for (entry, before) in self.with_previous() {
             let after = entry.response.value();
             let (old, new) = (
                 bytes(&before["spec"]["resources"]["requests"])?,
@@ -171,7 +171,7 @@ impl Written {
     }
 
     /// Our successful applies of PVCs, each with the PVC as it was stored before.
-    fn with_what_was_before(&self) -> impl Iterator<Item = (&Entry, Value)> {
+    fn with_previous(&self) -> impl Iterator<Item = (&Entry, Value)> {
         let ours = self.by_us().filter(|entry| is_claim(entry) && entry.succeeded());
         ours.filter_map(|entry| {
             let previous = self

@@ -76,7 +76,7 @@ pub(super) async fn scaled_down_pods_are_deleted_and_new_ones_created(env: &Envi
         ns.done(&["scale", "statefulset", "web", replicas], "").await?;
         ns.until_ready(ready).await?;
     }
-    let deleted = eventually("web-2 to go", PATIENCE, async || {
+    let deleted = eventually("web-2 to be deleted", PATIENCE, async || {
         Ok(uid(&ns, "web-2").await?.is_empty().then_some(()))
     });
     deleted.await?;

@@ -12,7 +12,7 @@ pub(super) async fn user_without_claim_rights_may_not_change_templates(env: &Env
     let grown = manifest(1, "2Gi");
     let apply = ["apply", "-f", "-"];
 
-    carol_may_nothing(&ns, &grown).await?;
+    user_without_rights_is_denied(&ns, &grown).await?;
 
     // bob may change StatefulSets, but not PVCs.
     let output = ns.kubectl(&[&apply[..], &["--as=bob"]].concat(), &grown).await?;
@@ -50,7 +50,7 @@ pub(super) async fn user_without_claim_rights_may_not_change_templates(env: &Env
 }
 
 /// The API server itself denies the request, and the policy is not called.
-async fn carol_may_nothing(ns: &TestNamespace<'_>, grown: &str) -> anyhow::Result<()> {
+async fn user_without_rights_is_denied(ns: &TestNamespace<'_>, grown: &str) -> anyhow::Result<()> {
     let asked = ns
         .kubectl(&["auth", "can-i", "patch", "statefulsets", "--as=carol"], "")
         .await?;

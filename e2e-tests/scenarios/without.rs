@@ -72,7 +72,7 @@ pub(super) async fn without_policy_pods_go_on_and_claims_follow(env: &Environmen
         served.go().await?;
     }
     nothing_is_withdrawn(&ns).await?;
-    have_it_ask_again(&ns).await?;
+    trigger_retry(&ns).await?;
     ns.until_updated(3).await?;
     let ran = images(&ns).await?;
     ensure!(ran == ["example/main:2"; 3], "{ran:?}");
@@ -104,7 +104,7 @@ async fn nothing_is_withdrawn(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 }
 
 /// Any event makes the StatefulSet controller try again. It may have done so by itself, and reached this Pod.
-async fn have_it_ask_again(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+async fn trigger_retry(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let output = ns
         .kubectl(&["annotate", "pod", "web-0", "example.com/note=hello"], "")
         .await?;
@@ -115,7 +115,7 @@ async fn have_it_ask_again(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 pub(super) async fn without_both_it_is_a_plain_statefulset(env: &Environment) -> anyhow::Result<()> {
     let mut ns = TestNamespace::with_set(env, "stopped-without-both", 3).await?;
     in_the_middle_apart(env, &mut ns).await?;
-    have_it_ask_again(&ns).await?;
+    trigger_retry(&ns).await?;
     ns.until_updated(3).await?;
     ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     ns.until_ready(2).await?;

@@ -27,7 +27,7 @@ pub(super) fn is_beyond(name: &Value) -> bool {
 }
 
 /// alice writes a staged change as the policy would, to be rolled out, but beyond a ceiling.
-pub(super) async fn alice_goes_beyond(ns: &TestedNamespace<'_>) -> anyhow::Result<()> {
+pub(super) async fn stage_beyond_ceilings(ns: &TestedNamespace<'_>) -> anyhow::Result<()> {
     for (set, path, value) in BEYOND {
         let forged = ns.staged_change(set, UpdatePolicy::InPlace, path, value).await?;
         let annotation = format!("{STAGED}={forged}");
