@@ -64,7 +64,7 @@ pub(crate) async fn show(
     let refused = kubectl(cluster, screen, &APPLY).await?;
     ensure!(!refused.success, "the API server accepted the change");
     screen.print("\n");
-    screen.wrapped("That is Kubernetes as it is.");
+    screen.wrapped("That is Kubernetes without claim-rollout.");
 
     screen.title("3. With claim-rollout: the policy, and the controller");
     let start = Instant::now();

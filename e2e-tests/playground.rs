@@ -37,14 +37,14 @@ struct Arguments {
 /// One variant, and one function, for each tour.
 #[derive(Subcommand)]
 enum Command {
-    /// Starts a control plane, installs claim-rollout, prints what to type in another shell to use it, and stops it on
-    /// Ctrl-C (or on SIGTERM, or at the end of an input that is no terminal).
+    /// Start a control plane with claim-rollout, print how to use it in another shell, and stop it on Ctrl-C (or on
+    /// SIGTERM, or at the end of an input that is not a terminal).
     Up {
         /// The minor version to run; the pinned ones are in e2e-tests/cluster/go/kubernetes.
         #[arg(long, env = "K8S", default_value = "1.37")]
         k8s: String,
     },
-    /// Shows how the claims of a StatefulSet follow its template, and checks that they did.
+    /// Show how the PVCs of a StatefulSet follow its template, and check that they did.
     Demo {
         /// The minor version to run; the pinned ones are in e2e-tests/cluster/go/kubernetes.
         #[arg(long, env = "K8S", default_value = "1.37")]

@@ -120,7 +120,7 @@ pub(super) async fn check(
     let large = claims.iter().filter(|claim| capacity(claim) == Some(LARGE)).count();
     check(
         large == 3 && claims.len() == 3,
-        format!("{large} of {} claims have status.capacity {LARGE}", claims.len()),
+        format!("{large} of {} PVCs have status.capacity {LARGE}", claims.len()),
     );
 
     let expected = CLAIMS.map(|name| [Happened::Asked(name.to_owned()), Happened::Grown(name.to_owned())]);
@@ -146,7 +146,7 @@ pub(super) async fn check(
     check(
         written == CLAIMS,
         format!(
-            "{} writes to claims by the controller: {}",
+            "{} writes to PVCs by the controller: {}",
             written.len(),
             written.join(", ")
         ),
