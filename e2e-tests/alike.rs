@@ -133,7 +133,7 @@ fn answer(module: &Module, mut question: Question) -> anyhow::Result<Value> {
         // after.
         ensure!(
             serde_json::from_slice::<Value>(&question.payload).is_err(),
-            "what can be decoded was answered with what cannot: {}",
+            "a decodable object was answered with an undecodable one: {}",
             String::from_utf8_lossy(&wasm)
         );
         return Ok(Value::Null);

@@ -5,7 +5,6 @@
 //! names.
 
 mod gate;
-mod going_back;
 mod helm;
 mod helm_denied;
 mod invisible;
@@ -18,6 +17,7 @@ mod served;
 mod shapes;
 mod unrelated;
 mod verbs;
+mod withdrawal;
 
 use crate::cluster::{Cluster, Options};
 use crate::installation::Controllers;
@@ -68,7 +68,7 @@ scenarios![Environment;
     retention::orphaned_set_keeps_claims_without_a_warning,
     retention::retention_changed_during_scale_down_applies_to_its_replicas,
     retention::retention_deny_denies_the_request,
-    going_back::apply_of_live_templates_withdraws_and_update_does_not,
+    withdrawal::apply_of_live_templates_withdraws_and_update_does_not,
     helm::helm_upgrade_is_staged_pods_wait_and_rollback_withdraws,
     helm::helm_3_repeats_growth_and_rolls_back_only_with_other_changes,
     helm::chart_version_in_template_is_ignored_if_so_set,

@@ -128,7 +128,7 @@ pub(super) async fn orphaned_set_keeps_claims_without_a_warning(env: &Environmen
             .all(|claim| claim["metadata"]["ownerReferences"].is_null())
             .then_some(claims))
     });
-    ensure!(unowned.await?.len() == 2, "a claim is_withdrawn");
+    ensure!(unowned.await?.len() == 2, "a claim was deleted");
     Ok(())
 }
 
@@ -218,7 +218,7 @@ pub(super) async fn retention_deny_denies_the_request(env: &Environment) -> anyh
     ensure!(set["spec"]["replicas"] == 1, "{set:#}");
     ensure!(
         ns.claims().await.context("the claims")?.len() == 2,
-        "a claim is_withdrawn"
+        "a claim was deleted"
     );
     Ok(())
 }

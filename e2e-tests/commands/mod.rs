@@ -4,10 +4,10 @@
 
 mod documented;
 mod files;
-mod going_back;
 mod plans;
 mod shown;
 mod watching;
+mod withdrawal;
 
 use serde_json::Value;
 
@@ -26,13 +26,13 @@ scenarios![Environment;
     plans::plan_reports_missing_right_on_claims,
     files::plan_from_files_equals_plan_from_cluster,
     files::impossible_plan_exits_with_2,
-    going_back::withdrawal_during_rollout_names_updated_claims,
-    going_back::history_shows_every_target_and_undo_returns_to_it,
+    withdrawal::withdrawal_during_rollout_names_updated_claims,
+    withdrawal::history_shows_every_target_and_undo_returns_to_it,
     watching::status_shows_claims_and_waiting_pods_until_complete,
     watching::status_shows_several_sets_and_fails_for_a_missing_one,
     shown::document_shows_drift_and_watch_output,
     shown::document_shows_review_output,
-    going_back::smaller_target_is_denied_with_a_reason,
+    withdrawal::smaller_target_is_denied_with_a_reason,
 ];
 
 /// Creates a namespace with a controller and a StatefulSet of three replicas of 1Gi, all Ready.

@@ -12,7 +12,7 @@ pub(super) async fn policy_object_with_other_setting_is_reported(env: &Environme
     kubewarden::define(&env.cluster).await?;
     manifest_applied(&env.cluster, "policy.yaml").await?;
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "settings").await?;
-    let other = r#"{"spec": {"settings": {"shrink": "Recover", "mode": "Environment"}}}"#;
+    let other = r#"{"spec": {"settings": {"shrink": "Recover", "mode": "Stage"}}}"#;
     let patch = [
         "patch",
         "clusteradmissionpolicy",

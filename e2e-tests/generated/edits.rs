@@ -21,7 +21,7 @@ pub(crate) fn edit(set: &mut Value, context: &mut EditContext, choices: &mut dyn
         1..=7 => of_templates(set, choices),
         8..=9 => of_our_keys(set, context, choices),
         10..=11 => ask_for_the_staged(set, context),
-        12 => go_back(set, context, choices),
+        12 => withdraw(set, context, choices),
         13..=14 => of_the_staged_change(set, context, choices),
         15..=18 => of_the_rest(set, choices),
         19 => of_the_shape(set, choices),
@@ -178,7 +178,7 @@ fn ask_for_the_staged(set: &mut Value, context: &EditContext) {
 }
 
 /// The request withdraws: by client-side apply, or by server-side apply.
-fn go_back(set: &mut Value, context: &mut EditContext, choices: &mut dyn Choices) {
+fn withdraw(set: &mut Value, context: &mut EditContext, choices: &mut dyn Choices) {
     let templates = &set["spec"]["volumeClaimTemplates"];
     if choices.one_in(2) {
         let last = json!({"spec": {"volumeClaimTemplates": templates}}).to_string();

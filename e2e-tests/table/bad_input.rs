@@ -69,7 +69,7 @@ fn requests() -> Vec<Case> {
         growth("no user").without("/userInfo").expects(STAGED).asking("/userInfo", json!({"username": ""})),
         growth("null options").asking("/options", Value::Null).expects(STAGED),
         growth("null groups").asking("/userInfo/groups", Value::Null).expects(STAGED),
-        growth("a request with parts of the future").asking("/userOfTheFuture", json!({"a": [1]})).expects(STAGED),
+        growth("a request with unknown future fields").asking("/userOfTheFuture", json!({"a": [1]})).expects(STAGED),
     ]
 }
 
@@ -193,7 +193,7 @@ fn depths() -> Vec<Case> {
     let mut cases = vec![
         deep(128).expects("pass"),
         growth("brackets in a text do not nest").asking("/object/spec/fieldOfTheFuture", "[".repeat(1000)).expects(STAGED),
-        growth("an escaped quote ends no text").asking("/object/spec/fieldOfTheFuture", format!("\\\"{}", "{".repeat(1000))).expects(STAGED),
+        growth("an escaped quote does not end a string").asking("/object/spec/fieldOfTheFuture", format!("\\\"{}", "{".repeat(1000))).expects(STAGED),
     ];
     cases.extend([129, 200, 10_000, 200_000].map(|depth| deep(depth).expects(refused)));
     // In the templates and in the staged change, which different readers read.
@@ -216,20 +216,20 @@ fn lengths() -> Vec<Case> {
         padded("an object of almost 3 MiB", (3 << 20) - 4096).expects(STAGED),
         padded("two objects of almost 3 MiB", (3 << 20) - 4096).asking("/oldObject/spec/fieldOfTheFuture", long((3 << 20) - 4096)).expects(STAGED),
         padded("an object of 7 MiB", 7 << 20).expects(refused),
-        growth("7 MiB of nothing").payload(payload).expects(refused),
-        growth("a name without end")
+        growth("7 MiB of blanks").payload(payload).expects(refused),
+        growth("a very long name")
             .asking("/object/metadata/name", long(100_000))
             .asking("/oldObject/metadata/name", long(100_000))
             .asking("/name", long(100_000))
             .expects("deny 403 \"expected a claim name of at most 253 characters\""),
-        growth("a user without end").by(&long(100_000)).expects("deny 403 \"expected at most 8192 bytes\""),
-        growth("a word without end")
+        growth("a very long user name").by(&long(100_000)).expects("deny 403 \"expected at most 8192 bytes\""),
+        growth("a very long value")
             .asking("/object/metadata/annotations/claim-rollout.io~1sync", long(100_000))
             .expects("deny 403 \"expected one of LockStep, Async\""),
-        growth("a label without end")
+        growth("a very long label")
             .asking(&format!("/object/spec/volumeClaimTemplates/0/metadata/labels/{}", long(100_000)), "a")
             .expects("deny 403 \"expected at most 65536 bytes, but found\""),
-        growth("a frozen field without end")
+        growth("a very long immutable field")
             .asking("/object/spec/volumeClaimTemplates/0/spec/volumeName", long(100_000))
             .expects("deny 403 \"expected at most 65536 bytes, but found\""),
     ]
@@ -252,14 +252,14 @@ fn twice() -> Vec<Case> {
     .into_iter()
     .map(|text| plain(text).expects(refused))
     .collect();
-    let escaped = growth("a key stands twice, once in disguise")
+    let escaped = growth("a key is duplicated, once escaped")
         .respelt(|text| text.replacen("\"operation\":\"UPDATE\"", "\"operation\":\"UPDATE\",\"op\\u0065ration\":\"UPDATE\"", 1));
     cases.push(escaped.expects(refused));
     for (sentence, find) in [("in a template", "\"storageClassName\":\"standard\""), ("in the requests", "\"storage\":\"20Gi\"")] {
         let case = growth(&format!("a key stands twice {sentence}")).respelt(|text| text.replacen(find, &format!("{find},{find}"), 1));
         cases.push(case.expects("deny 403 \"spec.volumeClaimTemplates: expected each key once\""));
     }
-    let ours = growth("an annotation of ours stands twice").respelt(|text| {
+    let ours = growth("an annotation of ours is duplicated").respelt(|text| {
         text.replacen("\"example.com/note\":\"kept\"", "\"claim-rollout.io/sync\":\"Async\",\"claim-rollout.io/sync\":\"LockStep\"", 1)
     });
     cases.push(ours.expects(refused));

@@ -208,13 +208,13 @@ fn lookups() -> Vec<Case> {
     let mut cases = vec![
         grow("three claims and their class", |set| set).expects(staged("lookups=4", "")),
         grow("no replica", |set| set.replicas(0)).expects(staged("", "")),
-        grow("fewer replicas than none", |set| set.replicas(-1)).expects(staged("", "")),
+        grow("a negative number of replicas", |set| set.replicas(-1)).expects(staged("", "")),
         grow("one replica", |set| set.replicas(1)).expects(staged("lookups=2", "")),
-        grow("ordinals that begin later", |set| set.with("/spec/ordinals/start", 1)).expects(staged("lookups=4", "")),
-        grow("ordinals that do not begin", |set| set.with("/spec/ordinals", Value::Null)).expects(staged("lookups=4", "")),
-        grow("as many replicas as look-ups", |set| set.replicas(20)).expects(staged("lookups=21", "")),
-        grow("one replica more than look-ups", |set| set.replicas(21)).expects(staged("lookups=21", &more(1, 20))),
-        grow("replicas without end", |set| set.replicas(i64::from(i32::MAX))).expects(staged("lookups=20", &more(2_147_483_627, 20))),
+        grow("ordinals that start later", |set| set.with("/spec/ordinals/start", 1)).expects(staged("lookups=4", "")),
+        grow("ordinals without a start", |set| set.with("/spec/ordinals", Value::Null)).expects(staged("lookups=4", "")),
+        grow("as many replicas as lookups", |set| set.replicas(20)).expects(staged("lookups=21", "")),
+        grow("one replica more than lookups", |set| set.replicas(21)).expects(staged("lookups=21", &more(1, 20))),
+        grow("a huge number of replicas", |set| set.replicas(i64::from(i32::MAX))).expects(staged("lookups=20", &more(2_147_483_627, 20))),
         update("U3", "two templates change", &old, &both(new))
             .settings(json!({"pvcChecks": "Warn"}))
             .cluster(cluster())

@@ -109,7 +109,7 @@ fn field(path: &str, [one, other]: &[Value; 2]) -> Vec<Case> {
             _ => None,
         };
         let empty = empty.map(|empty| with(&empty));
-        cases.extend(empty.map(|empty| row("is emptied where it was nothing", &without, &empty).expects("pass")));
+        cases.extend(empty.map(|empty| row("is set to an empty value", &without, &empty).expects("pass")));
     }
     let absent = base.clone().without(&format!("/spec/volumeClaimTemplates/0{pointer}"));
     if absent != without && base.0.pointer(&format!("/spec/volumeClaimTemplates/0{pointer}")).is_some() {
@@ -198,28 +198,28 @@ fn tops() -> Vec<Case> {
             json!({}),
             "deny 403 \"request.object: spec.volumeClaimTemplates[0].data: expected no such field\"",
         ),
-        top("metadata that is none", "/metadata", json!([]), "deny 403 \"spec.volumeClaimTemplates[0].metadata: expected an object\""),
-        top("a spec that is none", "/spec", json!("x"), "deny 403 \"spec.volumeClaimTemplates[0].spec: expected an object\""),
+        top("metadata of the wrong type", "/metadata", json!([]), "deny 403 \"spec.volumeClaimTemplates[0].metadata: expected an object\""),
+        top("a spec of the wrong type", "/spec", json!("x"), "deny 403 \"spec.volumeClaimTemplates[0].spec: expected an object\""),
         top(
-            "resources that are none",
+            "resources of the wrong type",
             "/spec/resources",
             json!([]),
             "deny 403 \"spec.volumeClaimTemplates[0].spec.resources: expected an object\"",
         ),
         top(
-            "requests that are none",
+            "requests of the wrong type",
             "/spec/resources/requests",
             json!(["10Gi"]),
             "deny 403 \"spec.volumeClaimTemplates[0].spec.resources.requests: expected an object\"",
         ),
         top(
-            "labels that are none",
+            "labels of the wrong type",
             "/metadata/labels",
             json!({"a": 1}),
             "deny 403 \"spec.volumeClaimTemplates[0].metadata.labels: expected strings only\"",
         ),
         top(
-            "annotations that are none",
+            "annotations of the wrong type",
             "/metadata/annotations",
             json!({"a": null}),
             "deny 403 \"spec.volumeClaimTemplates[0].metadata.annotations: expected strings only\"",
@@ -230,7 +230,7 @@ fn tops() -> Vec<Case> {
             json!(1),
             "deny 403 \"spec.volumeAttributesClassName: expected a string\"",
         ),
-        top("a name that is no text", "/metadata/name", json!(1), "deny 403 \"metadata.name: expected a string\""),
+        top("a name that is not a string", "/metadata/name", json!(1), "deny 403 \"metadata.name: expected a string\""),
         top("a volume mode that is the default", "/spec/volumeMode", Value::Null, "pass"),
     ]
 }

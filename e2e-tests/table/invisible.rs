@@ -18,7 +18,7 @@ fn plain() -> Vec<(&'static str, &'static str, Value)> {
         ("a label", "/metadata/labels/team", json!("storage")),
         ("no labels", "/metadata/labels", Value::Null),
         ("an annotation", "/metadata/annotations/example.com~1note", json!("new")),
-        ("an annotation that lookups like ours", "/metadata/annotations/claim-rollout.example.com~1staged", json!("{}")),
+        ("an annotation that looks like ours", "/metadata/annotations/claim-rollout.example.com~1staged", json!("{}")),
         ("an annotation in a domain below ours", "/metadata/annotations/x.claim-rollout.io~1staged", json!("{}")),
         ("a finalizer", "/metadata/finalizers", json!(["example.com/wait"])),
         ("a deletion", "/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")),
@@ -152,7 +152,7 @@ fn unread() -> Vec<Case> {
     for (what, odd) in table {
         for (whose, set) in [("of a set", odd(web())), ("of a set that is managed", odd(web().in_place())), ("of a set with a forged staged change", odd(web().note("staged", "{}")))] {
             let case = update("U0", format!("{what} {whose}"), &set, &set.clone().replicas(5));
-            cases.push(case.expects(if whose.ends_with("record") { "mutate -staged warns \"expected version 1\"" } else { "pass" }));
+            cases.push(case.expects(if whose.ends_with("staged change") { "mutate -staged warns \"expected version 1\"" } else { "pass" }));
         }
         let [old, new] = [odd(web()), odd(web()).with("/spec/volumeClaimTemplates/1/metadata/labels/a", "b")];
         cases.push(update("U3", format!("{what}, and it changes"), &old, &new).expects("deny 403 \"request.\""));

@@ -25,7 +25,7 @@ mod checks;
 #[rustfmt::skip]
 mod fields;
 #[rustfmt::skip]
-mod going_back;
+mod withdrawal;
 #[rustfmt::skip]
 mod invisible;
 #[rustfmt::skip]
@@ -65,7 +65,7 @@ fn cases() -> Vec<Case> {
         rows::cases,
         targets::cases,
         pods::cases,
-        going_back::cases,
+        withdrawal::cases,
         new_claims::cases,
         retention::cases,
         mutable::cases,

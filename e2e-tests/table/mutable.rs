@@ -98,10 +98,10 @@ fn validate_only() -> Vec<Case> {
         only(update("N1", "an image with a growth", &web().in_place(), &web().in_place().size("20Gi").image("2"))).expects("pass"),
         only(update("N1", "by the controller", &web(), &web().size("5Gi")).by(CONTROLLER)).expects("pass"),
         only(update("N1", "an owned set", &web().owned(), &web().owned().size("5Gi"))).expects("pass"),
-        only(update("N1", "who may patch claims may change templates", &web(), &grown).shipped())
+        only(update("N1", "a user who may patch claims may change templates", &web(), &grown).shipped())
             .cluster(vec![access("alice", true)])
             .expects("pass who lookups=3"),
-        only(update("N1", "who may not, may not", &web(), &grown).shipped())
+        only(update("N1", "a user without the right is denied", &web(), &grown).shipped())
             .cluster(vec![access("alice", false)])
             .expects("deny 403 who \"cannot patch\""),
         only(update("N1", "there is no API server to ask", &web(), &grown).shipped()).expects("deny 403 who \"cannot ask\""),

@@ -177,7 +177,7 @@ fn names() -> Vec<Case> {
         odd("a name that is an ordinal", "0"),
         odd("a name without a set", "data-0"),
         created("a name that could be of too many sets", &claim(&dashes), &[&growing()], "pass warns \"is created from the live template: its name could be of 21 StatefulSets\""),
-        created("with few look-ups of claims", &claim("data-web-0"), &[&growing()], CREATED).settings(json!({"maxPVCLookups": 1})),
+        created("with few lookups of claims", &claim("data-web-0"), &[&growing()], CREATED).settings(json!({"maxPVCLookups": 1})),
     ]
 }
 
@@ -188,7 +188,7 @@ fn hosts() -> Vec<Case> {
         created("there is no API server to ask", &one, &[], &format!("pass lookups=1 {from_live}\"")),
         created("the host grants nothing", &one, &[], &format!("pass lookups=1 {from_live}Host error: Policy has not been granted access\""))
             .nothing_granted(),
-        created("it is no claim", &growing(), &[&growing()], "deny 400 \"request.object: expected an object of the kind that request.kind says\"")
+        created("it is of another kind", &growing(), &[&growing()], "deny 400 \"request.object: expected an object of the kind that request.kind says\"")
             .asking("/name", "web"),
         created("there is none", &one, &[&growing()], "deny 400 \"request.object: expected a PersistentVolumeClaim, but found nothing\"")
             .asking("/object", Value::Null),

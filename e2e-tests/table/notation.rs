@@ -115,7 +115,7 @@ pub(super) fn found(case: &Case, answer: &Answer) -> Result<Found, String> {
             "what is accepted has no message",
         )?;
         let (object, mutated) = (&case.request["object"], json.get("mutated_object"));
-        ensure(mutated != Some(object), "an object that goes back differs")?;
+        ensure(mutated != Some(object), "a mutated object differs")?;
         found
             .words
             .push(if mutated.is_some() { "mutate" } else { "pass" }.to_owned());

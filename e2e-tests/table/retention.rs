@@ -122,7 +122,7 @@ fn policies() -> Vec<Case> {
     [
         everywhere(&to("Delete and a scale-down at once", &retain, &delete.clone().replicas(1)), &claims(&Value::Null), 2, Some(SCALED)),
         everywhere(&to("Retain and a scale-down at once", &delete, &retain.clone().replicas(1)), &claims(&Value::Null), 2, None),
-        everywhere(&to("Delete and nothing goes", &retain, &delete), &claims(&Value::Null), 0, None),
+        everywhere(&to("Delete without a deletion", &retain, &delete), &claims(&Value::Null), 0, None),
     ]
     .into_iter()
     .flatten()

@@ -84,10 +84,10 @@ fn audits() -> Vec<Case> {
     vec![
         audit("the audit scanner shows a set that is being rolled out", &live).expects("pass"),
         audit("the audit scanner shows a set with names that no claim can have", &web().data("/metadata/name", "A_b")).expects("pass"),
-        audit("what was never stored is judged", &live.clone().without("/metadata/resourceVersion"))
+        audit("an object that was never stored is judged", &live.clone().without("/metadata/resourceVersion"))
             .expects("deny 403 \"update-policy: expected one of\""),
-        audit("another object's uid is no audit", &live).asking("/uid", "another").expects("deny 403 \"update-policy\""),
-        audit("a user is no audit", &live.unnoted("update-policy")).by("alice").expects("mutate restored -staged -phase -ready warns \"StatefulSet web gets the templates that were staged where it comes from\""),
+        audit("a request with another object's uid is not an audit", &live).asking("/uid", "another").expects("deny 403 \"update-policy\""),
+        audit("a user's request is not an audit", &live.unnoted("update-policy")).by("alice").expects("mutate restored -staged -phase -ready warns \"StatefulSet web gets the templates that were staged where it comes from\""),
     ]
 }
 

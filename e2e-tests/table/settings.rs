@@ -78,7 +78,7 @@ fn faults() -> Vec<Case> {
         with("no settings", "{}").expects("pass"),
         with("settings that are null", "null").expects("pass"),
         with("settings that are a list", "[]").expects("deny 400 \"settings: expected a JSON object without duplicate keys\""),
-        with("a setting stands twice", "{\"mode\":\"Stage\",\"mode\":\"Stage\"}")
+        with("a setting is duplicated", "{\"mode\":\"Stage\",\"mode\":\"Stage\"}")
             .expects("deny 400 \"settings: expected a JSON object without duplicate keys\""),
         with("an unknown setting", "{\"modes\":1}").expects("deny 400 \"settings: modes: no such setting\""),
         with("everything is wrong at once", "{\"mode\":1,\"shrink\":2,\"x\":3}").expects(
@@ -233,8 +233,8 @@ fn classes() -> Vec<Case> {
             .expects("deny 403 \"[data].spec.volumeAttributesClassName: expected one of silver, gold, but found lead\""),
         allowed("no class is allowed", &web(), &class("gold"), json!([])).expects("deny 403 \"expected one of\""),
         allowed("any class is allowed", &web(), &class("lead"), Value::Null).expects(staged),
-        allowed("a class may go", &class("lead"), &web(), json!(["gold"])).expects(staged),
-        allowed("a class that is there may stay", &class("lead"), &class("lead").data("/metadata/labels/a", "b"), json!(["gold"]))
+        allowed("a class may be removed", &class("lead"), &web(), json!(["gold"])).expects(staged),
+        allowed("an existing class may stay", &class("lead"), &class("lead").data("/metadata/labels/a", "b"), json!(["gold"]))
             .expects("mutate templates staged:OnClaimDelete warns \"staged data label\""),
         allowed("an empty class is a class", &class("gold"), &class(""), json!(["gold"])).expects("deny 403 \"expected one of gold, but found \""),
     ]

@@ -67,10 +67,10 @@ fn whole_lists() -> Vec<Case> {
         update("U3", "a template is added", &web(), &more).expects(format!("deny 403 \"{added}\"")),
         update("U3", "a template is removed", &more, &web()).expects("deny 403 \"[more]: a template cannot be removed or renamed\""),
         update("U3", "a template is renamed", &web(), &renamed).expects(format!("deny 403 \"[store]: a template cannot be added\" \"{data}\"")),
-        update("U3", "all templates go", &web(), &bare).expects(format!("deny 403 \"{data}\" \"{logs}\"")),
+        update("U3", "all templates are removed", &web(), &bare).expects(format!("deny 403 \"{data}\" \"{logs}\"")),
         update("U3", "all templates are null", &web(), &web().with("/spec/volumeClaimTemplates", Value::Null))
             .expects(format!("deny 403 \"{data}\" \"{logs}\"")),
-        update("U3", "the first template comes", &bare, &web()).expects("deny 403 \"[data]: a template cannot be added\""),
+        update("U3", "the first template is added", &bare, &web()).expects("deny 403 \"[data]: a template cannot be added\""),
         update("U3", "a size grows in another order", &web(), &swapped)
             .expects(format!("mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; {STAYS}\"")),
         update("U3", "two templates grow", &web().in_place(), &both.clone().in_place())
@@ -109,10 +109,10 @@ fn second_targets() -> Vec<Case> {
         update("U3", "a forged staged change is nothing to compare with", &web().note("staged", "{}"), &web().size("15Gi"))
             .expects(format!("mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 15Gi; {STAYS}\"")),
         // The policy in the staged change is history: the setting is in force.
-        update("U3", "the annotation went: the second target has the default policy", &other, &other.clone().size("30Gi"))
+        update("U3", "without the annotation the second target has the default policy", &other, &other.clone().size("30Gi"))
             .expects(format!("mutate templates staged:OnClaimDelete warns \"staged data 20Gi -> 30Gi; {STAYS}\"")),
         update("U3", "the policy comes with the target", &web(), &web().in_place().size("30Gi")).expects(staged("10Gi", "30Gi")),
-        update("U3", "the policy goes with the target", &web().in_place(), &web().size("30Gi"))
+        update("U3", "the target removes the policy", &web().in_place(), &web().size("30Gi"))
             .expects(format!("mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 30Gi; {STAYS}\"")),
         update("U3", "a new target withdraws as well, which has no effect", &rolling, &rolling.clone().size("30Gi").note("withdraw", "x"))
             .expects(format!("{} \"nothing was withdrawn\"", staged("20Gi", "30Gi")).replace("mutate", "mutate -withdraw")),
@@ -202,7 +202,7 @@ fn sentences() -> Vec<Case> {
         grow("one replica", web().replicas(1), "1 claim will be updated in place"),
         grow("no replica", web().replicas(0), "0 claims will be updated in place"),
         grow("replicas are not named", web().without("/spec/replicas"), "1 claim will be updated in place"),
-        grow("replicas beyond all bounds", web().replicas(i64::MAX), "9223372036854775807 claims will be updated in place"),
+        grow("replicas out of range", web().replicas(i64::MAX), "9223372036854775807 claims will be updated in place"),
         update("U3", "no field manager is named", &web(), &web().size("20Gi"))
             .without("/options")
             .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
@@ -225,8 +225,8 @@ fn authority() -> Vec<Case> {
     let grow = |sentence: &str| update("U3", sentence, &web(), &web().size("20Gi")).shipped();
     let staged = "mutate templates staged:OnClaimDelete who warns \"existing claims stay\"";
     vec![
-        grow("who may patch claims may change templates").cluster(vec![access("alice", true)]).expects(staged),
-        grow("who may not, may not")
+        grow("a user who may patch claims may change templates").cluster(vec![access("alice", true)]).expects(staged),
+        grow("a user without the right is denied")
             .cluster(vec![access("alice", false)])
             .expects("deny 403 who \"user alice cannot patch persistentvolumeclaims in namespace shop\" \"ClusterRole edit\" \"TrustSetEditors\""),
         grow("the rights of another user do not count")

@@ -92,7 +92,7 @@ fn taking_back() -> Vec<Case> {
     let live = web().in_place().staged(&web());
     vec![
         named("a withdrawal takes back what was not reached", asked(&old, &revision)).expects(by("annotation").replace(" by:", " -withdraw by:")),
-        named("client-side apply goes back and takes back", update("U1", "", &applied(&old, &web().size("20Gi")), &applied(&old, &web())))
+        named("client-side apply withdraws and recovers", update("U1", "", &applied(&old, &web().size("20Gi")), &applied(&old, &web())))
             .manager("kubectl-client-side-apply")
             .expects(by("client-side-apply")),
         named("a withdrawal of what takes back", asked(&live, &web().revision())).expects("mutate -staged -withdraw by:annotation warns \"withdrew\""),
@@ -124,22 +124,22 @@ fn client_side() -> Vec<Case> {
         update("U1", sentence, before, after).manager("kubectl-client-side-apply").expects(expected)
     };
     vec![
-        to("client-side apply goes back", &target, &back, &withdrawn),
-        to("client-side apply goes back in another spelling", &target, &applied(&old, &web().size("10240Mi")), &withdrawn),
+        to("client-side apply withdraws", &target, &back, &withdrawn),
+        to("client-side apply withdraws in another spelling", &target, &applied(&old, &web().size("10240Mi")), &withdrawn),
         to(
-            "client-side apply goes back in another order",
+            "client-side apply withdraws in another order",
             &target,
             &applied(&swapped(old.clone()), &swapped(web())),
             &withdrawn.replace("mutate", "mutate templates"),
         ),
-        to("client-side apply goes back with an image", &target, &applied(&old.clone().image("2"), &web()), &withdrawn),
+        to("client-side apply withdraws with an image", &target, &applied(&old.clone().image("2"), &web()), &withdrawn),
         to(
-            "client-side apply goes back and drops the staged change",
+            "client-side apply withdraws and drops the staged change",
             &target,
             &applied(&old.clone().unnoted("staged"), &web()),
             &withdrawn.replace("mutate -staged", "pass"),
         ),
-        to("client-side apply goes back from a third target", &applied(&old, &web().size("15Gi")), &back, &withdrawn),
+        to("client-side apply withdraws from a third target", &applied(&old, &web().size("15Gi")), &back, &withdrawn),
         to("client-side apply had the live templates before", &back, &applied(&old, &web()).replicas(5), "pass"),
         to("client-side apply repeats the target", &target, &target.clone().replicas(5), "pass"),
         to("client-side apply never had templates", &raw("{\"metadata\":{},\"spec\":{}}"), &back, "pass"),
@@ -194,13 +194,13 @@ fn server_side() -> Vec<Case> {
     let to = |sentence: &str, before: &Object, after: &Object, expected: &str| update("U1", sentence, before, after).expects(expected);
     let nobody = update("U1", "server-side apply of a manager without a name", &before, &before).manager("");
     vec![
-        to("server-side apply goes back, and nothing else changes", &before, &before, &withdrawn),
-        to("server-side apply goes back, and its entry is new", &before, &helm(&old, &owns, "2"), &withdrawn),
-        to("server-side apply goes back with an image", &before, &helm(&old.clone().image("2"), &owns, "2"), &withdrawn),
+        to("server-side apply withdraws, and nothing else changes", &before, &before, &withdrawn),
+        to("server-side apply withdraws, and its entry is new", &before, &helm(&old, &owns, "2"), &withdrawn),
+        to("server-side apply withdraws with an image", &before, &helm(&old.clone().image("2"), &owns, "2"), &withdrawn),
         to("server-side apply takes the templates over again", &helm(&old, &less, "1"), &helm(&old, &owns, "2"), &withdrawn),
         to("server-side apply comes for the first time", &old, &helm(&old, &owns, "1"), &withdrawn),
         to(
-            "server-side apply goes back and drops the staged change",
+            "server-side apply withdraws and drops the staged change",
             &before,
             &helm(&old.clone().unnoted("staged"), &owns, "2"),
             &withdrawn.replace("mutate -staged", "pass"),
@@ -210,9 +210,9 @@ fn server_side() -> Vec<Case> {
         to("a plain update of what was applied", &before, &both(&less, "2").replicas(5), "pass"),
         to("one more plain update", &both(&owns, "1"), &both(&owns, "2").replicas(5), "pass"),
         to("one more plain update within a second", &both(&owns, "1"), &both(&owns, "1").replicas(5), "pass"),
-        to("server-side apply goes back after an update", &both(&less, "1"), &both(&owns, "1").replicas(5), &withdrawn),
+        to("server-side apply withdraws after an update", &both(&less, "1"), &both(&owns, "1").replicas(5), &withdrawn),
         to("the apply leaves the templates out", &before, &helm(&old, &less, "2"), "pass"),
-        to("its entry goes", &before, &old, "pass"),
+        to("its entry is removed", &before, &old, "pass"),
         to(
             "an entry of an update is none of an apply",
             &managed(&old, "helm", "Update", &owns, "1"),
@@ -248,9 +248,9 @@ fn entries() -> Vec<Case> {
             &format!("mutate -staged by:server-side-apply {WITHDREW}"),
         ),
         to("an entry whose fields are null", json!([entry(None, Value::Null)]), "pass"),
-        to("an entry whose fields are no object", json!([entry(None, json!([]))]), "pass"),
+        to("an entry with fields of the wrong type", json!([entry(None, json!([]))]), "pass"),
         to("an entry that owns the templates of something else", json!([entry(None, json!({"f:status": {"f:volumeClaimTemplates": {}}}))]), "pass"),
-        to("entries that are no list", json!({}), "pass"),
+        to("entries of the wrong type", json!({}), "pass"),
         // If the live templates equal the staged ones, asking for them withdraws nothing.
         update(
             "U1",
