@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 
-use super::{Environment, items, ns, run};
+use super::{Environment, items, prepare, run};
 use crate::book::Book;
 use crate::cluster::eventually;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};

@@ -3,7 +3,7 @@
 use anyhow::ensure;
 
 use super::plans::{plan, quota};
-use super::{Environment, ns, run};
+use super::{Environment, prepare, run};
 use crate::scenarios::namespace::manifest;
 
 pub(super) async fn plan_from_files_equals_plan_from_cluster(env: &Environment) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::{Environment, items, ns, run};
+use super::{Environment, items, prepare, run};
 use crate::cluster::{Output, eventually};
 use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 
-use super::{Environment, ns, run};
+use super::{Environment, prepare, run};
 use crate::book::Book;
 use crate::cluster::eventually;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace};

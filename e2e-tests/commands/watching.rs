@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 
-use super::{Environment, items, ns, run};
+use super::{Environment, items, prepare, run};
 use crate::scenarios::namespace::manifest;
 
 pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &Environment) -> anyhow::Result<()> {

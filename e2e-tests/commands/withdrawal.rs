@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::plans::quota;
-use super::{Environment, items, ns, run};
+use super::{Environment, items, prepare, run};
 use crate::cluster::{Output, eventually};
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
