@@ -162,14 +162,14 @@ fn owned() -> Vec<Case> {
     let after = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "a"},
         {"apiVersion": "example.com/v1", "kind": "Database", "name": "db", "uid": "d", "controller": true}]);
     let second = |set: Object| set.with("/metadata/ownerReferences", after.clone());
-    let mutate = || json!({"ownedSets": "Stage"});
+    let managed = || json!({"ownedSets": "Stage"});
     vec![
         update("C3", "another controller owns the set", &web().owned(), &grown().owned()).expects("pass"),
         update("C3", "the second owner is a controller", &second(web()), &second(grown())).expects("pass"),
         update("C3", "another controller owns the set, by the setting", &web().owned(), &grown().owned())
             .settings(json!({"ownedSets": "Skip"}))
             .expects("pass"),
-        update("C3", "owned sets are managed", &web().owned(), &grown().owned()).settings(divert()).expects(staged),
+        update("C3", "owned sets are managed", &web().owned(), &grown().owned()).settings(managed()).expects(staged),
         update("C3", "owned sets of such an owner are managed", &web().owned(), &grown().owned())
             .settings(json!({"stageOwnedBy": ["example.com/Database"]}))
             .expects(staged),
@@ -181,7 +181,7 @@ fn owned() -> Vec<Case> {
         only_new.expects(staged),
         create("C3", "an owned set comes with a staged change", &web().owned().staged(&grown())).expects("mutate -staged"),
         create("C3", "an owned set comes with a staged change, and is managed", &web().owned().staged(&grown()))
-            .settings(divert())
+            .settings(managed())
             .expects("mutate restored -staged warns \"StatefulSet web gets the templates that were staged where it comes from\""),
         update("C3", "an owned set keeps its staged change", &web().owned().staged(&grown()), &web().owned()).expects("mutate kept"),
         update("C3", "an owned set keeps the annotations beside its staged change", &web().owned().staged(&grown()).beside("RollingOut", "x.1"), &web().owned())
